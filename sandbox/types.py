@@ -387,7 +387,5 @@ class TrialDone(Frozen):
     seconds: float = 0.0
 
 
-TrialEvent = Annotated[
-    TrialStarted | TrialProgress | Survivor | NearMiss | TrialDone, Field(discriminator="kind")
-]
+TrialEvent = Annotated[TrialStarted | TrialProgress | Survivor | NearMiss | TrialDone, Field(discriminator="kind")]
 """What the search tells while it runs; TrialDone is always the last."""

@@ -1,0 +1,44 @@
+"""Fixtures every tier shares: where the data folder is, whether Docker answers."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def _missing(reason: str) -> None:
+    """Fail in strict mode, skip loudly elsewhere."""
+    if os.environ.get("METAAGENT_TEST_STRICT") == "1":
+        pytest.fail(f"METAAGENT_TEST_STRICT=1 and {reason}", pytrace=False)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Everything asynchronous runs on asyncio."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with recorded payloads, bug sets and hostile repositories, beside the checkout."""
+    folder = Path(os.environ.get("METAAGENT_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        _missing(f"the data folder {folder} is not there")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def docker_ready() -> None:
+    """A Docker daemon that answers."""
+    import docker
+    from docker.errors import DockerException
+
+    try:
+        client = docker.from_env(timeout=10)
+        client.ping()
+        client.close()
+    except DockerException as error:
+        _missing(f"no Docker daemon answers ({type(error).__name__})")
