@@ -1,0 +1,125 @@
+"""Backend: the protocol every place of execution fulfils, and Guest, one running sandbox in it."""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+
+from sandbox.spec import RunLimits
+from sandbox.types import CommandResult, FileEdit
+
+
+class Guest(Protocol):
+    """One running sandbox. Commands run one at a time; after each, everything it started is killed.
+
+    Every method raises SandboxDied when the sandbox went away.
+    """
+
+    @property
+    def workdir(self) -> str:
+        """Absolute path, inside, of the folder the checkout stands in (`/work/repo`)."""
+        ...
+
+    @property
+    def guest_dir(self) -> str:
+        """Absolute path, inside, of the guest programs (`/opt/metaagent/guest`), not writable by what runs."""
+        ...
+
+    @property
+    def python(self) -> str:
+        """Absolute path, inside, of the interpreter of the repository's environment."""
+        ...
+
+    async def run(
+        self,
+        argv: tuple[str, ...],
+        *,
+        limits: RunLimits,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> CommandResult:
+        """Run one command to its end or its limit. `env` is added to the fixed allow-list of names.
+
+        File descriptor 3 is the results channel: what is written there comes back as `results`.
+        """
+        ...
+
+    def stream(
+        self,
+        argv: tuple[str, ...],
+        *,
+        limits: RunLimits,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> AsyncIterator[bytes | CommandResult]:
+        """Like `run`, but yields the results channel line by line (without newline) while the command runs.
+
+        The last item is the CommandResult. Closing the iterator early kills the command.
+        """
+        ...
+
+    async def unpack(self, tar: bytes, folder: str) -> None:
+        """Unpack a tar archive made by us below an absolute folder inside."""
+        ...
+
+    async def write(self, edits: Iterable[FileEdit]) -> None:
+        """Write or delete files below `workdir`, never through a symbolic link."""
+        ...
+
+    async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
+        """A regular file below `workdir`, without following links; None when there is none.
+
+        Raises:
+            ChangeRejected: the path leaves the folder, or the file is larger than `max_bytes`.
+        """
+        ...
+
+    async def list_files(self) -> tuple[str, ...]:
+        """Regular files below `workdir`, relative, sorted; `.git` and caches left out; bounded."""
+        ...
+
+    async def snap(self) -> int:
+        """Remember the present state of `workdir` as the one `export` compares with; returns the file count."""
+        ...
+
+    async def export(self) -> tuple[FileEdit, ...]:
+        """What differs from the last `snap`: regular files only, bounded in number and size."""
+        ...
+
+
+class Backend(Protocol):
+    """A place where untrusted code may run."""
+
+    @property
+    def name(self) -> str:
+        """`docker` or `local`."""
+        ...
+
+    async def ensure_toolchain(self) -> str:
+        """The toolchain image (or an equivalent) is there; returns its reference.
+
+        Raises:
+            SandboxUnavailable: no daemon answers, or the image can neither be pulled nor built.
+        """
+        ...
+
+    async def find_environment(self, key: str) -> str | None:
+        """The image reference of an environment that was set up before, or None."""
+        ...
+
+    def open_setup(self, image: str) -> AbstractAsyncContextManager[Guest]:
+        """A sandbox with network and a writable root, for installing; holds no secret."""
+        ...
+
+    async def keep_environment(self, setup: Guest, key: str) -> str:
+        """Keep what a set-up sandbox installed as an environment; returns its image reference."""
+        ...
+
+    def open(self, image: str) -> AbstractAsyncContextManager[Guest]:
+        """A hardened sandbox without network for running repository code."""
+        ...
+
+    async def digest(self, image: str) -> str:
+        """The content digest of an image reference, for the evidence."""
+        ...
