@@ -1,0 +1,1 @@
+"""The words of the project as frozen pydantic models. No input, no output, no clock."""

@@ -1,0 +1,149 @@
+"""What has happened so far: MissionContext, Iteration, MissionState, Outcome, Budget."""
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field
+
+from bot.domain.decision import NextAction
+from bot.domain.diagnosis import Diagnosis, Triage
+from bot.domain.lesson import RecalledLesson
+from bot.domain.patch import Candidate, FixAttempt, Verification
+from bot.domain.plan import AcceptanceCriterion, Plan
+from bot.domain.policy import RepositoryPolicy
+from bot.domain.request import MissionRequest
+from bot.domain.verdict import ConfidenceAssessment, Critique, MetaEvaluation
+from sandbox.types import Frozen, TestReport, WorkspaceFacts
+
+
+class Outcome(StrEnum):
+    """How a mission ends; exactly one, always told to a human."""
+
+    FIXED = "FIXED"
+    PARTIAL = "PARTIAL"
+    NOT_REPRODUCED = "NOT_REPRODUCED"
+    FLAKY = "FLAKY"
+    BASE_RED = "BASE_RED"
+    INFRA = "INFRA"
+    ENV_UNBUILDABLE = "ENV_UNBUILDABLE"
+    NEEDS_HUMAN = "NEEDS_HUMAN"
+    NO_FIX = "NO_FIX"
+    BUDGET = "BUDGET"
+    STALE = "STALE"
+    DUPLICATE = "DUPLICATE"
+    POLICY = "POLICY"
+    CANCELLED = "CANCELLED"
+    ERROR = "ERROR"
+
+
+class MissionState(StrEnum):
+    """Where a mission stands."""
+
+    PENDING = "PENDING"
+    PLANNING = "PLANNING"
+    RUNNING = "RUNNING"
+    VALIDATING = "VALIDATING"
+    WAITING_FOR_HUMAN = "WAITING_FOR_HUMAN"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+class Iteration(Frozen):
+    """One turn of the loop: every stage's value, in order."""
+
+    number: int
+    diagnosis: Diagnosis | None = None
+    plan: Plan | None = None
+    critique: Critique | None = None
+    meta: MetaEvaluation | None = None
+    confidence: ConfidenceAssessment | None = None
+    replanned: bool = False
+    next_action: NextAction | None = None
+    attempt: FixAttempt | None = None
+    candidate: Candidate | None = None
+    verification: Verification | None = None
+
+
+class Budget(Frozen):
+    """What a mission may still spend, and what it has spent."""
+
+    iterations: int = 5
+    seconds: float = 1800.0
+    money_usd: float = 0.0
+    spent_iterations: int = 0
+    spent_seconds: float = 0.0
+    spent_usd: float = 0.0
+
+    @property
+    def allows_another_iteration(self) -> bool:
+        """Whether the loop may turn once more."""
+        return self.spent_iterations < self.iterations and self.spent_seconds < self.seconds
+
+
+class MissionContext(Frozen):
+    """Everything that is known about one mission; saved after every stage, replayable from its JSON."""
+
+    mission_id: str
+    request: MissionRequest
+    policy: RepositoryPolicy = RepositoryPolicy()
+    created_at: str
+    target_path: str
+    """`owner/name` or the folder."""
+    test_command: str = ""
+    state: MissionState = MissionState.PENDING
+    budget: Budget = Budget()
+    facts: WorkspaceFacts | None = None
+    triage: Triage | None = None
+    test_results: TestReport | None = None
+    """The red run everything is compared with."""
+    acceptance_criteria: tuple[AcceptanceCriterion, ...] = ()
+    lessons: tuple[RecalledLesson, ...] = ()
+    iterations: tuple[Iteration, ...] = ()
+    outcome: Outcome | None = None
+    reason: str = ""
+    """Why it ended so, in one sentence for a person."""
+    advice: str = ""
+    question: str | None = None
+    """With NEEDS_HUMAN: one clear question."""
+    error_reference: str | None = None
+    seconds: float = 0.0
+    cost_usd: float = 0.0
+
+    @property
+    def current(self) -> Iteration | None:
+        """The newest iteration."""
+        return self.iterations[-1] if self.iterations else None
+
+    @property
+    def fix(self) -> tuple[Candidate, Verification] | None:
+        """The verified (or partial) change this mission ended with."""
+        for iteration in reversed(self.iterations):
+            if iteration.candidate is not None and iteration.verification is not None:
+                verification = iteration.verification
+                if verification.green or verification.partial:
+                    return iteration.candidate, verification
+        return None
+
+    @property
+    def candidates_tried(self) -> int:
+        """Over all iterations."""
+        return sum(i.attempt.candidates_tried for i in self.iterations if i.attempt)
+
+    def ended(self, outcome: Outcome, reason: str, **more: object) -> Self:
+        """This mission with its one outcome."""
+        state = MissionState.COMPLETED
+        if outcome is Outcome.CANCELLED:
+            state = MissionState.CANCELLED
+        elif outcome is Outcome.ERROR:
+            state = MissionState.FAILED
+        return self.with_(outcome=outcome, reason=reason, state=state, **more)
+
+
+class Confidence(Frozen):
+    """The confidence a reader sees, after execution; heuristic until enough outcomes calibrate it."""
+
+    value: float | None = Field(default=None, ge=0.0, le=1.0)
+    """None abstains."""
+    calibrated: bool = False
+    factors: tuple[str, ...] = ()

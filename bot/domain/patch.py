@@ -1,0 +1,114 @@
+"""A proposed change, where it came from, and the proof that it works: Candidate, Verification."""
+
+from enum import IntEnum
+from typing import Literal
+
+from pydantic import Field
+
+from sandbox.types import FileChange, FileEdit, Frozen, TestReport, TestStatus
+
+
+class Rung(IntEnum):
+    """A step of the ladder, from cheap to dear."""
+
+    TOOLS = 0
+    SEARCH = 1
+    MODEL = 2
+
+
+class Rival(Frozen):
+    """Another plausible fix that behaves differently."""
+
+    template: str
+    path: str
+    line: int
+    description: str
+    distinguishing_input: str = ""
+
+
+class Candidate(Frozen):
+    """A change some rung proposes. Plausible at best: only verify may call it more."""
+
+    id: str
+    rung: Rung
+    fixer: str
+    """`ruff`, `search`, ..."""
+    template: str = ""
+    """Which tool rule or template made it."""
+    title: str
+    """One line for the commit: `use <= in clamp`."""
+    explanation: str = ""
+    changes: tuple[FileChange, ...]
+    candidates_tried: int = 0
+    plausible: int = 1
+    """How many candidates passed in the search."""
+    behaviours: int = 1
+    """How many of them behave differently on some input."""
+    rivals: tuple[Rival, ...] = ()
+    warnings: tuple[str, ...] = ()
+    score: float = Field(default=0.5, ge=0.0, le=1.0)
+    """How much its own fixer believes in it."""
+    cost_usd: float = 0.0
+    seconds: float = 0.0
+
+
+class FixBudget(Frozen):
+    """What the ladder may spend in one climb."""
+
+    time_limit_s: float = 90.0
+    max_candidates: int = 20_000
+    max_survivors: int = 8
+    money_usd: float = 0.0
+
+
+class FixAttempt(Frozen):
+    """One climb of the ladder."""
+
+    candidates: tuple[Candidate, ...] = ()
+    """Best first."""
+    candidates_tried: int = 0
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    """Why a rung proposed nothing."""
+
+
+class TestChange(Frozen):
+    """One test before and after."""
+
+    __test__ = False
+
+    name: str
+    before: TestStatus | None
+    after: TestStatus | None
+
+
+class VerifiedRun(Frozen):
+    """One run in the fresh workspace."""
+
+    label: Literal["failing tests", "full command", "full command again", "other order"]
+    report: TestReport
+
+
+class Verification(Frozen):
+    """What the fresh workspace showed."""
+
+    green: bool
+    partial: bool = False
+    """Some failures gone, none new, not all green."""
+    reason: str
+    runs: tuple[VerifiedRun, ...] = ()
+    table: tuple[TestChange, ...] = ()
+    """Every test that changed, and every one that was red."""
+    newly_failing: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Tests that were collected before and are not now."""
+    newly_skipped: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()
+    """What the tamper guard refused."""
+    doubts: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
+    diff: str = ""
+    """Unified diff, accepted by `git apply`."""
+    edits: tuple[FileEdit, ...] = ()
+    seconds: float = 0.0
+    not_verified: tuple[str, ...] = ()

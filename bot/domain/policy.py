@@ -1,0 +1,35 @@
+"""RepositoryPolicy: what this repository allows us."""
+
+from sandbox.types import Frozen
+
+
+class RepositoryPolicy(Frozen):
+    """Read from the default branch only; everything has a safe default."""
+
+    enabled: bool = True
+    automatic: bool = True
+    """React to red checks without being asked."""
+    rungs: tuple[int, ...] = (0, 1)
+    test_command: str | None = None
+    setup: tuple[str, ...] = ()
+    python: str | None = None
+    draft: bool = False
+    time_limit_s: float = 90.0
+    """For one climb of the ladder."""
+    flaky_reruns: int = 3
+    problems: tuple[str, ...] = ()
+    """What could not be read, said to the person by name."""
+
+
+class Limits(Frozen):
+    """Limits of a mission; each is a setting."""
+
+    iterations: int = 5
+    reruns: int = 3
+    maxfail: int = 5
+    test_wall_s: float = 300.0
+    mission_wall_s: float = 1800.0
+    search_s: float = 90.0
+    max_candidates: int = 20_000
+    outage_share: float = 0.9
+    """This share of tests failing alike, with an outage signature, is an outage."""

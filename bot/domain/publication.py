@@ -1,0 +1,17 @@
+"""What people were told, and where."""
+
+from sandbox.types import Frozen
+
+
+class Publication(Frozen):
+    """The traces one mission left on GitHub."""
+
+    mission_id: str
+    branch: str | None = None
+    commit: str | None = None
+    pull_request: int | None = None
+    pull_request_url: str | None = None
+    check_run: int | None = None
+    comments: tuple[int, ...] = ()
+    skipped: str | None = None
+    """Why nothing was opened though a fix was there (a live one exists, the branch moved)."""

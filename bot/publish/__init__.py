@@ -1,0 +1,1 @@
+"""Step 4. Tell people, in the place where they already look."""

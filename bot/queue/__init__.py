@@ -1,0 +1,1 @@
+"""Step 2. Wait in line, survive a restart, spend no more than allowed."""
