@@ -1,0 +1,57 @@
+"""Tells somebody at a terminal, or the log, how far a mission is."""
+
+import logging
+import sys
+from typing import TextIO
+
+from bot.domain.mission import MissionContext
+
+_log = logging.getLogger("metaagent.mission")
+
+
+class SilentProgress:
+    """Tells nobody (`--json`, tests)."""
+
+    async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
+        """Nothing."""
+
+
+class LogProgress:
+    """One log line per stage."""
+
+    async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
+        """Log the stage with the mission's id."""
+        _log.info("stage", extra={"mission": context.mission_id, "stage": name, "detail": detail})
+
+
+class TerminalProgress:
+    """One line per stage on a terminal.
+
+    Args:
+        stream: Where to write; standard error by default, because standard output carries the result.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+
+    async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
+        """Print the stage."""
+        iteration = f"[{len(context.iterations)}] " if context.iterations else ""
+        self._stream.write(f"  {iteration}{name:<12} {detail}".rstrip() + "\n")
+        self._stream.flush()
+
+
+class BothProgress:
+    """Tells several listeners.
+
+    Args:
+        listeners: Told in this order.
+    """
+
+    def __init__(self, *listeners: SilentProgress | LogProgress | TerminalProgress) -> None:
+        self._listeners = listeners
+
+    async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
+        """Pass it on."""
+        for listener in self._listeners:
+            await listener.stage(context, name, detail)

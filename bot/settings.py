@@ -1,0 +1,175 @@
+"""Every setting, its default and its meaning; read once, from options, the environment and metaagent.toml."""
+
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from bot.domain.policy import Limits
+from bot.errors import SettingsError
+from sandbox.spec import SandboxSpec
+
+PREFIX = "METAAGENT_"
+DEFAULT_FILE = "metaagent.toml"
+GITHUB_API = "https://api.github.com/"
+
+
+class Settings(BaseModel):
+    """All settings, under one name everywhere.
+
+    `sandbox.memory_bytes` in the file is `METAAGENT_SANDBOX__MEMORY_BYTES` in the environment and
+    `--sandbox-memory-bytes` on the command line.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    app_id: str | None = Field(default=None, description="Numeric id of the GitHub App.")
+    private_key: SecretStr | None = Field(default=None, description="The App's private key, PEM.")
+    private_key_file: Path | None = Field(default=None, description="File that holds the private key.")
+    webhook_secret: SecretStr | None = Field(default=None, description="Secret the webhooks are signed with.")
+    github_api_url: str = Field(default=GITHUB_API, description="GitHub's API, also of an Enterprise Server.")
+    app_slug: str = Field(default="metaagent", description="The App's slug; its bot user is `<slug>[bot]`.")
+    data_dir: Path = Field(default=Path(".metaagent"), description="Where inbox, lessons and caches are kept.")
+    database_url: str | None = Field(
+        default=None, description="The engine's database; an SQLite file in the data directory by default."
+    )
+    model: str | None = Field(default=None, description="Model for rung 2, `provider:name`; none by default.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Lowest level logged.")
+    host: str = Field(default="127.0.0.1", description="Address `serve` listens on.")
+    port: int = Field(default=8080, ge=0, le=65_535, description="Port `serve` listens on; 0 takes a free one.")
+    workers: int = Field(default=2, ge=1, description="Missions that run at the same time.")
+    webhook_max_bytes: int = Field(default=25 * 1024 * 1024, description="Largest webhook body accepted.")
+    limits: Limits = Field(default=Limits(), description="Limits of a mission.")
+    sandbox: SandboxSpec = Field(default=SandboxSpec(), description="How sandboxes are made.")
+
+    @property
+    def signing_key(self) -> SecretStr:
+        """The App's private key, wherever it stands.
+
+        Raises:
+            SettingsError: there is none, or the file cannot be read.
+        """
+        if self.private_key is not None:
+            return SecretStr(self.private_key.get_secret_value().replace("\\n", "\n"))
+        if self.private_key_file is None:
+            raise SettingsError("no private key", f"set {PREFIX}PRIVATE_KEY or {PREFIX}PRIVATE_KEY_FILE")
+        try:
+            return SecretStr(self.private_key_file.read_text())
+        except OSError as error:
+            message = f"the private key file cannot be read ({error.strerror})"
+            raise SettingsError(message, f"check {PREFIX}PRIVATE_KEY_FILE") from error
+
+    @property
+    def secrets(self) -> tuple[SecretStr, ...]:
+        """Every value that must never be seen."""
+        return tuple(s for s in (self.private_key, self.webhook_secret) if s is not None)
+
+    @property
+    def engine_url(self) -> str:
+        """The engine's database URL."""
+        return self.database_url or f"sqlite:///{(self.data_dir / 'engine.sqlite').resolve()}"
+
+
+class Leaf(BaseModel):
+    """One setting with all its names."""
+
+    path: tuple[str, ...]
+    kind: str
+    default: str
+    description: str
+
+    @property
+    def option(self) -> str:
+        """`--sandbox-memory-bytes`."""
+        return "--" + "-".join(self.path).replace("_", "-")
+
+    @property
+    def variable(self) -> str:
+        """`METAAGENT_SANDBOX__MEMORY_BYTES`."""
+        return PREFIX + "__".join(self.path).upper()
+
+    @property
+    def key(self) -> str:
+        """`sandbox.memory_bytes`."""
+        return ".".join(self.path)
+
+
+def leaves(model: type[BaseModel] = Settings, above: tuple[str, ...] = ()) -> Iterator[Leaf]:
+    """Every setting that can be given, in order of declaration."""
+    for name, field in model.model_fields.items():
+        kind = field.annotation
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            yield from leaves(kind, (*above, name))
+            continue
+        text = getattr(kind, "__name__", None) if isinstance(kind, type) else str(kind)
+        default = "" if field.default is None else str(field.default)
+        yield Leaf(path=(*above, name), kind=text or str(kind), default=default, description=field.description or "")
+
+
+def load(
+    options: Mapping[str, str] | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    file: Path | None = None,
+) -> Settings:
+    """Read the settings: options win over the environment, the environment over the file, the file over defaults.
+
+    Args:
+        options: From the command line, by key (`sandbox.memory_bytes`).
+        environment: The process's environment by default.
+        file: `metaagent.toml` in the current folder by default, when it is there.
+
+    Raises:
+        SettingsError: a value is wrong or a key unknown; names the key and where it came from.
+    """
+    variables = os.environ if environment is None else environment
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    path = file or Path(DEFAULT_FILE)
+    if file is not None or path.is_file():
+        _merge(merged, _read_file(path), origins, str(path))
+    for leaf in leaves():
+        if leaf.variable in variables:
+            _put(merged, leaf.path, variables[leaf.variable])
+            origins[leaf.key] = leaf.variable
+    for key, value in (options or {}).items():
+        _put(merged, tuple(key.split(".")), value)
+        origins[key] = "--" + key.replace(".", "-").replace("_", "-")
+    try:
+        return Settings(**merged)
+    except ValidationError as error:
+        raise SettingsError(_explain(error, origins), "correct the value, or remove it to take the default") from error
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be read ({error.strerror})", "check --config") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path} is not TOML: {error}", "correct the file") from error
+
+
+def _merge(into: dict[str, Any], values: Mapping[str, Any], origins: dict[str, str], origin: str) -> None:
+    for name, value in values.items():
+        into[name] = dict(value) if isinstance(value, Mapping) else value
+        origins[name] = origin
+        if isinstance(value, Mapping):
+            origins.update({f"{name}.{inner}": origin for inner in value})
+
+
+def _put(into: dict[str, Any], path: tuple[str, ...], value: str) -> None:
+    for name in path[:-1]:
+        into = into.setdefault(name, {})
+    into[path[-1]] = value
+
+
+def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
+    sentences = []
+    for problem in error.errors(include_input=False, include_url=False):
+        key = ".".join(str(part) for part in problem["loc"])
+        sentences.append(f"setting {key} ({origins.get(key, 'default')}): {problem['msg']}")
+    return "; ".join(sentences)
