@@ -17,9 +17,9 @@ from bot.domain.github import (
     FailedJob,
     PullRequestState,
 )
-from bot.domain.lesson import Lesson, RecalledLesson
+from bot.domain.lesson import Forecast, Lesson, RecalledLesson
 from bot.domain.mission import MissionContext
-from bot.domain.patch import Candidate, FixBudget, Rung
+from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.domain.request import Feedback, MissionRequest, RepositoryRef
 from sandbox.types import (
     Checkout,
@@ -114,8 +114,8 @@ class Fixer(Protocol):
 
     def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
-    ) -> AsyncIterator[Candidate]:
-        """Candidates, best first, within the budget. Leaves the workspace as it found it."""
+    ) -> AsyncIterator[Candidate | RungNote]:
+        """Candidates, best first, within the budget; a note says why there are none. Leaves the workspace as found."""
         ...
 
 
@@ -216,6 +216,10 @@ class Recall(Protocol):
 
     async def template_record(self, *, repository_id: str, error: str | None) -> dict[str, tuple[int, int]]:
         """Per template: how often it won, and how often that was rejected later."""
+        ...
+
+    async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
+        """Every confidence shown whose fate is known: what calibrates the next one."""
         ...
 
 

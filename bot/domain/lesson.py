@@ -57,6 +57,15 @@ class Lesson(Frozen):
     keywords: tuple[str, ...] = ()
     fate: Literal["open", "merged", "closed", "reverted", "unknown"] = "unknown"
     pull_request: int | None = None
+    confidence: float | None = Field(default=None, ge=0.0, le=1.0)
+    """The confidence that was shown before calibration; what became of it calibrates the next one."""
+
+
+class Forecast(Frozen):
+    """A confidence that was shown, and whether people took the fix."""
+
+    confidence: float = Field(ge=0.0, le=1.0)
+    merged: bool
 
 
 class RecalledLesson(Frozen):

@@ -116,6 +116,16 @@ class MissionContext(Frozen):
         return self.iterations[-1] if self.iterations else None
 
     @property
+    def diagnosis(self) -> Diagnosis | None:
+        """The newest diagnosis."""
+        return next((i.diagnosis for i in reversed(self.iterations) if i.diagnosis), None)
+
+    @property
+    def fingerprint(self) -> str:
+        """Names the failure this mission began with; empty when it never got as far as a diagnosis."""
+        return next((i.diagnosis.fingerprint for i in self.iterations if i.diagnosis and i.diagnosis.fingerprint), "")
+
+    @property
     def fix(self) -> tuple[Candidate, Verification] | None:
         """The verified (or partial) change this mission ended with."""
         for iteration in reversed(self.iterations):

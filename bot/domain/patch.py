@@ -61,6 +61,14 @@ class FixBudget(Frozen):
     money_usd: float = 0.0
 
 
+class RungNote(Frozen):
+    """What a rung has to say when it ends: why it proposed nothing (or no more), and what that cost."""
+
+    reason: str
+    candidates_tried: int = 0
+    cost_usd: float = 0.0
+
+
 class FixAttempt(Frozen):
     """One climb of the ladder."""
 

@@ -1,5 +1,6 @@
 """What people were told, and where."""
 
+from bot.domain.mission import Outcome
 from sandbox.types import Frozen
 
 
@@ -7,6 +8,8 @@ class Publication(Frozen):
     """The traces one mission left on GitHub."""
 
     mission_id: str
+    outcome: Outcome | None = None
+    """The outcome as it was told: a fix can turn out STALE or DUPLICATE at the last moment."""
     branch: str | None = None
     commit: str | None = None
     pull_request: int | None = None
