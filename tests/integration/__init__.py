@@ -1,0 +1,1 @@
+"""Real git, real Docker, real HTTP on loopback."""
