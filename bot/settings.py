@@ -144,6 +144,21 @@ def load(
         raise SettingsError(_explain(error, origins), "correct the value, or remove it to take the default") from error
 
 
+def load_from_options(options: Mapping[str, Any]) -> Settings:
+    """Settings from parsed command-line options: those whose name begins with `setting:` and were given.
+
+    Raises:
+        SettingsError: a value is wrong or a key unknown.
+    """
+    chosen = {
+        name.removeprefix("setting:"): str(value)
+        for name, value in options.items()
+        if name.startswith("setting:") and value is not None
+    }
+    file = options.get("config")
+    return load(chosen, file=Path(file) if file else None)
+
+
 def _read_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text())

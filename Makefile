@@ -1,0 +1,41 @@
+# The two commands of a fresh machine are `make demo` and `make test`; each installs what it needs.
+VENV ?= .venv
+PY := $(VENV)/bin/python
+TESTS ?=
+
+.PHONY: dev check fix test demo serve image docs lock docker clean
+
+dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
+
+$(VENV)/.ready: pyproject.toml requirements.lock
+	./scripts/make-venv $(VENV)
+
+docker:  ## a Docker daemon that answers, installed and started when needed and possible
+	./scripts/ensure-docker
+
+check: dev  ## format, lint, types, import contracts, unit and contract tests: under two minutes
+	./scripts/check $(VENV)
+
+fix: dev
+	$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
+
+test: dev docker  ## every test; TESTS="-k word" runs a part
+	$(PY) -m pytest $(TESTS)
+
+demo: dev docker  ## red repositories on a local GitHub become pull requests; no key, no account
+	$(PY) -m tests.demo
+
+serve: dev
+	$(VENV)/bin/metaagent serve
+
+image: dev docker
+	$(VENV)/bin/metaagent image
+
+docs: dev  ## rewrite what is generated
+	$(PY) -m tests.architecture.generated --write
+
+lock:
+	uv pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header -q -o requirements.lock
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,136 @@
+"""The command line: metaagent serve, fix, doctor, image. Start-up is kept light: heavy parts load when used."""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from bot import __version__
+
+EXIT_FIXED = 0
+EXIT_NOT_FIXED = 1
+EXIT_ERROR = 2
+
+_EPILOG = """\
+Settings are options (--sandbox-memory-bytes), variables (METAAGENT_SANDBOX__MEMORY_BYTES) or keys of
+metaagent.toml (sandbox.memory_bytes); `metaagent COMMAND --help` lists them all.
+
+Exit status: 0 done (for fix: FIXED), 1 another outcome, 2 wrong use or an error of ours.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit status."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    command = next((w for w in words if not w.startswith("-")), None)
+    parser = _parser(command)
+    arguments = parser.parse_args(words)
+    if arguments.command is None:
+        parser.print_help()
+        return EXIT_ERROR
+    from bot.errors import MetaAgentError
+    from sandbox.errors import SandboxError
+
+    try:
+        return _COMMANDS[arguments.command](arguments)
+    except (MetaAgentError, SandboxError) as error:
+        _complain(error, as_json=bool(getattr(arguments, "json", False)))
+        return EXIT_ERROR
+    except KeyboardInterrupt:
+        print("metaagent: stopped", file=sys.stderr)
+        return 130
+
+
+def _parser(command: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="metaagent",
+        description="Turns a red CI check into a reviewed fix.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"metaagent {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    serve = commands.add_parser("serve", help="receive GitHub's webhooks and run missions")
+    fix = commands.add_parser("fix", help="repair a red working tree on this machine")
+    doctor = commands.add_parser("doctor", help="say what is missing before MetaAgent can run here")
+    image = commands.add_parser("image", help="pull or build the sandbox's image, and print its name")
+    fix.add_argument("path", metavar="PATH", help="folder of the project")
+    fix.add_argument("--test", metavar="COMMAND", help="the command that is red; detected when not given")
+    fix.add_argument("--apply", action="store_true", help="write a verified fix into the folder")
+    fix.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    fix.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
+    fix.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
+    fix.add_argument("--rungs", default="0,1", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1)")
+    doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    for name, sub in (("serve", serve), ("fix", fix), ("doctor", doctor), ("image", image)):
+        if name == command:
+            _add_settings(sub)
+    return parser
+
+
+def _add_settings(parser: argparse.ArgumentParser) -> None:
+    from bot.settings import leaves
+
+    group = parser.add_argument_group("settings")
+    group.add_argument("--config", metavar="FILE", help="settings file (default metaagent.toml when it is there)")
+    for leaf in leaves():
+        text = " ".join(filter(None, (leaf.description, f"[{leaf.default}]" if leaf.default else "")))
+        group.add_argument(leaf.option, dest=f"setting:{leaf.key}", metavar="VALUE", help=text.replace("%", "%%"))
+
+
+def _complain(error: Exception, *, as_json: bool) -> None:
+    message, advice = getattr(error, "message", str(error)), getattr(error, "advice", "")
+    if as_json:
+        fault = str(getattr(error, "fault", "us"))
+        print(json.dumps({"outcome": "ERROR", "fault": fault, "message": message, "advice": advice}))
+    else:
+        print(f"metaagent: {message}" + (f"\n  {advice}" if advice else ""), file=sys.stderr)
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from bot.app import serve
+    from bot.settings import load_from_options
+
+    serve(load_from_options(vars(arguments)))
+    return EXIT_FIXED
+
+
+def _fix(arguments: argparse.Namespace) -> int:
+    from bot.fix_command import FixOrder, run_fix
+    from bot.settings import load_from_options
+
+    order = FixOrder(
+        path=arguments.path,
+        command=arguments.test,
+        apply=arguments.apply,
+        as_json=arguments.json,
+        seed=arguments.seed,
+        time_limit_s=arguments.time_limit,
+        rungs=arguments.rungs,
+    )
+    result = run_fix(order, load_from_options(vars(arguments)))
+    print(json.dumps(result.json_object) if arguments.json else result.text)
+    return {"FIXED": EXIT_FIXED, "ERROR": EXIT_ERROR}.get(result.outcome, EXIT_NOT_FIXED)
+
+
+def _doctor(arguments: argparse.Namespace) -> int:
+    from bot.doctor import examine, render
+    from bot.settings import load_from_options
+
+    findings = examine(load_from_options(vars(arguments)))
+    if arguments.json:
+        print(json.dumps([finding.model_dump() for finding in findings]))
+    else:
+        print(render(findings))
+    return EXIT_NOT_FIXED if any(finding.state == "missing" for finding in findings) else EXIT_FIXED
+
+
+def _image(arguments: argparse.Namespace) -> int:
+    from bot.settings import load_from_options
+    from bot.wiring import prepare_image
+
+    print(prepare_image(load_from_options(vars(arguments))))
+    return EXIT_FIXED
+
+
+_COMMANDS = {"serve": _serve, "fix": _fix, "doctor": _doctor, "image": _image}

@@ -1,0 +1,5 @@
+"""Invoices with bulk discounts and tax."""
+
+from invoices.invoice import Invoice, Line
+
+__all__ = ["Invoice", "Line"]
