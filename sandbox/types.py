@@ -12,7 +12,7 @@ FAILURES_IN_FULL = 10
 class Frozen(BaseModel):
     """A value: immutable, strict about its fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
 
     def with_(self, **changes: Any) -> Self:
         """A copy with some fields changed, validated again."""
