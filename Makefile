@@ -2,12 +2,13 @@
 VENV ?= .venv
 PY := $(VENV)/bin/python
 TESTS ?=
+LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test demo serve image docs lock docker clean
+.PHONY: dev check fix test demo serve image service-image docs lock docker clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
-$(VENV)/.ready: pyproject.toml requirements.lock
+$(VENV)/.ready: pyproject.toml requirements-dev.lock
 	./scripts/make-venv $(VENV)
 
 docker:  ## a Docker daemon that answers, installed and started when needed and possible
@@ -31,11 +32,15 @@ serve: dev
 image: dev docker
 	$(VENV)/bin/metaagent image
 
+service-image: dev docker  ## the service's image, also without a registry
+	./scripts/build-service-image $(VENV)
+
 docs: dev  ## rewrite what is generated
 	$(PY) -m tests.architecture.generated --write
 
-lock:
-	uv pip compile pyproject.toml --group dev --generate-hashes --no-emit-index-url --no-header -q -o requirements.lock
+lock:  ## versions and hashes, no addresses
+	$(VENV)/bin/uv pip compile pyproject.toml $(LOCK_FLAGS) -o requirements.lock
+	$(VENV)/bin/uv pip compile pyproject.toml --group dev $(LOCK_FLAGS) -o requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,22 @@
+"""Unit tests mirror the source, and every port has a fake and a contract suite."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+# A module without behaviour of its own, or one that only integration tests can reach.
+WITHOUT_UNIT_TESTS = {"__init__.py", "__main__.py"}
+
+
+def test_unit_tests_stand_where_their_source_stands():
+    strangers = []
+    for test in (ROOT / "tests/unit").rglob("test_*.py"):
+        folder = test.relative_to(ROOT / "tests/unit").parent
+        if not (ROOT / folder).is_dir():
+            strangers.append(str(test.relative_to(ROOT)))
+    assert not strangers
+
+
+def test_every_port_with_two_implementations_has_a_contract_suite():
+    suites = {p.name for p in (ROOT / "tests/contract").glob("test_*.py")}
+    for port in ("backend", "workspace", "github", "queue", "lesson_store", "fixer"):
+        assert f"test_{port}.py" in suites, f"no contract suite for {port}"
