@@ -1,0 +1,41 @@
+"""Keep the account of what became of each step of the job."""
+
+from typing import Literal
+
+from sandbox.types import Fidelity
+
+_MOST_ENTRIES = 60
+_MOST_CHARACTERS = 200
+
+
+class FidelityLog:
+    """Collects what was replayed, replaced or dropped; bounded, and without control characters."""
+
+    def __init__(self) -> None:
+        self._entries: list[Fidelity] = []
+
+    def replayed(self, step: str, reason: str = "") -> None:
+        """The step runs as the job ran it."""
+        self._add(step, "replayed", reason)
+
+    def replaced(self, step: str, reason: str) -> None:
+        """Something like the step runs instead."""
+        self._add(step, "replaced", reason)
+
+    def dropped(self, step: str, reason: str) -> None:
+        """The step does not run."""
+        self._add(step, "dropped", reason)
+
+    def entries(self) -> tuple[Fidelity, ...]:
+        """Everything noted so far."""
+        return tuple(self._entries)
+
+    def _add(self, step: str, treatment: Literal["replayed", "replaced", "dropped"], reason: str) -> None:
+        entry = Fidelity(step=_one_line(step), treatment=treatment, reason=reason)
+        if len(self._entries) < _MOST_ENTRIES and entry not in self._entries:
+            self._entries.append(entry)
+
+
+def _one_line(text: str) -> str:
+    shown = "".join(character if character.isprintable() else " " for character in text)
+    return " ".join(shown.split())[:_MOST_CHARACTERS]
