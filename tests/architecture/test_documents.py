@@ -1,0 +1,29 @@
+"""Documents say what the code does: generated pages are current, links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.generated import PAGES, REFERENCE
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_generated_page_is_current(name):
+    assert (REFERENCE / name).read_text() == PAGES[name](), "run `make docs`"
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_between_documents_lead_somewhere(path):
+    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text()):
+        if "://" not in target:
+            assert (path.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("path", [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"], ids=lambda p: p.name)
+def test_files_named_in_a_document_exist(path):
+    for name in re.findall(r"`((?:bot|sandbox|tests)/[\w/]+(?:\.py|/))`", path.read_text()):
+        assert (ROOT / name).exists(), name
