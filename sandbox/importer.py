@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
+from sandbox.diffs import parse_changed_lines
 from sandbox.errors import ImportRejected, SandboxUnavailable
 from sandbox.spec import GIB, MIB, SandboxSpec
 from sandbox.types import Frozen, GitSource, SourceDiff
@@ -96,9 +97,9 @@ _REASONS = (
     (r"file size limit|signal 25|file too large|write error|no space left", "it is larger than the limit"),
     (r"ssl|certificate", "the server's certificate cannot be verified"),
 )
-_HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 _DIFF_BYTES = 32 * MIB
 _FETCH_BYTES = 256 * MIB
+_MOST_OPEN = 16
 _BUNDLE = "repository.bundle"
 _REPOSITORY = "repository.git"
 
@@ -288,7 +289,10 @@ class Importer:
             if name not in self._open:
                 self._open[name] = await asyncio.to_thread(self._find_or_fetch, name, source)
             self._open.move_to_end(name)
-            return self._open[name]
+            found = self._open[name]
+        while len(self._open) > _MOST_OPEN:
+            self._open.popitem(last=False)
+        return found
 
     def _find_or_fetch(self, name: str, source: GitSource) -> ImportedRepository:
         folder = self._folder / name
@@ -468,25 +472,6 @@ def _compare(git: _Git, base: str, head: str) -> SourceDiff:
         raw = git.run("diff-tree", *flags, "--src-prefix=a/", "--dst-prefix=b/", base, head, "--", most=_DIFF_BYTES)
         return SourceDiff(files=parse_changed_lines(raw))
     return SourceDiff()
-
-
-def parse_changed_lines(raw: bytes) -> dict[str, tuple[int, ...]]:
-    """Path to the new line numbers of a unified diff without context; files with quoted names are left out."""
-    lines: dict[str, list[int]] = {}
-    path: str | None = None
-    skip = 0
-    for line in raw.split(b"\n"):
-        if skip and not line.startswith(b"\\"):  # inside a hunk a line may look like a header
-            skip -= 1
-        elif line.startswith(b"+++ "):
-            name = line[4:].rstrip(b"\t")
-            path = name[2:].decode("utf-8", "surrogateescape") if name.startswith(b"b/") else None
-        elif hunk := _HUNK.match(line):
-            removed, start, added = (int(part) if part is not None else 1 for part in hunk.groups())
-            skip = removed + added
-            if path is not None and added:
-                lines.setdefault(path, []).extend(range(start, start + added))
-    return {name: tuple(numbers) for name, numbers in lines.items()}
 
 
 def _drain(pipe: Any, kept: list[bytes]) -> None:

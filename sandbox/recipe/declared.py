@@ -77,6 +77,31 @@ def read_project(contents: Mapping[str, bytes], folder: str, log: FidelityLog) -
     )
 
 
+def read_tables(contents: Mapping[str, bytes], folder: str, log: FidelityLog) -> dict[str, Any]:
+    """Name, version, scripts and entry points of a project as pyproject.toml, else setup.cfg or setup.py give them."""
+    prefix = "" if folder == "." else f"{folder}/"
+    toml = _toml(f"{prefix}pyproject.toml", contents, log)
+    project = _section(toml, "project")
+    poetry = _section(toml, "tool", "poetry")
+    if project or poetry:
+        return {**poetry, **project}
+    setup = _ini(f"{prefix}setup.cfg", contents, log)
+    calls = _setup_call(f"{prefix}setup.py", contents, log)
+    scripts = dict(
+        _split_entry(line) for line in _listed(setup, "options.entry_points", "console_scripts") if "=" in line
+    )
+    plain = {
+        "name": setup.get("metadata", "name", fallback=None),
+        "version": setup.get("metadata", "version", fallback=None),
+    }
+    return {**{key: value for key, value in plain.items() if value}, **calls, "scripts": scripts}
+
+
+def _split_entry(line: str) -> tuple[str, str]:
+    name, _, value = line.partition("=")
+    return name.strip(), value.strip()
+
+
 def _extras(
     toml: Mapping[str, Any], setup: configparser.ConfigParser, calls: Mapping[str, Any], log: FidelityLog
 ) -> dict[str, Wanted]:
@@ -155,7 +180,7 @@ def _setup_call(path: str, contents: Mapping[str, bytes], log: FidelityLog) -> d
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
             for keyword in node.keywords:
-                if keyword.arg in {"name", "install_requires", "extras_require", "tests_require"}:
+                if keyword.arg in {"name", "version", "install_requires", "extras_require"}:
                     value = keyword.value
                     value = constants.get(value.id, value) if isinstance(value, ast.Name) else value
                     try:

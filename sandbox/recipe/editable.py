@@ -1,0 +1,89 @@
+"""The checkout as if it were installed for editing: a path file and metadata, without running its set-up code."""
+
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from sandbox.recipe.declared import read_tables
+from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.requirements import normal_name
+from sandbox.types import Recipe
+
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
+_VERSION = re.compile(r"[0-9][A-Za-z0-9.!+]{0,60}")
+_ENTRY = re.compile(r"([A-Za-z_][\w.]{0,200})(?::([A-Za-z_][\w.]{0,200}))?")
+_MOST = 100
+
+
+def source_roots(recipe: Recipe, names: Collection[str]) -> tuple[str, ...]:
+    """The folders of the checkout that an installation would put on the import path."""
+    if not recipe.install_project:
+        return ()
+    folder = "" if recipe.working_directory == "." else f"{recipe.working_directory}/"
+    found = [recipe.working_directory]
+    found += [f"{folder}{name}" for name in ("src", "lib") if _holds_code(f"{folder}{name}/", names)]
+    # the src layout wins over the flat one, as in an installation
+    return tuple(reversed(found))
+
+
+def editable_files(
+    recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes], workdir: str
+) -> dict[str, str]:
+    """Files that make the checkout count as installed: `site/...` and `bin/...` of the environment.
+
+    They are a function of what the repository declares, and part of the environment's key.
+    """
+    roots = source_roots(recipe, names)
+    if not roots:
+        return {}
+    paths = "".join(f"{workdir}\n" if root == "." else f"{workdir}/{root}\n" for root in roots)
+    files = {"site/checkout.pth": paths}
+    project = read_tables(contents, recipe.working_directory, FidelityLog())
+    name, version = project.get("name"), project.get("version")
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        return files
+    known = version if isinstance(version, str) and _VERSION.fullmatch(version) else "0.0.0"
+    info = f"site/{normal_name(name).replace('-', '_')}-{known}.dist-info"
+    files[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {known}\n"
+    files[f"{info}/INSTALLER"] = "metaagent\n"
+    files[f"{info}/RECORD"] = ""
+    files[f"{info}/entry_points.txt"], commands = _entry_points(project)
+    for command, (module, function) in commands.items():
+        files[f"bin/{command}"] = (
+            f"#!/bin/sh\n'''exec' \"$(dirname \"$0\")/python\" \"$0\" \"$@\"\n' '''\n"
+            f"import sys\nfrom {module} import {function.split('.')[0]}\nsys.exit({function}())\n"
+        )
+    return files
+
+
+def _entry_points(project: Mapping[str, Any]) -> tuple[str, dict[str, tuple[str, str]]]:
+    """The declared entry points as a file, and the commands among them."""
+    groups = {"console_scripts": _entries(project.get("scripts"))}
+    declared = project.get("entry-points")
+    for group, table in list(declared.items())[:_MOST] if isinstance(declared, dict) else []:
+        if re.fullmatch(r"[\w.-]{1,100}", group):
+            groups[group] = _entries(table)
+    text = ""
+    for group, entries in groups.items():
+        lines = [f"{name} = {value}\n" for name, value in entries.items()]
+        text += f"[{group}]\n{''.join(lines)}" if lines else ""
+    commands = {}
+    for name, value in groups["console_scripts"].items():
+        module, _, function = value.partition(":")
+        if function and name not in {"python", "python3", "pip", "pytest", "ruff", "uv", "activate"}:
+            commands[name] = (module, function)
+    return text, commands
+
+
+def _entries(table: object) -> dict[str, str]:
+    if not isinstance(table, dict):
+        return {}
+    return {
+        name: value
+        for name, value in list(table.items())[:_MOST]
+        if _NAME.fullmatch(name) and isinstance(value, str) and _ENTRY.fullmatch(value)
+    }
+
+
+def _holds_code(prefix: str, names: Collection[str]) -> bool:
+    return any(name.startswith(prefix) and name.endswith(".py") for name in names)
