@@ -3,6 +3,7 @@
 MetaAgentError
 ├── UsageError        the person who started us gave something we cannot use: theirs
 ├── SettingsError     a setting is missing or wrong: the operator's
+├── DeliveryRejected  a webhook delivery is not acceptable; carries the HTTP status: the sender's
 ├── GitHubError       GitHub refused, failed or could not be reached
 │   ├── NotPermitted  a permission is missing; names which one
 │   ├── NotFound      absent, or hidden from us
@@ -51,6 +52,21 @@ class SettingsError(MetaAgentError):
     """A setting is missing or wrong."""
 
     fault = Fault.OPERATOR
+
+
+class DeliveryRejected(MetaAgentError):
+    """A webhook delivery cannot be taken.
+
+    Args:
+        message: What is wrong with it.
+        status: The HTTP status to answer with.
+    """
+
+    fault = Fault.USER
+
+    def __init__(self, message: str, *, status: int) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class GitHubError(MetaAgentError):

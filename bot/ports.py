@@ -7,6 +7,7 @@ from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from bot.domain.delivery import Receipt
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.github import (
     BranchCommit,
@@ -20,7 +21,7 @@ from bot.domain.github import (
 from bot.domain.lesson import Forecast, Lesson, RecalledLesson
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
-from bot.domain.request import Feedback, MissionRequest, RepositoryRef
+from bot.domain.request import Feedback, Ignored, MissionRequest, RepositoryRef
 from sandbox.types import (
     Checkout,
     CommandResult,
@@ -252,6 +253,16 @@ class MissionQueue(Protocol):
 
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
+        ...
+
+
+class DeliveryInbox(Protocol):
+    """Where deliveries are written down before they are answered."""
+
+    async def accept(
+        self, delivery: str, event: str, action: str | None, decision: MissionRequest | Feedback | Ignored
+    ) -> Receipt:
+        """Write it down, durably, and say what becomes of it. Raises QueueError when that cannot be done now."""
         ...
 
 

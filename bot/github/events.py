@@ -1,0 +1,248 @@
+"""Check a webhook's signature and cut its payload down to the few fields we use."""
+
+import hashlib
+import hmac
+import re
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_core import from_json
+
+from bot.domain.request import SHA, RepositoryRef
+from bot.errors import DeliveryRejected
+from sandbox.types import Frozen
+
+Id = Annotated[int, Field(ge=0, lt=2**63)]
+"""An identity of GitHub's; the bound is what a database integer holds."""
+
+_DELIVERY = re.compile(r"[A-Za-z0-9._-]{1,100}")
+_WORD = re.compile(r"[a-z_]{1,100}")
+
+
+class Slim(BaseModel):
+    """Part of a payload: only the fields we read, whatever else GitHub sends."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Event = TypeVar("Event", bound=Slim)
+
+
+class Account(Slim):
+    """A user, an organisation or a bot."""
+
+    login: str
+    type: str | None = None
+
+    @property
+    def is_bot(self) -> bool:
+        """Whether GitHub says it is a bot."""
+        return self.type == "Bot"
+
+
+class App(Slim):
+    """The App that made a check."""
+
+    id: Id | None = None
+    slug: str | None = None
+
+
+class Installation(Slim):
+    """Where our App is installed."""
+
+    id: Id
+
+
+class Repository(Slim):
+    """The repository an event is about."""
+
+    id: Id
+    full_name: str = Field(pattern=r"^[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+$", max_length=300)
+    default_branch: str | None = None
+    private: bool | None = None
+
+
+class SideRepository(Slim):
+    """The repository of one side of a pull request."""
+
+    id: Id | None = None
+
+
+class Side(Slim):
+    """Head or base of a pull request; `repo` is None when a fork was deleted."""
+
+    ref: str
+    sha: str = Field(pattern=SHA)
+    repo: SideRepository | None = None
+
+
+class PullRequestLink(Slim):
+    """An entry of `check_run.pull_requests`; may be about another repository."""
+
+    number: Id
+    head: Side
+    base: Side
+
+
+class CheckSuite(Slim):
+    """The suite of a check run."""
+
+    id: Id | None = None
+    head_branch: str | None = None
+    app: App | None = None
+
+
+class CheckRun(Slim):
+    """A check run."""
+
+    id: Id
+    name: str
+    head_sha: str = Field(pattern=SHA)
+    conclusion: str | None = None
+    details_url: str | None = None
+    app: App | None = None
+    check_suite: CheckSuite | None = None
+    pull_requests: tuple[PullRequestLink, ...] = ()
+
+    @field_validator("pull_requests", mode="before")
+    @classmethod
+    def _null_is_empty(cls, value: Any) -> Any:
+        return () if value is None else value
+
+
+class Issue(Slim):
+    """An issue, or a pull request seen as one."""
+
+    number: Id
+    state: str | None = None
+    pull_request: dict[str, Any] | None = None
+
+
+class Comment(Slim):
+    """A comment."""
+
+    id: Id
+    body: str | None = None
+    user: Account | None = None
+
+
+class PullRequest(Slim):
+    """A pull request."""
+
+    number: Id
+    merged: bool | None = None
+    user: Account | None = None
+    head: Side
+    base: Side
+
+
+class Payload(Slim):
+    """What every event of a repository carries."""
+
+    action: str | None = None
+    repository: Repository
+    sender: Account | None = None
+    installation: Installation | None = None
+
+    @property
+    def repository_ref(self) -> RepositoryRef:
+        """The repository as the rest of the bot knows it."""
+        owner, _, name = self.repository.full_name.partition("/")
+        return RepositoryRef(
+            id=self.repository.id,
+            owner=owner,
+            name=name,
+            installation_id=self.installation.id if self.installation else None,
+            default_branch=self.repository.default_branch or "main",
+            private=bool(self.repository.private),
+        )
+
+
+class CheckRunEvent(Payload):
+    """`check_run`."""
+
+    check_run: CheckRun
+
+
+class IssueCommentEvent(Payload):
+    """`issue_comment`."""
+
+    issue: Issue
+    comment: Comment
+
+
+class PullRequestEvent(Payload):
+    """`pull_request`."""
+
+    pull_request: PullRequest
+
+
+class InstallationOwner(Slim):
+    """An installation in its own events."""
+
+    id: Id
+    account: Account | None = None
+
+
+class InstallationEvent(Slim):
+    """`installation` and `installation_repositories`: not about one repository."""
+
+    action: str | None = None
+    installation: InstallationOwner
+
+
+class Delivery(Frozen):
+    """An authentic webhook delivery, its body read as JSON and not yet interpreted."""
+
+    id: str
+    event: str
+    action: str | None = None
+    body: dict[str, Any]
+
+
+def signature_is_valid(secret: str, body: bytes, header: str | None) -> bool:
+    """Whether `X-Hub-Signature-256` is the HMAC of the raw body.
+
+    Compared as bytes: a header with non-ASCII characters is wrong, not an error.
+    """
+    if not secret or header is None:
+        return False
+    expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
+    return hmac.compare_digest(expected.encode(), header.encode("utf-8", "surrogateescape"))
+
+
+def read_delivery(event: str | None, delivery: str | None, body: bytes) -> Delivery:
+    """The delivery as a value.
+
+    Raises:
+        DeliveryRejected: a header is missing or malformed, or the body is not a JSON object.
+    """
+    if event is None or _WORD.fullmatch(event) is None:
+        raise DeliveryRejected("the X-GitHub-Event header is missing or malformed", status=400)
+    if delivery is None or _DELIVERY.fullmatch(delivery) is None:
+        raise DeliveryRejected("the X-GitHub-Delivery header is missing or malformed", status=400)
+    try:
+        content = from_json(body, allow_inf_nan=False)
+    except ValueError as error:
+        raise DeliveryRejected("the body is not JSON", status=400) from error
+    if not isinstance(content, dict):
+        raise DeliveryRejected("the body is not a JSON object", status=400)
+    action = content.get("action")
+    named = isinstance(action, str) and _WORD.fullmatch(action) is not None
+    return Delivery(id=delivery, event=event, action=action if named else None, body=content)
+
+
+def cut(delivery: Delivery, event: type[Event]) -> Event:
+    """The few fields of the payload that we use.
+
+    Raises:
+        DeliveryRejected: a field we need is missing or has another type; names it.
+    """
+    try:
+        return event.model_validate(delivery.body)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise DeliveryRejected(
+            f"the {delivery.event} payload is not as GitHub describes it: {where}", status=422
+        ) from error

@@ -1,0 +1,106 @@
+"""POST /webhook: check, cut down, route, write down, answer 202 within a second."""
+
+import asyncio
+import logging
+
+from fastapi import APIRouter, Request
+from fastapi.responses import JSONResponse
+from starlette.requests import ClientDisconnect
+
+from bot.domain.delivery import Receipt
+from bot.errors import DeliveryRejected, QueueError, SettingsError
+from bot.github.events import Delivery, read_delivery, signature_is_valid
+from bot.intake.identity import OwnApp
+from bot.intake.router import route
+from bot.ports import DeliveryInbox
+
+MAX_BODY = 25 * 1024 * 1024
+"""GitHub sends nothing larger."""
+
+ANSWER_WITHIN_S = 8.0
+"""GitHub gives up after 10 s; a 503 in time can be redelivered."""
+
+log = logging.getLogger(__name__)
+
+
+def webhook_router(
+    *,
+    secret: str,
+    inbox: DeliveryInbox,
+    own: OwnApp,
+    max_body: int = MAX_BODY,
+    answer_within_s: float = ANSWER_WITHIN_S,
+) -> APIRouter:
+    """The route that takes GitHub's deliveries.
+
+    Args:
+        secret: What deliveries are signed with.
+        inbox: Where a delivery is written down before it is answered.
+        own: Who we are.
+        max_body: Largest body read, in bytes.
+        answer_within_s: When to give up on the inbox.
+
+    Raises:
+        SettingsError: there is no secret; an empty one would let everybody in.
+    """
+    if not secret:
+        raise SettingsError("no webhook secret", "set METAAGENT_WEBHOOK_SECRET to the secret of the GitHub App")
+    router = APIRouter()
+
+    @router.post("/webhook", status_code=202)
+    async def receive(request: Request) -> JSONResponse:
+        """Take one delivery."""
+        try:
+            async with asyncio.timeout(answer_within_s):
+                delivery = await _authentic(request, secret, max_body)
+                receipt = await _decided(delivery, inbox, own)
+        except ClientDisconnect:
+            return JSONResponse({"error": "the sender went away"}, 400)
+        except DeliveryRejected as error:
+            log.warning("delivery rejected: %s", error.message, extra={"status": error.status})
+            return JSONResponse({"error": error.message}, error.status)
+        except (QueueError, TimeoutError) as error:
+            log.exception("delivery not taken", exc_info=error)
+            return JSONResponse({"error": "the inbox cannot be written now; deliver again"}, 503)
+        return JSONResponse(receipt.model_dump(include={"delivery", "result", "reason"}), 202)
+
+    return router
+
+
+async def _decided(delivery: Delivery, inbox: DeliveryInbox, own: OwnApp) -> Receipt:
+    decision = route(delivery, own)
+    receipt = await inbox.accept(delivery.id, delivery.event, delivery.action, decision)
+    log.info(
+        "delivery %s: %s",
+        receipt.result,
+        receipt.reason or receipt.mission_id or "",
+        extra={"delivery": delivery.id, "event": delivery.event, "action": delivery.action},
+    )
+    return receipt
+
+
+async def _authentic(request: Request, secret: str, max_body: int) -> Delivery:
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise DeliveryRejected("the content type must be application/json", status=415)
+    signature = request.headers.get("x-hub-signature-256")
+    body = await _bounded_body(request, max_body)
+    if not signature_is_valid(secret, body, signature):
+        raise DeliveryRejected("the signature is missing or wrong", status=401)
+    return read_delivery(request.headers.get("x-github-event"), request.headers.get("x-github-delivery"), body)
+
+
+async def _bounded_body(request: Request, max_body: int) -> bytes:
+    """The raw body; stops reading as soon as it is too long, whatever its header says."""
+    too_large = DeliveryRejected(f"the body is larger than {max_body} bytes", status=413)
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and int(declared) > max_body:
+        raise too_large
+    parts: list[bytes] = []
+    size = 0
+    async for part in request.stream():
+        size += len(part)
+        if size > max_body:
+            raise too_large
+        parts.append(part)
+    return b"".join(parts)

@@ -1,0 +1,64 @@
+"""From the inbox to the queue; also what a dead process left behind."""
+
+import asyncio
+import logging
+
+from bot.domain.request import MissionRequest
+from bot.errors import QueueError
+from bot.ports import MissionQueue
+from bot.queue.inbox import Inbox, Waiting
+
+log = logging.getLogger(__name__)
+
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 30.0
+
+
+class Dispatcher:
+    """Puts every waiting delivery in line, for ever.
+
+    A delivery is marked only after the queue has it, and the queue takes a mission once: dying between the
+    two costs nothing.
+
+    Args:
+        inbox: Where deliveries wait.
+        queue: Where missions wait.
+    """
+
+    def __init__(self, inbox: Inbox, queue: MissionQueue) -> None:
+        self._inbox = inbox
+        self._queue = queue
+
+    async def run(self) -> None:
+        """Until cancelled. Starts with what is there."""
+        pause = FIRST_PAUSE_S
+        while True:
+            self._inbox.arrived.clear()
+            try:
+                await self.deliver()
+            except QueueError as error:
+                log.warning("the queue does not take work, trying again in %.1f s: %s", pause, error.message)
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, LONGEST_PAUSE_S)
+                continue
+            pause = FIRST_PAUSE_S
+            await self._inbox.arrived.wait()
+
+    async def deliver(self) -> int:
+        """Everything that waits now; how many.
+
+        Raises:
+            QueueError: the queue or the inbox does not answer.
+        """
+        waiting = await self._inbox.waiting()
+        for one in waiting:
+            await self._hand_over(one)
+        return len(waiting)
+
+    async def _hand_over(self, one: Waiting) -> None:
+        if isinstance(one.work, MissionRequest):
+            new = await self._queue.submit(one.work)
+            log.info("mission %s: %s", "queued" if new else "there already", one.work.mission_id)
+        else:
+            await self._queue.feed_back(one.work)
+        await self._inbox.submitted(one.delivery)

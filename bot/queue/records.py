@@ -1,0 +1,69 @@
+"""How a step's value, or its error, is kept as plain JSON: what a replay sees is what the first run saw."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from bot import errors as bot_errors
+from bot.errors import MetaAgentError
+from sandbox import errors as sandbox_errors
+from sandbox.errors import SandboxError
+
+Value = TypeVar("Value", bound=BaseModel)
+Record = dict[str, Any]
+
+
+class StepFailed(MetaAgentError):
+    """A step broke in a way none of us foresaw; the log of the first run has the traceback."""
+
+
+def keep(value: BaseModel) -> Record:
+    """A value as JSON."""
+    return {"ok": json.loads(value.model_dump_json())}
+
+
+def keep_error(error: Exception) -> Record:
+    """An error as JSON: its class by name and what it carries."""
+    if isinstance(error, MetaAgentError | SandboxError):
+        carried = {name: value for name, value in vars(error).items() if _is_plain(value)}
+        return {"err": {"type": type(error).__name__, "carried": carried}}
+    # The text of a foreign error may quote anything, so only its class is kept.
+    message = f"a step broke unexpectedly ({type(error).__name__})"
+    return {"err": {"type": StepFailed.__name__, "carried": {"message": message, "advice": ""}}}
+
+
+def recall(record: Record, returns: type[Value]) -> Value:
+    """The kept value.
+
+    Raises:
+        MetaAgentError: the step failed so.
+        SandboxError: the step failed so.
+    """
+    if "err" in record:
+        raise recalled_error(record["err"])
+    return returns.model_validate_json(json.dumps(record["ok"]))
+
+
+def recalled_error(kept: Record) -> Exception:
+    """The kept error, of the class it had."""
+    known = {kind.__name__: kind for kind in _all_kinds()}
+    kind = known.get(str(kept.get("type")), StepFailed)
+    carried = dict(kept.get("carried", {}))
+    # Constructors differ; what they would set is restored instead.
+    error = kind.__new__(kind, carried.get("message", ""))
+    vars(error).update(carried)
+    return error
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, str | int | float | bool)
+
+
+def _all_kinds() -> Iterator[type[MetaAgentError] | type[SandboxError]]:
+    yield StepFailed
+    for module, root in ((bot_errors, MetaAgentError), (sandbox_errors, SandboxError)):
+        for kind in vars(module).values():
+            if isinstance(kind, type) and issubclass(kind, root):
+                yield kind
