@@ -1,6 +1,7 @@
 """SandboxSpec: every flag and limit of a sandbox, in one place, with safe defaults."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -8,6 +9,24 @@ from sandbox.types import Frozen
 
 MIB = 1 << 20
 GIB = 1 << 30
+SANDBOX_UID = 65_532
+"""User and group every sandboxed process runs as; no host gives it to a person."""
+
+ENVIRONMENT_NAMES = frozenset({"PATH", "HOSTNAME", "HOME"})
+"""Names a container's own configuration may hold; commands get theirs from the supervisor."""
+
+HARMFUL_OPTIONS = ("unconfined", "label=disable", "label:disable")
+
+
+class Deviation(Frozen):
+    """One point in which a container is not what the specification says."""
+
+    field: str
+    wanted: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.field} is {self.found}, should be {self.wanted}"
 
 
 class RunLimits(Frozen):
@@ -33,6 +52,8 @@ class SandboxSpec(Frozen):
     tmp_bytes: int = 256 * MIB
     home_bytes: int = 64 * MIB
     shm_bytes: int = 64 * MIB
+    file_bytes: int = 256 * MIB
+    """The largest single file a command may write."""
     setup_wall_s: float = 600.0
     setup_bytes: int = 3 * GIB
     test_wall_s: float = 300.0
@@ -61,3 +82,72 @@ class SandboxSpec(Frozen):
     """Local backend only: the unprivileged user id children run as when we are root (root itself is refused)."""
     disposable_host: bool = False
     """Local backend only: the operator declares this host disposable (a CI runner)."""
+
+    def check(self, inspected: Mapping[str, Any], phase: Literal["setup", "mission"] = "mission") -> list[Deviation]:
+        """Compare a container, as the daemon describes it, with this specification.
+
+        Args:
+            inspected: The daemon's description (`docker inspect`).
+            phase: Setting up has a network and a writable root.
+
+        Returns:
+            Every point in which it is weaker; empty when it may be used.
+        """
+        host, config = inspected.get("HostConfig") or {}, inspected.get("Config") or {}
+        network = self.setup_network if phase == "setup" else "none"
+        user = f"{SANDBOX_UID}:{SANDBOX_UID}"
+        exact: dict[str, tuple[object, object]] = {
+            "network": (network, host.get("NetworkMode")),
+            "read-only root": (phase == "mission", bool(host.get("ReadonlyRootfs"))),
+            "privileged": (False, bool(host.get("Privileged"))),
+            "dropped capabilities": (["ALL"], host.get("CapDrop")),
+            "user": (user, config.get("User")),
+            "process limit": (self.pids, host.get("PidsLimit")),
+            "memory": (self.memory_bytes, host.get("Memory")),
+            "memory and swap": (self.memory_bytes, host.get("MemorySwap")),
+            "processor": (int(self.cpus * 1e9), host.get("NanoCpus")),
+            "shared memory": (self.shm_bytes, host.get("ShmSize")),
+            "log driver": ("none", (host.get("LogConfig") or {}).get("Type")),
+            "interprocess namespace": ("private", host.get("IpcMode")),
+            "restart policy": (True, (host.get("RestartPolicy") or {}).get("Name") in {"", "no", None}),
+            "new privileges": (True, any("no-new-privileges" in option for option in host.get("SecurityOpt") or ())),
+            "work folder": (True, _is_bounded(host, "/work")),
+        }
+        found = [Deviation(field=n, wanted=str(w), found=str(f)) for n, (w, f) in exact.items() if w != f]
+        return found + _must_be_empty(host, config) + _foreign_names(config)
+
+
+def _is_bounded(host: Mapping[str, Any], folder: str) -> bool:
+    """Whether a folder is memory with a limit and without setuid and devices."""
+    options = (host.get("Tmpfs") or {}).get(folder, "").split(",")
+    return {"nosuid", "nodev"} <= set(options) and any(option.startswith("size=") for option in options)
+
+
+def _must_be_empty(host: Mapping[str, Any], config: Mapping[str, Any]) -> list[Deviation]:
+    """Whatever reaches out of the container."""
+    values = {
+        "mounts of the host": host.get("Binds"),
+        "mounts": host.get("Mounts"),
+        "volumes": config.get("Volumes"),
+        "volumes of others": host.get("VolumesFrom"),
+        "added capabilities": host.get("CapAdd"),
+        "devices": host.get("Devices"),
+        "device requests": host.get("DeviceRequests"),
+        "published ports": host.get("PortBindings"),
+        "links": host.get("Links"),
+        "added groups": host.get("GroupAdd"),
+        "process namespace": host.get("PidMode"),
+        "host name namespace": host.get("UTSMode"),
+        "user namespace": host.get("UsernsMode"),
+        "host's control groups": "host" if host.get("CgroupnsMode") == "host" else "",
+        "out-of-memory protection": host.get("OomKillDisable"),
+        "security options": [o for o in host.get("SecurityOpt") or () if any(bad in o for bad in HARMFUL_OPTIONS)],
+    }
+    return [Deviation(field=name, wanted="none", found=str(value)[:200]) for name, value in values.items() if value]
+
+
+def _foreign_names(config: Mapping[str, Any]) -> list[Deviation]:
+    """Names in the container's own environment: what stands there is in every snapshot."""
+    names = {entry.partition("=")[0] for entry in config.get("Env") or ()}
+    foreign = sorted(names - ENVIRONMENT_NAMES)
+    return [Deviation(field="environment", wanted="nothing of ours", found=", ".join(foreign))] if foreign else []

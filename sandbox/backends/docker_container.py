@@ -1,0 +1,290 @@
+"""A hardened container per sandbox (docker SDK), driven over the attach stream."""
+
+import asyncio
+import contextlib
+import io
+import json
+import socket
+import ssl
+import tarfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import docker
+from docker.errors import DockerException
+
+from sandbox.backends import docker_hardening as hardening
+from sandbox.backends.base import Guest
+from sandbox.backends.docker_hardening import Phase
+from sandbox.backends.docker_images import Images
+from sandbox.backends.docker_link import DockerLink, attach, read_hello, remove
+from sandbox.backends.guest_tree import GUEST_DIR, LIBRARY, START, GuestTree
+from sandbox.backends.link import SocketLink
+from sandbox.backends.supervised import Place, SupervisedGuest
+from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
+from sandbox.spec import RunLimits, SandboxSpec
+
+WORKDIR = "/work/repo"
+ENVIRONMENT = "/opt/env"
+PYTHON = "/usr/bin/python3"
+CA_BUNDLE = "/tmp/metaagent-ca.pem"  # noqa: S108 (inside the set-up sandbox, in memory: no snapshot holds it)
+UV_CACHE = "/var/tmp/uv-cache"  # noqa: S108 (inside, swept before a snapshot)
+SWEEP = f"rm -rf {UV_CACHE} /home/sandbox/.cache /home/sandbox/.local/share/uv/cache /var/tmp/* /var/tmp/.[!.]*"
+HELLO_S = 60.0
+WATCH_S = 2.0
+ADVICE = "Start it, or choose --sandbox-backend local."
+
+BASE_ENV = {
+    "PATH": f"{ENVIRONMENT}/bin:/usr/local/bin:/usr/bin:/bin",
+    "HOME": "/home/sandbox",
+    "LANG": "C.UTF-8",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "CI": "true",
+    "TZ": "UTC",
+}
+
+
+class Started:
+    """A container that runs and whose supervisor has spoken.
+
+    Args:
+        container: The container.
+        connection: Its attach stream.
+        hello: The supervisor's first line.
+    """
+
+    def __init__(self, container: Any, connection: socket.socket, hello: bytes) -> None:
+        self.container = container
+        self.connection = connection
+        self.hello = hello
+
+    def discard(self) -> None:
+        """Nobody wants it."""
+        self.connection.close()
+        remove(self.container)
+
+
+class DockerBackend:
+    """Containers of one Docker daemon.
+
+    Args:
+        spec: Every flag and limit.
+        cache: Folder of this user for locks.
+    """
+
+    def __init__(self, spec: SandboxSpec, cache: Path | None = None) -> None:
+        self._spec = spec
+        self._cache = cache or Path.home() / ".cache" / "metaagent"
+        self._guest = GuestTree.installed()
+        self._client: docker.DockerClient | None = None
+        self._images: Images | None = None
+        self._runtime: str | None = None
+        self._pool: dict[str, list[Started]] = {}
+        self._setups: dict[int, Any] = {}
+
+    @property
+    def name(self) -> str:
+        """`docker`."""
+        return "docker"
+
+    # --- the daemon -------------------------------------------------------------------------------
+
+    def _connected(self) -> tuple[docker.DockerClient, Images]:
+        """The daemon, greeted once: what an earlier process left behind is swept."""
+        if self._client is None or self._images is None:
+            try:
+                client = hardening.connect()
+                info = client.info()
+            except (DockerException, OSError) as error:
+                raise SandboxUnavailable(f"Docker does not answer ({type(error).__name__}).", ADVICE) from error
+            runtimes = frozenset(info.get("Runtimes") or {})
+            if self._spec.runtime == "require" and "runsc" not in runtimes:
+                raise SandboxUnavailable("This Docker has no gVisor runtime (runsc), and sandbox.runtime requires it.")
+            self._runtime = hardening.runtime(self._spec, runtimes)
+            self._images = Images(client, self._spec, self._guest, self._cache)
+            self._client = client
+            self.sweep()
+        return self._client, self._images
+
+    def sweep(self) -> int:
+        """Remove containers whose maker is gone; returns how many."""
+        client, _ = self._connected()
+        count = 0
+        for container in client.containers.list(all=True, filters={"label": hardening.LABEL}, ignore_removed=True):
+            if hardening.is_orphan(container.labels.get(hardening.OWNER_LABEL, "")):
+                remove(container)
+                count += 1
+        return count
+
+    async def ensure_toolchain(self) -> str:
+        """The toolchain image with the present guest programs; built on first use."""
+        return await _blocking(lambda: self._connected()[1].toolchain())
+
+    async def find_environment(self, key: str) -> str | None:
+        """The image of an environment that was set up before."""
+        return await _blocking(lambda: self._connected()[1].environment(key))
+
+    async def digest(self, image: str) -> str:
+        """The content digest of an image."""
+        return await _blocking(lambda: self._connected()[1].digest(image))
+
+    # --- sandboxes --------------------------------------------------------------------------------
+
+    def _start(self, image: str, phase: Phase) -> Started:
+        """Create, check, attach and start one container."""
+        client, _ = self._connected()
+        settings = {"workdir": WORKDIR, "python": f"{ENVIRONMENT}/bin/python", "alone": True}
+        command = [PYTHON, "-I", "-S", "-c", START, LIBRARY, json.dumps(settings)]
+        arguments = hardening.container_arguments(self._spec, phase, self._runtime)
+        container = client.containers.create(image, command, **arguments)
+        try:
+            deviations = self._spec.check(client.api.inspect_container(container.id), phase)
+            if deviations:
+                raise SandboxUnavailable(f"The container is not what was asked for: {deviations[0]}.")
+            connection = attach(container)
+            try:
+                container.start()
+                return Started(container, connection, read_hello(connection, HELLO_S))
+            except BaseException:
+                connection.close()
+                raise
+        except BaseException:
+            remove(container)
+            raise
+
+    async def _greeted(self, started: Started, env: dict[str, str]) -> SupervisedGuest:
+        place = Place(
+            workdir=WORKDIR,
+            guest_dir=GUEST_DIR,
+            environment_python=f"{ENVIRONMENT}/bin/python",
+            system_python=PYTHON,
+            env=env,
+            max_files=self._spec.max_files,
+            export_files=self._spec.export_files,
+            export_bytes=self._spec.export_bytes,
+        )
+        link = DockerLink(await SocketLink.over(started.connection))
+        guest = SupervisedGuest(link, place, lambda: asyncio.to_thread(remove, started.container))
+        await guest.greet(started.hello)
+        return guest
+
+    @asynccontextmanager
+    async def open(self, image: str) -> AsyncIterator[Guest]:
+        """A hardened sandbox without network; one started in advance when there is one."""
+        waiting = self._pool.get(image) or []
+        started = waiting.pop() if waiting else await _blocking(lambda: self._start(image, "mission"))
+        async with self._serving(started, BASE_ENV) as guest:
+            yield guest
+
+    @asynccontextmanager
+    async def _serving(self, started: Started, env: dict[str, str]) -> AsyncIterator[SupervisedGuest]:
+        guest: SupervisedGuest | None = None
+        try:
+            guest = await self._greeted(started, env)
+            yield guest
+        finally:
+            if guest is not None:
+                await guest.close()
+            await asyncio.shield(asyncio.to_thread(started.discard))
+
+    async def prestart(self, image: str, count: int | None = None) -> None:
+        """Start sandboxes before they are asked for.
+
+        Args:
+            image: The environment.
+            count: How many shall wait; the specification's `pool` when None.
+        """
+        wanted = self._spec.pool if count is None else count
+        waiting = self._pool.setdefault(image, [])
+        while len(waiting) < wanted:
+            waiting.append(await _blocking(lambda: self._start(image, "mission")))
+
+    async def close(self) -> None:
+        """Remove the sandboxes that wait in the pool."""
+        waiting = [started for many in self._pool.values() for started in many]
+        self._pool.clear()
+        await asyncio.gather(*(asyncio.to_thread(started.discard) for started in waiting))
+
+    # --- setting up -------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def open_setup(self, image: str) -> AsyncIterator[Guest]:
+        """A sandbox with network and a writable root, for installing; holds no secret."""
+        started = await _blocking(lambda: self._start(image, "setup"))
+        bundle = await asyncio.to_thread(_ca_bundle, self._spec.ca_bundle)
+        async with self._serving(started, _setup_env(self._spec, has_bundle=bool(bundle))) as guest:
+            if bundle:
+                await guest.unpack(_tar(Path(CA_BUNDLE).name, bundle), str(Path(CA_BUNDLE).parent))
+            self._setups[id(guest)] = started.container
+            watcher = asyncio.create_task(self._watch_size(started.container))
+            try:
+                yield guest
+            finally:
+                del self._setups[id(guest)]
+                watcher.cancel()
+                await asyncio.gather(watcher, return_exceptions=True)
+
+    async def _watch_size(self, container: Any) -> None:
+        """The writable root has no quota: look at its size, and end what grows too large."""
+        client, _ = self._connected()
+        url = client.api._url("/containers/{0}/json", container.id)  # noqa: SLF001 (the SDK has no `size` here)
+        while True:
+            await asyncio.sleep(WATCH_S)
+            with contextlib.suppress(DockerException, OSError, ValueError):
+                answer = await asyncio.to_thread(client.api.get, url, params={"size": 1})
+                if int(answer.json().get("SizeRw") or 0) > self._spec.setup_bytes:
+                    await asyncio.to_thread(remove, container)
+                    return
+
+    async def keep_environment(self, setup: Guest, key: str) -> str:
+        """Keep what a set-up sandbox installed."""
+        container = self._setups.get(id(setup))
+        if container is None:
+            raise SandboxError("Only an open set-up sandbox can be kept.")
+        await setup.run(("/bin/sh", "-c", SWEEP), limits=RunLimits(wall_s=60.0), cwd="/")
+        return await _blocking(lambda: self._connected()[1].keep(container, key))
+
+
+async def _blocking(work: Any) -> Any:
+    """Run a call of the SDK in a thread; its errors become ours."""
+    try:
+        return await asyncio.to_thread(work)
+    except DockerException as error:
+        raise SandboxUnavailable(f"Docker refused: {str(error)[:300]}", ADVICE) from error
+    except OSError as error:
+        raise SandboxDied(f"Docker went away: {error}") from error
+
+
+def _setup_env(spec: SandboxSpec, *, has_bundle: bool) -> dict[str, str]:
+    env = {**BASE_ENV, "VIRTUAL_ENV": ENVIRONMENT, "UV_CACHE_DIR": UV_CACHE, "UV_NO_PROGRESS": "1"}
+    if has_bundle:
+        env |= dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"), CA_BUNDLE)
+    if spec.index_url:
+        env |= {"UV_DEFAULT_INDEX": spec.index_url, "PIP_INDEX_URL": spec.index_url}
+    return env
+
+
+def _ca_bundle(path: str | None) -> bytes:
+    """The certificates the set-up phase trusts: those named, or the host's own."""
+    if path is not None:
+        try:
+            return Path(path).read_bytes()
+        except OSError as error:
+            raise SandboxUnavailable(f"The CA bundle {path} cannot be read: {error.strerror}") from error
+    defaults = ssl.get_default_verify_paths()
+    for candidate in (defaults.cafile, "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"):
+        if candidate is not None and Path(candidate).is_file():
+            return Path(candidate).read_bytes()
+    return b""
+
+
+def _tar(name: str, content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        member = tarfile.TarInfo(name)
+        member.size = len(content)
+        member.mode = 0o644
+        tar.addfile(member, io.BytesIO(content))
+    return buffer.getvalue()

@@ -1,0 +1,165 @@
+"""Images: the toolchain, the thin layer of guest programs on top, and environments kept from set-ups."""
+
+import fcntl
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import docker
+from docker.errors import APIError, DockerException, ImageNotFound
+
+from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, USER, owner
+from sandbox.backends.guest_tree import GuestTree
+from sandbox.errors import SandboxError, SandboxUnavailable
+from sandbox.image import build
+from sandbox.spec import ENVIRONMENT_NAMES, SandboxSpec
+
+TOOLCHAIN = "metaagent-toolchain"
+ENVIRONMENT = "metaagent-env"
+GUEST_LABEL = "metaagent.guest"
+"""Which guest programs an image carries."""
+
+KEY_LABEL = "metaagent.environment"
+SAFE_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
+
+
+@contextmanager
+def only_one(cache: Path, name: str) -> Iterator[None]:
+    """Wait until no other process does the same.
+
+    Args:
+        cache: Folder of this user for the lock.
+        name: What is done.
+    """
+    cache.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(cache / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+class Images:
+    """The images of one daemon.
+
+    Args:
+        client: The daemon.
+        spec: What the toolchain is made of.
+        guest: The guest programs every image must carry.
+        cache: Folder for locks.
+    """
+
+    def __init__(self, client: docker.DockerClient, spec: SandboxSpec, guest: GuestTree, cache: Path) -> None:
+        self._client = client
+        self._spec = spec
+        self._guest = guest
+        self._cache = cache
+
+    def toolchain(self) -> str:
+        """The toolchain with the present guest programs; built, pulled or found."""
+        base = self._pulled(self._spec.image) if self._spec.image else self._built()
+        digest = self._attributes(base)["Id"].removeprefix("sha256:")[:12]
+        return self._with_guest(base, f"{TOOLCHAIN}:{digest}-{self._guest.digest}")
+
+    def environment(self, key: str) -> str | None:
+        """The environment kept under a key, with the present guest programs; None when there is none."""
+        tag = f"{ENVIRONMENT}:{_tag(key)}"
+        attributes = self.find(tag)
+        if attributes is None:
+            return None
+        if _labels(attributes).get(GUEST_LABEL) == self._guest.digest:
+            return tag
+        return self._with_guest(tag, f"{tag}-{self._guest.digest}")
+
+    def keep(self, container: Any, key: str) -> str:
+        """Keep a set-up container's root file system under a key."""
+        tag = _tag(key)
+        labels = {GUEST_LABEL: self._guest.digest, KEY_LABEL: key[:200]}
+        container.commit(repository=ENVIRONMENT, tag=tag, conf=_clean(labels))
+        reference = f"{ENVIRONMENT}:{tag}"
+        problems = _problems(self._attributes(reference)["Config"])
+        if problems:
+            self._client.images.remove(reference, force=True)
+            raise SandboxError(f"The environment was not kept: its image would carry {problems}.")
+        return reference
+
+    def digest(self, image: str) -> str:
+        """The content digest of an image."""
+        return str(self._attributes(image)["Id"])
+
+    def find(self, image: str) -> dict[str, Any] | None:
+        """How the daemon describes an image, or None."""
+        try:
+            return dict(self._client.api.inspect_image(image))
+        except ImageNotFound:
+            return None
+
+    def _attributes(self, image: str) -> dict[str, Any]:
+        attributes = self.find(image)
+        if attributes is None:
+            raise SandboxUnavailable(f"The image {image} is not there.", "Build it with `metaagent image`.")
+        return attributes
+
+    def _pulled(self, image: str) -> str:
+        if self.find(image) is None:
+            try:
+                self._client.images.pull(image)
+            except (DockerException, APIError) as error:
+                raise SandboxUnavailable(f"The image {image} can neither be found nor pulled.", str(error)) from error
+        return image
+
+    def _built(self) -> str:
+        tag = build.inputs_hash(self._spec)
+        reference = f"{TOOLCHAIN}:{tag}"
+        if self.find(reference) is None:
+            with only_one(self._cache, "image"):
+                if self.find(reference) is None:
+                    with build.root_archive(self._spec) as archive:
+                        changes = [f"USER {USER}", f"LABEL {KEY_LABEL}=toolchain"]
+                        self._client.api.import_image(src=archive, repository=TOOLCHAIN, tag=tag, changes=changes)
+        return reference
+
+    def _with_guest(self, base: str, reference: str) -> str:
+        """The base with a thin layer of guest programs, made when it is not there."""
+        if self.find(reference) is not None:
+            return reference
+        with only_one(self._cache, "guest"):
+            if self.find(reference) is not None:
+                return reference
+            # Never started: the archive is laid over the file system of a container that only exists.
+            labels = {LABEL: "image", OWNER_LABEL: owner()}
+            container = self._client.containers.create(base, ["/bin/true"], network_mode="none", labels=labels)
+            try:
+                container.put_archive("/", self._guest.archive())
+                repository, _, tag = reference.partition(":")
+                container.commit(repository=repository, tag=tag, conf=_clean({GUEST_LABEL: self._guest.digest}))
+            finally:
+                container.remove(force=True)
+        return reference
+
+
+def _clean(labels: dict[str, str]) -> dict[str, Any]:
+    """A configuration that carries nothing over from the container."""
+    return {"Env": [], "User": USER, "Cmd": None, "Entrypoint": None, "WorkingDir": "/", "Labels": labels}
+
+
+def _problems(config: dict[str, Any]) -> str:
+    """What an image's configuration carries although it must not; empty when it is clean."""
+    names = {entry.partition("=")[0] for entry in config.get("Env") or ()}
+    found = sorted(names - ENVIRONMENT_NAMES)
+    found += [name for name in ("Volumes", "Entrypoint", "ExposedPorts", "OnBuild") if config.get(name)]
+    return ", ".join(found)
+
+
+def _labels(attributes: dict[str, Any]) -> dict[str, str]:
+    return dict((attributes.get("Config") or {}).get("Labels") or {})
+
+
+def _tag(key: str) -> str:
+    """A key as an image tag."""
+    return key if SAFE_TAG.fullmatch(key) else hashlib.sha256(key.encode()).hexdigest()

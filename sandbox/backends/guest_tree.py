@@ -1,0 +1,68 @@
+"""The guest programs as an archive: what goes to /opt/metaagent in every image, and its hash."""
+
+import hashlib
+import io
+import tarfile
+from pathlib import Path
+
+from sandbox.types import Frozen
+
+HOME = "/opt/metaagent"
+GUEST_DIR = f"{HOME}/guest"
+LIBRARY = f"{HOME}/lib"
+"""On the supervisor's module path; `sandbox.guest` leads from there to the guest programs."""
+
+START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sandbox.guest.supervisor import main; main()"
+"""What the interpreter is given to become the supervisor; arguments: the library folder, the settings."""
+
+
+class GuestTree(Frozen):
+    """The guest programs.
+
+    Attributes:
+        files: Path below the guest folder, and content.
+    """
+
+    files: dict[str, bytes]
+
+    @classmethod
+    def installed(cls) -> "GuestTree":
+        """Those of the installed package."""
+        folder = Path(__file__).resolve().parent.parent / "guest"
+        paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc")
+        return cls(files={path.relative_to(folder).as_posix(): path.read_bytes() for path in paths})
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits that change with any file."""
+        total = hashlib.sha256()
+        for path, content in sorted(self.files.items()):
+            total.update(f"{path}\0{len(content)}\0".encode() + content)
+        return total.hexdigest()[:12]
+
+    def layout(self) -> dict[str, bytes]:
+        """Every file below HOME, the package that gives the programs their import name among them."""
+        placed = {f"guest/{path}": content for path, content in self.files.items()}
+        return {**placed, "lib/sandbox/__init__.py": b'"""The guest side only."""\n'}
+
+    def archive(self) -> bytes:
+        """A tar archive to be unpacked at /, owned by root, the same bytes for the same files."""
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as tar:
+            for folder in ("opt/metaagent", "opt/metaagent/guest", "opt/metaagent/lib", "opt/metaagent/lib/sandbox"):
+                tar.addfile(_member(folder, tarfile.DIRTYPE, 0o755))
+            for path, content in sorted(self.layout().items()):
+                member = _member(f"opt/metaagent/{path}", tarfile.REGTYPE, 0o644)
+                member.size = len(content)
+                tar.addfile(member, io.BytesIO(content))
+            link = _member("opt/metaagent/lib/sandbox/guest", tarfile.SYMTYPE, 0o777)
+            link.linkname = "../../guest"
+            tar.addfile(link)
+        return buffer.getvalue()
+
+
+def _member(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type = kind
+    member.mode = mode
+    return member

@@ -1,0 +1,138 @@
+"""PID 1 of the sandbox: runs commands, kills everything after each, counts, and hands out files.
+
+Closed to what it runs: the kernel delivers no signal to PID 1 from inside its own namespace, and it is not dumpable,
+so its memory, descriptors and environment cannot be opened by processes of the same user.
+"""
+
+import json
+import os
+import signal
+import sys
+from typing import Any, Callable, Dict, List, Optional
+
+from sandbox.guest import commands, tree, wire
+from sandbox.guest.seccomp import Kernel
+
+Answer = Dict[str, Any]
+
+
+class Supervisor:
+    """Answers the host, one message after the other.
+
+    Args:
+        settings: `workdir`, `python` (of the environment), `alone` (PID 1 or not) and `limits`.
+        inbox: What the host says.
+        outbox: Where it is answered.
+    """
+
+    def __init__(self, settings: Dict[str, Any], inbox: wire.Inbox, outbox: wire.Outbox) -> None:
+        self._settings = settings
+        self._inbox = inbox
+        self._outbox = outbox
+        self._kernel = Kernel()
+        self._reaper = commands.Reaper(alone=bool(settings["alone"]))
+        self._tree = tree.Tree(str(settings["workdir"]))
+        self._limits = commands.Limits(**settings.get("limits", {}))
+        self._ops: Dict[str, Callable[[wire.Message], Answer]] = {
+            "ping": lambda message: {},
+            "run": self._run,
+            "snap": lambda message: {"files": self._tree.snap()},
+            "export": self._export,
+            "list": lambda message: {"paths": self._tree.files(int(message["limit"]))},
+            "read": self._read,
+            "write": self._write,
+            "kill": lambda message: {},
+        }
+
+    def prepare(self) -> Answer:
+        """Close ourselves to what will run; returns the hello."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_DFL)
+        self._kernel.set_dumpable(0)
+        self._kernel.no_new_privileges()
+        if not self._settings["alone"]:
+            self._kernel.become_subreaper()
+        os.makedirs(str(self._settings["workdir"]), mode=0o755, exist_ok=True)
+        return {
+            "event": "hello",
+            "protocol": wire.PROTOCOL,
+            "pid": os.getpid(),
+            "uid": os.getuid(),
+            "filters": self._kernel.filters,
+            "environment": os.access(str(self._settings["python"]), os.X_OK),
+        }
+
+    def serve(self) -> None:
+        """Until the host is gone; then nothing of ours lives on."""
+        try:
+            self._outbox.send(self.prepare())
+            while True:
+                message = self._inbox.next()
+                answer = self._answer(message)
+                if answer is not None:
+                    self._outbox.send(answer)
+        except (wire.Closed, BrokenPipeError, ConnectionResetError):
+            self._reaper.kill_everything(within=5.0)
+
+    def _answer(self, message: wire.Message) -> Optional[Answer]:
+        number, op = message.get("id"), message.get("op")
+        handler = self._ops.get(op) if isinstance(op, str) else None
+        if op == "kill":
+            return None  # it came after the end of what it meant
+        try:
+            if handler is None:
+                return {"id": number, "error": "refused", "detail": "unknown operation"}
+            return {"id": number, "event": "done", **handler(message)}
+        except (wire.Closed, BrokenPipeError):
+            raise
+        except tree.Refused as error:
+            return {"id": number, "error": "refused", "detail": str(error)[:500]}
+        except BaseException as error:  # an error is an answer: the supervisor must not die of it
+            return {"id": number, "error": "failed", "detail": repr(error)[:500]}
+
+    def _run(self, message: wire.Message) -> Answer:
+        order = commands.Order.read(message)
+        limits = self._limits
+        if limits.processes is not None:
+            limits = limits._replace(processes=limits.processes + _threads_of(os.getuid()))
+        run = commands.Run(order, self._inbox, self._outbox.send)
+        return commands.execute(run, self._kernel, limits, self._reaper)
+
+    def _export(self, message: wire.Message) -> Answer:
+        return {"edits": self._tree.export(int(message["files"]), int(message["bytes"]))}
+
+    def _read(self, message: wire.Message) -> Answer:
+        data = self._tree.read(str(message["path"]), min(int(message["limit"]), wire.MAX_READ))
+        return {"data": None if data is None else wire.pack(data)}
+
+    def _write(self, message: wire.Message) -> Answer:
+        edits: List[wire.Message] = message["edits"]
+        for edit in edits:
+            tree.parts_of(str(edit["path"]))
+        for edit in edits:
+            self._tree.write(str(edit["path"]), str(edit["mode"]), wire.unpack(str(edit["data"])))
+        return {"written": len(edits)}
+
+
+def _threads_of(uid: int) -> int:
+    """How many threads a user has already; its process limit counts them."""
+    count = 0
+    for name in os.listdir("/proc"):
+        try:
+            if name.isdigit() and os.stat("/proc/" + name).st_uid == uid:
+                count += len(os.listdir("/proc/%s/task" % name))
+        except OSError:
+            continue
+    return count
+
+
+def main() -> None:
+    """Take over standard input and output as the line to the host, and serve."""
+    settings = json.loads(sys.argv[1])
+    inbox, outbox = wire.Inbox(os.dup(0)), wire.Outbox(os.dup(1))
+    # What runs must not find the line to the host at the usual numbers.
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(null, 1)
+    Supervisor(settings, inbox, outbox).serve()
+    os._exit(0)

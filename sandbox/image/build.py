@@ -1,0 +1,181 @@
+"""The toolchain's root file system out of Debian packages, for hosts that reach no registry."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+from sandbox.errors import SandboxUnavailable
+from sandbox.spec import SANDBOX_UID, SandboxSpec
+
+PACKAGES = (
+    "ca-certificates",
+    "gcc",
+    "git",
+    "libc6-dev",
+    "make",
+    "procps",
+    "python3",
+    "python3-dev",
+    "python3-venv",
+    "tzdata",
+)
+"""Debian packages of the toolchain."""
+
+UV_VERSION = "0.13.9"
+"""The installer, taken from the Python package index."""
+
+RECIPE = 1
+"""Raised when the steps below change what comes out."""
+
+LEFT_OUT = (
+    "./dev/*",
+    "./proc/*",
+    "./sys/*",
+    "./debootstrap",
+    "./var/cache/apt/*",
+    "./var/lib/apt/lists/*",
+    "./var/log/*",
+    "./usr/share/doc/*",
+    "./usr/share/man/*",
+    "./usr/share/info/*",
+    "./usr/share/locale/*",
+)
+"""What the archive does not carry."""
+
+BUILD_WALL_S = 1200.0
+
+ADVICE = "Set sandbox.image to an image that can be pulled, or choose --sandbox-backend local."
+
+
+def inputs_hash(spec: SandboxSpec) -> str:
+    """Twelve hex digits that change with anything the image is made from."""
+    parts = (str(RECIPE), spec.debian_suite, UV_VERSION, *PACKAGES, *LEFT_OUT)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def _run(argv: list[str], what: str, *, extra_env: dict[str, str] | None = None) -> str:
+    """Run a tool of the host; its output when it succeeded."""
+    command = ["/usr/bin/env", *(f"{name}={value}" for name, value in (extra_env or {}).items()), *argv]
+    try:
+        done = subprocess.run(  # noqa: S603 (fixed programs, arguments made here)
+            command, capture_output=True, text=True, errors="replace", timeout=BUILD_WALL_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SandboxUnavailable(f"{what} failed: {error}", ADVICE) from error
+    if done.returncode:
+        last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
+        raise SandboxUnavailable(f"{what} failed: {' '.join(last)[:300]}", ADVICE)
+    return done.stdout
+
+
+def choose_mirror(targets: str, suite: str) -> str | None:
+    """The package mirror for a suite, out of what apt says it uses.
+
+    Args:
+        targets: Lines of `release component site`.
+        suite: The Debian suite wanted.
+
+    Returns:
+        None when this host has no mirror with that suite; debootstrap then takes its own default.
+    """
+    for line in targets.splitlines():
+        release, _, rest = line.partition(" ")
+        component, _, site = rest.partition(" ")
+        if release == suite and component == "main" and site.startswith(("http://", "https://")):
+            return site.strip()
+    return None
+
+
+def _mirror(suite: str) -> str | None:
+    if shutil.which("apt-get") is None:
+        return None
+    form = "$(RELEASE) $(COMPONENT) $(SITE)"
+    return choose_mirror(_run(["apt-get", "indextargets", "--format", form], "Asking apt for its mirrors"), suite)
+
+
+def _proxy() -> dict[str, str]:
+    """The proxy apt uses, for debootstrap."""
+    if shutil.which("apt-config") is None:
+        return {}
+    said = _run(["apt-config", "shell", "PROXY", "Acquire::http::Proxy"], "Asking apt for its proxy")
+    value = said.strip().removeprefix("PROXY=").strip("'")
+    return {"http_proxy": value} if value and value != "DIRECT" else {}
+
+
+def _pip() -> list[str]:
+    """The host's pip, as the start of a command."""
+    for candidate in ([sys.executable, "-m", "pip"], ["pip3"], ["pip"], ["/usr/bin/python3", "-m", "pip"]):
+        with contextlib.suppress(SandboxUnavailable):
+            _run([*candidate, "--version"], "Looking for pip")
+            return candidate
+    raise SandboxUnavailable("No pip was found on this host to fetch uv with.", ADVICE)
+
+
+def fetch_uv(target: Path) -> None:
+    """Put the uv program at `target`, out of its wheel."""
+    with tempfile.TemporaryDirectory(prefix="metaagent-uv-") as folder:
+        wanted = ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder, f"uv=={UV_VERSION}"]
+        _run([*_pip(), *wanted], "Fetching uv from the package index")
+        wheels = sorted(Path(folder).glob("uv-*.whl"))
+        if not wheels:
+            raise SandboxUnavailable("The package index gave no wheel of uv.", ADVICE)
+        with zipfile.ZipFile(wheels[0]) as wheel:
+            program = wheel.read(f"uv-{UV_VERSION}.data/scripts/uv")
+    fresh = target.with_name(target.name + ".new")
+    fresh.write_bytes(program)
+    fresh.chmod(0o755)
+    fresh.replace(target)
+
+
+def _furnish(root: Path) -> None:
+    """The user and the folders of the sandbox."""
+    with (root / "etc/passwd").open("a") as file:
+        file.write(f"sandbox:x:{SANDBOX_UID}:{SANDBOX_UID}::/home/sandbox:/bin/sh\n")
+    with (root / "etc/group").open("a") as file:
+        file.write(f"sandbox:x:{SANDBOX_UID}:\n")
+    for folder in ("opt/env", "opt/metaagent/guest", "work", "home/sandbox"):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    for folder in ("opt/env", "work", "home/sandbox"):
+        os.chown(root / folder, SANDBOX_UID, SANDBOX_UID)
+    # Setuid programs have no effect inside; a snapshot need not carry them either.
+    for path in (root / "usr/bin").iterdir():
+        if not path.is_symlink() and path.is_file() and path.stat().st_mode & 0o6000:
+            path.chmod(path.stat().st_mode & 0o1777)
+
+
+@contextlib.contextmanager
+def root_archive(spec: SandboxSpec) -> Iterator[IO[bytes]]:
+    """Build the root file system; gives it as an open tar archive.
+
+    Args:
+        spec: Names the Debian suite.
+
+    Raises:
+        SandboxUnavailable: this host cannot build it.
+    """
+    debootstrap = shutil.which("debootstrap", path="/usr/sbin:/usr/bin:/sbin:/bin")
+    if debootstrap is None:
+        raise SandboxUnavailable("The toolchain image cannot be built: debootstrap is not installed.", ADVICE)
+    if os.geteuid() != 0:
+        raise SandboxUnavailable("The toolchain image can only be built from Debian packages by root.", ADVICE)
+    with tempfile.TemporaryDirectory(prefix="metaagent-image-") as folder:
+        root, archive = Path(folder) / "root", Path(folder) / "root.tar"
+        mirror = _mirror(spec.debian_suite)
+        argv = [debootstrap, "--variant=minbase", f"--include={','.join(PACKAGES)}", spec.debian_suite, str(root)]
+        _run(argv + ([mirror] if mirror else []), "Installing Debian packages", extra_env=_proxy())
+        fetch_uv(root / "usr/local/bin/uv")
+        _furnish(root)
+        left_out = [f"--exclude={pattern}" for pattern in LEFT_OUT]
+        pack = ["tar", "-C", str(root), "--numeric-owner", "--one-file-system", *left_out, "-cf", str(archive), "."]
+        _run(pack, "Packing the image")
+        shutil.rmtree(root)
+        with archive.open("rb") as file:
+            yield file
