@@ -1,0 +1,184 @@
+"""Read a pytest command line without running it: its arguments, its environment, its place in `sys.path`.
+
+Host and guest both use this module, so that the judge, the trial server and the search agree on what a command means.
+"""
+
+import os
+import re
+import shlex
+import sys
+from typing import Dict, List, NamedTuple, Optional
+
+_ASSIGNMENT = re.compile(r"^[A-Za-z_][A-Za-z0-9_]*=")
+_SHELL_ONLY = set(";|&<>`$\n(){}*?!~#")
+_PYTHON = re.compile(r"^(?:.*/)?(?:python|pypy)(?:\d+(?:\.\d+)*)?$")
+_PYTEST = re.compile(r"^(?:.*/)?(?:pytest|py\.test)$")
+_LAUNCHERS = {("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("rye", "run")}
+_LAUNCHER_VALUES = {
+    "--extra", "--group", "--only-group", "--no-group", "--with", "--with-requirements", "--with-editable", "-p",
+    "--python", "--index", "--index-url", "--extra-index-url", "--find-links", "--cache-dir", "-w",
+}  # fmt: skip
+_LAUNCHER_REFUSED = {"--directory", "--project", "--package", "--env-file", "-C"}
+_COVERAGE_VALUES = {
+    "--source",
+    "--omit",
+    "--include",
+    "--rcfile",
+    "--data-file",
+    "--context",
+    "--concurrency",
+    "--source-pkgs",
+}
+# Flags of the interpreter that change what tests see are kept; the others only concern start-up.
+_PYTHON_VALUES = {"-W", "-X"}
+_PYTHON_KEPT = re.compile(r"^-(?:O+|b+|u|W.+|X.+|q|v+|d)$")
+_PYTHON_IGNORED = {"-B", "-s", "-S"}
+_PYTHON_NO_CWD = {"-I", "-P", "-E"}
+
+
+class PytestCommand(NamedTuple):
+    """What a pytest command line says.
+
+    Attributes:
+        args: The arguments pytest gets.
+        environment: The assignments in front of it.
+        interpreter_options: Flags of the interpreter to keep (`-W error`).
+        adds_cwd: Whether the working directory enters `sys.path`, as `python -m pytest` does and `pytest` does not.
+    """
+
+    args: List[str]
+    environment: Dict[str, str]
+    interpreter_options: List[str]
+    adds_cwd: bool
+
+
+def split_words(command: str) -> Optional[List[str]]:
+    """The words of one simple command, or None when it needs a shell."""
+    words = _unquoted_shell_free(command)
+    if words is None:
+        return None
+    try:
+        return shlex.split(words)
+    except ValueError:
+        return None
+
+
+def _unquoted_shell_free(command: str) -> Optional[str]:
+    """The command itself when no character outside quotes means something to a shell, else None."""
+    quote = ""
+    escaped = False
+    for character in command.strip():
+        if escaped:
+            escaped = False
+        elif quote == "'":
+            quote = "" if character == "'" else quote
+        elif quote == '"':
+            if character in "$`":
+                return None
+            escaped = character == "\\"
+            quote = "" if character == '"' else quote
+        elif character in "'\"":
+            quote = character
+        elif character == "\\":
+            escaped = True
+        elif character in _SHELL_ONLY:
+            return None
+    return None if quote or escaped else command.strip()
+
+
+def split_pytest_command(command: str) -> Optional[PytestCommand]:
+    """What a pytest command line says, or None when the command is not one, or needs a shell."""
+    words = split_words(command)
+    if not words:
+        return None
+    environment: Dict[str, str] = {}
+    program = _skip_launcher(_take_assignments(words, environment))
+    if not program:
+        return None
+    return _read_program(_take_assignments(program, environment), environment)
+
+
+def _take_assignments(words: List[str], environment: Dict[str, str]) -> List[str]:
+    if words and words[0] == "env":
+        words = words[1:]
+    index = 0
+    while index < len(words) and _ASSIGNMENT.match(words[index]):
+        name, value = words[index].split("=", 1)
+        environment[name] = value
+        index += 1
+    return words[index:]
+
+
+def _skip_launcher(words: List[str]) -> Optional[List[str]]:
+    if tuple(words[:2]) not in _LAUNCHERS:
+        return words
+    index = 2
+    while index < len(words) and words[index].startswith("-"):
+        option = words[index]
+        if option in ("-m", "--module"):
+            return ["python", "-m", *words[index + 1 :]]
+        if option.split("=", 1)[0] in _LAUNCHER_REFUSED:
+            return None
+        index += 1 if option == "--" or option not in _LAUNCHER_VALUES else 2
+        if option == "--":
+            break
+    return words[index:]
+
+
+def _read_program(words: List[str], environment: Dict[str, str]) -> Optional[PytestCommand]:
+    if not words:
+        return None
+    if _PYTEST.match(words[0]):
+        return PytestCommand(words[1:], environment, [], adds_cwd=False)
+    if words[0] == "coverage" and words[1:2] == ["run"]:
+        return _read_coverage(words[2:], environment, [])
+    if not _PYTHON.match(words[0]):
+        return None
+    options: List[str] = []
+    adds_cwd = True
+    index = 1
+    while index < len(words) and words[index].startswith("-") and words[index] != "-m":
+        option = words[index]
+        if option in _PYTHON_VALUES and index + 1 < len(words):
+            options += [option, words[index + 1]]
+            index += 1
+        elif _PYTHON_KEPT.match(option):
+            options.append(option)
+        elif option in _PYTHON_NO_CWD:
+            adds_cwd = adds_cwd and option == "-E"
+        elif option not in _PYTHON_IGNORED:
+            return None
+        index += 1
+    return _read_module(words[index:], environment, options, adds_cwd=adds_cwd)
+
+
+def _read_module(
+    words: List[str], environment: Dict[str, str], options: List[str], *, adds_cwd: bool
+) -> Optional[PytestCommand]:
+    if words[:2] == ["-m", "pytest"]:
+        return PytestCommand(words[2:], environment, options, adds_cwd)
+    if words[:3] == ["-m", "coverage", "run"]:
+        return _read_coverage(words[3:], environment, options)
+    return None
+
+
+def _read_coverage(words: List[str], environment: Dict[str, str], options: List[str]) -> Optional[PytestCommand]:
+    """`coverage run [options] -m pytest ...`: the measuring is left out, the tests are the same."""
+    index = 0
+    while index < len(words) and words[index].startswith("-") and words[index] not in ("-m", "--module"):
+        index += 2 if words[index] in _COVERAGE_VALUES else 1
+    if words[index : index + 2] in (["-m", "pytest"], ["--module", "pytest"]):
+        return PytestCommand(words[index + 2 :], environment, options, adds_cwd=True)
+    return None
+
+
+def extend_sys_path(python_path: str, *, adds_cwd: bool) -> None:
+    """Let the working directory and the entries of a PYTHONPATH enter `sys.path`, in the interpreter's own order."""
+    entries = (
+        [os.path.abspath(entry) if entry else os.getcwd() for entry in python_path.split(os.pathsep)]
+        if python_path
+        else []
+    )
+    if adds_cwd:
+        entries.insert(0, os.getcwd())
+    sys.path[0:0] = entries

@@ -1,0 +1,271 @@
+"""A pytest plugin that records what really happened to every test, for a judge outside who trusts nobody inside.
+
+The records, each a JSON list that starts with its kind:
+
+`begin` python, pytest · `broken` why · `root` rootdir · `items` node ids (JSON, zlib, base64) · `start` index ·
+`test` index, phases, raw, milliseconds · `fail` index, phase, detail · `collect` node id, detail · `canary` number,
+phases, raw · `hang` index, frames · `patched` names · `internal` text · `end` status, deselected · `exit` status.
+
+`phases` is one letter for set-up, call and teardown: p passed, f failed, s skipped, x failed as expected, X passed
+though expected to fail, r to be run again, - did not happen. `raw` is what the test itself did, seen below every hook:
+1 it returned, 0 it raised, null it was not called. A report that says passed over a raw 0 was tampered with.
+"""
+
+import base64
+import json
+import os
+import signal
+import zlib
+from time import monotonic
+from types import FrameType
+from typing import Any, Dict, Generator, List, Optional, Union
+
+import pytest
+from _pytest import python as pytest_python
+from _pytest import runner as pytest_runner
+from _pytest import unittest as pytest_unittest
+from _pytest.fixtures import FuncFixtureInfo
+
+Hook = Generator[None, Any, None]
+
+PHASES = ("setup", "call", "teardown")
+MANY_ITEMS = 15000
+CANARY_FOLDERS = 8
+# Options of plugins that would make two runs differ, with the value that makes them alike.
+COMPARABLE = {
+    "numprocesses": 0, "dist": "no", "tx": [], "looponfail": False, "randomly_reorganize": False,
+    "randomly_reset_seed": False, "random_order_bucket": None, "reruns": 0, "forked": False,
+}  # fmt: skip
+
+
+def canary_passes() -> None:
+    """A test that must pass."""
+
+
+def canary_fails() -> None:
+    """A test that must fail."""
+    raise AssertionError("this one has to fail")
+
+
+def watched_functions() -> Dict[str, Any]:
+    """The functions that carry a verdict; nobody has a reason to replace them."""
+    return {
+        "Function.runtest": pytest_python.Function.__dict__.get("runtest"),
+        "Function.setup": pytest_python.Function.__dict__.get("setup"),
+        "TestCaseFunction.runtest": pytest_unittest.TestCaseFunction.__dict__.get("runtest"),
+        "pytest_pyfunc_call": pytest_python.pytest_pyfunc_call,
+        "call_and_report": pytest_runner.call_and_report,
+        "pytest_runtest_call": pytest_runner.pytest_runtest_call,
+        "CallInfo.from_call": pytest_runner.CallInfo.__dict__.get("from_call"),
+        "TestReport.from_item_and_call": pytest.TestReport.__dict__.get("from_item_and_call"),
+    }
+
+
+class Reporter:
+    """The plugin.
+
+    Args:
+        channel: Where records go.
+        describer: Turns failures into dictionaries.
+        config: What the host asked for; see `pytest_entry`.
+    """
+
+    def __init__(self, channel: Any, describer: Any, config: Dict[str, Any]) -> None:
+        self._send = channel.send
+        self._asked = config
+        self._pid = os.getpid()
+        self._describer = describer
+        self._run_protocol = pytest_runner.runtestprotocol
+        self._watched = watched_functions()
+        self._canaries: Dict[int, Any] = {}
+        self._indexes: Dict[int, int] = {}
+        self._deselected = 0
+        self._current: Union[int, str, None] = None
+        self._phases: Dict[str, str] = {}
+        self._raw: Dict[int, int] = {}
+        self._seconds = 0.0
+
+    # --- the session ------------------------------------------------------------------------------
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_cmdline_main(self, config: Any) -> Hook:
+        """Replace the selection after every option was read, so that all options keep their meaning."""
+        for name, value in COMPARABLE.items():
+            if hasattr(config.option, name):
+                setattr(config.option, name, value)
+        if self._asked["maxfail"] is not None:
+            config.option.maxfail = self._asked["maxfail"]
+        if self._asked["targets"]:
+            config.args = list(self._asked["targets"])
+        yield
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: Any) -> None:
+        """Tell where node ids start from."""
+        self._describer.rootdir = str(session.config.rootpath)
+        self._send(["root", self._describer.rootdir])
+        if self._asked.get("wall_s"):
+            self._watch(self._asked["wall_s"])
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_make_collect_report(self) -> Hook:
+        """Record a module that could not be collected, and where it broke."""
+        outcome = yield
+        if outcome.excinfo is not None:
+            return
+        report = outcome.get_result()
+        if report.failed:
+            call = getattr(report, "call", None)
+            detail = self._describer.describe(report, getattr(call, "excinfo", None))
+            name = self._describer.node_id(report.nodeid)
+            if not self._send(["collect", name, detail], detail=True):
+                self._send(["collect", name, {}])
+
+    def pytest_deselected(self, items: List[Any]) -> None:
+        """Count what was left out."""
+        self._deselected += len(items)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtestloop(self, session: Any) -> Hook:
+        """Record what is going to run, in order; run the canaries before and after."""
+        if self._asked["order"] == "reversed":
+            session.items.reverse()
+        self._record_items(session)
+        if session.testsfailed or session.config.option.collectonly:
+            yield
+            return
+        self._run_canaries(session)
+        yield
+        self._run_canaries(session)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_sessionfinish(self, session: Any) -> Hook:
+        """The session's own idea of its status."""
+        yield
+        self.stop_watching()
+        changed = [name for name, function in watched_functions().items() if function is not self._watched[name]]
+        if changed:
+            self._send(["patched", changed])
+        self._send(["end", int(session.exitstatus), self._deselected])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """Pytest itself, or a plugin, broke."""
+        self._send(["internal", str(excrepr)[-4000:]])
+
+    def _record_items(self, session: Any) -> None:
+        names = []
+        for index, item in enumerate(session.items):
+            self._indexes[id(item)] = index
+            names.append(self._describer.node_id(item.nodeid))
+        self._send(["items", base64.b64encode(zlib.compress(json.dumps(names).encode("ascii"), 6)).decode("ascii")])
+
+    # --- one test ---------------------------------------------------------------------------------
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: Any) -> Hook:
+        """One record when a test starts, one when it is over."""
+        index = self._indexes.get(id(item), self._describer.node_id(item.nodeid))
+        self._current, self._phases, self._raw, self._seconds = index, {}, {}, 0.0
+        if len(self._indexes) <= MANY_ITEMS:
+            self._send(["start", index])
+        yield
+        phases = "".join(self._phases.get(phase, "-") for phase in PHASES)
+        self._send(["test", index, phases, self._raw.get(id(item)), int(self._seconds * 1000)])
+        self._current = None
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_call(self, item: Any) -> Hook:
+        """See what the test does from below every hook."""
+        original = item.runtest
+        raw = self._raw
+
+        def runtest() -> None:
+            try:
+                original()
+            except BaseException:
+                raw[id(item)] = 0
+                raise
+            # A unittest case keeps its exceptions to itself until the report is made.
+            raw[id(item)] = 0 if getattr(item, "_excinfo", None) else 1
+
+        item.runtest = runtest
+        yield
+        item.__dict__.pop("runtest", None)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, item: Any, call: Any) -> Hook:
+        """Describe a failure while the exception is at hand."""
+        outcome = yield
+        if outcome.excinfo is not None or id(item) in self._canaries:
+            return
+        report = outcome.get_result()
+        if report.failed and self._current is not None:
+            detail = self._describer.describe(report, call.excinfo)
+            self._send(["fail", self._current, call.when, detail], detail=True)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_logreport(self, report: Any) -> Hook:
+        """Remember the phases of the running test; a failed subtest fails its test."""
+        letter = phase_letter(report)
+        if report.when in PHASES and self._phases.get(report.when) != "f":
+            self._phases[report.when] = letter
+        self._seconds += getattr(report, "duration", 0.0) or 0.0
+        yield
+
+    # --- canaries ---------------------------------------------------------------------------------
+
+    def _run_canaries(self, session: Any) -> None:
+        """One test that must pass and one that must fail, beside the real ones, told to nobody but us."""
+        parents: Dict[str, Any] = {}
+        for item in session.items:
+            if isinstance(item, pytest.Function):
+                module = item.getparent(pytest.Module)
+                if module is not None:
+                    parents.setdefault(os.path.dirname(module.nodeid.split("::")[0]), module)
+            if len(parents) >= CANARY_FOLDERS:
+                break
+        for parent in list(parents.values()) or [session]:
+            for number, function in enumerate((canary_passes, canary_fails)):
+                try:
+                    self._run_canary(parent, number, function)
+                except Exception as error:
+                    self._send(["canary", number, "---", None, type(error).__name__])
+
+    def _run_canary(self, parent: Any, number: int, function: Any) -> None:
+        bare = FuncFixtureInfo(argnames=(), initialnames=(), names_closure=[], name2fixturedefs={})
+        name = self._asked["canaries"][number]
+        item = pytest.Function.from_parent(parent, name=name, callobj=function, fixtureinfo=bare)
+        self._canaries[id(item)] = item
+        self._raw = {}
+        reports = self._run_protocol(item, log=False, nextitem=None)
+        phases: Dict[str, str] = {str(report.when): phase_letter(report) for report in reports}
+        self._send(["canary", number, "".join(phases.get(phase, "-") for phase in PHASES), self._raw.get(id(item))])
+
+    # --- tests that do not end --------------------------------------------------------------------
+
+    def _watch(self, wall_s: float) -> None:
+        """Shortly before the time is over, record where the running test spends it (as far as it uses the CPU)."""
+        deadline = monotonic() + wall_s - min(2.0, wall_s * 0.2)
+        pid = self._pid
+        getpid = os.getpid
+
+        def look(_signal: int, frame: Optional[FrameType]) -> None:
+            if monotonic() < deadline or self._current is None or getpid() != pid:
+                return
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+            self._send(["hang", self._current, self._describer.stack(frame)])
+
+        signal.signal(signal.SIGVTALRM, look)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.2, 0.2)
+
+    def stop_watching(self) -> None:
+        """The timer must not outlive the session: the interpreter would die of its signal while it shuts down."""
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def phase_letter(report: Any) -> str:
+    """How one phase ended, as one letter."""
+    if hasattr(report, "wasxfail"):
+        return {"skipped": "x", "passed": "X"}.get(report.outcome, "f")
+    return {"passed": "p", "failed": "f", "skipped": "s", "rerun": "r"}.get(report.outcome, "f")

@@ -1,0 +1,108 @@
+"""TestRunner: the protocol every reader of a command fulfils, and the values between it and the judge."""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from pydantic import Field
+
+from sandbox.types import CommandResult, Frozen, TestResult, TestStatus
+
+SHELL = ("/bin/sh", "-e", "-c")
+NOT_EXECUTABLE = 126
+NOT_FOUND = 127
+
+
+class RunRequest(Frozen):
+    """What is to be run, independent of the runner."""
+
+    command: str
+    targets: tuple[str, ...] = ()
+    """Test names that replace the command's own selection."""
+    order: Literal["given", "reversed"] = "given"
+    maxfail: int | None = None
+    """Stop after so many failures; None keeps the command's own idea."""
+    environment: dict[str, str] = Field(default_factory=dict)
+    wall_s: float = 120.0
+
+
+class GuestPlaces(Frozen):
+    """Where things are inside the sandbox."""
+
+    python: str
+    guest_dir: str
+    checkout: str
+    """Absolute path of the checkout."""
+    cwd: str
+    """Absolute path of the working directory in it."""
+
+
+class Invocation(Frozen):
+    """One command, ready for a Guest."""
+
+    argv: tuple[str, ...]
+    environment: dict[str, str] = Field(default_factory=dict)
+    stdin: bytes = b""
+    key: bytes = b""
+    """Verifies the records; only this run has it."""
+    python_path: str = ""
+
+
+class Reading(Frozen):
+    """What a runner read from one run: facts for the judge, who alone gives verdicts."""
+
+    results: tuple[TestResult, ...] = ()
+    """Every test with its outcome; failures in detail."""
+    collected: tuple[str, ...] = ()
+    deselected: int = 0
+    session_status: int | None = None
+    """The exit status the records speak of; None when the runner keeps none or the session did not end."""
+    ended: bool = True
+    """Whether everything that was begun also ended."""
+    tampering: tuple[str, ...] = ()
+    """Contradictions that have no honest explanation."""
+    inconclusive: str = ""
+    """Why nothing can be concluded, in one sentence; empty when something can."""
+    weak: bool = False
+    """Only the exit status speaks."""
+
+    @property
+    def outcomes(self) -> dict[str, TestStatus]:
+        """Name to status; of several results with one name the worst counts."""
+        rank = {TestStatus.PASS: 0, TestStatus.SKIP: 1, TestStatus.FAIL: 2, TestStatus.ERROR: 3}
+        found: dict[str, TestStatus] = {}
+        for result in self.results:
+            present = found.get(result.name)
+            if present is None or rank[result.status] > rank[present]:
+                found[result.name] = result.status
+        return found
+
+
+class TestRunner(Protocol):
+    """Knows one family of commands: recognises them, prepares them, reads what they left."""
+
+    @property
+    def name(self) -> str:
+        """`pytest`, `diagnostics`, `command`."""
+        ...
+
+    def recognises(self, command: str, /) -> bool:
+        """Whether this runner can read the command."""
+        ...
+
+    def prepare(self, request: RunRequest, places: GuestPlaces, /) -> Invocation:
+        """What to start in the sandbox."""
+        ...
+
+    def read(self, request: RunRequest, invocation: Invocation, result: CommandResult, /) -> Reading:
+        """What the run left, every byte of it hostile. Never raises for anything that stands in it."""
+        ...
+
+
+def shell_invocation(request: RunRequest) -> Invocation:
+    """The command as it stands, through a shell that stops at the first error."""
+    return Invocation(argv=(*SHELL, request.command), environment=with_defaults(request.environment))
+
+
+def with_defaults(environment: Mapping[str, str]) -> dict[str, str]:
+    """The job's environment over what makes two runs alike."""
+    return {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", **environment}
