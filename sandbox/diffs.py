@@ -154,9 +154,10 @@ def _named(prefix: str, path: str) -> str:
 def _quoted(path: str) -> str:
     """A path as git writes it: in quotes with octal escapes when it holds anything odd."""
     raw = path.encode("utf-8", "surrogateescape")
-    if all(byte >= 0x20 and byte not in b'"\\\x7f' for byte in raw) and path.isprintable():
+    if path.isprintable() and '"' not in path and "\\" not in path:
         return path
-    return '"' + "".join(chr(b) if 0x20 <= b < 0x7F and b not in b'"\\' else f"\\{b:03o}" for b in raw) + '"'
+    plain = range(ord(" "), ord("~") + 1)
+    return '"' + "".join(chr(b) if b in plain and b not in b'"\\' else f"\\{b:03o}" for b in raw) + '"'
 
 
 def parse_changed_lines(raw: bytes) -> dict[str, tuple[int, ...]]:

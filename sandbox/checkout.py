@@ -1,0 +1,293 @@
+"""A source on its way into a sandbox: a fetched commit or a folder of this host, put into the work tree inside."""
+
+import asyncio
+import io
+import os
+import re
+import stat
+import tarfile
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from posixpath import dirname
+from typing import Protocol
+
+from sandbox.backends.base import Guest
+from sandbox.diffs import Original
+from sandbox.errors import ImportRejected, SandboxError
+from sandbox.importer import ImportedRepository, Revision
+from sandbox.snapshot import pack
+from sandbox.spec import RunLimits, SandboxSpec
+from sandbox.types import SourceDiff
+
+_GIT_ENV = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_AUTHOR_NAME": "MetaAgent",
+    "GIT_AUTHOR_EMAIL": "metaagent@localhost",
+    "GIT_COMMITTER_NAME": "MetaAgent",
+    "GIT_COMMITTER_EMAIL": "metaagent@localhost",
+}
+_EMPTY = """set -eu
+cd /
+chmod -R u+rwX "$1" 2> /dev/null || true
+find "$1" -mindepth 1 -delete
+"""
+# No template means no hooks. The attributes switch off every conversion, so that the work tree holds the very bytes
+# of the commit; the history is cut where the import cut it, and a bundle can only be unpacked where git knows that.
+_PLACE_COMMIT = """
+cd "$1"
+git init -q --template= -b main .
+mkdir -p .git/info
+echo '* -text -eol -ident -filter -working-tree-encoding -merge -diff' > .git/info/attributes
+if [ -s "$3/shallow" ]; then cp "$3/shallow" .git/shallow; fi
+git bundle unbundle "$3/repository.bundle" > /dev/null
+git update-ref refs/heads/main "$2"
+git reset -q --hard
+rm -rf "$3"
+"""
+_PLACE_FOLDER = """
+cd "$1"
+git init -q --template= -b main .
+git add -A -f .
+git -c commit.gpgSign=false commit -q --no-verify --allow-empty -m 'The folder as it was taken in'
+"""
+_RESTORE = """set -eu
+cd "$1"
+rm -f .git/index.lock
+git -c core.fsmonitor=false -c core.hooksPath=/dev/null reset -q --hard "$2"
+git -c core.fsmonitor=false clean -ffdxq
+"""
+_RELEVANT_BYTES = 1 << 20
+_LEFT_OUT = frozenset(
+    ".git .hg .svn node_modules __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv .eggs "
+    ".cache .DS_Store".split()
+)
+_PRIVATE = frozenset({".env", ".netrc", ".pypirc", ".git-credentials"})
+"""Files that hold a person's secrets; a commit never has them, a folder may."""
+
+
+class Source(Protocol):
+    """What a workspace is opened on."""
+
+    @property
+    def head_sha(self) -> str | None:
+        """The red commit."""
+        ...
+
+    @property
+    def base_sha(self) -> str | None:
+        """The commit it is compared with."""
+        ...
+
+    @property
+    def red_diff(self) -> SourceDiff:
+        """What the head changed against the base."""
+        ...
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was seen and left as it is."""
+        ...
+
+    def names(self) -> Collection[str]:
+        """Every regular file of the head; the recipe is made from it, also for the base."""
+        ...
+
+    async def read(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Contents of files of the head, the too large ones left out."""
+        ...
+
+    async def originals(self, names: Iterable[str]) -> dict[str, Original]:
+        """Files as they were placed, for comparing with what became of them."""
+        ...
+
+    async def place(self, guest: Guest) -> None:
+        """Put the work tree into a guest's work folder, in place of whatever is there."""
+        ...
+
+    async def restore(self, guest: Guest) -> None:
+        """Let git inside the guest restore the work tree; whoever calls it looks whether it did."""
+        ...
+
+
+class CommitSource:
+    """A commit of an imported repository.
+
+    Args:
+        repository: The import.
+        revision: Which of its two commits stands in the work tree.
+    """
+
+    def __init__(self, repository: ImportedRepository, revision: Revision) -> None:
+        self._repository = repository
+        self._revision: Revision = revision
+        self._sha = repository.sha(revision)
+
+    @property
+    def head_sha(self) -> str | None:
+        """The red commit."""
+        return self._repository.head_sha
+
+    @property
+    def base_sha(self) -> str | None:
+        """The commit it is compared with."""
+        return self._repository.base_sha
+
+    @property
+    def red_diff(self) -> SourceDiff:
+        """What the head changed against the base."""
+        return self._repository.red_diff
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was seen and left as it is."""
+        return self._repository.notes
+
+    def names(self) -> Collection[str]:
+        """Every regular file of the head."""
+        return self._repository.files.keys()
+
+    async def read(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Contents of files of the head."""
+        files = self._repository.files
+        oids = {name: files[name].oid for name in names if name in files and files[name].size <= _RELEVANT_BYTES}
+        blobs = await asyncio.to_thread(self._repository.read, oids.values())
+        return {name: blobs[oid] for name, oid in oids.items()}
+
+    async def originals(self, names: Iterable[str]) -> dict[str, Original]:
+        """Files of the commit in the work tree."""
+        tree = self._repository.tree(self._revision)
+        known = {name: tree[name] for name in names if name in tree}
+        blobs = await asyncio.to_thread(self._repository.read, [file.oid for file in known.values()])
+        return {name: Original(content=blobs[file.oid], mode=file.mode) for name, file in known.items()}
+
+    async def place(self, guest: Guest) -> None:
+        """Unpack the bundle inside and check the commit out there."""
+        bundle = await asyncio.to_thread(self._repository.bundle)
+        folder = f"{dirname(guest.workdir)}/import"
+        archive = pack({"repository.bundle": bundle, "shallow": self._repository.shallow()})
+        await guest.unpack(archive, folder)
+        await _script(guest, _EMPTY + _PLACE_COMMIT, guest.workdir, self._sha, folder)
+
+    async def restore(self, guest: Guest) -> None:
+        """Reset to the commit and remove everything else."""
+        await _script(guest, _RESTORE, guest.workdir, self._sha)
+
+
+class FolderSource:
+    """A folder of this host as it stands, taken in without running anything in it.
+
+    Args:
+        archive: Its files.
+        files: The same, by name.
+        notes: What was left out.
+    """
+
+    head_sha: str | None = None
+    base_sha: str | None = None
+    red_diff = SourceDiff()
+
+    def __init__(self, archive: bytes, files: Mapping[str, Original], notes: tuple[str, ...]) -> None:
+        self._archive = archive
+        self._files = files
+        self.notes = notes
+
+    def names(self) -> Collection[str]:
+        """Every regular file taken in."""
+        return self._files.keys()
+
+    async def read(self, names: Iterable[str]) -> dict[str, bytes]:
+        """Contents of files."""
+        found = await self.originals(names)
+        return {name: file.content for name, file in found.items() if len(file.content) <= _RELEVANT_BYTES}
+
+    async def originals(self, names: Iterable[str]) -> dict[str, Original]:
+        """Files as they were taken in."""
+        return {name: self._files[name] for name in names if name in self._files}
+
+    async def place(self, guest: Guest) -> None:
+        """Unpack the files inside, and commit them there for tools that ask git."""
+        await _script(guest, _EMPTY, guest.workdir)
+        await guest.unpack(self._archive, guest.workdir)
+        await _script(guest, f"set -eu{_PLACE_FOLDER}", guest.workdir)
+
+    async def restore(self, guest: Guest) -> None:
+        """Reset to what was committed and remove everything else."""
+        await _script(guest, _RESTORE, guest.workdir, "refs/heads/main")
+
+
+async def take_folder(path: str, spec: SandboxSpec) -> FolderSource:
+    """Read a folder: regular files only, no link followed, virtual environments and caches left out.
+
+    Raises:
+        ImportRejected: it is not a folder, or over a limit.
+    """
+    return await asyncio.to_thread(_take_folder, Path(path), spec)
+
+
+def _take_folder(root: Path, spec: SandboxSpec) -> FolderSource:
+    if not root.is_dir():
+        raise ImportRejected(f"{root} is not a folder.", "Name the folder of the project.")
+    files: dict[str, Original] = {}
+    notes: set[str] = set()
+    total = 0
+    for path in _walk(root, notes):
+        with open(path, "rb", opener=_no_links) as file:  # noqa: PTH123 (Path.open takes no opener)
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            total += status.st_size
+            if len(files) >= spec.max_files:
+                raise ImportRejected(f"The folder has more than {spec.max_files} files.", "Raise max_files.")
+            if status.st_size > spec.max_blob_bytes or total > spec.max_tree_bytes:
+                limit = min(spec.max_blob_bytes, spec.max_tree_bytes)
+                raise ImportRejected(f"The folder's files are larger than {limit} bytes.", "Raise max_tree_bytes.")
+            mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
+            name = str(path.relative_to(root))
+            files[name] = Original(content=file.read(status.st_size), mode=mode)
+    return FolderSource(_archive(files), files, tuple(sorted(notes)))
+
+
+def _no_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _walk(folder: Path, notes: set[str]) -> Iterable[Path]:
+    """Regular files below a folder in a fixed order."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        notes.add("unreadable folders")
+        return
+    if any(entry.name == "pyvenv.cfg" for entry in entries):
+        return  # a virtual environment: the sandbox makes its own
+    for entry in entries:
+        if entry.name in _LEFT_OUT or not re.fullmatch(r"[^\0-\x1f\x7f\udc80-\udcff]+", entry.name):
+            continue
+        if entry.is_symlink():
+            notes.add("symbolic links (left out)")
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), notes)
+        elif entry.name in _PRIVATE:
+            notes.add("files of secrets (left out)")
+        elif entry.is_file(follow_symlinks=False) and os.access(entry.path, os.R_OK):
+            yield Path(entry.path)
+
+
+def _archive(files: Mapping[str, Original]) -> bytes:
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for name, file in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(file.content), int(file.mode[-3:], 8)
+            archive.addfile(entry, io.BytesIO(file.content))
+    return raw.getvalue()
+
+
+async def _script(guest: Guest, script: str, *arguments: str) -> None:
+    """Run a script of ours inside."""
+    argv = ("/bin/sh", "-c", script, "sh", *arguments)
+    done = await guest.run(argv, limits=RunLimits(), cwd="/", env=_GIT_ENV)
+    if not done.ok:
+        raise SandboxError(f"The work tree could not be made in the sandbox: {done.stderr[-300:].strip()}")
