@@ -10,7 +10,8 @@ MetaAgentError
 │   ├── Conflict      somebody else was there first (a ref moved, a pull request exists)
 │   └── RateLimited   ask again later; says when
 ├── Superseded        the branch moved, or a human pushed, while we worked: nobody's
-└── QueueError        the queue cannot take or keep work: the operator's
+├── QueueError        the queue cannot take or keep work: the operator's
+└── StoreError        the lessons store cannot be read or written: the operator's
 """
 
 from enum import StrEnum
@@ -124,5 +125,11 @@ class Superseded(MetaAgentError):
 
 class QueueError(MetaAgentError):
     """The queue cannot take or keep work."""
+
+    fault = Fault.OPERATOR
+
+
+class StoreError(MetaAgentError):
+    """The lessons store cannot be read or written."""
 
     fault = Fault.OPERATOR

@@ -1,5 +1,6 @@
 """What one event comes down to: MissionRequest, Feedback or Ignored."""
 
+import hashlib
 from enum import StrEnum
 from typing import Literal
 
@@ -80,6 +81,13 @@ class MissionRequest(Frozen):
     seed: int = 0
     time_limit_s: float | None = None
     rungs: tuple[int, ...] = (0, 1)
+
+    @property
+    def memory_key(self) -> str:
+        """Under which lessons are kept and recalled: a repository never sees another's, nor what its forks brought."""
+        if self.repository is None:
+            return f"folder:{hashlib.sha256((self.folder or '').encode()).hexdigest()[:16]}"
+        return f"{self.repository.id}:fork" if self.tier is TrustTier.FORK else str(self.repository.id)
 
 
 class Feedback(Frozen):
