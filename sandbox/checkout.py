@@ -58,10 +58,14 @@ rm -f .git/index.lock
 git -c core.fsmonitor=false -c core.hooksPath=/dev/null reset -q --hard "$2"
 git -c core.fsmonitor=false clean -ffdxq
 """
+_WHEN = 946_684_800
+"""When files of a folder were changed, as the sandbox sees it: any fixed moment that zip files can hold."""
 _RELEVANT_BYTES = 1 << 20
 _LEFT_OUT = frozenset(
-    ".git .hg .svn node_modules __pycache__ .tox .nox .mypy_cache .pytest_cache .ruff_cache .hypothesis .venv .eggs "
-    ".cache .DS_Store".split()
+    (
+        *(".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".nox", ".venv", ".eggs", ".cache"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".DS_Store"),
+    )
 )
 _PRIVATE = frozenset({".env", ".netrc", ".pypirc", ".git-credentials"})
 """Files that hold a person's secrets; a commit never has them, a folder may."""
@@ -233,7 +237,7 @@ def _take_folder(root: Path, spec: SandboxSpec) -> FolderSource:
     notes: set[str] = set()
     total = 0
     for path in _walk(root, notes):
-        with open(path, "rb", opener=_no_links) as file:  # noqa: PTH123 (Path.open takes no opener)
+        with open(path, "rb", opener=_no_links) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 continue
@@ -280,7 +284,7 @@ def _archive(files: Mapping[str, Original]) -> bytes:
     with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, file in files.items():
             entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(file.content), int(file.mode[-3:], 8)
+            entry.size, entry.mode, entry.mtime = len(file.content), int(file.mode[-3:], 8), _WHEN
             archive.addfile(entry, io.BytesIO(file.content))
     return raw.getvalue()
 

@@ -5,6 +5,7 @@ import posixpath
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +27,6 @@ from sandbox.types import (
     FileChange,
     FileContext,
     FileEdit,
-    Frozen,
     GitSource,
     Recipe,
     SearchRequest,
@@ -39,10 +39,9 @@ _WORKDIR = "/work/repo"
 _READ_BYTES = 1 << 20
 
 
-class _Parts(Frozen):
+@dataclass(frozen=True)
+class _Parts:
     """What all workspaces share."""
-
-    model_config = {"arbitrary_types_allowed": True, "frozen": True}
 
     backend: Backend
     spec: SandboxSpec
@@ -50,10 +49,9 @@ class _Parts(Frozen):
     snapshotter: Snapshotter
 
 
-class _Opened(Frozen):
+@dataclass(frozen=True)
+class _Opened:
     """A workspace that has been opened."""
-
-    model_config = {"arbitrary_types_allowed": True, "frozen": True}
 
     guest: Guest
     source: Source
