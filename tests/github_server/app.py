@@ -1,0 +1,176 @@
+"""The ASGI application: REST under /api/v3, git under /{owner}/{repo}.git, every REST exchange handed to the checker."""
+
+import json
+import re
+import time
+from typing import Any
+from urllib.parse import parse_qsl
+
+import anyio
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route as StarletteRoute
+
+from tests.github_server import (
+    routes_actions,
+    routes_apps,
+    routes_checks,
+    routes_git,
+    routes_issues,
+    routes_pulls,
+    routes_repos,
+)
+from tests.github_server.auth import authorize, identify
+from tests.github_server.entities import Repository
+from tests.github_server.errors import ApiError, not_found
+from tests.github_server.exchange import Checker, Exchange
+from tests.github_server.faults import Fault
+from tests.github_server.githttp import git_response
+from tests.github_server.hub import Hub
+from tests.github_server.permissions import Permissions
+from tests.github_server.routing import Call, Reply, Route, Router
+
+API = "/api/v3"
+GIT_PATH = re.compile(r"^/(?P<owner>[^/]+)/(?P<repo>[^/]+?)\.git(?P<rest>/.*)$")
+METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
+ALL_ROUTES = (
+    *routes_apps.ROUTES,
+    *routes_repos.ROUTES,
+    *routes_git.ROUTES,
+    *routes_checks.ROUTES,
+    *routes_actions.ROUTES,
+    *routes_pulls.ROUTES,
+    *routes_issues.ROUTES,
+)
+
+
+class GitHubApp:
+    """Answers requests from the state of one hub."""
+
+    def __init__(self, hub: Hub, permissions: Permissions, checker: Checker) -> None:
+        self._hub = hub
+        self._permissions = permissions
+        self._checker = checker
+        self._router = Router(ALL_ROUTES)
+        self.requests: list[str] = []
+
+    def asgi(self) -> Starlette:
+        """The application for uvicorn."""
+        return Starlette(routes=[StarletteRoute("/{path:path}", self._endpoint, methods=METHODS)])
+
+    async def _endpoint(self, request: Request) -> Response:
+        raw = request.scope["raw_path"].decode("ascii")
+        body = await request.body()
+        if raw.startswith(f"{API}/"):
+            return await self._api(request, raw.removeprefix(API), body)
+        git = GIT_PATH.match(raw)
+        if git:
+            return await run_in_threadpool(
+                git_response, self._hub, request, (git["owner"], git["repo"], git["rest"]), body
+            )
+        return Response("Not Found", 404)
+
+    async def _api(self, request: Request, raw: str, body: bytes) -> Response:
+        fault = self._hub.world.faults.take(request.method, raw)
+        if fault and fault.delay:
+            await anyio.sleep(fault.delay)
+        exchange = Exchange(request.method, raw, parse_qsl(request.url.query, keep_blank_values=True), body)
+        exchange.request_headers = dict(request.headers)
+        self.requests.append(f"{request.method} {raw}")
+        reply = await run_in_threadpool(self._answer, exchange, fault)
+        content = reply.content()
+        headers = {**self._rate_headers(), **reply.headers}
+        exchange.status, exchange.response_headers, exchange.response_body = reply.status, headers, content
+        exchange.media_type = reply.media_type
+        self._checker.submit(exchange)
+        return Response(content, reply.status, headers, reply.media_type if content else None)
+
+    def _answer(self, exchange: Exchange, fault: Fault | None) -> Reply:
+        """The answer, or the fault planned for this request."""
+        planned = fault is not None and fault.status != 0
+        reply = Reply()
+        if not planned or (fault and fault.after):
+            with self._hub.world.lock:
+                try:
+                    reply = self._handle(exchange)
+                except ApiError as error:
+                    reply = Reply(error.body, error.status, error.headers)
+        if fault and planned:
+            exchange.injected = True
+            return Reply(self._hub.world.faults.body(fault), fault.status, dict(fault.headers))
+        return reply
+
+    def _handle(self, exchange: Exchange) -> Reply:
+        """Identify, route, authorize, call."""
+        world = self._hub.world
+        actor = identify(world, exchange.request_headers.get("authorization"))
+        path = self._by_id(exchange.path)
+        try:
+            route, params = self._router.find(exchange.method, path)
+        except ApiError:
+            exchange.unknown = True
+            raise
+        exchange.template, exchange.params = route.template, params
+        repo = self._repository(route, params, path)
+        if isinstance(repo, Reply):
+            return repo
+        needed = self._permissions.needed(route.method, route.template)
+        authorize(world, actor, needed, repo, route.template)
+        call = Call(
+            self._hub,
+            route.method,
+            route.template,
+            params,
+            dict(exchange.query),
+            exchange.request_headers,
+            _body(exchange),
+            actor,
+            repo,
+        )
+        return route.handler(call)
+
+    def _by_id(self, path: str) -> str:
+        """`/repositories/{id}/…` is `/repos/{owner}/{repo}/…`."""
+        match = re.match(r"^/repositories/(\d+)(/.*)?$", path)
+        repo = self._hub.world.repositories.get(int(match[1])) if match else None
+        return f"/repos/{repo.full_name}{match[2] or ''}" if match and repo else path
+
+    def _repository(self, route: Route, params: dict[str, str], path: str) -> Repository | Reply | None:
+        """The repository in the path; a redirect for one that was renamed."""
+        if "{owner}/{repo}" not in route.template:
+            return None
+        world = self._hub.world
+        found = world.find(params["owner"], params["repo"])
+        if found is not None:
+            return found
+        moved = world.renamed.get(f"{params['owner']}/{params['repo']}".lower())
+        if moved is None:
+            raise not_found()
+        rest = path.split("/", 4)[4:]
+        url = f"{world.api_url}/repositories/{moved}" + "".join(f"/{part}" for part in rest)
+        body = {"message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest"}
+        return Reply(body, 301, {"location": url})
+
+    def _rate_headers(self) -> dict[str, str]:
+        used = len(self.requests) % 5000
+        return {
+            "x-ratelimit-limit": "5000",
+            "x-ratelimit-remaining": str(5000 - used),
+            "x-ratelimit-used": str(used),
+            "x-ratelimit-reset": str(int(time.time()) + 3600),
+            "x-ratelimit-resource": "core",
+            "x-github-media-type": "github.v3; format=json",
+            "x-github-request-id": f"{used:04X}:LOCAL",
+        }
+
+
+def _body(exchange: Exchange) -> Any:
+    """The request's JSON."""
+    if not exchange.request_body:
+        return {}
+    try:
+        return json.loads(exchange.request_body)
+    except ValueError as error:
+        raise ApiError(400, "Problems parsing JSON") from error

@@ -1,0 +1,360 @@
+"""What a test or the demo does to the local GitHub from Python: people pushing, commenting, merging."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from tests.github_server import events
+from tests.github_server.auth import token_for
+from tests.github_server.ci import LocalCi, wait_until
+from tests.github_server.entities import App, CheckRun, Ci, Comment, Issue, Json, Repository
+from tests.github_server.exchange import Checker
+from tests.github_server.faults import Faults
+from tests.github_server.gitstore import GitStore
+from tests.github_server.hub import Hub
+from tests.github_server.routes_issues import add_comment
+from tests.github_server.routes_pulls import open_pull, set_state
+from tests.github_server.webhooks import Delivery, Webhooks
+from tests.github_server.world import World
+
+Files = Mapping[str, str | bytes | None]
+
+
+class Controls:
+    """The Python side of a running local GitHub. Repositories are named `owner/name`."""
+
+    world: World
+    hub: Hub
+    ci: LocalCi
+    checker: Checker
+
+    # --- repositories -------------------------------------------------------------------------
+
+    def create_repository(
+        self, owner: str, name: str, files: Files | None = None, *, ci: Ci | str | None = None, private: bool = False
+    ) -> Repository:
+        """Make a repository with a first commit on `main`, with our App installed on the owner's account.
+
+        Args:
+            owner: the account, made when it is new, administrator of the repository.
+            name: the repository's name.
+            files: contents by path; the first commit is pushed like any other and so runs the CI.
+            ci: a command or a `Ci`; without one a workflow file in the commit decides.
+            private: whether strangers get 404.
+        """
+        with self.world.lock:
+            repo = self.world.add_repository(owner, name, private=private)
+            repo.ci = Ci.command(ci) if isinstance(ci, str) else ci
+            self.world.install(owner)
+            if files:
+                self.push(repo.full_name, "main", files, message="First commit", author=owner)
+        return repo
+
+    def repository(self, full_name: str) -> Repository:
+        """A repository by name."""
+        return self.world.named(full_name)
+
+    def store(self, full_name: str) -> GitStore:
+        """A repository's git."""
+        return self.world.named(full_name).store
+
+    def push(
+        self,
+        repo: str,
+        branch: str,
+        files: Files,
+        message: str = "Change files",
+        author: str | None = None,
+        *,
+        start: str | None = None,
+        modes: Mapping[str, str] | None = None,
+    ) -> str:
+        """Commit files on a branch as a person, as a push would, and return the commit.
+
+        Args:
+            repo: `owner/name`.
+            branch: made from `start` (a branch or SHA, else the default branch) when it is new.
+            files: contents by path; None removes a file.
+            message: the commit's message.
+            author: the person; the owner by default.
+            start: where a new branch begins.
+            modes: git modes by path where they are not 100644.
+        """
+        with self.world.lock:
+            found = self.world.named(repo)
+            store, author = found.store, author or found.owner
+            parent = store.ref(f"refs/heads/{branch}") or store.resolve(start or found.default_branch)
+            changes: list[tuple[str, str, str | None]] = []
+            for path, content in files.items():
+                data = content.encode() if isinstance(content, str) else content
+                mode = (modes or {}).get(path, "100644")
+                changes.append((mode, path, None if data is None else store.write_blob(data)))
+            tree = store.write_tree(parent, changes)
+            sha = store.write_commit(tree, [parent] if parent else [], message, self.world.person(author))
+            events.set_branch(self.hub, found, f"refs/heads/{branch}", sha, author)
+        return sha
+
+    def files(self, repo: str, ref: str) -> dict[str, bytes]:
+        """All files of a commit or branch."""
+        store = self.store(repo)
+        sha = store.resolve(ref) or ref
+        return {one.path: store.blob(one.sha) for one in store.tree(sha, recursive=True) if one.type == "blob"}
+
+    def fork(self, repo: str, owner: str) -> Repository:
+        """A fork on another account, where our App is not installed."""
+        with self.world.lock:
+            parent = self.world.named(repo)
+            fork = self.world.add_repository(owner, parent.name, private=parent.private, parent=parent)
+            fork.store.run("fetch", "--quiet", str(parent.store.path), "+refs/heads/*:refs/heads/*")
+            fork.default_branch = parent.default_branch
+        return fork
+
+    def rename(self, repo: str, name: str) -> None:
+        """Rename a repository; the old name answers 301."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            self.world.renamed[found.full_name.lower()] = found.id
+            found.name = name
+
+    def delete_repository(self, repo: str) -> None:
+        """Delete a repository (a fork whose pull request stays open, for example)."""
+        with self.world.lock:
+            del self.world.repositories[self.world.named(repo).id]
+
+    # --- people -------------------------------------------------------------------------------
+
+    def set_permission(self, repo: str, user: str, level: str) -> None:
+        """Give a person admin, write, read or none on a repository."""
+        self.world.user(user)
+        self.world.named(repo).permissions[user] = level
+
+    def user_token(self, login: str) -> str:
+        """A personal token, for REST and git as this person."""
+        return token_for(self.world, login)
+
+    def suspend(self, owner: str, *, suspended: bool = True) -> None:
+        """Suspend or unsuspend our App's installation on an account."""
+        self.world.install(owner).suspended_at = self.world.now() if suspended else None
+
+    def set_app_permissions(self, owner: str, permissions: Mapping[str, str]) -> None:
+        """Grant an installation other permissions."""
+        self.world.install(owner).permissions = dict(permissions)
+
+    # --- pull requests and comments -----------------------------------------------------------
+
+    def open_pull_request(
+        self,
+        repo: str,
+        head: str,
+        base: str = "main",
+        title: str = "A change",
+        *,
+        user: str | None = None,
+        body: str = "",
+    ) -> Issue:
+        """Open a pull request; `head` is a branch, or `owner:branch` of a fork."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            owner, _, branch = head.rpartition(":")
+            source = found
+            if owner and owner != found.owner:
+                source = next(o for o in self.world.repositories.values() if o.owner == owner and o.parent == found.id)
+            return open_pull(
+                self.hub, found, (source, branch), base, {"title": title, "body": body, "user": user or source.owner}
+            )
+
+    def comment(self, repo: str, number: int, user: str, body: str) -> Comment:
+        """Comment as a person."""
+        with self.world.lock:
+            return add_comment(self.hub, self.world.named(repo).issues[number], user, body)
+
+    def merge(self, repo: str, number: int, user: str | None = None) -> str:
+        """Merge a pull request with a merge commit, close it and return the commit."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            issue = found.issues[number]
+            pull = issue.pull
+            if pull is None:
+                raise ValueError(f"{repo}#{number} is no pull request")
+            user = user or found.owner
+            text = found.store.text("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
+            message = f"Merge pull request #{number} from {pull.head_ref}\n\n{issue.title}"
+            parents = [pull.base_sha, pull.head_sha]
+            sha = found.store.write_commit(text.splitlines()[0], parents, message, self.world.person(user))
+            pull.merged_at, pull.merged_by, pull.merge_commit_sha = self.world.now(), user, sha
+            set_state(self.hub, issue, "closed", user)
+            events.set_branch(self.hub, found, f"refs/heads/{pull.base_ref}", sha, user)
+        return sha
+
+    def close(self, repo: str, number: int, user: str | None = None) -> None:
+        """Close a pull request without merging."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            set_state(self.hub, found.issues[number], "closed", user or found.owner)
+
+    def pull_requests(self, repo: str) -> list[Issue]:
+        """The pull requests of a repository, oldest first."""
+        with self.world.lock:
+            return list(reversed(self.world.pulls(self.world.named(repo))))
+
+    def comments(self, repo: str, number: int) -> list[Comment]:
+        """The comments of an issue or a pull request."""
+        return [self.world.comments[one] for one in self.world.named(repo).issues[number].comments]
+
+    # --- checks -------------------------------------------------------------------------------
+
+    def check_runs(self, sha: str, app: int | None = None) -> list[CheckRun]:
+        """The check runs on a commit, oldest first."""
+        with self.world.lock:
+            return [run for run in self.world.check_runs.values() if run.head_sha == sha and app in {None, run.app}]
+
+    def own_check_runs(self, sha: str) -> list[CheckRun]:
+        """The check runs our App made."""
+        return self.check_runs(sha, self.world.app.id)
+
+    def log_of(self, run: CheckRun) -> str:
+        """The log of a check run that is a job."""
+        return self.world.jobs[run.id].log
+
+    def wait_for_check(
+        self, sha: str, name: str | None = None, *, app: int | None = None, timeout: float = 60.0
+    ) -> CheckRun:
+        """Wait until a check run on a commit is completed (every one so named, when there are several).
+
+        Raises:
+            TimeoutError: it took too long.
+        """
+
+        def wanted() -> list[CheckRun]:
+            return [run for run in self.check_runs(sha, app) if name in {None, run.name}]
+
+        if not wait_until(lambda: bool(wanted()) and all(one.status == "completed" for one in wanted()), timeout):
+            raise TimeoutError(f"no completed check run {name or ''} on {sha}: {wanted()}")
+        return wanted()[-1]
+
+    def press_button(self, run: CheckRun, identifier: str, user: str) -> None:
+        """Press a button of our App's check run."""
+        with self.world.lock:
+            more: Json = {"requested_action": {"identifier": identifier}}
+            events.check_run_event(self.hub, run, "requested_action", user, more)
+
+    def rerequest(self, run: CheckRun, user: str) -> None:
+        """Press "Re-run" on our App's check run."""
+        with self.world.lock:
+            events.check_run_event(self.hub, run, "rerequested", user)
+
+    def third_party_check(
+        self, repo: str, sha: str, name: str, conclusion: str, *, slug: str = "other-ci", text: str | None = None
+    ) -> CheckRun:
+        """A completed check run of another CI, with its own details and no log on GitHub."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            app = next((one for one in self.world.apps.values() if one.slug == slug), None)
+            app = app or self.world.add_app(App(self.world.next_id(), slug, slug, slug, {"checks": "write"}))
+            suite = self.world.suite_for(found, app.id, sha, self.world.branch_of(found, sha))
+            now = self.world.now()
+            run = CheckRun(self.world.next_large_id(), found.id, suite.id, app.id, name, sha, now, external_id="42")
+            run.details_url = f"https://ci.example.com/{slug}/42"
+            run.title, run.summary, run.text = name, f"{name}: {conclusion}", text
+            self.world.check_runs[run.id] = run
+            suite.runs.append(run.id)
+            events.check_run_event(self.hub, run, "created", found.owner)
+            run.status, run.conclusion, run.completed_at = "completed", conclusion, now
+            events.check_run_event(self.hub, run, "completed", found.owner)
+            events.check_suite_event(self.hub, suite, "completed", found.owner)
+        return run
+
+    def force_conclusions(self, repo: str, *conclusions: str) -> None:
+        """Plan the conclusions of the next CI runs of a repository, whatever its commands say (a flaky check)."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            if found.ci is not None:
+                past = ("",) * found.ci_runs
+                found.ci = replace(found.ci, forced=past + conclusions)
+
+    # --- the App and its webhooks -------------------------------------------------------------
+
+    @property
+    def app_id(self) -> int:
+        """Our App's id."""
+        return self.world.app.id
+
+    @property
+    def app_slug(self) -> str:
+        """Our App's slug; its bot is `<slug>[bot]`."""
+        return self.world.app.slug
+
+    @property
+    def private_key_pem(self) -> str:
+        """Our App's private key."""
+        return self.world.private_key_pem
+
+    @property
+    def webhook_secret(self) -> str:
+        """The secret that signs webhooks."""
+        return self.world.webhook_secret
+
+    @webhook_secret.setter
+    def webhook_secret(self, value: str) -> None:
+        self.world.webhook_secret = value
+
+    @property
+    def webhook_url(self) -> str:
+        """Where webhooks go; empty sends none. May be set at any time."""
+        return self.hub.webhooks.url
+
+    @webhook_url.setter
+    def webhook_url(self, value: str) -> None:
+        self.hub.webhooks.url = value
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """The sender, with its switches: delay, duplicate, hold and release, redeliver."""
+        return self.hub.webhooks
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        """All webhook deliveries, oldest first."""
+        return self.hub.webhooks.log
+
+    @property
+    def faults(self) -> Faults:
+        """The switches that make the server misbehave."""
+        return self.world.faults
+
+    @property
+    def api_url(self) -> str:
+        """The base URL for clients, with a slash at its end: GitHub Enterprise style."""
+        return f"{self.world.api_url}/"
+
+    @property
+    def web_url(self) -> str:
+        """The root for git and pages."""
+        return self.world.web_url
+
+    def clone_url(self, repo: str, token: str | None = None) -> str:
+        """The address to clone from and push to."""
+        head = self.web_url.replace("://", f"://x-access-token:{token}@") if token else self.web_url
+        return f"{head}/{repo}.git"
+
+    @property
+    def data(self) -> Path:
+        """Where the repositories are."""
+        return self.world.data
+
+    # --- checks of the conversation -----------------------------------------------------------
+
+    @property
+    def violations(self) -> list[str]:
+        """Exchanges and webhooks that break GitHub's description, after all pending checks."""
+        return self.checker.drain()
+
+    def forget_violations(self) -> list[str]:
+        """The violations so far, which then no longer count: for tests that misbehave on purpose."""
+        found = self.checker.drain()
+        self.checker.clear()
+        return found
+
+    def settle(self, timeout: float = 60.0) -> bool:
+        """Wait until the CI is idle and every webhook has been delivered."""
+        return self.ci.wait_idle(timeout) and self.hub.webhooks.drain(timeout)

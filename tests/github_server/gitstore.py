@@ -1,0 +1,303 @@
+"""One bare repository and the git plumbing that reads and writes it: the only truth about refs, trees and commits."""
+
+import os
+import shlex
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+ZERO = "0" * 40
+PRE_RECEIVE = """#!/bin/sh
+# GitHub refuses a push that brings workflow files when the token has no `workflows` permission.
+[ "$LOCAL_GITHUB_WORKFLOWS" = refuse ] || exit 0
+while read -r old new ref; do
+  case "$new" in 0000000000000000000000000000000000000000) continue ;; esac
+  file=$(git log --format= --name-only "$new" --not --all -- .github/workflows | sort -u | head -n 1)
+  if [ -n "$file" ]; then
+    echo "refusing to allow a GitHub App to create or update workflow \\`$file\\` without \\`workflows\\` permission" >&2
+    exit 1
+  fi
+done
+"""
+
+
+class GitFailed(Exception):
+    """A git command ended with a status other than zero."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """An author or committer as git stores it."""
+
+    name: str
+    email: str
+    date: str
+
+    def environment(self, role: str) -> dict[str, str]:
+        """The variables `git commit-tree` reads for a role (AUTHOR or COMMITTER)."""
+        return {f"GIT_{role}_NAME": self.name, f"GIT_{role}_EMAIL": self.email, f"GIT_{role}_DATE": self.date}
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What `git cat-file commit` says, with dates in GitHub's form."""
+
+    sha: str
+    tree: str
+    parents: tuple[str, ...]
+    author: Person
+    committer: Person
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of `git ls-tree`."""
+
+    mode: str
+    type: str
+    sha: str
+    size: int | None
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file of a comparison."""
+
+    status: str
+    path: str
+    old_path: str | None
+    sha: str
+    additions: int
+    deletions: int
+    patch: str | None
+
+
+def utc(moment: datetime) -> str:
+    """GitHub's form of a point in time: whole seconds and a Z."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def git_environment() -> dict[str, str]:
+    """An environment in which no configuration of the host reaches git."""
+    return {
+        "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+        "HOME": tempfile.gettempdir(),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+class GitStore:
+    """A bare repository."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def create(cls, path: Path, default_branch: str) -> "GitStore":
+        """Make an empty bare repository that GitHub's kind of client may fetch from and push to."""
+        path.mkdir(parents=True)
+        store = cls(path)
+        store.run("init", "--quiet", "--bare", f"--initial-branch={default_branch}")
+        settings = {
+            "http.receivepack": "true",
+            "uploadpack.allowFilter": "true",
+            "uploadpack.allowAnySHA1InWant": "true",
+            "gc.auto": "0",
+            "receive.autogc": "false",
+            "core.logAllRefUpdates": "false",
+        }
+        with (path / "config").open("a", encoding="utf-8") as file:
+            for key, value in settings.items():
+                section, name = key.split(".")
+                file.write(f"[{section}]\n\t{name} = {value}\n")
+        hook = path / "hooks" / "pre-receive"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(PRE_RECEIVE, encoding="utf-8")
+        hook.chmod(0o755)
+        return store
+
+    def run(self, *arguments: str, data: bytes | None = None, env: dict[str, str] | None = None) -> bytes:
+        """Run git in this repository.
+
+        Raises:
+            GitFailed: the command did not end with 0.
+        """
+        done = subprocess.run(
+            ["git", *arguments],
+            cwd=self.path,
+            input=data,
+            env={**git_environment(), **(env or {})},
+            capture_output=True,
+            check=False,
+            stdin=None if data is not None else subprocess.DEVNULL,
+        )
+        if done.returncode:
+            raise GitFailed(f"git {shlex.join(arguments[:3])}: {done.stderr.decode(errors='replace').strip()}")
+        return done.stdout
+
+    def text(self, *arguments: str) -> str:
+        """The stripped output of a git command."""
+        return self.run(*arguments).decode("utf-8", "replace").strip()
+
+    # --- refs ---------------------------------------------------------------------------------
+
+    def refs(self, prefix: str = "refs/") -> dict[str, str]:
+        """All refs under a prefix with their objects."""
+        lines = self.text("for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+        pairs = (line.split(" ") for line in lines)
+        return {name: sha for name, sha in pairs if name.startswith(prefix)}
+
+    def resolve(self, name: str, kind: str = "commit") -> str | None:
+        """The object behind a branch, a tag, a ref or a SHA, or nothing."""
+        for candidate in (f"refs/heads/{name}", f"refs/tags/{name}", name):
+            try:
+                wanted = f"{candidate}^{{{kind}}}"
+                return self.text("rev-parse", "--quiet", "--verify", "--end-of-options", wanted) or None
+            except GitFailed:
+                continue
+        return None
+
+    def ref(self, full_name: str) -> str | None:
+        """What a full ref name points at."""
+        try:
+            return self.text("show-ref", "--verify", "--hash", full_name) or None
+        except GitFailed:
+            return None
+
+    def valid_ref(self, full_name: str) -> bool:
+        """Whether git accepts the name."""
+        try:
+            self.run("check-ref-format", full_name)
+        except GitFailed:
+            return False
+        return True
+
+    def set_ref(self, full_name: str, sha: str | None) -> None:
+        """Point a ref at an object, or remove it."""
+        arguments = ("-d", full_name) if sha is None else (full_name, sha)
+        self.run("update-ref", *arguments)
+
+    # --- objects ------------------------------------------------------------------------------
+
+    def has(self, sha: str, kind: str) -> bool:
+        """Whether an object of this kind exists."""
+        return len(sha) == 40 and self.resolve(sha, kind) is not None
+
+    def blob(self, sha: str) -> bytes:
+        """The bytes of a blob."""
+        return self.run("cat-file", "blob", sha)
+
+    def write_blob(self, content: bytes) -> str:
+        """Store bytes."""
+        return self.run("hash-object", "-w", "--stdin", data=content).decode().strip()
+
+    def tree(self, treeish: str, path: str = "", *, recursive: bool = False) -> list[Entry]:
+        """The entries of a tree (a folder's own entries, or everything below it)."""
+        spec = f"{treeish}:{path}" if path else treeish
+        arguments = ["ls-tree", "-z", "-l", *(["-r", "-t"] if recursive else []), spec]
+        entries = []
+        for line in self.run(*arguments).split(b"\0"):
+            if not line:
+                continue
+            meta, name = line.decode("utf-8", "surrogateescape").split("\t", 1)
+            mode, kind, sha, size = meta.split()
+            entries.append(Entry(mode, kind, sha, int(size) if size.isdigit() else None, name))
+        return entries
+
+    def write_tree(self, base: str | None, changes: list[tuple[str, str, str | None]]) -> str:
+        """A tree from a base and (mode, path, object or nothing to remove) lines."""
+        with tempfile.TemporaryDirectory() as folder:
+            env = {"GIT_INDEX_FILE": f"{folder}/index"}
+            self.run("read-tree", *([base] if base else ["--empty"]), env=env)
+            lines = [f"{mode if sha else '0'} {sha or ZERO}\t{path}\0" for mode, path, sha in changes]
+            self.run("update-index", "-z", "--index-info", data="".join(lines).encode(), env=env)
+            return self.run("write-tree", env=env).decode().strip()
+
+    def write_commit(
+        self, tree: str, parents: list[str], message: str, author: Person, committer: Person | None = None
+    ) -> str:
+        """A commit object; no ref moves."""
+        env = {**author.environment("AUTHOR"), **(committer or author).environment("COMMITTER")}
+        arguments = ["commit-tree", tree]
+        for parent in parents:
+            arguments += ["-p", parent]
+        return self.run(*arguments, data=message.encode(), env=env).decode().strip()
+
+    def commit(self, sha: str) -> Commit:
+        """Read a commit."""
+        form = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B"
+        raw = self.run("show", "-s", f"--format={form}", "--end-of-options", sha).decode("utf-8", "replace")
+        full, tree, parents, name, email, date, c_name, c_email, c_date, message = raw.split("\0", 9)
+        return Commit(
+            full,
+            tree,
+            tuple(parents.split()),
+            Person(name, email, utc(datetime.fromtimestamp(int(date), UTC))),
+            Person(c_name, c_email, utc(datetime.fromtimestamp(int(c_date), UTC))),
+            message.strip("\n"),
+        )
+
+    # --- history ------------------------------------------------------------------------------
+
+    def history(self, *range_: str, limit: int = 250) -> list[str]:
+        """Commits of a range, newest first."""
+        return self.text("rev-list", f"--max-count={limit}", "--end-of-options", *range_).split()
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The best common ancestor."""
+        try:
+            return self.text("merge-base", one, other) or None
+        except GitFailed:
+            return None
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether moving a branch from `old` to `new` is a fast-forward."""
+        return self.merge_base(old, new) == old
+
+    def changes(self, base: str, head: str) -> list[Change]:
+        """Files that differ between two commits, with patches."""
+        common = ("diff", "--no-color", "--no-ext-diff", "-M")
+        raw = self.run(*common, "--raw", "-z", "--no-abbrev", base, head).decode("utf-8", "surrogateescape")
+        numbers = self.text(*common, "--numstat", base, head).splitlines()
+        patches = self.run(*common, base, head).decode("utf-8", "replace")
+        bodies = ("\n" + patches).split("\ndiff --git ")[1:]
+        return [
+            _change(record, number, body)
+            for record, number, body in zip(_raw_records(raw), numbers, bodies, strict=True)
+        ]
+
+
+def _raw_records(raw: str) -> list[tuple[str, list[str]]]:
+    """Split `git diff --raw -z` into (meta, paths)."""
+    fields = [field for field in raw.split("\0") if field]
+    records = []
+    while fields:
+        meta = fields.pop(0)
+        count = 2 if meta.split()[4][0] in "RC" else 1
+        records.append((meta, [fields.pop(0) for _ in range(count)]))
+    return records
+
+
+def _change(record: tuple[str, list[str]], numbers: str, body: str) -> Change:
+    """One file from its raw record, its numstat line and its patch."""
+    meta, paths = record
+    _, _, old_sha, new_sha, letter = meta.split()
+    added, removed = numbers.split("\t")[:2]
+    hunks = body.find("\n@@")
+    names = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied", "T": "changed"}
+    return Change(
+        status=names[letter[0]],
+        path=paths[-1],
+        old_path=paths[0] if len(paths) > 1 else None,
+        sha=old_sha if letter[0] == "D" else new_sha,
+        additions=int(added) if added.isdigit() else 0,
+        deletions=int(removed) if removed.isdigit() else 0,
+        patch=body[hunks + 1 :].rstrip("\n") if hunks >= 0 else None,
+    )
