@@ -1,0 +1,197 @@
+"""What is true before any edit: which tests fail and pass here, whether they share state, which lines they run."""
+
+from __future__ import annotations
+
+import math
+import os
+from fnmatch import fnmatch
+from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
+
+from sandbox.guest.search.forked import Report, collect
+from sandbox.guest.search.harness import PASS, SKIP, TIMEOUT, Items, Runner
+from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.line_tracer import LineTracer
+
+FIRST_LIMIT_S = 0.6
+"""What a failing test may take the first time; one that hangs needs no longer to prove it."""
+NEXT_LIMIT_S = 0.1
+"""The same, once one of them has hung."""
+SAMPLE = 40
+"""How many passing tests are traced."""
+NOT_OURS = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
+
+Coverage = Dict[int, Dict[str, Set[int]]]
+"""Test to file (relative) to lines."""
+
+
+class Baseline(NamedTuple):
+    """The reproduced state of the suite."""
+
+    items: Items
+    """Only tests that behaved here as they were said to."""
+    seconds: Dict[int, float]
+    """CPU seconds of each passing test."""
+    isolated: bool
+    """A second run in the same process went otherwise: tests share state."""
+
+
+def reproduce(items: Items, test_cpu_s: float, wait_s: float) -> Baseline:
+    """Run the known tests twice in one process, in their original order."""
+    order = sorted([*items.failing, *items.passing])
+    failing = set(items.failing)
+
+    def work(limiter: Limiter, report: Report) -> None:
+        runner = Runner(items.all, limiter)
+        hung: Set[int] = set()
+        for turn in (0, 1):
+            for index in order:
+                if index in hung:
+                    continue
+                limit = test_cpu_s * 3
+                if index in failing:
+                    limit = min(NEXT_LIMIT_S if hung else FIRST_LIMIT_S, test_cpu_s)
+                before = os.times()
+                outcome = runner.run(index, limit)
+                after = os.times()
+                spent = after.user + after.system - before.user - before.system
+                if outcome == TIMEOUT and index in failing:
+                    hung.add(index)
+                report([turn, index, outcome, spent])
+            runner.close()
+
+    first: Dict[int, str] = {}
+    seconds: Dict[int, float] = {}
+    isolated = False
+    for turn, index, outcome, spent in collect(work, wait_s):
+        if turn == 0:
+            first[index] = outcome
+            seconds[index] = spent
+        else:
+            isolated = isolated or first.get(index) != outcome
+            seconds[index] = min(spent, seconds.get(index, spent))
+    red = [i for i in items.failing if first.get(i) not in (PASS, SKIP)]
+    green = [i for i in items.passing if first.get(i) == PASS]
+    return Baseline(Items(items.all, red, green), {i: seconds[i] for i in green}, isolated)
+
+
+class Reach(NamedTuple):
+    """Which files of the checkout count as source."""
+
+    root: str
+    protected: Tuple[str, ...]
+
+    def relative(self, filename: str) -> str | None:
+        """The path below the checkout of a file that may be edited, else None."""
+        if not filename.startswith(self.root + os.sep) or any(part in filename for part in NOT_OURS):
+            return None
+        path = os.path.relpath(filename, self.root)
+        return None if is_test_file(path) or any(fnmatch(path, p) for p in self.protected) else path
+
+
+def is_test_file(path: str) -> bool:
+    """Whether a path looks like a test or its helper; these are never edited."""
+    *folders, name = path.split(os.sep)
+    if name == "conftest.py" or fnmatch(name, "test_*.py") or fnmatch(name, "*_test.py"):
+        return True
+    return any(folder in ("tests", "test", "testing") for folder in folders)
+
+
+def trace(baseline: Baseline, reach: Reach, test_cpu_s: float, wait_s: float) -> Coverage:
+    """The lines that every failing test and a sample of the passing tests run."""
+    failing, items = baseline.items.failing, baseline.items.all
+    near = {getattr(items[i], "path", None) or items[i].fspath for i in failing}
+    close_by = [i for i in baseline.items.passing if (getattr(items[i], "path", None) or items[i].fspath) in near]
+    others = [i for i in baseline.items.passing if i not in set(close_by)]
+    step = max(1, len(others) // SAMPLE)
+    sample = [*close_by[:SAMPLE], *others[::step]][:SAMPLE]
+    order = sorted([*failing, *sample]) if baseline.isolated else [*failing, *sample]
+
+    def work(limiter: Limiter, report: Report) -> None:
+        runner = Runner(items, limiter)
+        tracer = LineTracer(lambda filename: reach.relative(filename) is not None)
+        for index in order:
+            limit = min(test_cpu_s * 3, 1.0 if index in failing else test_cpu_s * 3)
+            runner.run(index, limit, tracer.run)
+            lines = {reach.relative(name): sorted(found) for name, found in tracer.lines().items()}
+            report([index, lines])
+
+    coverage: Coverage = {}
+    for index, lines in collect(work, wait_s):
+        coverage[index] = {path: set(numbers) for path, numbers in lines.items()}
+    return coverage
+
+
+def suspicion_of(
+    coverage: Coverage, failing: Sequence[int], hints: Mapping[str, Mapping[int, float]]
+) -> Dict[str, Dict[int, float]]:
+    """Ochiai over the traced tests, joined with what the host suspects; only lines a failing test ran count.
+
+    Args:
+        coverage: Lines by test.
+        failing: The failing tests.
+        hints: Path to line to the host's score.
+    """
+    red, green = _counts(coverage, set(failing))
+    total = max(1, len([i for i in failing if i in coverage]))
+    scores: Dict[str, Dict[int, float]] = {}
+    for (path, line), hits in red.items():
+        score = hits / math.sqrt(total * (hits + green.get((path, line), 0)))
+        hint = hints.get(path, {}).get(line, 0.0)
+        scores.setdefault(path, {})[line] = 1 - (1 - 0.85 * score) * (1 - 0.7 * hint)
+    top = max((score for lines in scores.values() for score in lines.values()), default=1.0)
+    return {path: {line: score / top for line, score in lines.items()} for path, lines in scores.items()}
+
+
+def _counts(coverage: Coverage, failing: Set[int]) -> Tuple[Dict[Any, int], Dict[Any, int]]:
+    red: Dict[Any, int] = {}
+    green: Dict[Any, int] = {}
+    for index, files in coverage.items():
+        counts = red if index in failing else green
+        for path, lines in files.items():
+            for line in lines:
+                counts[path, line] = counts.get((path, line), 0) + 1
+    return red, green
+
+
+def merge_hints(suspects: Sequence[Mapping[str, Any]]) -> Dict[str, Dict[int, float]]:
+    """The host's suspects as path to line to score."""
+    hints: Dict[str, Dict[int, float]] = {}
+    for suspect in suspects:
+        lines = hints.setdefault(str(suspect["file"]), {})
+        line = int(suspect["line"])
+        lines[line] = max(lines.get(line, 0.0), float(suspect["score"]))
+    return hints
+
+
+def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Tuple[List[float], List[str]]:
+    """Numbers and short strings that stand in the failing tests or in their parameters."""
+    import ast
+    import inspect
+    import textwrap
+
+    numbers: List[float] = []
+    strings: List[str] = []
+
+    def take(value: Any, depth: int = 0) -> None:
+        if isinstance(value, bool) or depth > 3:
+            return
+        if isinstance(value, (int, float)) and value == value and abs(value) < 1e9:
+            numbers.append(value)
+        elif isinstance(value, str) and len(value) <= 40:
+            strings.append(value)
+        elif type(value) in (list, tuple):
+            for inner in value[:6]:
+                take(inner, depth + 1)
+
+    for index in failing[:10]:
+        item = items[index]
+        for value in getattr(getattr(item, "callspec", None), "params", {}).values():
+            take(value)
+        try:
+            tree = ast.parse(textwrap.dedent(inspect.getsource(item.function)))
+        except (OSError, SyntaxError, TypeError, AttributeError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant):
+                take(node.value)
+    return list(dict.fromkeys(numbers))[:20], list(dict.fromkeys(strings))[:20]

@@ -1,0 +1,393 @@
+"""The order of things: reproduce, localise, generate, screen, confirm, combine; bounded in time and number."""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+import warnings
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from sandbox.guest.search import baseline as base
+from sandbox.guest.search.behaviour import behaviour_of
+from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
+from sandbox.guest.search.doubts import doubts_about
+from sandbox.guest.search.functions import LiveFunctions, Swap, Unit, signature, units_of
+from sandbox.guest.search.harness import PASS, TIMEOUT, Items, find_items
+from sandbox.guest.search.render import Edit, Source
+from sandbox.guest.search.scope import TestLiterals
+from sandbox.guest.search.screen import DIED, NEAR, Chunk, Limits, Screen, Trial, Verdict
+
+FIRST_CHUNK, CHUNK = 16, 48
+MARGIN_S = 0.35
+"""Kept back of the time limit, so that the end is told in time."""
+MOST_UNITS = 80
+MOST_PASSING = 30
+"""How many passing tests a candidate meets in its chunk; a survivor meets all of them."""
+
+
+class Request(NamedTuple):
+    """The host's request; see `sandbox.types.SearchRequest`."""
+
+    failing: Tuple[str, ...]
+    passing: Tuple[str, ...]
+    suspects: Tuple[Dict[str, Any], ...]
+    template_costs: Dict[str, float]
+    protected: Tuple[str, ...]
+    max_candidates: int
+    max_survivors: int
+    time_limit_s: float
+    test_cpu_s: float
+
+
+class Refused(Exception):
+    """The search cannot work on this; the message says why."""
+
+
+class Ended(Exception):
+    """A bound was reached; the message is the reason in the words of TrialDone."""
+
+
+class Partial(NamedTuple):
+    """A confirmed candidate with which some failing tests pass and none breaks."""
+
+    trial: Trial
+    fixed: Tuple[int, ...]
+
+
+class Conductor:
+    """One search.
+
+    Args:
+        request: What to do.
+        emit: Tells the host one event.
+        templates: Template modules by name.
+        started: When the clock of the time limit started.
+    """
+
+    def __init__(
+        self, request: Request, emit: Callable[[Dict[str, Any]], None], templates: Dict[str, Any], started: float
+    ) -> None:
+        self.request = request
+        self.emit = emit
+        self.templates = templates
+        self.started = started
+        self.tried = 0
+        self.survivors = 0
+        self.root = os.path.realpath(os.getcwd())
+        self._deadline = started + request.time_limit_s - MARGIN_S
+        self._last_progress = started
+        self._seen: Set[Any] = set()
+        self._partials: List[Partial] = []
+        self._requeued: List[Trial] = []
+        self._combined: Set[Tuple[int, ...]] = set()
+
+    # --- time --------------------------------------------------------------------------------------
+
+    def seconds(self) -> float:
+        """Since the search was asked for."""
+        return time.monotonic() - self.started
+
+    def left(self) -> float:
+        """Until the search has to end."""
+        return self._deadline - time.monotonic()
+
+    def check(self) -> None:
+        """Raises Ended when a bound is reached."""
+        if self.left() <= 0:
+            raise Ended("enough" if self.survivors else "time")
+        if self.tried >= self.request.max_candidates:
+            raise Ended("candidates")
+        if self.survivors >= self.request.max_survivors:
+            raise Ended("enough")
+
+    # --- the search ----------------------------------------------------------------------------------
+
+    def run(self, session: Any) -> None:
+        """Search with this collected session.
+
+        Raises:
+            Refused: nothing can be searched here.
+            Ended: a bound was reached.
+        """
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._prepare(session)
+            self._screen_all(self.generator.best_first(self.units, self.suspicion, self.literals))
+            self._combine(final=True)
+            self._second_chances()
+            if not self.survivors:
+                self._second_edits()
+
+    def _prepare(self, session: Any) -> None:
+        request = self.request
+        items = find_items(session, request.failing, request.passing)
+        if not items.failing:
+            raise Refused("none of the failing tests can be collected here")
+        self.live = LiveFunctions()
+        gc.collect()
+        gc.freeze()  # forked children then copy fewer pages
+        share = request.time_limit_s * 0.3
+        self.baseline = base.reproduce(items, request.test_cpu_s, min(share, self.left()))
+        self.items: Items = self.baseline.items
+        if not self.items.failing:
+            raise Refused("none of the failing tests fails here")
+        reach = base.Reach(self.root, request.protected)
+        self.coverage = base.trace(self.baseline, reach, request.test_cpu_s, min(share, self.left()))
+        scores = base.suspicion_of(self.coverage, self.items.failing, base.merge_hints(request.suspects))
+        self.suspicion = Suspicion(scores)
+        self.units = self._units(scores)
+        if not self.units:
+            raise Refused("the failing tests run no function of the checkout that could be edited")
+        numbers, strings = base.literals_of(self.items.all, self.items.failing)
+        self.literals = TestLiterals(tuple(numbers), tuple(strings))
+        self.generator = Generator(self.templates, request.template_costs)
+        self.screen = Screen(self.items, self._limits())
+        self._reject_no_op()
+        self._tell_started(scores)
+
+    def _units(self, scores: Dict[str, Dict[int, float]]) -> List[Unit]:
+        units: List[Unit] = []
+        for path in sorted(scores):
+            filename = os.path.join(self.root, path)
+            try:
+                with open(filename, "rb") as file:
+                    source = Source(path, file.read())
+            except (OSError, ValueError, SyntaxError, RecursionError):
+                continue
+            units += [u for u in units_of(source, filename) if self.suspicion.of_unit(u) > 0 and self.live.has(u)]
+        units.sort(key=lambda u: (-self.suspicion.of_unit(u), u.source.path, u.first_line))
+        return units[:MOST_UNITS]
+
+    def _limits(self) -> Limits:
+        known = {i: min(0.05 + 10 * s, self.request.test_cpu_s * 3) for i, s in self.baseline.seconds.items()}
+        slowest = max(known.values(), default=0.1)
+        return Limits(known, min(max(slowest, 0.06), self.request.test_cpu_s))
+
+    def _reject_no_op(self) -> None:
+        """The harness must find the unedited program as broken as it is."""
+        unit = self.units[0]
+        trial = Trial(_nothing(unit), self.live.swaps(unit, unit.originals[()]), self.items.failing, ())
+        verdict = Chunk(self.screen, [trial], 1.0).results(self.left)[0]
+        if verdict.outcome in (PASS, NEAR):
+            raise Refused("failing tests pass here without an edit")
+
+    def _tell_started(self, scores: Dict[str, Dict[int, float]]) -> None:
+        ranked = sorted(((-s, p, line) for p, lines in scores.items() for line, s in lines.items()))[:20]
+        suspects = [{"file": p, "line": line, "score": round(-s, 3), "reason": "coverage"} for s, p, line in ranked]
+        self.emit({
+            "kind": "started", "candidates": self.request.max_candidates, "suspect_lines": suspects,
+            "baseline_failing": len(self.items.failing), "baseline_passing": len(self.items.passing),
+            "isolated": self.baseline.isolated, "seconds": self.seconds(),
+        })  # fmt: skip
+
+    def _tell_progress(self) -> None:
+        if time.monotonic() - self._last_progress >= 1.0:
+            self._last_progress = time.monotonic()
+            self.emit({"kind": "progress", "tried": self.tried, "seconds": self.seconds()})
+
+    # --- screening -----------------------------------------------------------------------------------
+
+    def _screen_all(self, candidates: Iterator[Candidate], origin: Optional[Partial] = None) -> None:
+        """Chunk after chunk; the next one is made ready while the child works."""
+        size = 1 if self.baseline.isolated else FIRST_CHUNK
+        ahead = self._take(candidates, size, origin)
+        while ahead:
+            if self.baseline.isolated:
+                verdicts = [self._alone(trial) for trial in ahead]
+                trials, ahead = ahead, self._take(candidates, size, origin)
+            else:
+                chunk = Chunk(self.screen, ahead, 1.0)
+                trials, ahead = ahead, self._take(candidates, CHUNK, origin)
+                verdicts = chunk.results(self.left)
+                if not chunk.sane:
+                    verdicts = [v if v.outcome != "fail" else self._alone(t) for t, v in zip(trials, verdicts)]
+            for trial, verdict in zip(trials, verdicts):
+                self.tried += 1
+                self._judge(trial, verdict)
+            self._tell_progress()
+            self._combine(final=False)
+            self.check()
+
+    def _take(self, candidates: Iterator[Candidate], count: int, origin: Optional[Partial]) -> List[Trial]:
+        trials: List[Trial] = []
+        for candidate in candidates:
+            trial = self._ready(candidate, origin)
+            if trial is not None:
+                trials.append(trial)
+            if len(trials) >= count or self.left() <= 0:
+                break
+        return trials
+
+    def _ready(self, candidate: Candidate, origin: Optional[Partial]) -> Optional[Trial]:
+        """Compile a candidate; None when it is no Python, or the same code as an earlier one."""
+        unit = candidate.unit
+        code = unit.compile(candidate.edits) if unit else None
+        if unit is None or code is None:
+            return None
+        key = (unit.source.path, unit.names, signature(code))
+        if key in self._seen:
+            return None
+        self._seen.add(key)
+        first = origin.trial.candidate.unit if origin else unit
+        swaps = self.live.swaps(unit, code, first)
+        return Trial(candidate, swaps, self._failing_through(first or unit), self._passing_through(first or unit))
+
+    def _failing_through(self, unit: Unit) -> List[int]:
+        return [i for i in self.items.failing if self._reaches(i, unit)]
+
+    def _passing_through(self, unit: Unit) -> List[int]:
+        traced = [i for i in self.items.passing if i in self.coverage and self._reaches(i, unit)]
+        return sorted(traced, key=lambda i: (self.baseline.seconds.get(i, 0.0) // 0.005, i))[:MOST_PASSING]
+
+    def _reaches(self, test: int, unit: Unit) -> bool:
+        lines = self.coverage.get(test, {}).get(unit.source.path, ())
+        return any(unit.first_line <= line <= unit.last_line for line in lines)
+
+    def _alone(self, trial: Trial) -> Verdict:
+        """The whole suite in a fork of its own, in the original order."""
+        fixed = self.screen.confirm(trial.swaps, min(self._confirm_wait(), max(0.0, self.left())))
+        if not fixed:
+            return Verdict("fail")
+        return Verdict(PASS if len(fixed) == len(self.items.failing) else NEAR, tuple(fixed))
+
+    def _confirm_wait(self) -> float:
+        return 3.0 + 3 * sum(self.screen.limits.of(i, 1.0) for i in self.items.failing) + 3 * sum(
+            self.baseline.seconds.values()
+        )
+
+    def _judge(self, trial: Trial, verdict: Verdict) -> None:
+        if verdict.outcome in (TIMEOUT, DIED) and len(self._requeued) < 400:
+            self._requeued.append(trial)
+        if verdict.outcome not in (PASS, NEAR) or self.survivors >= self.request.max_survivors:
+            return
+        fixed = self.screen.confirm(trial.swaps, min(self._confirm_wait(), max(0.0, self.left())))
+        if len(fixed) == len(self.items.failing):
+            self._survives([trial])
+        elif fixed:
+            self._keep_partial(trial, fixed)
+
+    def _keep_partial(self, trial: Trial, fixed: Sequence[int]) -> None:
+        if len(self._partials) >= 60:
+            return
+        self._partials.append(Partial(trial, tuple(fixed)))
+        candidate = trial.candidate
+        if len(self._partials) <= 10:
+            self.emit({
+                "kind": "near_miss", "template": candidate.template, "path": candidate.source.path,
+                "line": candidate.line, "content": candidate.source.render(candidate.edits).decode("utf-8"),
+                "fixed": [self.items.all[i].nodeid for i in fixed],
+            })  # fmt: skip
+
+    def _survives(self, trials: Sequence[Trial]) -> None:
+        """Tell the host of a survivor; several trials are edits to be made together."""
+        candidates = [trial.candidate for trial in trials]
+        first = candidates[0]
+        edits = tuple(edit for candidate in candidates for edit in candidate.edits)
+        swaps = [swap for trial in trials for swap in trial.swaps]
+        units = [c.unit for c in candidates if c.unit is not None]
+        doubts = [d for c in candidates for d in doubts_about(c, self.literals)]
+        wait = max(0.0, min(2.0, self.left()))
+        behaviour = "" if self.baseline.isolated else behaviour_of(self.items, self.live, units, swaps, wait)
+        self.emit({
+            "kind": "survivor", "template": "+".join(c.template for c in candidates), "path": first.source.path,
+            "line": first.line, "cost": sum(c.cost for c in candidates),
+            "suspicion": min(c.suspicion for c in candidates),
+            "content": first.source.render(edits).decode("utf-8"),
+            "description": "; ".join(c.description for c in candidates)[:300], "tried": self.tried,
+            "seconds": self.seconds(), "behaviour": behaviour, "warnings": list(dict.fromkeys(doubts)),
+        })  # fmt: skip
+        self.survivors += 1
+        if self.survivors == 1:
+            # Look a little longer: how many different fixes there are is worth knowing, and the first may not be best.
+            grace = min(max(0.7, 0.6 * self.seconds()), 12.0)
+            self._deadline = min(self._deadline, time.monotonic() + grace)
+
+    # --- more than one edit --------------------------------------------------------------------------
+
+    def _combine(self, *, final: bool) -> None:
+        """Join partial fixes of different tests that touch different places of one file."""
+        if self.survivors or not self._partials or not self._worth_combining(final):
+            return
+        goal = set(self.items.failing)
+        for chosen in _covers(self._partials, goal):
+            if self.left() <= 0:
+                return
+            key = tuple(sorted(chosen))
+            if key in self._combined:
+                continue
+            self._combined.add(key)
+            self._try_together([self._partials[i] for i in chosen])
+            if self.survivors >= self.request.max_survivors:
+                return
+
+    def _worth_combining(self, final: bool) -> bool:
+        goal = set(self.items.failing)
+        if {i for partial in self._partials for i in partial.fixed} != goal:
+            return False
+        one_edit_may_do = any(len(self._failing_through(unit)) == len(goal) for unit in self.units)
+        return final or not one_edit_may_do or (self.seconds() > 0.4 * self.request.time_limit_s)
+
+    def _try_together(self, partials: Sequence[Partial]) -> None:
+        candidates = [p.trial.candidate for p in partials]
+        source = candidates[0].source
+        if any(c.source is not source for c in candidates):
+            return
+        swaps: List[Swap] = []
+        for unit in {c.unit for c in candidates if c.unit is not None}:
+            edits = tuple(e for c in candidates if c.unit is unit for e in c.edits)
+            code = unit.compile(edits)
+            if code is None:
+                return
+            swaps += self.live.swaps(unit, code)
+        self.tried += 1
+        wait = min(self._confirm_wait(), max(0.0, self.left()))
+        if len(self.screen.confirm(swaps, wait)) == len(self.items.failing):
+            self._survives([p.trial for p in partials])
+
+    def _second_chances(self) -> None:
+        """Candidates that ran out of time once more, with ten times as much."""
+        waiting, self._requeued = self._requeued, []
+        factor = max(10.0, self.request.test_cpu_s / max(0.02, self.screen.limits.default))
+        for trial in waiting:
+            self.check()
+            verdict = Chunk(self.screen, [trial], factor).results(self.left)[0]
+            if verdict.outcome in (PASS, NEAR):
+                self.screen.limits = Limits({}, self.screen.limits.default * factor)
+                self._judge(trial, verdict)
+
+    def _second_edits(self) -> None:
+        """Search again from the partial fixes that repair most, cheapest first."""
+        best = sorted(self._partials, key=lambda p: (-len(p.fixed), p.trial.candidate.priority))[:6]
+        for partial in best:
+            candidate = partial.trial.candidate
+            assert candidate.unit is not None
+            try:
+                source = Source(candidate.source.path, candidate.source.render(candidate.edits))
+            except (ValueError, SyntaxError):
+                continue
+            units = [u for u in units_of(source, candidate.unit.filename) if u.names == candidate.unit.names]
+            flat = Suspicion({source.path: {line: 1.0 for u in units for line in range(u.first_line, u.last_line + 1)}})
+            self._screen_all(self.generator.best_first(units[:1], flat, self.literals), partial)
+            self.check()
+
+
+def _nothing(unit: Unit) -> Candidate:
+    return Candidate("nothing", 0.0, 1.0, unit.first_line, unit.source, unit, (Edit(0, 0, ""),))
+
+
+def _covers(partials: Sequence[Partial], goal: Set[int]) -> Iterator[List[int]]:
+    """Sets of partial fixes that together cover the goal, cheap ones first; a bounded beam."""
+    order = sorted(range(len(partials)), key=lambda i: (partials[i].trial.candidate.priority, i))
+    beam: List[Tuple[List[int], Set[int]]] = [([], set())]
+    for _ in range(4):
+        grown: List[Tuple[List[int], Set[int]]] = []
+        for chosen, covered in beam:
+            missing = min(goal - covered)
+            useful = [i for i in order if missing in partials[i].fixed and i not in chosen][:4]
+            grown += [([*chosen, i], covered | set(partials[i].fixed)) for i in useful]
+        grown.sort(key=lambda g: sum(partials[i].trial.candidate.priority for i in g[0]))
+        yield from (chosen for chosen, covered in grown if covered >= goal and len(chosen) > 1)
+        beam = [g for g in grown if not g[1] >= goal][:12]
+        if not beam:
+            return

@@ -1,0 +1,269 @@
+"""A source file as bytes and tree: spans of nodes, precedence of expressions, and splicing of edits into the bytes."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+from typing import Iterator, NamedTuple
+
+
+class Edit(NamedTuple):
+    """Replace the bytes from `start` to `end` of the file by `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Place(NamedTuple):
+    """Where a node hangs: in `parent.field`, at `index` when that field is a list."""
+
+    parent: ast.AST
+    field: str
+    index: int | None
+
+
+NAMED, LAMBDA, TERNARY, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, TERM, UNARY, POWER, AWAIT, ATOM = (
+    range(17)
+)
+"""Precedence of expressions, loosest first."""
+
+BINARY_LEVELS: dict[type[ast.operator], int] = {
+    ast.BitOr: BIT_OR,
+    ast.BitXor: BIT_XOR,
+    ast.BitAnd: BIT_AND,
+    ast.LShift: SHIFT,
+    ast.RShift: SHIFT,
+    ast.Add: SUM,
+    ast.Sub: SUM,
+    ast.Mult: TERM,
+    ast.Div: TERM,
+    ast.FloorDiv: TERM,
+    ast.Mod: TERM,
+    ast.MatMult: TERM,
+    ast.Pow: POWER,
+}
+OPERATOR_TEXT: dict[type[ast.AST], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.MatMult: "@",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.And: "and",
+    ast.Or: "or",
+}
+
+
+def level_of(node: ast.AST) -> int:
+    """How tightly an expression binds; ATOM needs parentheses nowhere."""
+    if isinstance(node, ast.BinOp):
+        return BINARY_LEVELS[type(node.op)]
+    if isinstance(node, ast.BoolOp):
+        return AND if isinstance(node.op, ast.And) else OR
+    if isinstance(node, ast.UnaryOp):
+        return NOT if isinstance(node.op, ast.Not) else UNARY
+    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+        return AWAIT
+    levels: tuple[tuple[tuple[type[ast.AST], ...], int], ...] = (
+        ((ast.Compare,), COMPARE),
+        ((ast.IfExp,), TERNARY),
+        ((ast.Lambda,), LAMBDA),
+        ((ast.Await,), AWAIT),
+        ((ast.Tuple, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred, ast.GeneratorExp), NAMED),
+    )
+    return next((level for kinds, level in levels if isinstance(node, kinds)), ATOM)
+
+
+@lru_cache(maxsize=65536)
+def level_of_text(text: str) -> int:
+    """The same for source text; text in its own parentheses is an atom, text that does not stand alone binds nothing."""
+    try:
+        tree = ast.parse(text, mode="eval")
+    except (SyntaxError, ValueError):
+        return -1
+    body = tree.body
+    starts_inside = body.col_offset > 0 or body.lineno > 1 or isinstance(body, (ast.Tuple, ast.GeneratorExp))
+    return ATOM if text.startswith("(") and starts_inside else level_of(body)
+
+
+def level_wanted(place: Place, node: ast.AST) -> int:
+    """The level from which an expression may stand in this place without parentheses."""
+    parent, field = place.parent, place.field
+    if isinstance(parent, ast.BinOp):
+        level = BINARY_LEVELS[type(parent.op)]
+        if isinstance(parent.op, ast.Pow):
+            return AWAIT if field == "left" else UNARY
+        return level if field == "left" else level + 1
+    if isinstance(parent, ast.UnaryOp):
+        return NOT if isinstance(parent.op, ast.Not) else UNARY
+    if isinstance(parent, ast.BoolOp):
+        return level_of(parent) + 1
+    if isinstance(parent, ast.IfExp):
+        return TERNARY if field == "orelse" else OR
+    if isinstance(parent, ast.comprehension):
+        return OR
+    if (isinstance(parent, ast.Call) and field == "func") or (
+        isinstance(parent, (ast.Attribute, ast.Subscript)) and field == "value"
+    ):
+        return ATOM
+    if isinstance(parent, (ast.Compare, ast.Starred)):
+        return BIT_OR
+    if isinstance(parent, ast.Await):
+        return ATOM
+    if isinstance(parent, (ast.Assign, ast.AugAssign, ast.Return)) and isinstance(node, ast.Tuple):
+        return NAMED
+    return LAMBDA
+
+
+class Source:
+    """One Python file of the checkout.
+
+    Args:
+        path: Relative to the checkout.
+        data: Its bytes.
+
+    Raises:
+        ValueError: not UTF-8, or with line ends we cannot count as the parser does.
+        SyntaxError: not Python of this interpreter.
+    """
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.data = data
+        data.decode("utf-8")
+        if b"\r" in data.replace(b"\r\n", b"") or b"\f" in data:
+            raise ValueError("unusual line ends")
+        self.newline = "\r\n" if b"\r\n" in data else "\n"
+        self._starts = [0]
+        for line in data.split(b"\n"):
+            self._starts.append(self._starts[-1] + len(line) + 1)
+        self._mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
+        self.tree = ast.parse(data)
+        self.places: dict[ast.AST, Place] = {}
+        for parent in ast.walk(self.tree):
+            for field, value in ast.iter_fields(parent):
+                for index, child in enumerate(value if isinstance(value, list) else [value]):
+                    if isinstance(child, ast.AST):
+                        self.places[child] = Place(parent, field, index if isinstance(value, list) else None)
+
+    def offset(self, line: int, column: int) -> int:
+        """The byte at a line (from 1) and a UTF-8 column."""
+        return self._starts[line - 1] + column + (self._mark if line == 1 else 0)
+
+    def line_span(self, first: int, last: int) -> tuple[int, int]:
+        """The bytes of whole lines, the last line's end included."""
+        return self._starts[first - 1], min(self._starts[last], len(self.data))
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        """The bytes of a node, without parentheses around it."""
+        start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
+        return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def text(self, node: ast.AST) -> str:
+        """The source of a node."""
+        start, end = self.span(node)
+        return self.data[start:end].decode("utf-8")
+
+    def part(self, node: ast.AST, level: int) -> str:
+        """The source of a node, in parentheses where its level asks for them."""
+        text = self.text(node)
+        return text if level_of(node) >= level and "\n" not in text else fitting(text, level)
+
+    def replacement(self, node: ast.AST, text: str) -> Edit:
+        """Put an expression in a node's place, with parentheses where the place needs them."""
+        start, end = self.span(node)
+        if isinstance(node, ast.GeneratorExp) and self.data[start - 1 : start].strip():
+            text = f"({text})"  # the span of a lone generator argument takes in the call's own parentheses
+        elif not self._in_parentheses(start, end):
+            text = fitting(text, level_wanted(self.places[node], node))
+        if self.data[start - 1 : start].isalnum() and text[:1].isalnum():
+            text = " " + text
+        return Edit(start, end, text)
+
+    def _in_parentheses(self, start: int, end: int) -> bool:
+        before = self.data[:start].rstrip(b" ")
+        after = self.data[end : end + 40].lstrip(b" ")
+        # `f(x)` reads the same as `(x)` here; a call's argument has no stricter needs.
+        return before.endswith(b"(") and after.startswith(b")")
+
+    def indent(self, statement: ast.stmt) -> str | None:
+        """The white space before a statement, or None when something else stands before it on its line."""
+        first = first_line(statement)
+        start = self._starts[first - 1] + (self._mark if first == 1 else 0)
+        before = self.data[start : self.offset(statement.lineno, statement.col_offset)]
+        if first != statement.lineno:
+            before = before[: len(before) - len(before.lstrip())]
+        return before.decode("utf-8") if not before.strip() else None
+
+    def whole_lines(self, statement: ast.stmt) -> tuple[int, int] | None:
+        """The bytes of the lines a statement fills alone, or None when it shares a line."""
+        if self.indent(statement) is None:
+            return None
+        last = statement.end_lineno or statement.lineno
+        start, end = self.line_span(first_line(statement), last)
+        rest = self.data[self.span(statement)[1] : end].strip()
+        return (start, end) if not rest or rest.startswith(b"#") else None
+
+    def render(self, edits: tuple[Edit, ...]) -> bytes:
+        """The file with these edits; every byte outside them as it was."""
+        return splice(self.data, edits)
+
+
+def first_line(statement: ast.AST) -> int:
+    """The first line of a statement, decorators included."""
+    lines = [d.lineno for d in getattr(statement, "decorator_list", ())]
+    return int(min([*lines, statement.lineno]))  # type: ignore[attr-defined]
+
+
+def fitting(text: str, level: int) -> str:
+    """Text in parentheses unless it may stand at this level as it is."""
+    return text if level_of_text(text) >= level else f"({text})"
+
+
+def splice(data: bytes, edits: tuple[Edit, ...]) -> bytes:
+    """Bytes with edits put in, in the order of their places.
+
+    Raises:
+        ValueError: two edits touch the same bytes.
+    """
+    pieces, at = [], 0
+    for edit in sorted(edits):
+        if edit.start < at:
+            raise ValueError("edits overlap")
+        pieces += [data[at : edit.start], edit.text.encode("utf-8")]
+        at = edit.end
+    return b"".join([*pieces, data[at:]])
+
+
+def functions_of(tree: ast.Module) -> Iterator[tuple[tuple[ast.ClassDef, ...], ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Every outermost function with the classes around it."""
+
+    def visit(body: list[ast.stmt], classes: tuple[ast.ClassDef, ...]) -> Iterator[tuple]:  # type: ignore[type-arg]
+        for statement in body:
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                yield classes, statement
+            elif isinstance(statement, ast.ClassDef):
+                yield from visit(statement.body, (*classes, statement))
+            elif isinstance(statement, (ast.If, ast.Try, ast.With)):
+                for field in ("body", "orelse", "finalbody"):
+                    yield from visit(getattr(statement, field, []), classes)
+
+    yield from visit(tree.body, ())

@@ -1,0 +1,44 @@
+"""`=` for `+=`, `+=` for `=`, a call whose result was meant to be kept."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator, Optional
+
+from sandbox.guest.search.render import OPERATOR_TEXT, Edit
+from sandbox.guest.search.scope import Proposal, Scope
+
+COST = 2.0
+CHANGES = (
+    ("def f(a, b):\n    a += b\n    return a\n", "def f(a, b):\n    a = b\n    return a\n"),
+    ("def f(a, b):\n    a = b\n    return a\n", "def f(a, b):\n    a += b\n    return a\n"),
+    ("def f(a, b, c):\n    a.update(b, c)\n", "def f(a, b, c):\n    a = b\n"),
+)
+UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
+
+
+def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """Exchange the kinds of assignment; assign what a call only passed on."""
+    if isinstance(node, ast.AugAssign):
+        edit = scope.gap(node.target, node.value, OPERATOR_TEXT[type(node.op)] + "=", "=")
+        yield Proposal(COST, (edit,)) if edit else None
+    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+        for operator in ("+=", "-=", "*=", "|="):
+            edit = scope.gap(node.targets[0], node.value, "=", operator)
+            yield Proposal(COST + 0.5, (edit,)) if edit else None
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield from _assigned(node, node.value, scope)
+
+
+def _assigned(node: ast.Expr, call: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """`x.update(y)` becomes `x = y`; `x[k].update(y)` becomes `x[k] = y`; `f(x)` becomes `x = f(x)`."""
+    start, end = scope.source.span(node)
+    function = call.func
+    if isinstance(function, ast.Attribute) and isinstance(function.value, (ast.Name, ast.Subscript, ast.Attribute)):
+        for argument in call.args[:2]:
+            if not isinstance(argument, ast.Starred):
+                text = f"{scope.text(function.value)} = {scope.text(argument)}"
+                yield Proposal(COST, (Edit(start, end, text),))
+    for argument in call.args[:2]:
+        if isinstance(argument, ast.Name):
+            yield Proposal(COST + 0.4, (Edit(start, end, f"{argument.id} = {scope.text(call)}"),))

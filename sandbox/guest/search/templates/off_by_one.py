@@ -1,0 +1,36 @@
+"""An index, bound or length one too far or one too short."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator, Optional
+
+from sandbox.guest.search.render import SUM
+from sandbox.guest.search.scope import Proposal, Scope
+
+COST = 1.4
+CHANGES = (
+    ("def f(a):\n    return a[len(a)]\n", "def f(a):\n    return a[len(a) - 1]\n"),
+    ("def f(n):\n    return list(range(n))\n", "def f(n):\n    return list(range(n + 1))\n"),
+    ("def f(n):\n    return list(range(n))\n", "def f(n):\n    return list(range(1, n))\n"),
+    ("def f(n):\n    return list(range(1, n))\n", "def f(n):\n    return list(range(n))\n"),
+    ("def f(a, b):\n    return g(a if b else 0)\n", "def f(a, b):\n    return g((a if b else 0) + 1)\n"),
+)
+UNTOUCHED = ("def f():\n    return [1, 2]\n", "def f():\n    return 'a'\n")
+
+NO_NUMBER = (
+    ast.Compare, ast.BoolOp, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.SetComp,
+    ast.DictComp, ast.Constant, ast.Lambda,
+)  # fmt: skip
+
+
+def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """One more, one less; a range that starts at 1, or at 0."""
+    if scope.is_value(node) and not isinstance(node, NO_NUMBER):
+        for sign in "+-":
+            yield scope.replace(COST, node, f"{scope.part(node, SUM)} {sign} 1")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and not node.keywords:
+        if len(node.args) == 1:
+            yield scope.replace(COST + 0.1, node, f"range(1, {scope.text(node.args[0])})")
+        if len(node.args) == 2:
+            yield scope.replace(COST + 0.1, node, f"range({scope.text(node.args[1])})")

@@ -1,0 +1,54 @@
+"""The wrong comparison: `<` for `<=`, `in` for `not in`, `==` for `is`, sides exchanged or wrapped alike."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator, Optional
+
+from sandbox.guest.search.render import ATOM, OPERATOR_TEXT
+from sandbox.guest.search.scope import Proposal, Scope
+
+COST = 1.0
+CHANGES = (
+    ("def f(a, b):\n    return a < b\n", "def f(a, b):\n    return a <= b\n"),
+    ("def f(a, b):\n    return a in b\n", "def f(a, b):\n    return a not in b\n"),
+    ("def f(a, b):\n    return a not in b\n", "def f(a, b):\n    return a in b\n"),
+    ("def f(a, b):\n    return 0 < a < b\n", "def f(a, b):\n    return 0 <= a < b\n"),
+    ("def f(a, b):\n    return a == b\n", "def f(a, b):\n    return set(a) == set(b)\n"),
+    ("def f(a, b):\n    return (a) < (b)  # so\n", "def f(a, b):\n    return (b) < (a)  # so\n"),
+)
+UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
+
+ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+EQUALITY = (ast.Eq, ast.NotEq)
+MEMBERSHIP = {
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+    ast.Is: (ast.IsNot, ast.Eq),
+    ast.IsNot: (ast.Is, ast.NotEq),
+}
+
+
+def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """Another comparison operator; the sides exchanged; the same call around both sides."""
+    if not isinstance(node, ast.Compare):
+        return
+    sides = [node.left, *node.comparators]
+    for index, operator in enumerate(node.ops):
+        kind = type(operator)
+        others = [new for new in ORDER if kind in ORDER and new is not kind]
+        for new in [*others, *MEMBERSHIP.get(kind, ())]:
+            edit = scope.gap(sides[index], sides[index + 1], OPERATOR_TEXT[kind], OPERATOR_TEXT[new])
+            # Whoever meant equality seldom wrote an order, and the other way round; both often pass the same tests.
+            strange = {kind, new} <= set(ORDER) and (kind in EQUALITY) != (new in EQUALITY)
+            yield Proposal(COST + 0.4 * strange, (edit,)) if edit else None
+    if len(node.ops) > 1:
+        return
+    yield scope.swap(COST + 0.5, node.left, node.comparators[0])
+    middle = OPERATOR_TEXT[type(node.ops[0])]
+    left, right = scope.text(node.left), scope.text(node.comparators[0])
+    for wrapper in ("set", "sorted", "len", "abs", "str", "list", "int", "tuple"):
+        yield scope.replace(COST + 1.2, node, f"{wrapper}({left}) {middle} {wrapper}({right})")
+    left, right = scope.part(node.left, ATOM), scope.part(node.comparators[0], ATOM)
+    for method in ("lower", "strip", "upper"):
+        yield scope.replace(COST + 1.2, node, f"{left}.{method}() {middle} {right}.{method}()")

@@ -1,0 +1,95 @@
+"""A call that is missing around an expression, or superfluous: `abs(x)`, `sorted(x)`, `max(x, y)`, `x.strip()`."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator, Optional
+
+from sandbox.guest.search.render import ATOM
+from sandbox.guest.search.scope import Proposal, Scope
+
+COST = 1.8
+CHANGES = (
+    ("def f(a, b):\n    return a - b\n", "def f(a, b):\n    return abs(a - b)\n"),
+    ("def f(a):\n    return list(a)\n", "def f(a):\n    return a\n"),
+    ("def f(a):\n    return a.strip()\n", "def f(a):\n    return a\n"),
+    ("def f(a, b):\n    m = 0\n    m = a + b\n", "def f(a, b):\n    m = 0\n    m = max(m, a + b)\n"),
+    ("def f(a):\n    return sorted(a)\n", "def f(a):\n    return sorted(a, reverse=True)\n"),
+    ("def f(a):\n    return a.x\n", "def f(a):\n    return a.x.lower()\n"),
+    ("def f(a):\n    return g(a)\n", "def f(a):\n    return g(g(a))\n"),
+)
+UNTOUCHED = ("def f():\n    return 1\n",)
+
+WRAPPERS = (
+    "abs", "len", "set", "list", "sorted", "str", "int", "float", "tuple", "bool", "reversed", "sum", "max", "min",
+)  # fmt: skip
+METHODS = ("lower", "upper", "swapcase", "strip", "copy", "items", "keys", "values", "split")
+SORT_KEYS = ("reverse=True", "key=len", "key=abs", "key=str", "key=str.lower")
+NEVER = (ast.Compare, ast.BoolOp, ast.Dict, ast.Constant, ast.SetComp, ast.DictComp, ast.Lambda, ast.Set)
+COLLECTIONS = (ast.ListComp, ast.GeneratorExp, ast.Tuple, ast.List)
+
+
+def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """Wrap, unwrap, keep the larger or smaller, sort otherwise."""
+    if isinstance(node, ast.Call):
+        yield from _unwrap(node, scope)
+        yield from _sort_keys(node, scope)
+    if not scope.is_value(node) or isinstance(node, NEVER):
+        return
+    text = scope.text(node)
+    bare = text[1:-1] if isinstance(node, ast.GeneratorExp) else text
+    for wrapper in WRAPPERS:
+        yield scope.replace(COST, node, f"{wrapper}({bare})")
+    if not isinstance(node, COLLECTIONS):
+        value = scope.part(node, ATOM)
+        for method in METHODS:
+            yield scope.replace(COST + 0.2, node, f"{value}.{method}()")
+        for helper in scope.helpers:
+            yield scope.replace(COST + 0.4, node, f"{helper}({bare})")
+    if isinstance(node, (ast.Name, ast.Call, ast.ListComp, ast.GeneratorExp, ast.Attribute)):
+        keys = [*SORT_KEYS[:4], *(f"key={name}.get" for name in scope.donors.dictionaries)]
+        for key in keys:
+            yield scope.replace(COST + 0.8, node, f"sorted({text}, {key})")
+    yield from _extremes(node, text, scope)
+
+
+def _unwrap(node: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:
+    if not scope.is_value(node):
+        return
+    for argument in node.args:
+        if not isinstance(argument, ast.Starred):
+            yield scope.replace(COST - 0.4, node, scope.text(argument))
+    if isinstance(node.func, ast.Attribute):
+        yield scope.replace(COST - 0.3, node, scope.text(node.func.value))
+    if len(node.args) == 1 and not isinstance(node.args[0], (ast.Starred, ast.GeneratorExp)):
+        argument = node.args[0]
+        yield scope.replace(COST + 0.4, argument, f"{scope.text(node.func)}({scope.text(argument)})")
+
+
+def _sort_keys(node: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    if name not in ("sorted", "sort", "max", "min") or node.keywords or not scope.is_value(node):
+        return
+    if any(isinstance(a, ast.GeneratorExp) for a in node.args):
+        return
+    given = [scope.text(a) for a in node.args]
+    for key in SORT_KEYS:
+        yield scope.replace(COST, node, f"{scope.text(node.func)}({', '.join([*given, key])})")
+
+
+def _extremes(node: ast.expr, text: str, scope: Scope) -> Iterator[Optional[Proposal]]:
+    place = scope.place(node)
+    if not isinstance(place.parent, ast.Assign) or place.field != "value" or len(place.parent.targets) != 1:
+        return
+    target = place.parent.targets[0]
+    if not isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
+        return
+    name = scope.text(target)
+    for function in ("max", "min"):
+        yield scope.replace(COST - 0.1, node, f"{function}({name}, {text})")
+        yield scope.replace(COST - 0.1, node, f"{function}(0, {text})")
+    yield scope.replace(COST + 0.8, node, f"{text} or {name}")
+    if isinstance(node, ast.Call) and scope.text(node.func) in ("max", "min"):
+        for other in scope.names:
+            if other != name:
+                yield scope.replace(COST + 0.2, node, f"{scope.text(node.func)}({name}, {other})")
