@@ -1,0 +1,49 @@
+"""GitHubGateway: the calls we make, signed in as the App."""
+
+import base64
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from bot.domain.github import CloneSource
+from bot.domain.request import RepositoryRef
+from bot.github.client import AppClient
+from bot.github.names import repository_path
+from bot.github.tokens import CLONE
+from bot.github.writing import GitHubWriting
+
+
+class GitHubGateway(GitHubWriting):
+    """GitHub for the steps of a mission; reading, writing, and the right to fetch.
+
+    Args:
+        app_id: The App's numeric id.
+        private_key: Its key, PEM.
+        api_url: GitHub's API.
+    """
+
+    def __init__(self, app_id: str, private_key: SecretStr, api_url: str) -> None:
+        super().__init__(AppClient(app_id, private_key, api_url))
+
+    async def clone_source(self, repository: RepositoryRef) -> CloneSource:
+        """Where to fetch, with a token scoped to reading this repository."""
+        token = await self._client.token(repository, CLONE)
+        pair = base64.b64encode(f"x-access-token:{token.value}".encode()).decode("ascii")
+        return CloneSource(url=clone_url(self._client.api_url, repository), authorization=f"Basic {pair}")
+
+    async def app_slug(self) -> str:
+        """Our App's slug, for its bot user's name."""
+        return (await self._client.app()).slug
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop."""
+        await self._client.aclose()
+
+
+def clone_url(api_url: str, repository: RepositoryRef) -> str:
+    """Where git finds a repository, from where its API is."""
+    parts = urlsplit(api_url)
+    host = parts.netloc
+    if host == "api.github.com" or (host.startswith("api.") and host.endswith(".ghe.com")):
+        host = host.removeprefix("api.")
+    return f"{parts.scheme}://{host}{repository_path(repository).removeprefix('/repos')}.git"

@@ -1,0 +1,196 @@
+"""The calls that only look."""
+
+import base64
+import binascii
+from typing import TypeVar
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from bot.domain.github import CheckRunState, CommitState, FailedJob, PullRequestState
+from bot.domain.request import RepositoryRef
+from bot.errors import GitHubError, NotFound
+from bot.github.client import AppClient
+from bot.github.names import branch_segment, commit_segment, file_segment, is_branch_name, login_segment, sha_segment
+from bot.github.replies import (
+    CheckRunReply,
+    CheckRunsReply,
+    CommitReply,
+    CompareReply,
+    ContentReply,
+    JobReply,
+    PermissionReply,
+    PullReply,
+    RefReply,
+    RunReply,
+)
+
+Read = TypeVar("Read")
+
+LOG_KEPT = 2 * 1024 * 1024
+"""Bytes of a job's log that are kept: its end, where the failure stands."""
+
+LOG_READ = 64 * 1024 * 1024
+"""Bytes of a job's log that are read at most."""
+
+
+class GitHubReading:
+    """What GitHub knows, asked by the App.
+
+    Args:
+        client: Signs in and sends.
+    """
+
+    def __init__(self, client: AppClient) -> None:
+        self._client = client
+
+    async def permission(self, repository: RepositoryRef, login: str) -> str:
+        """`admin`, `write`, `read` or `none`."""
+        path = f"/collaborators/{login_segment(login)}/permission"
+        reply = await self._maybe(repository, path, needs="metadata:read")
+        return "none" if reply is None else read(reply, PermissionReply).permission
+
+    async def read_file(self, repository: RepositoryRef, path: str, ref: str) -> bytes | None:
+        """A file at a ref, or None; GitHub gives up to 1 MiB this way."""
+        if not is_branch_name(ref):
+            raise GitHubError(f"{ref[:80]!r} is not a ref")
+        reply = await self._maybe(
+            repository, f"/contents/{file_segment(path)}", needs="contents:read", params={"ref": ref}
+        )
+        if reply is None or reply.content.lstrip().startswith(b"["):
+            return None
+        file = read(reply, ContentReply)
+        if file.type != "file":
+            return None
+        if file.encoding != "base64" or file.content is None:
+            raise GitHubError(f"{path} is too large to be read")
+        try:
+            return base64.b64decode(file.content)
+        except binascii.Error as error:
+            raise GitHubError(f"GitHub sent {path} in a form that cannot be read") from error
+
+    async def failed_job(self, repository: RepositoryRef, job_id: int) -> FailedJob | None:
+        """The Actions job with the id of its check run, or None."""
+        reply = await self._maybe(repository, f"/actions/jobs/{job_id}", needs="actions:read")
+        if reply is None:
+            return None
+        job = read(reply, JobReply)
+        run = await self._maybe(repository, f"/actions/runs/{job.run_id}", needs="actions:read")
+        path = read(run, RunReply).path if run is not None else None
+        return FailedJob(
+            id=job.id,
+            name=job.name,
+            run_id=job.run_id,
+            # A reusable workflow's path carries `@ref`.
+            workflow_path=path.partition("@")[0] if path else None,
+            steps=tuple(step.state() for step in job.steps or ()),
+        )
+
+    async def job_log(self, repository: RepositoryRef, job_id: int) -> str | None:
+        """The end of the job's log; None when there is none (yet, or any more)."""
+        reply = await self._maybe(repository, f"/actions/jobs/{job_id}/logs", needs="actions:read")
+        if reply is None:
+            return None
+        if reply.next_request is None:
+            return reply.content[-LOG_KEPT:].decode("utf-8", "replace").lstrip("\ufeff")
+        try:
+            content = await self._client.tail_of(str(reply.next_request.url), LOG_KEPT, LOG_READ)
+        except NotFound:
+            return None
+        return content.decode("utf-8", "replace").lstrip("\ufeff")
+
+    async def commit(self, repository: RepositoryRef, ref: str) -> CommitState:
+        """A commit."""
+        path = f"/commits/{commit_segment(ref)}"
+        reply = await self._client.call(repository, "GET", path, needs="contents:read", params={"per_page": 1})
+        return read(reply, CommitReply).state()
+
+    async def merge_base(self, repository: RepositoryRef, base: str, head: str) -> str | None:
+        """The commit where head left base; None when they share no history."""
+        path = f"/compare/{commit_segment(base)}...{commit_segment(head)}"
+        reply = await self._maybe(repository, path, needs="contents:read", params={"per_page": 1})
+        if reply is None:
+            return None
+        merge_base = read(reply, CompareReply).merge_base_commit
+        return merge_base.sha if merge_base else None
+
+    async def branch_head(self, repository: RepositoryRef, branch: str) -> str | None:
+        """The commit a branch points to, or None."""
+        reply = await self._maybe(repository, f"/git/ref/heads/{branch_segment(branch)}", needs="contents:read")
+        return None if reply is None else read(reply, RefReply).object.sha
+
+    async def check_runs(self, repository: RepositoryRef, sha: str) -> tuple[CheckRunState, ...]:
+        """All check runs of a commit, every page."""
+        return tuple(run.state() for run in await self._check_runs(repository, sha))
+
+    async def pull_request(self, repository: RepositoryRef, number: int) -> PullRequestState | None:
+        """A pull request, or None when the number is an issue's."""
+        reply = await self._maybe(repository, f"/pulls/{number}", needs="pull_requests:read")
+        return None if reply is None else read(reply, PullReply).pull_request(repository.id)
+
+    async def pull_requests_from(self, repository: RepositoryRef, branch: str) -> tuple[PullRequestState, ...]:
+        """Pull requests of any state whose head is this branch of this repository, newest first."""
+        branch_segment(branch)
+        found = await self._pulls(repository, "/pulls", {"state": "all", "head": f"{repository.owner}:{branch}"})
+        mine = (pull for pull in found if pull.head_ref == branch and not pull.from_fork)
+        return tuple(sorted(mine, key=lambda pull: pull.number, reverse=True))
+
+    async def pull_requests_at(self, repository: RepositoryRef, sha: str) -> tuple[PullRequestState, ...]:
+        """Open pull requests whose head is this commit; those from forks are looked for among the newest."""
+        found = await self._pulls(repository, f"/commits/{sha_segment(sha)}/pulls", {})
+        here = tuple(pull for pull in found if pull.state == "open" and pull.head_sha == sha)
+        if here:
+            return here
+        newest = await self._pulls(repository, "/pulls", {"state": "open", "sort": "updated", "direction": "desc"}, 1)
+        return tuple(pull for pull in newest if pull.head_sha == sha)
+
+    async def _check_runs(self, repository: RepositoryRef, sha: str, **more: str | int) -> tuple[CheckRunReply, ...]:
+        path = f"/commits/{sha_segment(sha)}/check-runs"
+        pages = await self._client.pages(repository, path, needs="checks:read", params=more)
+        return tuple(run for page in pages for run in read(page, CheckRunsReply).check_runs)
+
+    async def _pulls(
+        self, repository: RepositoryRef, path: str, params: dict[str, str | int], most: int = 10
+    ) -> tuple[PullRequestState, ...]:
+        pages = await self._client.pages(repository, path, needs="pull_requests:read", params=params, most=most)
+        many = TypeAdapter(tuple[PullReply, ...])
+        # GitHub also lists pull requests between other repositories of the network: their base is elsewhere.
+        return tuple(
+            pull.pull_request(repository.id)
+            for page in pages
+            for pull in _read(page, many)
+            if pull.base.repo is not None and pull.base.repo.id == repository.id
+        )
+
+    async def _maybe(
+        self,
+        repository: RepositoryRef,
+        path: str,
+        *,
+        needs: str,
+        params: dict[str, str | int] | None = None,
+    ) -> httpx.Response | None:
+        """The answer, or None for what is absent."""
+        try:
+            return await self._client.call(repository, "GET", path, needs=needs, params=params)
+        except NotFound:
+            return None
+
+
+def read(reply: httpx.Response, model: type[Read]) -> Read:
+    """An answer as a value.
+
+    Raises:
+        GitHubError: a field we need is missing.
+    """
+    return _read(reply, TypeAdapter(model))
+
+
+def _read(reply: httpx.Response, adapter: TypeAdapter[Read]) -> Read:
+    try:
+        return adapter.validate_json(reply.content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        path = reply.request.url.path
+        raise GitHubError(f"GitHub's answer to {path} cannot be read: {where} {first['type']}") from error

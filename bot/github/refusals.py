@@ -1,0 +1,84 @@
+"""From GitHub's refusals to our errors."""
+
+from email.utils import parsedate_to_datetime
+
+import httpx
+from pydantic import ValidationError
+
+from bot.errors import Conflict, GitHubError, NotFound, NotPermitted, RateLimited
+from bot.github.replies import ErrorReply
+
+SECONDARY_WAIT_S = 60.0
+"""GitHub asks for at least a minute when it names no time."""
+
+_HIDDEN = "resource not accessible by integration"
+_TAKEN = ("already exists", "no commits between", "is not a fast forward", "reference update failed")
+
+
+def refusal(response: httpx.Response, needs: str) -> GitHubError:
+    """The error a response means.
+
+    Args:
+        response: Status 400 or above, body read.
+        needs: The permission the call needs, `checks:write`.
+    """
+    said = message(response)
+    if is_rate_limit(response, said):
+        return RateLimited(f"GitHub limits us: {said}", retry_after_s=wait_s(response))
+    return _by_status(response, said, needs)
+
+
+def _by_status(response: httpx.Response, said: str, needs: str) -> GitHubError:
+    status = response.status_code
+    what = f"{response.request.method} {response.request.url.path}: {status} {said}".rstrip()
+    if status == httpx.codes.UNAUTHORIZED:
+        return NotPermitted(what, "check METAAGENT_APP_ID, the private key and the clock", status=status)
+    if status == httpx.codes.FORBIDDEN:
+        if "suspended" in said.lower():
+            return NotPermitted(what, "the owner has suspended the installation", status=status)
+        named = response.headers.get("x-accepted-github-permissions") or needs
+        return NotPermitted(what, f"grant the App the permission {named}", status=status)
+    if status in {httpx.codes.NOT_FOUND, httpx.codes.GONE}:
+        return NotFound(what, f"it is absent, or the App lacks {needs}", status=status)
+    if status == httpx.codes.CONFLICT:
+        return Conflict(what, status=status)
+    if status == httpx.codes.UNPROCESSABLE_ENTITY:
+        if any(word in said.lower() for word in _TAKEN):
+            return Conflict(what, status=status)
+        if "permissions requested are not granted" in said.lower():
+            return NotPermitted(what, f"grant the App the permission {needs}", status=status)
+    return GitHubError(what, status=status, retryable=status >= httpx.codes.INTERNAL_SERVER_ERROR)
+
+
+def is_rate_limit(response: httpx.Response, said: str) -> bool:
+    """Whether this refusal ends by waiting; the secondary limit often comes without any header."""
+    if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+        return True
+    if response.status_code != httpx.codes.FORBIDDEN:
+        return False
+    spent = response.headers.get("x-ratelimit-remaining") == "0"
+    words = said.lower()
+    return spent or "retry-after" in response.headers or "rate limit" in words or "abuse detection" in words
+
+
+def wait_s(response: httpx.Response) -> float:
+    """How long GitHub wants us to wait; its own clock is the reference, not ours."""
+    after = response.headers.get("retry-after", "")
+    if after.isdecimal():
+        return float(after)
+    reset = response.headers.get("x-ratelimit-reset", "")
+    if response.headers.get("x-ratelimit-remaining") == "0" and reset.isdecimal():
+        try:
+            now = parsedate_to_datetime(response.headers.get("date", "")).timestamp()
+        except ValueError:
+            return SECONDARY_WAIT_S
+        return max(float(reset) - now, 1.0)
+    return SECONDARY_WAIT_S
+
+
+def message(response: httpx.Response) -> str:
+    """What the body says."""
+    try:
+        return ErrorReply.model_validate_json(response.content).text()
+    except ValidationError:
+        return response.reason_phrase

@@ -1,0 +1,228 @@
+"""What we read of GitHub's answers: slim models, whatever else it sends."""
+
+from datetime import datetime
+from typing import Any
+
+from pydantic import Field
+
+from bot.domain.github import CheckRunState, CommitState, JobStep, PullRequestState
+from bot.domain.request import SHA
+from bot.github.events import Account, App, Id, Side, Slim
+
+
+class TokenReply(Slim):
+    """An installation token; its form and length are GitHub's business."""
+
+    token: str = Field(min_length=1, repr=False)
+    expires_at: datetime | None = None
+
+
+class AppReply(Slim):
+    """Our App."""
+
+    id: Id
+    slug: str = ""
+
+
+class InstallationReply(Slim):
+    """An installation."""
+
+    id: Id
+    permissions: dict[str, Any] = Field(default_factory=dict)
+
+
+class PermissionReply(Slim):
+    """A collaborator's permission."""
+
+    permission: str
+
+
+class ContentReply(Slim):
+    """A file."""
+
+    type: str
+    encoding: str | None = None
+    content: str | None = None
+
+
+class JobStepReply(Slim):
+    """A step of a job."""
+
+    name: str
+    number: int
+    conclusion: str | None = None
+
+    def state(self) -> JobStep:
+        """As the bot knows it."""
+        return JobStep(name=self.name, number=self.number, conclusion=self.conclusion)
+
+
+class JobReply(Slim):
+    """An Actions job."""
+
+    id: Id
+    name: str
+    run_id: Id
+    steps: tuple[JobStepReply, ...] | None = None
+
+
+class RunReply(Slim):
+    """A workflow run."""
+
+    path: str | None = None
+
+
+class Person(Slim):
+    """Author of a commit as git knows it."""
+
+    name: str | None = None
+
+
+class CommitDetail(Slim):
+    """Message and author of a commit."""
+
+    message: str = ""
+    author: Person | None = None
+
+
+class Parent(Slim):
+    """A parent commit."""
+
+    sha: str = Field(pattern=SHA)
+
+
+class CommitReply(Slim):
+    """A commit."""
+
+    sha: str = Field(pattern=SHA)
+    commit: CommitDetail
+    author: Account | dict[str, Any] | None = None
+    parents: tuple[Parent, ...] = ()
+
+    def state(self) -> CommitState:
+        """As the bot knows it."""
+        person = self.commit.author.name if self.commit.author else None
+        login = self.author.login if isinstance(self.author, Account) else None
+        return CommitState(
+            sha=self.sha,
+            parents=tuple(p.sha for p in self.parents),
+            message=self.commit.message,
+            author=login or person or "",
+        )
+
+
+class GitObject(Slim):
+    """What a ref points to, or the tree of a commit."""
+
+    sha: str = Field(pattern=SHA)
+
+
+class RefReply(Slim):
+    """A ref."""
+
+    object: GitObject
+
+
+class GitCommitReply(Slim):
+    """A commit as a git object."""
+
+    sha: str = Field(pattern=SHA)
+    tree: GitObject
+    parents: tuple[Parent, ...] = ()
+
+
+class CompareReply(Slim):
+    """Two commits compared."""
+
+    merge_base_commit: GitObject | None = None
+
+
+class CheckOutputReply(Slim):
+    """What a check run shows."""
+
+    annotations_count: int = 0
+
+
+class CheckRunReply(Slim):
+    """A check run."""
+
+    id: Id
+    name: str
+    head_sha: str = Field(pattern=SHA)
+    status: str = "completed"
+    conclusion: str | None = None
+    external_id: str | None = None
+    app: App | None = None
+    output: CheckOutputReply | None = None
+
+    def state(self) -> CheckRunState:
+        """As the bot knows it."""
+        return CheckRunState(
+            id=self.id,
+            name=self.name,
+            head_sha=self.head_sha,
+            status=self.status,
+            conclusion=self.conclusion,
+            app_slug=(self.app.slug if self.app else None) or "",
+        )
+
+
+class CheckRunsReply(Slim):
+    """A page of check runs."""
+
+    check_runs: tuple[CheckRunReply, ...]
+
+
+class PullReply(Slim):
+    """A pull request."""
+
+    number: Id
+    state: str
+    head: Side
+    base: Side
+    user: Account | None = None
+    html_url: str = ""
+    body: str | None = None
+
+    def pull_request(self, repository_id: int) -> PullRequestState:
+        """As the bot knows it."""
+        elsewhere = self.head.repo is None or self.head.repo.id != repository_id
+        return PullRequestState(
+            number=self.number,
+            state=self.state,
+            head_sha=self.head.sha,
+            head_ref=self.head.ref,
+            base_sha=self.base.sha,
+            base_ref=self.base.ref,
+            from_fork=elsewhere,
+            author=self.user.login if self.user else "",
+            url=self.html_url,
+            body=self.body or "",
+        )
+
+
+class CommentReply(Slim):
+    """A comment."""
+
+    id: Id
+    body: str | None = None
+    user: Account | None = None
+    performed_via_github_app: App | None = None
+
+
+class ErrorReply(Slim):
+    """What GitHub says when it refuses."""
+
+    message: str = ""
+    errors: tuple[Any, ...] = ()
+
+    def text(self) -> str:
+        """Everything it said, in one line."""
+        parts = [self.message, *(_said(error) for error in self.errors)]
+        return "; ".join(p for p in parts if p)[:500]
+
+
+def _said(error: Any) -> str:
+    if isinstance(error, dict):
+        return str(error.get("message") or error.get("code") or "")
+    return str(error)
