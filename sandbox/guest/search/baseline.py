@@ -71,7 +71,7 @@ def reproduce(items: Items, test_cpu_s: float, wait_s: float) -> Baseline:
             seconds[index] = min(spent, seconds.get(index, spent))
     red = [i for i in items.failing if first.get(i) not in (PASS, SKIP)]
     green = [i for i in items.passing if first.get(i) == PASS]
-    return Baseline(Items(items.all, red, green), {i: seconds[i] for i in green}, isolated)
+    return Baseline(Items(items.all, items.names, red, green), {i: seconds[i] for i in green}, isolated)
 
 
 class Reach(NamedTuple):

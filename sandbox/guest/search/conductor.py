@@ -38,6 +38,8 @@ class Request(NamedTuple):
     max_survivors: int
     time_limit_s: float
     test_cpu_s: float
+    root: str
+    """Absolute path of the checkout; paths and test names are told relative to it."""
 
 
 class Refused(Exception):
@@ -74,7 +76,7 @@ class Conductor:
         self.started = started
         self.tried = 0
         self.survivors = 0
-        self.root = os.path.realpath(os.getcwd())
+        self.root = os.path.realpath(request.root)
         self._deadline = started + request.time_limit_s - MARGIN_S
         self._last_progress = started
         self._seen: Set[Any] = set()
@@ -121,7 +123,7 @@ class Conductor:
 
     def _prepare(self, session: Any) -> None:
         request = self.request
-        items = find_items(session, request.failing, request.passing)
+        items = find_items(session, self.root, request.failing, request.passing)
         if not items.failing:
             raise Refused("none of the failing tests can be collected here")
         self.live = LiveFunctions()
@@ -276,7 +278,7 @@ class Conductor:
             self.emit({
                 "kind": "near_miss", "template": candidate.template, "path": candidate.source.path,
                 "line": candidate.line, "content": candidate.source.render(candidate.edits).decode("utf-8"),
-                "fixed": [self.items.all[i].nodeid for i in fixed],
+                "fixed": [self.items.names[i] for i in fixed],
             })  # fmt: skip
 
     def _survives(self, trials: Sequence[Trial]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
+from sandbox.guest.failure_detail import Describer
 from sandbox.guest.search.limits import Limiter, TimeUp
 
 PASS, FAIL, TIMEOUT, SKIP = "pass", "fail", "timeout", "skip"
@@ -53,23 +54,28 @@ class Items(NamedTuple):
     """The tests the search knows, in the order they were collected."""
 
     all: List[Any]
+    names: List[str]
+    """Node ids relative to the checkout."""
     failing: List[int]
     passing: List[int]
 
 
-def find_items(session: Any, failing: Sequence[str], passing: Sequence[str]) -> Items:
+def find_items(session: Any, root: str, failing: Sequence[str], passing: Sequence[str]) -> Items:
     """The session's items and which of them are known to fail and to pass (all others, when none are named)."""
     known_failing, known_passing = set(failing), set(passing)
     items = list(session.items)
-    red = [i for i, item in enumerate(items) if item.nodeid in known_failing]
+    describer = Describer(root)
+    describer.rootdir = str(session.config.rootpath)
+    names = [describer.node_id(item.nodeid) for item in items]
+    red = [i for i, name in enumerate(names) if name in known_failing]
     green = [
         i
-        for i, item in enumerate(items)
-        if item.nodeid not in known_failing
-        and (item.nodeid in known_passing or not known_passing)
-        and not any(item.iter_markers(name="xfail"))
+        for i, name in enumerate(names)
+        if name not in known_failing
+        and (name in known_passing or not known_passing)
+        and not any(items[i].iter_markers(name="xfail"))
     ]
-    return Items(items, red, green)
+    return Items(items, names, red, green)
 
 
 class Runner:

@@ -85,6 +85,7 @@ def prepare(request, emit, started):
         int(request.get("max_survivors", 8)),
         float(request.get("time_limit_s", 60.0)),
         float(request.get("test_cpu_s", 2.0)),
+        str(request.get("root") or os.getcwd()),
     )
     return Conductor(wanted, emit, load_templates(), started)
 

@@ -1,0 +1,194 @@
+"""Trials: starts the search inside the sandbox and reads what it tells, every line as hostile data."""
+
+import json
+import math
+import posixpath
+import re
+import time
+from collections.abc import AsyncIterator, Mapping
+from fnmatch import fnmatch
+from typing import Literal
+
+from pydantic import TypeAdapter, ValidationError
+
+from sandbox.backends.base import Guest
+from sandbox.errors import SandboxDied
+from sandbox.runners import detect_runner
+from sandbox.runners.steps import Step, split_steps
+from sandbox.spec import MIB, RunLimits
+from sandbox.types import (
+    CommandResult,
+    NearMiss,
+    SearchRequest,
+    Survivor,
+    TrialDone,
+    TrialEvent,
+    TrialProgress,
+    TrialStarted,
+)
+
+GRACE_S = 3.0
+"""How much longer than its own limit the search may live before it is killed."""
+MAX_LINE_BYTES = 2 * MIB
+MAX_EVENTS = 5_000
+MAX_NEAR_MISSES = 20
+MAX_TEXT = 400
+MAX_WARNINGS = 10
+_TEMPLATE = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\+[a-z][a-z0-9_]{0,40}){0,5}")
+_EVENT: TypeAdapter[TrialEvent] = TypeAdapter(TrialEvent)
+SEARCH_LIMITS = RunLimits(results_bytes=64 * MIB)
+
+
+async def search(
+    guest: Guest,
+    request: SearchRequest,
+    *,
+    limits: RunLimits = SEARCH_LIMITS,
+    working_directory: str = ".",
+    environment: Mapping[str, str] | None = None,
+) -> AsyncIterator[TrialEvent]:
+    """Search-based repair in a sandbox.
+
+    Args:
+        guest: The sandbox; the checkout stands in it.
+        request: What to search.
+        limits: Output limits; the wall limit comes from the request.
+        working_directory: Where the command is run, relative to the checkout.
+        environment: Added to the sandbox's own few names.
+
+    Yields:
+        What the search tells. TrialDone is always the last, also when the search dies or lies.
+    """
+    reader = _Reader(request)
+    step = _pytest_step(request.command)
+    if step is None:
+        yield reader.ended("refused", "The command runs no tests with pytest.")
+        return
+    folder = posixpath.normpath(f"{working_directory}/{step.folder}")
+    stream = guest.stream(
+        (guest.python, f"{guest.guest_dir}/search/server.py"),
+        limits=limits.with_(wall_s=request.time_limit_s + GRACE_S),
+        cwd=guest.workdir if folder == "." else f"{guest.workdir}/{folder}",
+        env={**(environment or {}), **step.environment, "PYTHONHASHSEED": "0"},
+        stdin=_order(request, step, guest),
+    )
+    try:
+        async for item in stream:
+            if isinstance(item, CommandResult):
+                reader.note_end(item)
+            elif (event := reader.read(item)) is not None:
+                yield event
+                if isinstance(event, TrialDone):
+                    return
+    except SandboxDied as error:
+        yield reader.ended("refused", f"The sandbox went away: {error.message}")
+        return
+    finally:
+        close = getattr(stream, "aclose", None)
+        if close is not None:  # leaving early has to kill what runs
+            await close()
+    yield reader.ended(reader.reason, reader.detail)
+
+
+def _pytest_step(command: str) -> Step | None:
+    """The first part of a command that runs pytest."""
+    steps = split_steps(command) or (Step(command=command),)
+    return next((step for step in steps if detect_runner(step.command).name == "pytest"), None)
+
+
+def _order(request: SearchRequest, step: Step, guest: Guest) -> bytes:
+    order = request.model_dump(mode="json") | {"command": step.command, "root": guest.workdir}
+    return json.dumps(order).encode()
+
+
+class _Reader:
+    """Reads the lines of one search and remembers what it has told.
+
+    Args:
+        request: What was asked; answers beyond it are dropped.
+    """
+
+    def __init__(self, request: SearchRequest) -> None:
+        self._request = request
+        self._started_at = time.monotonic()
+        self._events = 0
+        self._survivors = 0
+        self._near_misses = 0
+        self._started = False
+        self._tried = 0
+        self.reason: Literal["refused", "time", "enough"] = "refused"
+        self.detail = "The search ended without a word."
+
+    def read(self, line: bytes) -> TrialEvent | None:
+        """The event on a line, or None when the line is not one we take."""
+        self._events += 1
+        if self._events > MAX_EVENTS:
+            return self.ended("refused", "The search told too much.")
+        if len(line) > MAX_LINE_BYTES:
+            return None
+        try:
+            event = _EVENT.validate_json(line)
+        except ValidationError:
+            return None
+        match event:
+            case Survivor():
+                return self._survivor(event)
+            case NearMiss():
+                self._near_misses += 1
+                fits = self._near_misses <= MAX_NEAR_MISSES and self._may_edit(event.path)
+                return event if fits and _TEMPLATE.fullmatch(event.template) else None
+            case TrialStarted():
+                first, self._started = not self._started, True
+                return event if first and len(event.suspect_lines) <= MAX_EVENTS else None
+            case TrialProgress():
+                self._tried = max(self._tried, min(event.tried, self._request.max_candidates))
+                return event
+            case TrialDone():
+                return event.with_(detail=event.detail[:MAX_TEXT], seconds=self._seconds())
+
+    def _survivor(self, event: Survivor) -> Survivor | None:
+        numbers = (event.cost, event.suspicion, event.seconds)
+        plausible = (
+            self._survivors < self._request.max_survivors
+            and self._may_edit(event.path)
+            and event.line >= 1
+            and all(math.isfinite(number) for number in numbers)
+            and _TEMPLATE.fullmatch(event.template) is not None
+        )
+        if not plausible:
+            return None
+        self._survivors += 1
+        return event.with_(
+            description=_plain(event.description),
+            behaviour=event.behaviour if re.fullmatch(r"[0-9a-f]{0,64}", event.behaviour) else "",
+            warnings=tuple(_plain(warning) for warning in event.warnings[:MAX_WARNINGS]),
+            suspicion=min(max(event.suspicion, 0.0), 1.0),
+        )
+
+    def _may_edit(self, path: str) -> bool:
+        clean = posixpath.normpath(path) == path and not path.startswith(("/", "..")) and path.endswith(".py")
+        hidden = any(part.startswith(".") for part in path.split("/")) or not path.isprintable()
+        return clean and not hidden and not any(fnmatch(path, pattern) for pattern in self._request.protected)
+
+    def note_end(self, result: CommandResult) -> None:
+        """The program ended without saying why."""
+        if result.timed_out:
+            self.reason, self.detail = "time", "The search was killed at its time limit."
+        elif self._survivors:
+            self.reason, self.detail = "enough", "The search ended early."
+        else:
+            self.detail = f"The search program ended early (status {result.exit_code}, signal {result.signal})."
+
+    def ended(
+        self, reason: Literal["exhausted", "enough", "time", "candidates", "refused"], detail: str
+    ) -> TrialDone:
+        """The last event, in our own words."""
+        return TrialDone(reason=reason, detail=detail[:MAX_TEXT], tried=self._tried, seconds=self._seconds())
+
+    def _seconds(self) -> float:
+        return round(time.monotonic() - self._started_at, 3)
+
+
+def _plain(text: str) -> str:
+    """One line of printable text."""
+    return "".join(character if character.isprintable() else " " for character in text)[:MAX_TEXT]
