@@ -107,7 +107,7 @@ def _kind(step: Mapping[str, Any]) -> StepKind:
 
 
 def _lines(run: str) -> list[str]:
-    joined = re.sub(r"\\\n\s*", " ", run.replace("\r\n", "\n"))
+    joined = re.sub(r"\s*\\\n\s*", " ", run.replace("\r\n", "\n"))
     return [line.strip() for line in joined.split("\n") if line.strip() and not _HARMLESS.fullmatch(line.strip())]
 
 

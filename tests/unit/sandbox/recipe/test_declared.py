@@ -1,0 +1,85 @@
+"""What a project declares, read without running it."""
+
+import pytest
+
+from sandbox.recipe.declared import Project, read_project
+from sandbox.recipe.fidelity import FidelityLog
+
+
+def read(**contents: str) -> tuple[Project, FidelityLog]:
+    log = FidelityLog()
+    files = {name.replace("__", "."): text.encode() for name, text in contents.items()}
+    return read_project(files, ".", log), log
+
+
+def test_pyproject_tells_dependencies_extras_and_groups() -> None:
+    project, _ = read(
+        pyproject__toml="""
+[project]
+name = "Mine"
+dependencies = ["attrs>=1", "x @ https://example.org/x.whl"]
+[project.optional-dependencies]
+test = ["pytest", "mine[fast]"]
+fast = ["numpy"]
+[dependency-groups]
+dev = ["coverage", {include-group = "test"}]
+[tool.pytest.ini_options]
+addopts = "--cov=mine"
+"""
+    )
+    assert project.name == "Mine"
+    assert project.wanted.lines == ("attrs>=1",)
+    assert project.with_extras(["dev"]).lines == ("attrs>=1", "coverage", "pytest", "numpy")
+    assert project.test_extras() == ("test", "dev")
+    assert project.configures_pytest
+    assert project.pytest_options == "--cov=mine"
+
+
+def test_extras_that_ask_for_each_other_end() -> None:
+    project, _ = read(
+        pyproject__toml='[project]\nname="m"\n[project.optional-dependencies]\na=["m[b]","x"]\nb=["m[a]","y"]\n'
+    )
+    assert project.with_extras(["a"]).lines == ("x", "y")
+
+
+def test_poetry_bounds_become_plain_ones() -> None:
+    project, _ = read(
+        pyproject__toml="""
+[tool.poetry]
+name = "m"
+[tool.poetry.dependencies]
+python = "^3.9"
+a = "^1.2.3"
+b = "^0.2.3"
+c = "~1.2"
+d = "*"
+e = {version = ">=1,<2", extras = ["x"]}
+f = {git = "https://example.org/f"}
+g = "1.0"
+h = {version = "^1", optional = true}
+[tool.poetry.group.dev.dependencies]
+pytest = "^8"
+"""
+    )
+    assert project.wanted.lines == ("a>=1.2.3,<2", "b>=0.2.3,<0.3", "c>=1.2,<1.3", "d", "e[x]>=1,<2", "g==1.0")
+    assert project.with_extras(["dev"]).lines[-1] == "pytest>=8,<9"
+
+
+def test_setup_cfg_and_setup_py_are_read_as_data() -> None:
+    project, log = read(
+        setup__cfg="[metadata]\nname = m\n[options]\ninstall_requires =\n  attrs\n  # no\n[options.extras_require]\ntest = pytest\n",
+        setup__py="from setuptools import setup\nREQ=['six']\nsetup(install_requires=REQ, extras_require=make())\n",
+    )
+    assert project.name == "m"
+    assert project.wanted.lines == ("attrs", "six")
+    assert project.test_extras() == ("test",)
+    assert [entry.step for entry in log.entries()] == ["setup.py: extras_require"]
+
+
+@pytest.mark.parametrize("name", ["pyproject__toml", "setup__cfg", "setup__py", "pytest__ini", "tox__ini"])
+@pytest.mark.parametrize(
+    "text", ["[[[", "\0", "x" * 1000, "project = 1\ntool = []", "[project]\nname = 1\ndependencies = 'x'"]
+)
+def test_a_malformed_file_never_raises(name: str, text: str) -> None:
+    project, _ = read(**{name: text})
+    assert project.wanted.lines == ()

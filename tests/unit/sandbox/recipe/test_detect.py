@@ -1,0 +1,106 @@
+"""The order in which a command is found: given, workflow, detected."""
+
+import pytest
+
+from sandbox.errors import SetupFailed
+from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.types import JobHints, Recipe, StepKind
+
+WORKFLOW = ".github/workflows/ci.yml"
+
+
+def plan(hints: JobHints | None = None, **contents: str) -> Recipe:
+    files = {name.replace("__", "."): text.encode() for name, text in contents.items()}
+    if "workflow" in files:
+        files[WORKFLOW] = files.pop("workflow")
+    return plan_recipe(hints or JobHints(), files.keys(), files)
+
+
+def test_a_given_command_wins_and_runs_at_the_top() -> None:
+    recipe = plan(
+        JobHints(command=" python -m pytest -x "),
+        workflow="jobs: {a: {steps: [{run: tox, working-directory: sub}]}}",
+        test_x__py="",
+    )
+    assert (recipe.command, recipe.origin, recipe.working_directory) == ("python -m pytest -x", "given", ".")
+
+
+def test_the_workflow_comes_next() -> None:
+    recipe = plan(workflow="jobs: {a: {steps: [{run: pip install attrs}, {run: pytest -q}]}}", test_x__py="")
+    assert (recipe.command, recipe.origin) == ("python -m pytest -q", "workflow")
+    assert recipe.requirements == ("attrs", "pytest", "ruff")
+
+
+def test_tests_alone_are_enough() -> None:
+    recipe = plan(test_x__py="")
+    assert (recipe.command, recipe.origin, recipe.kind) == ("python -m pytest", "detected", StepKind.TEST)
+    assert recipe.requirements == ("pytest", "ruff")
+    assert not recipe.install_project
+
+
+def test_nothing_to_run_is_said_clearly() -> None:
+    with pytest.raises(SetupFailed, match="nothing to run") as caught:
+        plan(readme__md="")
+    assert "--test" in caught.value.advice
+
+
+def test_tests_of_others_do_not_count() -> None:
+    with pytest.raises(SetupFailed):
+        plan_recipe(JobHints(), {"node_modules/x/test_a.py", ".venv/lib/test_b.py"}, {})
+
+
+def test_requirement_files_and_declared_extras_are_installed_when_no_step_says_so() -> None:
+    recipe = plan(
+        test_x__py="",
+        requirements__txt="numpy\n",
+        pyproject__toml='[project]\nname="m"\ndependencies=["attrs"]\n[project.optional-dependencies]\ntest=["pytest<9"]\n',
+    )
+    assert recipe.requirements == ("numpy", "attrs", "pytest<9", "ruff")
+    assert recipe.requirement_files == ("requirements.txt",)
+    assert recipe.install_project
+
+
+def test_a_step_that_installs_only_tools_does_not_hide_what_is_declared() -> None:
+    recipe = plan(
+        workflow="jobs: {a: {steps: [{run: pip install pytest}, {run: pytest}]}}",
+        requirements__txt="numpy\n",
+        test_x__py="",
+    )
+    assert "numpy" in recipe.requirements
+
+
+def test_tox_is_replaced_by_pytest_and_told() -> None:
+    recipe = plan(workflow="jobs: {a: {steps: [{name: Tests, run: tox -e py}]}}", test_x__py="")
+    assert recipe.command == "python -m pytest"
+    assert any(entry.treatment == "replaced" for entry in recipe.fidelity)
+
+
+def test_a_lint_step_brings_its_tool() -> None:
+    recipe = plan(workflow="jobs: {a: {steps: [{run: flake8 .}]}}")
+    assert recipe.kind is StepKind.LINT
+    assert recipe.requirements == ("flake8", "ruff")
+
+
+def test_hints_carry_python_and_set_up() -> None:
+    recipe = plan(JobHints(python="3.12", setup=("make gen",)), test_x__py="")
+    assert (recipe.python, recipe.setup) == ("3.12", ("make gen",))
+    assert plan_recipe(JobHints(), {"test_x.py"}, {".python-version": b"3.10.4\n"}).python == "3.10"
+
+
+def test_plugins_of_addopts_are_installed() -> None:
+    recipe = plan(test_x__py="", pytest__ini="[pytest]\naddopts = -n 2 --cov=x\n")
+    assert {"pytest-xdist", "pytest-cov"} <= set(recipe.requirements)
+
+
+def test_only_files_that_matter_are_read() -> None:
+    names = {
+        WORKFLOW,
+        "pyproject.toml",
+        "a/b/setup.cfg",
+        "a/b/c/d/setup.cfg",
+        "requirements/x.txt",
+        "m.py",
+        "venv/setup.py",
+    }
+    assert relevant_files(names) == [WORKFLOW, "a/b/setup.cfg", "pyproject.toml", "requirements/x.txt"]
+    assert len(relevant_files({f"requirements{n}.txt" for n in range(1000)})) == 200

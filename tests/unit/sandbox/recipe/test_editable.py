@@ -1,0 +1,53 @@
+"""The checkout counts as installed, without running its set-up code."""
+
+import configparser
+
+from sandbox.recipe.editable import editable_files, source_roots
+from sandbox.types import Recipe
+
+RECIPE = Recipe(command="pytest", install_project=True)
+
+
+def files(pyproject: str, *names: str) -> dict[str, str]:
+    return editable_files(RECIPE, names, {"pyproject.toml": pyproject.encode()}, "/work/repo")
+
+
+def test_the_src_layout_goes_before_the_top() -> None:
+    assert files("", "src/m/__init__.py") == {"site/checkout.pth": "/work/repo/src\n/work/repo\n"}
+    assert source_roots(RECIPE.with_(working_directory="a"), {"a/src/m.py"}) == ("a/src", "a")
+
+
+def test_a_project_that_is_not_installed_gets_nothing() -> None:
+    assert editable_files(RECIPE.with_(install_project=False), {"src/m.py"}, {}, "/w") == {}
+
+
+def test_metadata_and_entry_points_are_written_from_what_is_declared() -> None:
+    made = files(
+        '[project]\nname="My.Pkg"\nversion="1.2"\n[project.scripts]\nmine="m.cli:main"\n[project.entry-points.pytest11]\np="m.plugin"\n'
+    )
+    assert "Name: My.Pkg\nVersion: 1.2\n" in made["site/my_pkg-1.2.dist-info/METADATA"]
+    parser = configparser.ConfigParser()
+    parser.read_string(made["site/my_pkg-1.2.dist-info/entry_points.txt"])
+    assert parser["pytest11"]["p"] == "m.plugin"
+    assert "from m.cli import main" in made["bin/mine"]
+
+
+def test_hostile_names_are_left_out() -> None:
+    made = files(
+        '[project]\nname="m"\nversion="../../x"\n[project.scripts]\n"../../bin/sh"="m:x"\npython="m:x"\npytest="m:x"\nok="m:x;import os"\n'
+    )
+    assert sorted(made) == [
+        "site/checkout.pth",
+        *(f"site/m-0.0.0.dist-info/{name}" for name in ("INSTALLER", "METADATA", "RECORD", "entry_points.txt")),
+    ]
+    assert list(files('[project]\nname="../x"\n')) == ["site/checkout.pth"]
+
+
+def test_setup_cfg_tells_its_commands() -> None:
+    made = editable_files(
+        RECIPE,
+        set(),
+        {"setup.cfg": b"[metadata]\nname = m\n[options.entry_points]\nconsole_scripts =\n  mine = m:main\n"},
+        "/work/repo",
+    )
+    assert "bin/mine" in made

@@ -1,0 +1,105 @@
+"""Only names with versions are installed."""
+
+import time
+
+import pytest
+
+from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.requirements import clean_line, clean_lines, name_of, read_requirement_file
+
+ACCEPTED = {
+    "pytest": "pytest",
+    "pytest==8.0": "pytest==8.0",
+    "  numpy >= 1.2 , < 2 ": "numpy>=1.2,<2",
+    "a.b_c-d [x, y_z]~=1.0": "a.b_c-d[x,y_z]~=1.0",
+    "foo (>=1.0)": "foo>=1.0",
+    "foo ; python_version < '3.9' and os_name == \"nt\"": "foo ; python_version < '3.9' and os_name == \"nt\"",
+    "foo==1.*": "foo==1.*",
+    f"foo==1 --hash=sha256:{'a' * 64} --hash=sha256:{'b' * 64}": f"foo==1 --hash=sha256:{'a' * 64} --hash=sha256:{'b' * 64}",
+}
+REFUSED = (
+    "-e git+https://example.org/x#egg=x",
+    "--index-url https://example.org/simple",
+    "-i https://example.org",
+    "--extra-index-url=https://example.org",
+    "--find-links ./wheels",
+    "--trusted-host example.org",
+    "https://example.org/x.whl",
+    "git+https://example.org/x",
+    "x @ https://example.org/x.whl",
+    "x @ file:///etc/passwd",
+    "../other",
+    "./pkg",
+    "/abs/pkg",
+    "pkg.whl; touch /tmp/x",
+    "foo==1 --config-settings=x=y",
+    "foo==1 --global-option=x",
+    "foo\n--index-url x",
+    "foo $(touch x)",
+    "foo `id`",
+    "",
+    "foo==1 --hash=md5:aa",
+    "x" * 1000,
+)
+
+
+@pytest.mark.parametrize("line", ACCEPTED)
+def test_a_plain_line_is_kept_in_plain_form(line: str) -> None:
+    assert clean_line(line) == ACCEPTED[line]
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_anything_else_is_refused(line: str) -> None:
+    assert clean_line(line) is None
+
+
+def test_a_long_hostile_line_is_refused_at_once() -> None:
+    started = time.perf_counter()
+    for line in ("a" + "." * 100_000, "a" + " " * 100_000 + "!", "a;" + " a" * 50_000 + "$", "a" + "-a" * 290 + "!"):
+        assert clean_line(line) is None
+    assert time.perf_counter() - started < 0.5
+
+
+def test_refused_lines_are_noted_and_the_rest_stays() -> None:
+    log = FidelityLog()
+    wanted = clean_lines(["pytest", "--index-url http://evil", "attrs"], "requirements.txt", log)
+    assert wanted.lines == ("pytest", "attrs")
+    assert [(entry.treatment, entry.step) for entry in log.entries()] == [
+        ("dropped", "requirements.txt: --index-url http://evil")
+    ]
+
+
+@pytest.mark.parametrize("line", [".", "-e .", "-e.[test]", "./", ".[test]", '".[test]"', "--editable ."])
+def test_the_checkout_itself_is_told_apart(line: str) -> None:
+    wanted = clean_lines([line], "x", FidelityLog())
+    assert wanted.itself
+    assert wanted.extras == (("test",) if "test" in line else ())
+
+
+def test_files_refer_to_files_and_never_leave_the_repository() -> None:
+    contents = {
+        "requirements/dev.txt": b"-r base.txt\npytest # tests\n-r ../../../etc/passwd\n",
+        "requirements/base.txt": b"attrs\\\n>=1\n",
+    }
+    log = FidelityLog()
+    wanted = read_requirement_file("requirements/dev.txt", contents, log)
+    assert wanted.lines == ("attrs >=1".replace(" ", ""), "pytest")
+    assert wanted.files == ("requirements/dev.txt", "requirements/base.txt")
+    assert any("cannot be read" in entry.reason for entry in log.entries())
+
+
+def test_files_that_refer_to_each_other_end() -> None:
+    contents = {"a.txt": b"-r b.txt\nx\n", "b.txt": b"-r a.txt\ny\n"}
+    assert set(read_requirement_file("a.txt", contents, FidelityLog()).lines) == {"x", "y"}
+
+
+def test_names_are_compared_as_indexes_do() -> None:
+    assert name_of("Foo_Bar.Baz[x]>=1") == "foo-bar-baz"
+
+
+def test_the_account_is_bounded_and_printable() -> None:
+    log = FidelityLog()
+    for number in range(100):
+        log.dropped(f"{number}\x1b[2J\n{'x' * 1000}", "why")
+    assert len(log.entries()) == 60
+    assert all(entry.step.isprintable() and len(entry.step) <= 200 for entry in log.entries())
