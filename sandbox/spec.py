@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
 from sandbox.types import Frozen
 
@@ -25,6 +26,7 @@ class Deviation(Frozen):
     wanted: str
     found: str
 
+    @override
     def __str__(self) -> str:
         return f"{self.field} is {self.found}, should be {self.wanted}"
 

@@ -13,7 +13,13 @@ def _docker(spec: SandboxSpec) -> Backend:
     return DockerBackend(spec)
 
 
-BACKENDS: Mapping[str, Callable[[SandboxSpec], Backend]] = MappingProxyType({"docker": _docker})
+def _local(spec: SandboxSpec) -> Backend:
+    from sandbox.backends.local_process import LocalBackend
+
+    return LocalBackend(spec)
+
+
+BACKENDS: Mapping[str, Callable[[SandboxSpec], Backend]] = MappingProxyType({"docker": _docker, "local": _local})
 """Name to maker; each imports its libraries when it is asked for."""
 
 

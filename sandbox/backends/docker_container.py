@@ -5,17 +5,17 @@ import contextlib
 import io
 import json
 import socket
-import ssl
 import tarfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import docker
 from docker.errors import DockerException
 
 from sandbox.backends import docker_hardening as hardening
+from sandbox.backends import variables
 from sandbox.backends.base import Guest
 from sandbox.backends.docker_hardening import Phase
 from sandbox.backends.docker_images import Images
@@ -24,7 +24,9 @@ from sandbox.backends.guest_tree import GUEST_DIR, LIBRARY, START, GuestTree
 from sandbox.backends.link import SocketLink
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
-from sandbox.spec import RunLimits, SandboxSpec
+from sandbox.spec import Deviation, RunLimits, SandboxSpec
+
+Result = TypeVar("Result")
 
 WORKDIR = "/work/repo"
 ENVIRONMENT = "/opt/env"
@@ -36,14 +38,8 @@ HELLO_S = 60.0
 WATCH_S = 2.0
 ADVICE = "Start it, or choose --sandbox-backend local."
 
-BASE_ENV = {
-    "PATH": f"{ENVIRONMENT}/bin:/usr/local/bin:/usr/bin:/bin",
-    "HOME": "/home/sandbox",
-    "LANG": "C.UTF-8",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "CI": "true",
-    "TZ": "UTC",
-}
+PATHS = (f"{ENVIRONMENT}/bin", "/usr/local/bin", "/usr/bin", "/bin")
+HOME = "/home/sandbox"
 
 
 class Started:
@@ -108,6 +104,9 @@ class DockerBackend:
             self.sweep()
         return self._client, self._images
 
+    def _images_of(self) -> Images:
+        return self._connected()[1]
+
     def sweep(self) -> int:
         """Remove containers whose maker is gone; returns how many."""
         client, _ = self._connected()
@@ -120,15 +119,15 @@ class DockerBackend:
 
     async def ensure_toolchain(self) -> str:
         """The toolchain image with the present guest programs; built on first use."""
-        return await _blocking(lambda: self._connected()[1].toolchain())
+        return await _blocking(lambda: self._images_of().toolchain())
 
     async def find_environment(self, key: str) -> str | None:
         """The image of an environment that was set up before."""
-        return await _blocking(lambda: self._connected()[1].environment(key))
+        return await _blocking(lambda: self._images_of().environment(key))
 
     async def digest(self, image: str) -> str:
         """The content digest of an image."""
-        return await _blocking(lambda: self._connected()[1].digest(image))
+        return await _blocking(lambda: self._images_of().digest(image))
 
     # --- sandboxes --------------------------------------------------------------------------------
 
@@ -140,9 +139,7 @@ class DockerBackend:
         arguments = hardening.container_arguments(self._spec, phase, self._runtime)
         container = client.containers.create(image, command, **arguments)
         try:
-            deviations = self._spec.check(client.api.inspect_container(container.id), phase)
-            if deviations:
-                raise SandboxUnavailable(f"The container is not what was asked for: {deviations[0]}.")
+            _require_equal(self._spec.check(client.api.inspect_container(str(container.id)), phase))
             connection = attach(container)
             try:
                 container.start()
@@ -175,7 +172,7 @@ class DockerBackend:
         """A hardened sandbox without network; one started in advance when there is one."""
         waiting = self._pool.get(image) or []
         started = waiting.pop() if waiting else await _blocking(lambda: self._start(image, "mission"))
-        async with self._serving(started, BASE_ENV) as guest:
+        async with self._serving(started, variables.for_commands(PATHS, HOME)) as guest:
             yield guest
 
     @asynccontextmanager
@@ -213,8 +210,11 @@ class DockerBackend:
     async def open_setup(self, image: str) -> AsyncIterator[Guest]:
         """A sandbox with network and a writable root, for installing; holds no secret."""
         started = await _blocking(lambda: self._start(image, "setup"))
-        bundle = await asyncio.to_thread(_ca_bundle, self._spec.ca_bundle)
-        async with self._serving(started, _setup_env(self._spec, has_bundle=bool(bundle))) as guest:
+        bundle = await asyncio.to_thread(variables.ca_bundle, self._spec)
+        trusted = CA_BUNDLE if bundle else None
+        env = variables.for_commands(PATHS, HOME) | variables.for_setup(self._spec, ENVIRONMENT, trusted)
+        env |= {"UV_CACHE_DIR": UV_CACHE}
+        async with self._serving(started, env) as guest:
             if bundle:
                 await guest.unpack(_tar(Path(CA_BUNDLE).name, bundle), str(Path(CA_BUNDLE).parent))
             self._setups[id(guest)] = started.container
@@ -229,12 +229,12 @@ class DockerBackend:
     async def _watch_size(self, container: Any) -> None:
         """The writable root has no quota: look at its size, and end what grows too large."""
         client, _ = self._connected()
-        url = client.api._url("/containers/{0}/json", container.id)  # noqa: SLF001 (the SDK has no `size` here)
+        mine = {"id": container.id}
         while True:
             await asyncio.sleep(WATCH_S)
             with contextlib.suppress(DockerException, OSError, ValueError):
-                answer = await asyncio.to_thread(client.api.get, url, params={"size": 1})
-                if int(answer.json().get("SizeRw") or 0) > self._spec.setup_bytes:
+                found = await asyncio.to_thread(client.api.containers, all=True, size=True, filters=mine)
+                if any(int(entry.get("SizeRw") or 0) > self._spec.setup_bytes for entry in found):
                     await asyncio.to_thread(remove, container)
                     return
 
@@ -244,10 +244,15 @@ class DockerBackend:
         if container is None:
             raise SandboxError("Only an open set-up sandbox can be kept.")
         await setup.run(("/bin/sh", "-c", SWEEP), limits=RunLimits(wall_s=60.0), cwd="/")
-        return await _blocking(lambda: self._connected()[1].keep(container, key))
+        return await _blocking(lambda: self._images_of().keep(container, key))
 
 
-async def _blocking(work: Any) -> Any:
+def _require_equal(deviations: list[Deviation]) -> None:
+    if deviations:
+        raise SandboxUnavailable(f"The container is not what was asked for: {deviations[0]}.")
+
+
+async def _blocking(work: Callable[[], Result]) -> Result:
     """Run a call of the SDK in a thread; its errors become ours."""
     try:
         return await asyncio.to_thread(work)
@@ -255,29 +260,6 @@ async def _blocking(work: Any) -> Any:
         raise SandboxUnavailable(f"Docker refused: {str(error)[:300]}", ADVICE) from error
     except OSError as error:
         raise SandboxDied(f"Docker went away: {error}") from error
-
-
-def _setup_env(spec: SandboxSpec, *, has_bundle: bool) -> dict[str, str]:
-    env = {**BASE_ENV, "VIRTUAL_ENV": ENVIRONMENT, "UV_CACHE_DIR": UV_CACHE, "UV_NO_PROGRESS": "1"}
-    if has_bundle:
-        env |= dict.fromkeys(("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE"), CA_BUNDLE)
-    if spec.index_url:
-        env |= {"UV_DEFAULT_INDEX": spec.index_url, "PIP_INDEX_URL": spec.index_url}
-    return env
-
-
-def _ca_bundle(path: str | None) -> bytes:
-    """The certificates the set-up phase trusts: those named, or the host's own."""
-    if path is not None:
-        try:
-            return Path(path).read_bytes()
-        except OSError as error:
-            raise SandboxUnavailable(f"The CA bundle {path} cannot be read: {error.strerror}") from error
-    defaults = ssl.get_default_verify_paths()
-    for candidate in (defaults.cafile, "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt"):
-        if candidate is not None and Path(candidate).is_file():
-            return Path(candidate).read_bytes()
-    return b""
 
 
 def _tar(name: str, content: bytes) -> bytes:

@@ -4,7 +4,7 @@ import fcntl
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,8 @@ class Images:
     def find(self, image: str) -> dict[str, Any] | None:
         """How the daemon describes an image, or None."""
         try:
-            return dict(self._client.api.inspect_image(image))
+            inspect: Callable[[str], dict[str, Any]] = self._client.api.inspect_image
+            return inspect(image)
         except ImageNotFound:
             return None
 

@@ -41,7 +41,7 @@ class SocketLink:
     @classmethod
     async def over(cls, connection: socket.socket) -> "SocketLink":
         """Take over a connected socket."""
-        connection.setblocking(False)
+        connection.settimeout(0)
         reader, writer = await asyncio.open_connection(sock=connection)
         return cls(reader, writer)
 

@@ -1,26 +1,22 @@
 """SupervisedGuest: a Guest made of a line to a supervisor, wherever that runs."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
-from contextlib import aclosing, asynccontextmanager
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import aclosing
 
 from pydantic import Field
 
 from sandbox.backends import replies
-from sandbox.backends.link import Lines, Link
-from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
+from sandbox.backends.conversation import Conversation, after, raise_refusal
+from sandbox.backends.link import Link
+from sandbox.errors import SandboxDied, SandboxError
 from sandbox.guest import wire
 from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, FileEdit, Frozen
 
-ANSWER_S = 60.0
-"""How long the supervisor may take for anything that is not a command."""
-
 LATE_S = 30.0
 """How much later than its limit a command may be reported before the sandbox is given up."""
-
-QUEUE_MESSAGES = 50_000
-"""Messages nobody has asked for yet; a sandbox that says more is ended."""
 
 
 class Place(Frozen):
@@ -31,10 +27,25 @@ class Place(Frozen):
     environment_python: str
     system_python: str
     env: dict[str, str]
+    aliases: dict[str, str] = Field(default_factory=dict)
+    """Folders every sandbox has by name, and where they really are in a place that cannot have them there."""
+    tools: str = ""
+    """A folder that every PATH ends with, for what a place cannot have in its usual folders."""
     unpack_wall_s: float = 120.0
     max_files: int = 20_000
     export_files: int = 20
     export_bytes: int = Field(default=8 << 20, le=wire.MAX_READ)
+
+    def real(self, text: str) -> str:
+        """An argument, a folder or a variable's value, with the aliases in it resolved."""
+        for alias, folder in self.aliases.items():
+            text = re.sub(rf"(?<![\w./-]){re.escape(alias)}(?![\w.-])", folder.replace("\\", r"\\"), text)
+        return text
+
+    def variables(self, more: Mapping[str, str]) -> dict[str, str]:
+        """The environment of one command."""
+        found = {**self.env, **{name: self.real(value) for name, value in more.items()}}
+        return {**found, "PATH": f"{found['PATH']}:{self.tools}"} if self.tools else found
 
 
 class SupervisedGuest:
@@ -47,16 +58,8 @@ class SupervisedGuest:
     """
 
     def __init__(self, link: Link, place: Place, kill: Callable[[], Awaitable[None]]) -> None:
-        self._link = link
+        self._talk = Conversation(link, kill)
         self._place = place
-        self._kill = kill
-        self._lines = Lines(link)
-        self._lock = asyncio.Lock()
-        self._holder: asyncio.Task[object] | None = None
-        self._number = 0
-        self._dead: SandboxDied | None = None
-        self._messages: asyncio.Queue[wire.Message | None] = asyncio.Queue(QUEUE_MESSAGES)
-        self._reader: asyncio.Task[None] | None = None
         self._python = place.system_python
 
     @property
@@ -83,107 +86,16 @@ class SupervisedGuest:
         Raises:
             SandboxDied: it is another version, or does not answer.
         """
-        try:
-            async with asyncio.timeout(ANSWER_S):
-                line = await self._lines.next() if hello is None else hello
-        except TimeoutError as error:
-            raise SandboxDied("The sandbox did not start in time.") from error
-        word = replies.check(replies.Hello, replies.parse(line))
-        if word.protocol != wire.PROTOCOL or word.uid == 0:
-            raise SandboxDied("The sandbox speaks another version, or runs as root.")
-        if word.environment:
+        if (await self._talk.greet(hello)).environment:
             self._python = self._place.environment_python
-        self._reader = asyncio.create_task(self._receive())
 
     async def close(self) -> None:
         """Hang up. Closing twice is fine."""
-        if self._dead is None:
-            self._dead = SandboxDied("The sandbox is closed.")
-        if self._reader is not None:
-            self._reader.cancel()
-            await asyncio.gather(self._reader, return_exceptions=True)
-            self._reader = None
-        await self._link.close()
-
-    async def _receive(self) -> None:
-        """Take messages off the line as they come: the supervisor must never wait for a slow reader."""
-        try:
-            while True:
-                self._messages.put_nowait(replies.parse(await self._lines.next()))
-        except SandboxDied as error:
-            self._dead = error
-        except asyncio.QueueFull:
-            await self._give_up()
-        if self._messages.empty():
-            self._messages.put_nowait(None)  # wakes who waits
-
-    async def _next(self) -> wire.Message | None:
-        if self._dead is not None and self._messages.empty():
-            raise self._dead
-        return await self._messages.get()
-
-    async def _message(self, number: int, deadline: float) -> wire.Message:
-        """The next message about request `number`, before a moment of the loop's clock."""
-        try:
-            while True:
-                if self._messages.empty():
-                    async with asyncio.timeout_at(deadline):
-                        message = await self._next()
-                else:
-                    message = self._messages.get_nowait()
-                if message is not None and message.get("id") == number:
-                    return message
-        except TimeoutError as error:
-            await self._give_up()
-            raise SandboxDied("The sandbox stopped answering and was ended.") from error
-
-    def _in(self, seconds: float) -> float:
-        return asyncio.get_running_loop().time() + seconds
-
-    async def _give_up(self) -> None:
-        self._dead = SandboxDied("The sandbox stopped answering and was ended.")
-        await self._kill()
-
-    @asynccontextmanager
-    async def _turn(self) -> AsyncIterator[int]:
-        """One request at a time; gives the number of the next."""
-        me = asyncio.current_task()
-        if self._lock.locked() and self._holder is me:
-            raise SandboxError("A sandbox runs one command at a time: end the stream first.")
-        async with self._lock:
-            if self._dead is not None:
-                raise self._dead
-            self._holder = me
-            self._number += 1
-            try:
-                yield self._number
-            finally:
-                self._holder = None
-
-    async def _ask(self, kind: type[replies.AnyReply], **request: object) -> replies.AnyReply:
-        """Ask for something that is not a command."""
-        async with self._turn() as number:
-            task = asyncio.ensure_future(self._exchange(number, request))
-            try:
-                answer = await asyncio.shield(task)
-            except asyncio.CancelledError:
-                # The line stays in step: the answer is awaited even when nobody wants it any more.
-                await asyncio.gather(task, return_exceptions=True)
-                raise
-        if "error" in answer:
-            refusal = replies.check(replies.Refusal, answer)
-            raise (ChangeRejected if refusal.error == "refused" else SandboxError)(
-                f"The sandbox says: {refusal.detail}"
-            )
-        return replies.check(kind, answer)
-
-    async def _exchange(self, number: int, request: Mapping[str, object]) -> wire.Message:
-        await self._link.send(wire.encode({"id": number, **request}))
-        return await self._message(number, self._in(ANSWER_S))
+        await self._talk.close()
 
     async def ping(self) -> None:
         """Whether the supervisor still answers."""
-        await self._ask(replies.Reply, op="ping")
+        await self._talk.ask(replies.Reply, op="ping")
 
     async def run(
         self,
@@ -215,7 +127,7 @@ class SupervisedGuest:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
-    ) -> AsyncIterator[bytes | CommandResult]:
+    ) -> AsyncGenerator[bytes | CommandResult, None]:
         """Run one command; yield the lines of its results channel, then how it ended."""
         kept, open_line = bytearray(), bytearray()
         async with aclosing(self._command(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)) as items:
@@ -240,26 +152,27 @@ class SupervisedGuest:
         cwd: str | None,
         env: Mapping[str, str] | None,
         stdin: bytes,
-    ) -> AsyncIterator[bytes | CommandResult]:
+    ) -> AsyncGenerator[bytes | CommandResult, None]:
+        real = self._place.real
         order = {
             "op": "run",
-            "argv": list(argv),
-            "cwd": cwd or self.workdir,
-            "env": {**self._place.env, **(env or {})},
+            "argv": [real(argument) for argument in argv],
+            "cwd": real(cwd or self.workdir),
+            "env": self._place.variables(env or {}),
             "stdin": len(stdin),
             "wall": limits.wall_s,
             "keep": limits.output_bytes,
             "flood": limits.kill_output_bytes,
             "results": limits.results_bytes,
         }
-        async with self._turn() as number:
-            sender = asyncio.create_task(self._link.send(wire.encode({"id": number, **order}) + stdin))
+        async with self._talk.turn() as number:
+            sender = asyncio.create_task(self._talk.say(wire.encode({"id": number, **order}) + stdin))
             left = limits.results_bytes
             ended = False
-            deadline = self._in(limits.wall_s + LATE_S)
+            deadline = after(limits.wall_s + LATE_S)
             try:
                 while not ended:
-                    message = await self._message(number, deadline)
+                    message = await self._talk.hear(number, deadline)
                     if message.get("event") == "results":
                         data = replies.check(replies.Results, message).data[:left]
                         left -= len(data)
@@ -274,12 +187,12 @@ class SupervisedGuest:
 
     async def _abort(self, number: int) -> None:
         """Nobody wants the rest: kill the command, and wait until the supervisor says it is dead."""
-        if self._dead is not None:
+        if self._talk.is_over:
             return
         try:
-            await self._link.send(wire.encode({"op": "kill"}))
-            deadline = self._in(LATE_S)
-            while (await self._message(number, deadline)).get("event") == "results":
+            await self._talk.say(wire.encode({"op": "kill"}))
+            deadline = after(LATE_S)
+            while (await self._talk.hear(number, deadline)).get("event") == "results":
                 continue
         except SandboxDied:
             return
@@ -300,22 +213,22 @@ class SupervisedGuest:
             batch.append({"path": edit.path, "mode": edit.mode, "data": wire.pack(edit.content)})
             size += len(edit.content)
             if size > wire.MAX_READ:
-                await self._ask(replies.Reply, op="write", edits=batch)
+                await self._talk.ask(replies.Reply, op="write", edits=batch)
                 batch, size = [], 0
         if batch:
-            await self._ask(replies.Reply, op="write", edits=batch)
+            await self._talk.ask(replies.Reply, op="write", edits=batch)
 
     async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
         """A regular file below the checkout; None when there is none."""
-        return (await self._ask(replies.Contents, op="read", path=path, limit=max_bytes)).data
+        return (await self._talk.ask(replies.Contents, op="read", path=path, limit=max_bytes)).data
 
     async def list_files(self) -> tuple[str, ...]:
         """Regular files below the checkout, sorted."""
-        return (await self._ask(replies.Listed, op="list", limit=self._place.max_files)).paths
+        return (await self._talk.ask(replies.Listed, op="list", limit=self._place.max_files)).paths
 
     async def snap(self) -> int:
         """Remember the present state; returns the number of files."""
-        return (await self._ask(replies.Snapped, op="snap")).files
+        return (await self._talk.ask(replies.Snapped, op="snap")).files
 
     async def export(self) -> tuple[FileEdit, ...]:
         """What differs from the last snap.
@@ -324,14 +237,12 @@ class SupervisedGuest:
             ChangeRejected: more changed than an export may hold.
         """
         place = self._place
-        answer = await self._ask(replies.Exported, op="export", files=place.export_files, bytes=place.export_bytes)
+        answer = await self._talk.ask(replies.Exported, op="export", files=place.export_files, bytes=place.export_bytes)
         return tuple(item.edit() for item in answer.edits)
 
 
 def _result(argv: tuple[str, ...], message: wire.Message) -> CommandResult:
-    if "error" in message:
-        refusal = replies.check(replies.Refusal, message)
-        raise SandboxError(f"The sandbox says: {refusal.detail}")
+    raise_refusal(message)
     ran = replies.check(replies.Ran, message)
     return CommandResult(
         argv=argv,

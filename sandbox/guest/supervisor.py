@@ -10,8 +10,11 @@ import signal
 import sys
 from typing import Any, Callable, Dict, List, Optional
 
-from sandbox.guest import commands, tree, wire
+from sandbox.guest import commands, files, tree, wire
+from sandbox.guest.inside import Refused, parts_of
+from sandbox.guest.reaper import Reaper
 from sandbox.guest.seccomp import Kernel
+from sandbox.guest.spawn import Limits, Order
 
 Answer = Dict[str, Any]
 
@@ -30,18 +33,19 @@ class Supervisor:
         self._inbox = inbox
         self._outbox = outbox
         self._kernel = Kernel()
-        self._reaper = commands.Reaper(alone=bool(settings["alone"]))
-        self._tree = tree.Tree(str(settings["workdir"]))
-        self._limits = commands.Limits(**settings.get("limits", {}))
+        self._reaper = Reaper(alone=bool(settings["alone"]))
+        self._root = str(settings["workdir"])
+        self._tree = tree.Tree(self._root)
+        self._limits = Limits(**settings.get("limits", {}))
         self._ops: Dict[str, Callable[[wire.Message], Answer]] = {
-            "ping": lambda message: {},
+            "ping": lambda _: {},
             "run": self._run,
-            "snap": lambda message: {"files": self._tree.snap()},
+            "snap": lambda _: {"files": self._tree.snap()},
             "export": self._export,
             "list": lambda message: {"paths": self._tree.files(int(message["limit"]))},
             "read": self._read,
             "write": self._write,
-            "kill": lambda message: {},
+            "kill": lambda _: {},
         }
 
     def prepare(self) -> Answer:
@@ -85,13 +89,13 @@ class Supervisor:
             return {"id": number, "event": "done", **handler(message)}
         except (wire.Closed, BrokenPipeError):
             raise
-        except tree.Refused as error:
+        except Refused as error:
             return {"id": number, "error": "refused", "detail": str(error)[:500]}
         except BaseException as error:  # an error is an answer: the supervisor must not die of it
             return {"id": number, "error": "failed", "detail": repr(error)[:500]}
 
     def _run(self, message: wire.Message) -> Answer:
-        order = commands.Order.read(message)
+        order = Order.read(message)
         limits = self._limits
         if limits.processes is not None:
             limits = limits._replace(processes=limits.processes + _threads_of(os.getuid()))
@@ -102,15 +106,15 @@ class Supervisor:
         return {"edits": self._tree.export(int(message["files"]), int(message["bytes"]))}
 
     def _read(self, message: wire.Message) -> Answer:
-        data = self._tree.read(str(message["path"]), min(int(message["limit"]), wire.MAX_READ))
+        data = files.read(self._root, str(message["path"]), min(int(message["limit"]), wire.MAX_READ))
         return {"data": None if data is None else wire.pack(data)}
 
     def _write(self, message: wire.Message) -> Answer:
         edits: List[wire.Message] = message["edits"]
         for edit in edits:
-            tree.parts_of(str(edit["path"]))
+            parts_of(str(edit["path"]))
         for edit in edits:
-            self._tree.write(str(edit["path"]), str(edit["mode"]), wire.unpack(str(edit["data"])))
+            files.write(self._root, str(edit["path"]), str(edit["mode"]), wire.unpack(str(edit["data"])))
         return {"written": len(edits)}
 
 

@@ -1,4 +1,4 @@
-"""Files of the work tree: read, written, listed and compared without ever following a symbolic link.
+"""The work tree as a whole: listed, remembered and compared without ever following a symbolic link.
 
 Nothing else runs meanwhile (the supervisor kills everything first), so there are no races to lose.
 """
@@ -6,9 +6,10 @@ Nothing else runs meanwhile (the supervisor kills everything first), so there ar
 import hashlib
 import os
 import stat
-from typing import Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from sandbox.guest import wire
+from sandbox.guest.inside import Refused, open_file, open_folder, open_root, read_all, status_of
 
 SKIPPED = frozenset({".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"})
 """Folders that are never listed, compared or handed out."""
@@ -20,25 +21,6 @@ HASHED_BYTES = 1 << 20
 
 RACY_NS = 50_000_000
 """A file changed this shortly before the snapshot may change again without its times showing it."""
-
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-
-
-class Refused(Exception):
-    """What was asked would leave the work tree, follow a link or break a limit."""
-
-
-def parts_of(path: str) -> List[str]:
-    """The names a relative path is made of.
-
-    Raises:
-        Refused: it is empty, absolute, goes up, or holds a NUL.
-    """
-    parts = path.split("/")
-    if "\0" in path or any(part in ("", ".", "..") for part in parts):
-        raise Refused("the path %r does not name a file below the work tree" % path[:200])
-    return parts
 
 
 class _Entry(NamedTuple):
@@ -58,39 +40,6 @@ class _Known(NamedTuple):
 
 def _identity(status: os.stat_result) -> Tuple[int, int, int, int]:
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-def _open_folder(name: str, parent: Optional[int] = None) -> int:
-    """Open a folder, making it readable again when somebody took that away."""
-    try:
-        return os.open(name, FOLDER, dir_fd=parent)
-    except PermissionError:
-        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        if not stat.S_ISDIR(status.st_mode):
-            raise
-        os.chmod(name, 0o700, dir_fd=parent)
-        return os.open(name, FOLDER, dir_fd=parent)
-
-
-def _open_file(entry: _Entry) -> int:
-    try:
-        return os.open(entry.name, FILE, dir_fd=entry.folder)
-    except PermissionError:
-        os.chmod(entry.name, 0o600, dir_fd=entry.folder)
-        return os.open(entry.name, FILE, dir_fd=entry.folder)
-
-
-def _read_all(fd: int, limit: int) -> bytes:
-    """Read an open file, at most `limit` bytes, and close it."""
-    with os.fdopen(fd, "rb", buffering=0) as file:
-        pieces = []
-        while limit > 0:
-            piece = file.read(limit)
-            if not piece:
-                break
-            pieces.append(piece)
-            limit -= len(piece)
-        return b"".join(pieces)
 
 
 def _sayable(name: str) -> bool:
@@ -113,16 +62,6 @@ class Tree:
         self._root = root
         self._known: Dict[str, _Known] = {}
 
-    def _enter(self) -> int:
-        """Open the root, also when a test closed it or the folder above it."""
-        above = _open_folder(os.path.dirname(self._root))
-        try:
-            return _open_folder(os.path.basename(self._root), above)
-        except OSError as error:
-            raise Refused("the work tree is gone: %s" % error.strerror)
-        finally:
-            os.close(above)
-
     def _children(self, folder: int, below: str) -> List[_Entry]:
         found = []
         with os.scandir(folder) as entries:
@@ -138,7 +77,7 @@ class Tree:
 
     def _walk(self) -> Iterator[_Entry]:
         """Every regular file with one link, bounded in number and depth; the entry is valid until the next one."""
-        todo = [(self._enter(), "", 0)]
+        todo = [(open_root(self._root), "", 0)]
         seen = 0
         try:
             while todo:
@@ -161,7 +100,7 @@ class Tree:
 
     def _descend(self, entry: _Entry, depth: int) -> List[Tuple[int, str, int]]:
         try:
-            return [(_open_folder(entry.name, entry.folder), entry.path + "/", depth + 1)]
+            return [(open_folder(entry.name, entry.folder), entry.path + "/", depth + 1)]
         except OSError:
             return []
 
@@ -170,7 +109,7 @@ class Tree:
         identity = _identity(entry.status)
         if entry.status.st_size > HASHED_BYTES:
             return _Known(identity, "", executable)
-        data = _read_all(_open_file(entry), HASHED_BYTES + 1)
+        data = read_all(open_file(entry.name, entry.folder), HASHED_BYTES + 1)
         return _Known(identity, hashlib.blake2b(data, digest_size=16).hexdigest(), executable)
 
     def files(self, limit: int) -> List[str]:
@@ -227,7 +166,7 @@ class Tree:
             try:
                 if not self._changed(entry):
                     continue
-                data = _read_all(_open_file(entry), HASHED_BYTES + 1)
+                data = read_all(open_file(entry.name, entry.folder), HASHED_BYTES + 1)
             except OSError:
                 continue
             total += len(data)
@@ -243,123 +182,10 @@ class Tree:
     def _deleted(self, seen: "set[str]") -> List[wire.Message]:
         gone: List[wire.Message] = []
         for path in sorted(set(self._known) - seen):
-            if self._status(path) is not None:
+            if status_of(self._root, path) is not None:
                 raise Refused("%r is no longer a plain file" % path[:200])
             gone.append({"path": path, "mode": "deleted", "data": ""})
         return gone
-
-    def _at(self, parts: List[str], make: bool = False) -> int:
-        """Open the folder of a path, one name at a time.
-
-        Raises:
-            OSError: it is not there, or is a link.
-        """
-        folder = self._enter()
-        for name in parts:
-            try:
-                if make:
-                    try:
-                        os.mkdir(name, 0o755, dir_fd=folder)
-                    except FileExistsError:
-                        pass
-                inner = _open_folder(name, folder)
-            finally:
-                os.close(folder)
-            folder = inner
-        return folder
-
-    def _inside(
-        self, path: str, action: "Callable[[int, str], Optional[bytes]]", make: bool = False
-    ) -> Optional[bytes]:
-        parts = parts_of(path)
-        folder = self._at(parts[:-1], make)
-        try:
-            return action(folder, parts[-1])
-        finally:
-            os.close(folder)
-
-    def _status(self, path: str) -> Optional[os.stat_result]:
-        """What stands at a path, or None."""
-        parts = parts_of(path)
-        try:
-            folder = self._at(parts[:-1])
-        except OSError:
-            return None
-        try:
-            return os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
-        except OSError:
-            return None
-        finally:
-            os.close(folder)
-
-    def read(self, path: str, limit: int) -> Optional[bytes]:
-        """A regular file, or None when there is none.
-
-        Raises:
-            Refused: the path leaves the tree, or the file is larger than `limit`.
-        """
-        status = self._status(path)
-        if status is None or not stat.S_ISREG(status.st_mode):
-            return None
-        if status.st_size > limit:
-            raise Refused("%r has more than %d bytes" % (path[:200], limit))
-
-        def action(folder: int, name: str) -> bytes:
-            return _read_all(_open_file(_Entry(folder, name, path, status)), limit)
-
-        return self._inside(path, action)
-
-    def write(self, path: str, mode: str, data: bytes) -> None:
-        """Write or delete one file.
-
-        Raises:
-            Refused: the path leaves the tree, or something that is not a file stands there.
-        """
-        status = self._status(path)
-        if status is not None and not stat.S_ISREG(status.st_mode):
-            raise Refused("%r is a link, a folder or a special file" % path[:200])
-        if mode == "deleted":
-            if status is not None:
-                self._delete(path)
-            return
-
-        def action(folder: int, name: str) -> None:
-            # A new file takes the place of the old one: hard links to it elsewhere keep the old content.
-            temporary = ".metaagent-new"
-            _discard(temporary, folder)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            with os.fdopen(os.open(temporary, flags, 0o600, dir_fd=folder), "wb", buffering=0) as file:
-                view = memoryview(data)
-                while view:
-                    view = view[file.write(view) or 0 :]
-                os.fchmod(file.fileno(), 0o755 if mode == "100755" else 0o644)
-            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-
-        self._inside(path, action, make=True)
-
-    def _delete(self, path: str) -> None:
-        parts = parts_of(path)
-        folder = self._at(parts[:-1])
-        try:
-            os.unlink(parts[-1], dir_fd=folder)
-        finally:
-            os.close(folder)
-        # Like git: a folder without files is not there.
-        for depth in range(len(parts) - 1, 0, -1):
-            above = self._at(parts[: depth - 1])
-            try:
-                os.rmdir(parts[depth - 1], dir_fd=above)
-            except OSError:
-                return
-            finally:
-                os.close(above)
-
-
-def _discard(name: str, folder: int) -> None:
-    try:
-        os.unlink(name, dir_fd=folder)
-    except FileNotFoundError:
-        pass
 
 
 def _now(folder: str) -> int:

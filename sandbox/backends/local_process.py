@@ -1,0 +1,270 @@
+"""Resource-limited processes on this host, for hosts that are themselves disposable (CI runners, tests).
+
+What holds here is weaker than in a container: the file system of the host can be read, the network is there. Never as
+root: commands run as the user MetaAgent runs as, or, when that is root, as the user the operator names.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from sandbox.backends import variables
+from sandbox.backends.base import Guest
+from sandbox.backends.guest_tree import START, GuestTree
+from sandbox.backends.link import SocketLink
+from sandbox.backends.local_environments import TOOLCHAIN, Environments, folder_of, remove_tree
+from sandbox.backends.supervised import Place, SupervisedGuest
+from sandbox.errors import SandboxError, SandboxUnavailable
+from sandbox.guest.reaper import below, processes
+from sandbox.image import build
+from sandbox.spec import SandboxSpec
+
+ENVIRONMENT = "/opt/env"
+"""What the environment's folder is called in every sandbox; here it is somewhere else."""
+
+OPEN_FILES = 1024
+FAREWELL_S = 10.0
+ADVICE = "Give sandbox.local_uid an unprivileged user id, or choose --sandbox-backend docker."
+
+
+class LocalBackend:
+    """Processes of this host.
+
+    Args:
+        spec: Limits, and the user id to run as when we are root.
+        cache: Folder for environments and tools; commands must be able to enter it.
+    """
+
+    def __init__(self, spec: SandboxSpec, cache: Path | None = None) -> None:
+        self._spec = spec
+        self._guest = GuestTree.installed()
+        self._environments = Environments(cache or _usual_cache())
+        self._python: str | None = None
+        self._setups: dict[int, Path] = {}
+        self._kept: set[Path] = set()
+
+    @property
+    def name(self) -> str:
+        """`local`."""
+        return "local"
+
+    # --- the host ---------------------------------------------------------------------------------
+
+    @property
+    def _uid(self) -> int | None:
+        """The user id to change to; None when we are that user already."""
+        return self._spec.local_uid if os.geteuid() == 0 else None
+
+    def _refuse_root(self) -> None:
+        if os.geteuid() == 0 and not self._spec.local_uid:
+            raise SandboxUnavailable("The local backend never runs repository code as root.", ADVICE)
+
+    def _popen(self, argv: list[str], channel: socket.socket | None) -> subprocess.Popen[bytes]:
+        """Start a program with nothing of our environment, as the user that commands run as."""
+        stream = subprocess.DEVNULL if channel is None else channel.fileno()
+        uid = self._uid
+        return subprocess.Popen(
+            argv,
+            stdin=stream,
+            stdout=stream,
+            stderr=subprocess.DEVNULL,
+            env={},
+            cwd="/",
+            start_new_session=True,
+            user=uid,
+            group=uid,
+            extra_groups=None if uid is None else [],
+        )
+
+    def _interpreter(self) -> str:
+        """An interpreter the user that commands run as may start."""
+        if self._python is None:
+            for candidate in (os.path.realpath(sys.executable), "/usr/bin/python3", "/usr/local/bin/python3"):
+                with contextlib.suppress(OSError):
+                    if self._popen([candidate, "-I", "-S", "-c", "pass"], None).wait(timeout=30) == 0:
+                        self._python = candidate
+                        return candidate
+            raise SandboxUnavailable("No Python on this host can be started by the user that commands run as.", ADVICE)
+        return self._python
+
+    def _tools(self) -> Path:
+        """A folder with uv in it, fetched once."""
+        folder = self._environments.root / f"tools-{build.UV_VERSION}"
+        if not (folder / "uv").is_file():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o755)
+            with (folder / ".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not (folder / "uv").is_file():
+                    build.fetch_uv(folder / "uv")
+        return folder
+
+    async def ensure_toolchain(self) -> str:
+        """This host's interpreter and uv are there.
+
+        Raises:
+            SandboxUnavailable: we are root without a user id to change to, or a tool is missing.
+        """
+        self._refuse_root()
+        await asyncio.to_thread(self._tools)
+        await asyncio.to_thread(self._interpreter)
+        return TOOLCHAIN
+
+    async def find_environment(self, key: str) -> str | None:
+        """The environment kept under a key."""
+        return await asyncio.to_thread(self._environments.find, key)
+
+    async def keep_environment(self, setup: Guest, key: str) -> str:
+        """Keep what a set-up sandbox installed, where it was installed."""
+        folder = self._setups.get(id(setup))
+        if folder is None:
+            raise SandboxError("Only an open set-up sandbox can be kept.")
+        reference = await asyncio.to_thread(self._environments.keep, folder, key)
+        self._kept.add(folder)
+        return reference
+
+    async def digest(self, image: str) -> str:
+        """Stands for what an environment holds."""
+        return await asyncio.to_thread(self._environments.digest, image)
+
+    # --- sandboxes --------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def open(self, image: str) -> AsyncIterator[Guest]:
+        """Processes in a private folder; no network is taken away here."""
+        async with self._private_folder() as base, self._serving(base, folder_of(image), {}) as guest:
+            yield guest
+
+    @asynccontextmanager
+    async def open_setup(self, image: str) -> AsyncIterator[Guest]:
+        """The same with a new, empty environment folder to install into."""
+        del image  # the host's interpreter is the only toolchain there is
+        await asyncio.to_thread(self._tools)
+        folder = await asyncio.to_thread(self._environments.new)
+        try:
+            self._give(folder)
+            async with self._private_folder() as base:
+                env = await asyncio.to_thread(self._setup_variables, base, folder)
+                async with self._serving(base, folder, env) as guest:
+                    self._setups[id(guest)] = folder
+                    try:
+                        yield guest
+                    finally:
+                        del self._setups[id(guest)]
+        finally:
+            if folder not in self._kept:
+                await asyncio.to_thread(remove_tree, folder)
+
+    def _setup_variables(self, base: Path, folder: Path) -> dict[str, str]:
+        bundle = variables.ca_bundle(self._spec)
+        certificates = base / "certificates.pem"
+        certificates.write_bytes(bundle)
+        trusted = str(certificates) if bundle else None
+        return variables.for_setup(self._spec, str(folder), trusted)
+
+    def _give(self, *paths: Path) -> None:
+        """Make files and folders the property of the user that commands run as."""
+        for path in paths:
+            if self._uid is not None:
+                os.chown(path, self._uid, self._uid, follow_symlinks=False)
+
+    @asynccontextmanager
+    async def _private_folder(self) -> AsyncIterator[Path]:
+        """The folder of one sandbox, with the guest programs in it, gone afterwards."""
+        self._refuse_root()
+        base = await asyncio.to_thread(self._furnish)
+        try:
+            yield base
+        finally:
+            await asyncio.shield(asyncio.to_thread(remove_tree, base))
+
+    def _furnish(self) -> Path:
+        base = Path(tempfile.mkdtemp(prefix="metaagent-sandbox-"))
+        base.chmod(0o755)
+        for path, content in self._guest.layout().items():
+            target = base / "metaagent" / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+        (base / "metaagent/lib/sandbox/guest").symlink_to("../../guest")
+        for name in ("work", "home", "tmp"):
+            (base / name).mkdir(mode=0o700)
+            self._give(base / name)
+        return base
+
+    @asynccontextmanager
+    async def _serving(self, base: Path, folder: Path | None, env: dict[str, str]) -> AsyncIterator[SupervisedGuest]:
+        environment = folder or base / "no-environment"
+        python = await asyncio.to_thread(self._interpreter)
+        paths = (str(environment / "bin"), "/usr/local/bin", "/usr/bin", "/bin")
+        place = Place(
+            workdir=str(base / "work/repo"),
+            guest_dir=str(base / "metaagent/guest"),
+            environment_python=str(environment / "bin/python"),
+            system_python=python,
+            env={**variables.for_commands(paths, str(base / "home")), **env, "TMPDIR": str(base / "tmp")},
+            tools=str(await asyncio.to_thread(self._tools)),
+            aliases={ENVIRONMENT: str(environment)},
+            max_files=self._spec.max_files,
+            export_files=self._spec.export_files,
+            export_bytes=self._spec.export_bytes,
+        )
+        ours, process = await asyncio.to_thread(self._start, python, base, place)
+        guest: SupervisedGuest | None = None
+        try:
+            guest = SupervisedGuest(await SocketLink.over(ours), place, lambda: asyncio.to_thread(_end, process, 0.0))
+            await guest.greet()
+            yield guest
+        finally:
+            if guest is not None:
+                await guest.close()
+            ours.close()
+            await asyncio.shield(asyncio.to_thread(_end, process, FAREWELL_S))
+
+    def _start(self, python: str, base: Path, place: Place) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        """Start a supervisor; returns our end of the line to it."""
+        limits = {
+            "files": OPEN_FILES,
+            "file_bytes": self._spec.file_bytes,
+            "data_bytes": self._spec.memory_bytes,
+            "processes": self._spec.pids,
+        }
+        settings = {
+            "workdir": place.workdir,
+            "python": place.environment_python,
+            "alone": False,
+            "limits": limits,
+        }
+        argv = [python, "-I", "-S", "-c", START, str(base / "metaagent/lib"), json.dumps(settings)]
+        ours, theirs = socket.socketpair()
+        try:
+            return ours, self._popen(argv, theirs)
+        except OSError as error:
+            ours.close()
+            raise SandboxUnavailable(f"No process could be started: {error.strerror}.", ADVICE) from error
+        finally:
+            theirs.close()
+
+
+def _usual_cache() -> Path:
+    folder = Path("/var/cache/metaagent") if os.geteuid() == 0 else Path.home() / ".cache/metaagent"
+    return folder / "local"
+
+
+def _end(process: subprocess.Popen[bytes], patience: float) -> None:
+    """A supervisor whose line was closed ends everything by itself; one that does not is ended with all below it."""
+    try:
+        process.wait(timeout=patience)
+    except subprocess.TimeoutExpired:
+        for pid in (*below(process.pid, processes()), process.pid):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        process.wait(timeout=FAREWELL_S)

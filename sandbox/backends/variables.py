@@ -1,0 +1,69 @@
+"""The environment variables of commands: a fixed list, never those of the host."""
+
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+
+from sandbox.errors import SandboxUnavailable
+from sandbox.spec import SandboxSpec
+
+CERTIFICATE_NAMES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE")
+USUAL_BUNDLES = (
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+)
+
+
+def for_commands(paths: Sequence[str], home: str) -> dict[str, str]:
+    """What every command finds.
+
+    Args:
+        paths: Where programs are looked for.
+        home: Its home folder.
+    """
+    return {
+        "PATH": ":".join(paths),
+        "HOME": home,
+        "LANG": "C.UTF-8",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "CI": "true",
+        "TZ": "UTC",
+    }
+
+
+def for_setup(spec: SandboxSpec, environment: str, certificates: str | None) -> dict[str, str]:
+    """What a command of the set-up phase finds besides: where to install, and from where.
+
+    Args:
+        spec: Names the package index.
+        environment: Folder of the repository's environment.
+        certificates: Path of a CA bundle; None when there is none.
+    """
+    found = {"VIRTUAL_ENV": environment, "UV_NO_PROGRESS": "1"}
+    if certificates is not None:
+        found |= dict.fromkeys(CERTIFICATE_NAMES, certificates)
+    if spec.index_url is not None:
+        found |= {"UV_DEFAULT_INDEX": spec.index_url, "PIP_INDEX_URL": spec.index_url}
+    return found
+
+
+def ca_bundle(spec: SandboxSpec) -> bytes:
+    """The certificates the set-up phase trusts: those named, or the host's own; empty when there are none.
+
+    Raises:
+        SandboxUnavailable: the bundle that is named cannot be read.
+    """
+    if spec.ca_bundle is not None:
+        try:
+            return Path(spec.ca_bundle).read_bytes()
+        except OSError as error:
+            raise SandboxUnavailable(
+                f"The CA bundle cannot be read: {error.strerror}.", "Check the setting sandbox.ca_bundle."
+            ) from error
+    own = ssl.get_default_verify_paths().cafile or ""
+    for candidate in (own, *USUAL_BUNDLES):
+        if candidate and Path(candidate).is_file():
+            return Path(candidate).read_bytes()
+    return b""

@@ -1,0 +1,114 @@
+"""Ways into a folder that never follow a symbolic link: one name at a time, relative to what is open already."""
+
+import contextlib
+import os
+import stat
+from typing import List, Optional
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Refused(Exception):
+    """What was asked would leave the work tree, follow a link or break a limit."""
+
+
+def parts_of(path: str) -> List[str]:
+    """The names a relative path is made of.
+
+    Raises:
+        Refused: it is empty, absolute, goes up, or holds a NUL.
+    """
+    parts = path.split("/")
+    if "\0" in path or any(part in ("", ".", "..") for part in parts):
+        raise Refused("the path %r does not name a file below the work tree" % path[:200])
+    return parts
+
+
+def open_folder(name: str, parent: Optional[int] = None) -> int:
+    """Open a folder, making it readable again when somebody took that away."""
+    try:
+        return os.open(name, FOLDER, dir_fd=parent)
+    except PermissionError:
+        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
+        if not stat.S_ISDIR(status.st_mode):
+            raise
+        os.chmod(name, 0o700, dir_fd=parent)
+        return os.open(name, FOLDER, dir_fd=parent)
+
+
+def open_file(name: str, folder: int) -> int:
+    """Open a file for reading, making it readable again when somebody took that away."""
+    try:
+        return os.open(name, FILE, dir_fd=folder)
+    except PermissionError:
+        os.chmod(name, 0o600, dir_fd=folder)
+        return os.open(name, FILE, dir_fd=folder)
+
+
+def read_all(fd: int, limit: int) -> bytes:
+    """Read an open file, at most `limit` bytes, and close it."""
+    with os.fdopen(fd, "rb", buffering=0) as file:
+        pieces = []
+        while limit > 0:
+            piece = file.read(limit)
+            if not piece:
+                break
+            pieces.append(piece)
+            limit -= len(piece)
+        return b"".join(pieces)
+
+
+def open_root(root: str) -> int:
+    """Open the work tree, also when a test closed it or the folder above it.
+
+    Raises:
+        Refused: it is gone, or is no folder any more.
+    """
+    try:
+        above = open_folder(os.path.dirname(root))
+        try:
+            return open_folder(os.path.basename(root), above)
+        finally:
+            os.close(above)
+    except OSError as error:
+        raise Refused("the work tree is gone: %s" % error.strerror) from error
+
+
+def open_below(root: str, parts: List[str], *, make: bool = False) -> int:
+    """Open a folder below the work tree.
+
+    Args:
+        root: The work tree.
+        parts: The folder's names, outermost first.
+        make: Whether missing folders are made.
+
+    Raises:
+        OSError: it is not there, or a link is in the way.
+    """
+    folder = open_root(root)
+    for name in parts:
+        try:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, 0o755, dir_fd=folder)
+            inner = open_folder(name, folder)
+        finally:
+            os.close(folder)
+        folder = inner
+    return folder
+
+
+def status_of(root: str, path: str) -> Optional[os.stat_result]:
+    """What stands at a path, the link itself when it is one; None when nothing does."""
+    parts = parts_of(path)
+    try:
+        folder = open_below(root, parts[:-1])
+    except OSError:
+        return None
+    try:
+        return os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
+    except OSError:
+        return None
+    finally:
+        os.close(folder)
