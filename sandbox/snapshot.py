@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from sandbox.backends.base import Backend, Guest
 from sandbox.errors import SetupFailed
-from sandbox.gate import clean
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import CommandResult, Fidelity, Frozen, Recipe, TrustTier
 
@@ -209,6 +208,8 @@ class _Setup:
     async def _check(self, result: CommandResult, what: str) -> None:
         if result.ok:
             return
+        from sandbox.gate import clean
+
         log = clean(result.stdout + result.stderr)[-_LOG_CHARACTERS:]
         if result.timed_out:
             raise SetupFailed(f"Set-up took longer than {self._spec.setup_wall_s:g} s ({what}).", log=log)

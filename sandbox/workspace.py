@@ -3,11 +3,11 @@
 import asyncio
 import posixpath
 import time
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, cast
 
 from sandbox.backends.base import Backend, Guest
 from sandbox.changes import apply_changes, read_file_context
@@ -184,8 +184,17 @@ class SandboxWorkspace:
     async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         """Search-based repair inside the sandbox; the last event is TrialDone."""
         opened = await self._opened()
-        async for event in search(opened.guest, request):
-            yield event
+        events = search(
+            opened.guest,
+            request,
+            working_directory=opened.recipe.working_directory,
+            environment=_environment(opened),
+        )
+        async with aclosing(
+            cast(AsyncGenerator[TrialEvent], events)
+        ):  # who stops listening early also stops the search
+            async for event in events:
+                yield event
 
     async def _opened(self) -> _Opened:
         async with self._lock:
