@@ -1,0 +1,32 @@
+"""Edits as (path, mode, bytes): which paths they may name, what they come to, and whether they may leave as a fix."""
+
+from sandbox.changes.edits import apply, paths_needed
+from sandbox.changes.in_guest import apply_changes, focus, read_file_context
+from sandbox.changes.patch import read_patch
+from sandbox.changes.paths import check_path, is_safe_path
+from sandbox.changes.protected import PROTECTED, PathClass, is_protected, protected_class
+from sandbox.changes.screen import Concern, Severity, screen
+from sandbox.changes.syntax import same_program
+from sandbox.changes.verdict import ChangePolicy, Verdict, validate_edits
+
+__all__ = [
+    "PROTECTED",
+    "ChangePolicy",
+    "Concern",
+    "PathClass",
+    "Severity",
+    "Verdict",
+    "apply",
+    "apply_changes",
+    "check_path",
+    "focus",
+    "is_protected",
+    "is_safe_path",
+    "paths_needed",
+    "protected_class",
+    "read_file_context",
+    "read_patch",
+    "same_program",
+    "screen",
+    "validate_edits",
+]

@@ -1,0 +1,77 @@
+"""Changes and context in a running sandbox: read there, decided here, written there as whole files."""
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from sandbox.changes.edits import MAX_FILE_BYTES, apply, paths_needed
+from sandbox.changes.paths import check_path, is_safe_path
+from sandbox.errors import ChangeRejected
+from sandbox.types import FileChange, FileContext, FileEdit
+
+MAX_CONTEXT_LINE = 2000
+MAX_AROUND = 200
+
+
+class Files(Protocol):
+    """The part of a Guest that is needed here."""
+
+    async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
+        """A regular file below the work tree, or None."""
+        ...
+
+    async def write(self, edits: Iterable[FileEdit]) -> None:
+        """Write or delete files below the work tree."""
+        ...
+
+
+async def apply_changes(guest: Files, changes: Sequence[FileChange]) -> tuple[str, ...]:
+    """Edit the checkout, all or nothing; returns the paths that differ now.
+
+    Raises:
+        ChangeRejected: a change breaks a rule; nothing was written.
+    """
+    contents = {path: await guest.read(path, max_bytes=MAX_FILE_BYTES) for path in paths_needed(changes)}
+    edits = apply(changes, contents.get)
+    await guest.write(edits)
+    return tuple(edit.path for edit in edits)
+
+
+async def read_file_context(guest: Files, path: str, line: int, *, around: int = 6) -> FileContext:
+    """Source around a line; `success` is False when there is no such file or line.
+
+    Raises:
+        ChangeRejected: the path may not be named.
+    """
+    if not is_safe_path(path):
+        check_path(path)
+    try:
+        content = await guest.read(path, max_bytes=MAX_FILE_BYTES)
+    except ChangeRejected:
+        content = None
+    if content is None:
+        return FileContext(success=False, file=path, focus_line=line)
+    return focus(content.decode("utf-8", "replace"), path, line, around=around)
+
+
+def focus(text: str, path: str, line: int, *, around: int = 6) -> FileContext:
+    """The lines around one line of a text."""
+    lines = [each[:MAX_CONTEXT_LINE] for each in text.splitlines()]
+    if not 1 <= line <= len(lines):
+        return FileContext(success=False, file=path, focus_line=line, total_lines=len(lines))
+    around = max(0, min(around, MAX_AROUND))
+    first, last = max(1, line - around), min(len(lines), line + around)
+    width = len(str(last))
+    snippet = "\n".join(
+        f"{'->' if number == line else '  '} {number:>{width}} | {lines[number - 1]}"
+        for number in range(first, last + 1)
+    )
+    return FileContext(
+        success=True,
+        file=path,
+        focus_line=line,
+        focus_content=lines[line - 1],
+        context_before=tuple(lines[first - 1 : line - 1]),
+        context_after=tuple(lines[line:last]),
+        total_lines=len(lines),
+        snippet=snippet,
+    )

@@ -1,0 +1,47 @@
+"""Parse Python on the host, never run it; what cannot be parsed safely counts as not parsed."""
+
+import ast
+import warnings
+
+MAX_PARSED_CHARACTERS = 400_000
+MAX_NESTING = 90
+
+
+def is_python(path: str) -> bool:
+    """Whether a file is Python by its name."""
+    return path.endswith((".py", ".pyi"))
+
+
+def parse(text: str) -> ast.Module | None:
+    """The syntax tree, or None when there is none or it is not safe to build."""
+    if len(text) > MAX_PARSED_CHARACTERS or _nesting(text) > MAX_NESTING:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def same_program(old: str, new: str) -> bool:
+    """Whether two texts mean the same to Python: only layout and comments differ."""
+    before, after = parse(old), parse(new)
+    if before is None or after is None:
+        return False
+    try:
+        return ast.dump(before) == ast.dump(after)
+    except RecursionError:
+        return False
+
+
+def _nesting(text: str) -> int:
+    """How deep brackets are nested at most (strings are not told apart: an upper bound), or unary operators chained."""
+    depth = deepest = 0
+    for character in text:
+        if character in "([{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif character in ")]}":
+            depth = max(0, depth - 1)
+    return deepest
