@@ -5,6 +5,7 @@ import sys
 from typing import TextIO
 
 from bot.domain.mission import MissionContext
+from bot.ports import Progress
 
 _log = logging.getLogger("metaagent.mission")
 
@@ -48,7 +49,7 @@ class BothProgress:
         listeners: Told in this order.
     """
 
-    def __init__(self, *listeners: SilentProgress | LogProgress | TerminalProgress) -> None:
+    def __init__(self, *listeners: Progress) -> None:
         self._listeners = listeners
 
     async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:

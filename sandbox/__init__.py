@@ -1,1 +1,1 @@
-"""The sandbox: everything that touches code we do not trust. Public door: open_workspace, Workspace, the types."""
+"""The sandbox: everything that touches code we do not trust. Its door is `sandbox.workspace.Sandboxes`."""

@@ -1,6 +1,7 @@
 """GitHubGateway: the calls we make, signed in as the App."""
 
 import base64
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
@@ -11,6 +12,18 @@ from bot.github.client import AppClient
 from bot.github.names import repository_path
 from bot.github.tokens import CLONE
 from bot.github.writing import GitHubWriting
+
+NEEDED = MappingProxyType(
+    {
+        "metadata": "read",
+        "contents": "write",
+        "pull_requests": "write",
+        "issues": "read",
+        "checks": "write",
+        "actions": "read",
+    }
+)
+"""What the App must be granted; no workflows, no administration."""
 
 
 class GitHubGateway(GitHubWriting):
@@ -34,6 +47,16 @@ class GitHubGateway(GitHubWriting):
     async def app_slug(self) -> str:
         """Our App's slug, for its bot user's name."""
         return (await self._client.app()).slug
+
+    async def missing_permissions(self) -> tuple[str, ...]:
+        """What the App was not given and needs, `checks: write`; empty when it has everything."""
+        given = (await self._client.app()).permissions
+        order = ("none", "read", "write", "admin")
+        return tuple(
+            f"{name}: {level}"
+            for name, level in NEEDED.items()
+            if order.index(str(given.get(name, "none"))) < order.index(level)
+        )
 
     async def aclose(self) -> None:
         """Close the connections of this event loop."""

@@ -22,6 +22,7 @@ class AppReply(Slim):
 
     id: Id
     slug: str = ""
+    permissions: dict[str, Any] = Field(default_factory=dict)
 
 
 class InstallationReply(Slim):

@@ -1,0 +1,103 @@
+"""What is missing before MetaAgent can run here: Docker, image, App, permissions, secret, disk."""
+
+import asyncio
+import shutil
+from collections.abc import Iterable
+from typing import Literal
+
+from bot.errors import MetaAgentError
+from bot.settings import Settings
+from bot.wiring import build_backend, build_github
+from sandbox.errors import SandboxError
+from sandbox.types import Frozen
+
+MIN_FREE_BYTES = 5 << 30
+_MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
+
+
+class Finding(Frozen):
+    """One thing that was looked at."""
+
+    subject: str
+    state: Literal["ok", "missing", "note"]
+    message: str
+    advice: str = ""
+
+
+def examine(settings: Settings) -> tuple[Finding, ...]:
+    """Look at everything a mission needs; changes nothing but may build nothing and starts no mission."""
+    return tuple(asyncio.run(_examine(settings)))
+
+
+def render(findings: Iterable[Finding]) -> str:
+    """One line per finding, advice beneath what is missing."""
+    lines = []
+    for finding in findings:
+        lines.append(f"{_MARKS[finding.state]}  {finding.subject:<16} {finding.message}")
+        if finding.advice and finding.state != "ok":
+            lines.append(f"{'':27}{finding.advice}")
+    return "\n".join(lines)
+
+
+async def _examine(settings: Settings) -> list[Finding]:
+    findings = [_disk(settings), await _sandbox(settings), _secret(settings), _key(settings)]
+    if findings[-1].state == "ok" and settings.app_id:
+        findings.append(await _app(settings))
+    findings.append(
+        Finding(subject="model", state="note", message="none is set: rungs 0 and 1 work without one")
+        if settings.model is None
+        else Finding(subject="model", state="note", message=f"{settings.model} is set; rung 2 is not built yet")
+    )
+    return findings
+
+
+def _disk(settings: Settings) -> Finding:
+    folder = settings.data_dir.resolve()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    message = f"{free / (1 << 30):.1f} GiB free for {settings.data_dir}"
+    if free < MIN_FREE_BYTES:
+        return Finding(subject="disk", state="missing", message=message, advice="5 GiB are wanted: images and logs")
+    return Finding(subject="disk", state="ok", message=message)
+
+
+async def _sandbox(settings: Settings) -> Finding:
+    subject = f"sandbox {settings.sandbox.backend}"
+    try:
+        image = await build_backend(settings).ensure_toolchain()
+    except SandboxError as error:
+        return Finding(subject=subject, state="missing", message=error.message, advice=error.advice)
+    return Finding(subject=subject, state="ok", message=f"answers; toolchain {image}")
+
+
+def _secret(settings: Settings) -> Finding:
+    if settings.webhook_secret is None or not settings.webhook_secret.get_secret_value():
+        advice = "set METAAGENT_WEBHOOK_SECRET to the secret of the App's webhook; `serve` refuses to start without"
+        return Finding(subject="webhook secret", state="missing", message="not set", advice=advice)
+    return Finding(subject="webhook secret", state="ok", message="set")
+
+
+def _key(settings: Settings) -> Finding:
+    if settings.app_id is None:
+        advice = "set METAAGENT_APP_ID; `fix` works without"
+        return Finding(subject="GitHub App", state="missing", message="no App id", advice=advice)
+    try:
+        key = settings.signing_key.get_secret_value()
+    except MetaAgentError as error:
+        return Finding(subject="GitHub App", state="missing", message=error.message, advice=error.advice)
+    if "PRIVATE KEY" not in key:
+        advice = "download a new key from the App's settings page"
+        return Finding(subject="GitHub App", state="missing", message="the private key is not PEM", advice=advice)
+    return Finding(subject="GitHub App", state="ok", message=f"id {settings.app_id}, private key there")
+
+
+async def _app(settings: Settings) -> Finding:
+    try:
+        missing = await build_github(settings).missing_permissions()
+    except MetaAgentError as error:
+        return Finding(subject="permissions", state="missing", message=error.message, advice=error.advice)
+    if missing:
+        advice = "grant them on the App's settings page, and accept them in each installation"
+        return Finding(subject="permissions", state="missing", message=", ".join(missing), advice=advice)
+    return Finding(subject="permissions", state="ok", message="all that are needed")

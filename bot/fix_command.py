@@ -1,0 +1,132 @@
+"""metaagent fix: a red working tree on this machine, no GitHub, no account, no key."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.request import MissionRequest, Trigger
+from bot.errors import UsageError
+from bot.lessons.calibration import confidence_by_rules
+from bot.pipeline import handle_folder
+from bot.ports import Progress
+from bot.progress import SilentProgress, TerminalProgress
+from bot.publish.terminal import report_text
+from bot.queue.memory import MemoryCheckpoint
+from bot.settings import Settings
+from bot.telemetry import set_up_logging
+from bot.wiring import build_line
+from sandbox.apply import apply_diff
+from sandbox.types import TrustTier
+
+RUNGS = frozenset({0, 1, 2})
+
+
+@dataclass(frozen=True)
+class FixOrder:
+    """What the person at the terminal asked for."""
+
+    path: str
+    command: str | None = None
+    apply: bool = False
+    as_json: bool = False
+    seed: int = 0
+    time_limit_s: float | None = None
+    rungs: str = "0,1"
+
+
+@dataclass(frozen=True)
+class FixResult:
+    """What they get: a text for people, an object for programs."""
+
+    outcome: str
+    text: str
+    json_object: dict[str, Any]
+
+
+def run_fix(order: FixOrder, settings: Settings) -> FixResult:
+    """Run one mission on a folder.
+
+    Raises:
+        UsageError: the folder is not there, or an option makes no sense.
+        SandboxError: no sandbox can be had here.
+    """
+    folder = Path(order.path)
+    if not folder.is_dir():
+        raise UsageError(f"{order.path} is not a folder", "give the folder of the project")
+    if order.time_limit_s is not None and order.time_limit_s <= 0:
+        raise UsageError("--time-limit must be more than 0 seconds")
+    if order.command is not None and not order.command.strip():
+        raise UsageError("--test is empty", "give the command that is red, for example --test 'python -m pytest'")
+    rungs = _rungs(order.rungs)
+    if settings.log_level != "debug":
+        settings = settings.model_copy(update={"log_level": "warning"})
+    set_up_logging(level=settings.log_level, secrets=settings.secrets)
+    context = asyncio.run(_mission(order, folder.resolve(), rungs, settings))
+    applied = order.apply and context.outcome is Outcome.FIXED and context.fix is not None
+    if applied and context.fix is not None:
+        apply_diff(folder.resolve(), context.fix[1].diff)
+    return _result(context, applied=applied)
+
+
+async def _mission(order: FixOrder, folder: Path, rungs: tuple[int, ...], settings: Settings) -> MissionContext:
+    @asynccontextmanager
+    async def listening(_: MissionRequest) -> AsyncIterator[Progress]:
+        yield SilentProgress() if order.as_json else TerminalProgress()
+
+    line = build_line(settings, listening)
+    name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]
+    request = MissionRequest(
+        mission_id=f"local:{name}",
+        trigger=Trigger.COMMAND_LINE,
+        folder=str(folder),
+        command=order.command,
+        tier=TrustTier.LOCAL,
+        seed=order.seed,
+        time_limit_s=order.time_limit_s,
+        rungs=rungs,
+    )
+    return await handle_folder(request, line, MemoryCheckpoint())
+
+
+def _rungs(text: str) -> tuple[int, ...]:
+    try:
+        rungs = tuple(sorted({int(word) for word in text.split(",")}))
+    except ValueError:
+        rungs = ()
+    if not rungs or not set(rungs) <= RUNGS:
+        raise UsageError(f"--rungs {text!r} is not a list of 0, 1 and 2", "for example --rungs 0,1")
+    return rungs
+
+
+def _result(context: MissionContext, *, applied: bool) -> FixResult:
+    outcome = context.outcome or Outcome.ERROR
+    confidence = confidence_by_rules(context)
+    report = report_text(context, confidence=confidence)
+    candidate, verification = context.fix or (None, None)
+    json_object = {
+        "outcome": str(outcome),
+        "mission_id": context.mission_id,
+        "reason": context.reason,
+        "advice": context.advice,
+        "diff": verification.diff if verification else "",
+        "rung": int(candidate.rung) if candidate else None,
+        "template": candidate.template if candidate else None,
+        "confidence": confidence.value,
+        "candidates_tried": context.candidates_tried,
+        "plausible": candidate.plausible if candidate else 0,
+        "seconds": round(context.seconds, 3),
+        "cost_usd": context.cost_usd,
+        "applied": applied,
+        "report": report,
+    }
+    text = report
+    if applied:
+        text += "\nThe fix is applied to the folder.\n"
+    elif outcome is Outcome.FIXED:
+        text += "\nRun again with --apply to write it into the folder.\n"
+    return FixResult(str(outcome), text, json_object)

@@ -1,0 +1,136 @@
+"""The whole story on one page: admit, open a workspace, run the mission, tell people, remember."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field, replace
+
+from pydantic import SecretStr
+
+from bot.domain.admission import Admission
+from bot.domain.lesson import Lesson
+from bot.domain.mission import MissionContext
+from bot.domain.policy import Limits, RepositoryPolicy
+from bot.domain.publication import Publication
+from bot.domain.request import Feedback, MissionRequest, RepositoryRef
+from bot.errors import UsageError
+from bot.intake.admission import admit
+from bot.lessons.calibration import confidence_after
+from bot.lessons.reflect import reflect
+from bot.mission.loop import MissionPorts, run_mission
+from bot.ports import Checkpoint, Clock, Fixer, GitHub, LessonStore, OpenWorkspace, Progress, Workspace
+from bot.publish.publisher import publish_outcome
+from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TrustTier
+
+OpenProgress = Callable[[MissionRequest], AbstractAsyncContextManager[Progress]]
+"""Somebody who listens to one mission, for as long as it runs."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """Everything a mission needs from outside, whatever asked for it."""
+
+    open_workspace: OpenWorkspace
+    fixers: tuple[Fixer, ...]
+    lessons: LessonStore
+    clock: Clock
+    open_progress: OpenProgress
+    limits: Limits = field(default_factory=Limits)
+    app_slug: str = "metaagent"
+    secrets: tuple[str, ...] = ()
+
+
+async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:
+    """From a request to an outcome that is published and remembered. Every part is a step that is not run twice."""
+    admission = await checkpoint.step("admit", Admission, lambda: admit(request, github, own_app_slug=line.app_slug))
+    if admission.checkout is None:
+        context = await _refused(admission, line, checkpoint)
+    else:
+        door = _with_fresh_token(line.open_workspace, github, admission.repository)
+        context = await _mission(admission, admission.checkout, replace(line, open_workspace=door), checkpoint)
+    publication = await checkpoint.step("publish", Publication, lambda: _publish(context, line, github))
+    await _remember(context, publication, line, checkpoint)
+    return context
+
+
+async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpoint) -> MissionContext:
+    """The same for a red working tree on this host: nothing to admit, nobody to tell but the caller."""
+    if request.folder is None:
+        raise UsageError("a folder is missing")
+    identity = f"local:{request.folder}"
+    checkout = Checkout(
+        source=FolderSource(path=request.folder, repository_id=identity),
+        tier=TrustTier.LOCAL,
+        hints=JobHints(command=request.command),
+    )
+    admission = Admission(request=request, policy=RepositoryPolicy(rungs=request.rungs), checkout=checkout)
+    context = await _mission(admission, checkout, line, checkpoint)
+    await _remember(context, Publication(mission_id=context.mission_id), line, checkpoint)
+    return context
+
+
+async def handle_feedback(feedback: Feedback, line: Line) -> None:
+    """One of our pull requests was merged or closed: the lesson learns it."""
+    await line.lessons.feed_back(feedback)
+
+
+async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> MissionContext:
+    async with line.open_progress(admission.request) as progress:
+        ports = MissionPorts(
+            open_workspace=line.open_workspace,
+            fixers=line.fixers,
+            recall=line.lessons,
+            checkpoint=checkpoint,
+            progress=progress,
+            clock=line.clock,
+            limits=line.limits,
+        )
+        return await run_mission(admission.request, admission.policy, checkout, ports)
+
+
+async def _publish(context: MissionContext, line: Line, github: GitHub) -> Publication:
+    repository = context.request.repository
+    forecasts = await line.lessons.forecasts(repository_id=str(repository.id)) if repository else ()
+    confidence = confidence_after(context, forecasts)
+    return await publish_outcome(context, github, app_slug=line.app_slug, confidence=confidence, secrets=line.secrets)
+
+
+async def _remember(context: MissionContext, publication: Publication, line: Line, checkpoint: Checkpoint) -> None:
+    async def keep() -> Lesson:
+        _, lesson = reflect(context, publication, context.lessons)
+        await line.lessons.remember(lesson)
+        return lesson
+
+    await checkpoint.step("reflect", Lesson, keep)
+
+
+async def _refused(admission: Admission, line: Line, checkpoint: Checkpoint) -> MissionContext:
+    request = admission.request
+
+    async def told() -> MissionContext:
+        context = MissionContext(
+            mission_id=request.mission_id,
+            request=request,
+            policy=admission.policy,
+            created_at=line.clock.now().isoformat(),
+            target_path=request.repository.full_name if request.repository else "",
+        )
+        if admission.refusal is None:
+            raise UsageError("an admission without a checkout names its refusal")
+        return context.ended(admission.refusal, admission.reason, advice=admission.advice)
+
+    return await checkpoint.step("refuse", MissionContext, told)
+
+
+def _with_fresh_token(open_workspace: OpenWorkspace, github: GitHub, repository: RepositoryRef) -> OpenWorkspace:
+    """Ask for the right to fetch at the moment of fetching: tokens are short-lived and never stored."""
+
+    @asynccontextmanager
+    async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
+        source = checkout.source
+        if isinstance(source, GitSource):
+            clone = await github.clone_source(repository)
+            source = source.with_(url=clone.url, authorization=SecretStr(clone.authorization))
+        async with open_workspace(checkout.with_(source=source)) as workspace:
+            yield workspace
+
+    return door

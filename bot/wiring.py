@@ -1,0 +1,136 @@
+"""From settings to real objects: the only place that names concrete classes."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from pydantic import SecretStr
+
+from bot.clock import SystemClock
+from bot.domain.mission import MissionContext
+from bot.domain.request import Feedback, MissionRequest
+from bot.errors import SettingsError
+from bot.fixers.rung0_tools import tool_fixers
+from bot.fixers.rung1_search.engine import SearchFixer
+from bot.github.gateway import GitHubGateway
+from bot.intake.identity import OwnApp
+from bot.lessons.sqlite_store import SqliteLessons
+from bot.pipeline import Line, OpenProgress, handle_feedback, handle_request
+from bot.ports import Checkpoint, Fixer, Progress
+from bot.progress import BothProgress, LogProgress
+from bot.publish.check_run import CheckRunProgress
+from bot.queue.dispatch import Dispatcher
+from bot.queue.engine import DurableEngine
+from bot.queue.inbox import Inbox
+from bot.settings import Settings
+from sandbox.backends import open_backend
+from sandbox.backends.base import Backend
+from sandbox.workspace import Sandboxes
+
+
+def prepare_image(settings: Settings) -> str:
+    """The toolchain image, pulled or built; its name.
+
+    Raises:
+        SandboxUnavailable: neither is possible here.
+    """
+    return asyncio.run(build_backend(settings).ensure_toolchain())
+
+
+def build_backend(settings: Settings) -> Backend:
+    """The place where repository code runs."""
+    return open_backend(settings.sandbox)
+
+
+def build_github(settings: Settings) -> GitHubGateway:
+    """GitHub, as our App.
+
+    Raises:
+        SettingsError: the App's id or key is missing.
+    """
+    if settings.app_id is None:
+        raise SettingsError("no App id", "set METAAGENT_APP_ID")
+    return GitHubGateway(settings.app_id, settings.signing_key, settings.github_api_url)
+
+
+def build_fixers(settings: Settings, lessons: SqliteLessons) -> tuple[Fixer, ...]:
+    """Every rung there is.
+
+    Rung 1 tries mutated code in the sandbox; on the local backend that is the host itself, so it stays off there
+    unless the host is declared disposable.
+    """
+    search_allowed = settings.sandbox.backend != "local" or settings.sandbox.disposable_host
+    search: tuple[Fixer, ...] = (SearchFixer(lessons),) if search_allowed else ()
+    return (*tool_fixers(), *search)
+
+
+def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
+    """Everything a mission needs, for the command line and the service alike."""
+    lessons = SqliteLessons(settings.data_dir / "lessons.sqlite")
+    sandboxes = Sandboxes(settings.sandbox, build_backend(settings), settings.data_dir)
+    return Line(
+        open_workspace=sandboxes.open_workspace,
+        fixers=build_fixers(settings, lessons),
+        lessons=lessons,
+        clock=SystemClock(),
+        open_progress=open_progress,
+        limits=settings.limits,
+        app_slug=settings.app_slug,
+        secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
+    )
+
+
+class Service:
+    """The parts of `metaagent serve`: inbox, dispatcher, engine, and the line they feed.
+
+    Args:
+        settings: All settings; the App and the webhook's secret must be set.
+
+    Raises:
+        SettingsError: something a service cannot do without is missing.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        if settings.webhook_secret is None or not settings.webhook_secret.get_secret_value():
+            raise SettingsError("no webhook secret", "set METAAGENT_WEBHOOK_SECRET to the secret of the GitHub App")
+        self.secret: SecretStr = settings.webhook_secret
+        self.github = build_github(settings)
+        self.own = OwnApp(app_id=_numeric(settings.app_id), slug=settings.app_slug)
+        clock = SystemClock()
+
+        @asynccontextmanager
+        async def listening(request: MissionRequest) -> AsyncIterator[Progress]:
+            async with CheckRunProgress(request, self.github, clock) as check:
+                yield BothProgress(LogProgress(), check)
+
+        self._line = build_line(settings, listening)
+        self.engine = DurableEngine(
+            settings.engine_url, self._handle_request, self._handle_feedback, workers=settings.workers
+        )
+        self.inbox = Inbox(settings.data_dir / "inbox.sqlite", clock, self.engine.status)
+        self._dispatcher = Dispatcher(self.inbox, self.engine)
+        self._dispatching: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Open the inbox, launch the engine, take up what a dead process left."""
+        self.inbox.open()
+        await self.engine.launch()
+        self._dispatching = asyncio.create_task(self._dispatcher.run())
+
+    async def stop(self) -> None:
+        """Stop taking work; what runs is taken up at the next start."""
+        if self._dispatching is not None:
+            self._dispatching.cancel()
+            await asyncio.gather(self._dispatching, return_exceptions=True)
+        await self.engine.close()
+        self.inbox.close()
+
+    async def _handle_request(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
+        return await handle_request(request, self._line, self.github, checkpoint)
+
+    async def _handle_feedback(self, feedback: Feedback) -> None:
+        await handle_feedback(feedback, self._line)
+
+
+def _numeric(app_id: str | None) -> int | None:
+    return int(app_id) if app_id is not None and app_id.isdecimal() else None
