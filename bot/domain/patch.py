@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from bot.domain.plan import AcceptanceCriterion
 from sandbox.types import FileChange, FileEdit, Frozen, TestReport, TestStatus
 
 
@@ -78,6 +79,7 @@ class FixAttempt(Frozen):
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     """Why a rung proposed nothing."""
+    cost_usd: float = 0.0
 
 
 class TestChange(Frozen):
@@ -114,6 +116,8 @@ class Verification(Frozen):
     refusals: tuple[str, ...] = ()
     """What the tamper guard refused."""
     doubts: tuple[str, ...] = ()
+    criteria: tuple[AcceptanceCriterion, ...] = ()
+    """The acceptance criteria as these runs leave them."""
     restored: tuple[str, ...] = ()
     diff: str = ""
     """Unified diff, accepted by `git apply`."""

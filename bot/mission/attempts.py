@@ -1,0 +1,143 @@
+"""FIX and VERIFY of one iteration: try the best candidates in fresh workspaces, keep what helps, refuse the rest."""
+
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.mission import Outcome
+from bot.domain.patch import Candidate, FixAttempt, Verification
+from bot.mission.analyze import fingerprint
+from bot.mission.fix import edits_key, find_fix, without_refused
+from bot.mission.reports import narrowed
+from bot.mission.run import Run
+from bot.mission.steps import end
+from bot.mission.tree import Tree, compose
+from bot.mission.verify import verify_fix
+from sandbox.types import FileChange, Frozen, TestReport
+
+_VERIFIED_PER_ITERATION = 3
+_STUCK_AFTER = 2
+"""The same fingerprint after a patch so often ends the mission."""
+_UNRANKED = 0.4
+"""Below this score a candidate's rivals cannot be told apart by rank."""
+
+
+class Ground(Frozen):
+    """What an iteration stands on."""
+
+    changes: tuple[FileChange, ...] = ()
+    """Partial fixes so far, on top of the failing commit."""
+    report: TestReport
+    """The red run of exactly that tree, without tests that are left out."""
+    left_out: frozenset[str] = frozenset()
+    """Flaky tests, and those that were red on the base commit."""
+    untried: tuple[Candidate, ...] = ()
+    """Candidates of the last climb that no iteration has verified yet."""
+    refused: frozenset[str] = frozenset()
+    stuck: int = 0
+    retried: bool = False
+
+
+async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Ground:
+    """Find candidates and verify the best; raises when that ends the mission.
+
+    Args:
+        run: The mission.
+        tree: Its workspace.
+        ground: What the iteration stands on.
+        diagnosis: Where to look.
+
+    Raises:
+        Ended: fixed, nothing left to try, or a question to a human.
+    """
+    attempt = FixAttempt(candidates=ground.untried, notes=("candidates left from the last climb",))
+    if not ground.untried:
+        attempt = await _climb(run, tree, ground, diagnosis)
+    run.note(attempt=attempt)
+    if not attempt.candidates:
+        raise end(Outcome.NO_FIX, _exhausted(attempt))
+    tried: list[tuple[Candidate, Verification]] = []
+    for number, candidate in enumerate(attempt.candidates[:_VERIFIED_PER_ITERATION], start=1):
+        verification = await _verify(run, candidate, number)
+        tried.append((candidate, verification))
+        run.note(candidate=candidate, verification=verification)
+        if verification.green or verification.partial:
+            run.know(acceptance_criteria=verification.criteria)
+            break
+    candidate, verification = tried[-1]
+    if verification.green:
+        raise _fixed(candidate, verification)
+    if verification.partial:
+        left = narrowed(_whole(verification), ground.left_out)
+        return Ground(changes=candidate.changes, report=left, left_out=ground.left_out, refused=ground.refused)
+    return _after_refusals(ground, attempt, tried)
+
+
+async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> FixAttempt:
+    """Ask the ladder; its candidates come back as changes of the failing commit, whatever they stand on."""
+
+    async def climb() -> FixAttempt:
+        workspace = await tree.at(ground.changes)
+        shown = run.context.with_(test_results=ground.report)
+        tree.touched()
+        found = await find_fix(
+            shown, diagnosis, workspace, fixers=run.ports.fixers, limits=run.ports.limits, clock=run.ports.clock
+        )
+        whole = tuple(c.with_(changes=compose(ground.changes, c.changes)) for c in found.candidates)
+        return without_refused(found.with_(candidates=whole), ground.refused)
+
+    return await run.stage("fix", FixAttempt, climb, detail=diagnosis.title)
+
+
+async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
+    """The verdict on one candidate."""
+
+    async def verify() -> Verification:
+        return await verify_fix(candidate, run.context, run.checkout, run.ports.open_workspace, clock=run.ports.clock)
+
+    return await run.stage(f"verify-{number}", Verification, verify, detail=candidate.title)
+
+
+def _fixed(candidate: Candidate, verification: Verification) -> Exception:
+    """Green: fixed, unless rivals that behave differently cannot be told apart."""
+    if candidate.behaviours > 1 and candidate.score < _UNRANKED:
+        return end(
+            Outcome.NEEDS_HUMAN,
+            f"{candidate.behaviours} fixes pass every test and behave differently",
+            question=_which(candidate),
+        )
+    return end(Outcome.FIXED, verification.reason)
+
+
+def _which(candidate: Candidate) -> str:
+    """The question which of several fixes is meant, with the input on which they differ."""
+    mine = f"Is `{candidate.title}` what is meant?"
+    told = next((r for r in candidate.rivals if r.distinguishing_input), None)
+    if told is not None:
+        place = f"{told.path} line {told.line}"
+        return f"{mine} Or `{told.description}` ({place})? They differ on: {told.distinguishing_input}"
+    others = "; ".join(f"`{r.description}` ({r.path} line {r.line})" for r in candidate.rivals[:3])
+    return f"{mine} These pass every test too, and behave differently: {others or 'not listed'}"
+
+
+def _whole(verification: Verification) -> TestReport:
+    """The run of the whole command on the partly mended tree."""
+    return next(run.report for run in reversed(verification.runs) if run.label == "full command")
+
+
+def _after_refusals(ground: Ground, attempt: FixAttempt, tried: list[tuple[Candidate, Verification]]) -> Ground:
+    """Everything is reverted; what is left to try, if anything."""
+    before = fingerprint(ground.report)
+    reports = [narrowed(v.runs[-1].report, ground.left_out) for _, v in tried if v.runs]
+    stuck = ground.stuck + (not reports or any(fingerprint(report) == before for report in reports))
+    last = tried[-1][1].reason
+    untried = attempt.candidates[len(tried) :]
+    if stuck >= _STUCK_AFTER:
+        raise end(Outcome.NO_FIX, f"the same failure is still there after patches in {stuck} iterations: {last}")
+    if not untried:
+        raise end(Outcome.NO_FIX, f"no candidate survived its verification: {last}")
+    refused = ground.refused | {edits_key(candidate.changes) for candidate, _ in tried}
+    return ground.with_(untried=untried, refused=refused, stuck=stuck)
+
+
+def _exhausted(attempt: FixAttempt) -> str:
+    """Why nothing could be proposed, rung by rung."""
+    tried = f"{attempt.candidates_tried} candidates tried" if attempt.candidates_tried else "no candidate tried"
+    return "; ".join(("the ladder is exhausted", tried, *attempt.notes[:5]))

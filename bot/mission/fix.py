@@ -1,0 +1,90 @@
+"""FIX: climb the ladder, keep what was not refused before."""
+
+import hashlib
+from collections.abc import Collection, Iterable
+
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, FixAttempt, FixBudget, Rung
+from bot.domain.policy import Limits
+from bot.fixers.ladder import climb
+from bot.ports import Clock, Fixer, Workspace
+from sandbox.types import FileChange
+
+_LEAST_SECONDS = 1.0
+
+
+async def find_fix(
+    context: MissionContext,
+    diagnosis: Diagnosis,
+    workspace: Workspace,
+    *,
+    fixers: tuple[Fixer, ...],
+    limits: Limits,
+    clock: Clock,
+) -> FixAttempt:
+    """Ask the rungs of the ladder for candidates.
+
+    Args:
+        context: With `test_results` of the very tree the workspace shows.
+        diagnosis: Where to look.
+        workspace: On that tree; left as it was found.
+        fixers: Every rung there is.
+        limits: The most a climb may spend.
+        clock: Measures it.
+    """
+    return await climb(context, diagnosis, workspace, fixers, budget_of(context, limits), clock)
+
+
+def usable_rungs(context: MissionContext, fixers: Iterable[Fixer]) -> frozenset[Rung]:
+    """The rungs that somebody stands on, and that both the repository and whoever asked allow.
+
+    Args:
+        context: Policy and request.
+        fixers: Every rung there is.
+    """
+    allowed = set(context.policy.rungs) & set(context.request.rungs)
+    return frozenset(fixer.rung for fixer in fixers if fixer.rung in allowed)
+
+
+def budget_of(context: MissionContext, limits: Limits) -> FixBudget:
+    """What one climb may spend: what was asked for, else what policy and limits allow; never more than is left.
+
+    Args:
+        context: Request, policy and budget.
+        limits: The most a climb may spend.
+    """
+    wanted = context.request.time_limit_s or min(context.policy.time_limit_s, limits.search_s)
+    left = context.budget.seconds - context.budget.spent_seconds
+    return FixBudget(
+        time_limit_s=max(_LEAST_SECONDS, min(wanted, left)),
+        max_candidates=limits.max_candidates,
+        money_usd=max(0.0, context.budget.money_usd - context.budget.spent_usd),
+    )
+
+
+def without_refused(attempt: FixAttempt, refused: Collection[str]) -> FixAttempt:
+    """An attempt without candidates whose edits were refused before, and without doubles.
+
+    Args:
+        attempt: What the ladder gave.
+        refused: Keys of edits, see `edits_key`.
+    """
+    kept: dict[str, Candidate] = {}
+    for candidate in attempt.candidates:
+        kept.setdefault(edits_key(candidate.changes), candidate)
+    left = tuple(c for key, c in kept.items() if key not in refused)
+    if len(left) == len(attempt.candidates):
+        return attempt
+    note = f"{len(attempt.candidates) - len(left)} candidates were refused before and not tried again"
+    return attempt.with_(candidates=left, notes=(*attempt.notes, note))
+
+
+def edits_key(changes: tuple[FileChange, ...]) -> str:
+    """Names a set of edits, whoever proposed them.
+
+    Args:
+        changes: What a candidate changes.
+    """
+    parts = sorted(change.model_dump_json() for change in changes)
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,154 @@
+"""run_mission: triage, then analyze, plan, critique, evaluate, confidence, decide, fix, verify; again until done."""
+
+from bot.domain.decision import Action
+from bot.domain.diagnosis import FailureKind
+from bot.domain.mission import Budget, MissionContext, MissionState, Outcome
+from bot.domain.policy import RepositoryPolicy
+from bot.domain.request import MissionRequest
+from bot.domain.verdict import Route
+from bot.errors import MetaAgentError
+from bot.mission.attempts import Ground, mend
+from bot.mission.confidence import assess_confidence
+from bot.mission.critique import critique_plan
+from bot.mission.decide import decide_next_action, question_for
+from bot.mission.evaluate import evaluate_reasoning
+from bot.mission.fix import usable_rungs
+from bot.mission.plan import plan_fix, refine_plan
+from bot.mission.reports import narrowed
+from bot.mission.run import MissionPorts, Run
+from bot.mission.start import begin, run_on
+from bot.mission.steps import Ended, end, trouble_of
+from bot.mission.think import Thinking, think
+from bot.mission.tree import Tree
+from bot.mission.triage import triage_failure
+from sandbox.changes import is_protected
+from sandbox.errors import SandboxError
+from sandbox.types import Checkout, FileChange
+
+__all__ = ["MissionPorts", "run_mission"]
+
+_OUTCOMES = {
+    FailureKind.FLAKE: Outcome.FLAKY,
+    FailureKind.BASE_RED: Outcome.BASE_RED,
+    FailureKind.OUTAGE: Outcome.INFRA,
+    FailureKind.NOT_REPRODUCED: Outcome.NOT_REPRODUCED,
+    FailureKind.NOT_BUILDABLE: Outcome.ENV_UNBUILDABLE,
+}
+_DEEP = 3
+
+
+async def run_mission(
+    request: MissionRequest,
+    policy: RepositoryPolicy,
+    checkout: Checkout,
+    ports: MissionPorts,
+    *,
+    starting_from: tuple[FileChange, ...] = (),
+) -> MissionContext:
+    """One mission, from a red check to its one outcome. Trouble becomes an outcome; only cancellation escapes.
+
+    Args:
+        request: What asked for it.
+        policy: What the repository allows.
+        checkout: The failing commit.
+        ports: Everything from outside.
+        starting_from: Changes an earlier mission left behind that mended a part.
+    """
+    run = await begin(request, policy, checkout, ports)
+    try:
+        async with ports.open_workspace(checkout) as workspace:
+            tree = Tree(workspace)
+            ground = await _triage(run, tree, starting_from)
+            while run.context.budget.allows_another_iteration:
+                ground = await _iterate(run, tree, ground)
+            raise end(Outcome.BUDGET, _spent(run.context.budget))
+    except Ended as ended:
+        return run.finish(ended.trouble)
+    except (SandboxError, MetaAgentError) as error:
+        return run.finish(trouble_of(error, f"{request.mission_id}/workspace"))
+
+
+async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Ground:
+    """Measure before any edit; go on only with a bug or a linter's finding."""
+    await run.ports.progress.stage(run.context, "triage")
+    finding = await triage_failure(
+        run.steps,
+        tree,
+        run.checkout,
+        open_workspace=run.ports.open_workspace,
+        limits=run.ports.limits,
+        policy=run.context.policy,
+    )
+    facts, triage = finding.facts, finding.triage
+    run.know(facts=facts, triage=triage, test_results=triage.report, test_command=facts.recipe.command)
+    if triage.kind in _OUTCOMES:
+        raise end(_OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes))
+    if triage.report is None:
+        raise end(Outcome.ERROR, "triage named a bug without a run that shows it")
+    run.know(state=MissionState.RUNNING)
+    shaky = {name for name, reds in triage.per_test_reds.items() if reds < triage.runs}
+    left_out = frozenset(shaky | set(triage.base_failing))
+    report = await run_on(run, tree, starting_from) if starting_from else triage.report
+    return Ground(changes=starting_from, report=narrowed(report, left_out), left_out=left_out)
+
+
+async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
+    """Turn the loop once: understand, plan, judge, decide, then try."""
+    run.begin_iteration()
+    report = ground.report
+
+    async def analyze() -> Thinking:
+        workspace = await tree.at(ground.changes)
+        return await think(run.context, report, workspace, run.ports.recall, passes=_DEEP if ground.retried else 1)
+
+    thinking = await run.stage("analyze", Thinking, analyze, detail=report.summary)
+    run.note(diagnosis=thinking.diagnosis)
+    run.know(lessons=thinking.lessons or run.context.lessons)
+    await _plan(run, ground)
+    action = await run.judge("decide", decide_next_action(run.context, retried=ground.retried))
+    run.note(next_action=action)
+    match action.decision.action:
+        case Action.RUN_WORKER:
+            return await mend(run, tree, ground, thinking.diagnosis)
+        case Action.RETRY_WITH_CONTEXT:
+            return ground.with_(retried=True)
+        case Action.ASK_HUMAN:
+            raise end(Outcome.NEEDS_HUMAN, action.decision.reason, question=question_for(thinking.diagnosis))
+        case Action.MARK_COMPLETE | Action.ABORT:
+            raise end(Outcome.NO_FIX, action.decision.reason)
+
+
+async def _plan(run: Run, ground: Ground) -> None:
+    """Plan, criticise, question, weigh; once more when the route says so."""
+    facts, diagnosis = run.context.facts, run.context.diagnosis
+    if facts is None or diagnosis is None:
+        raise end(Outcome.ERROR, "there is nothing to plan from")
+    rungs = usable_rungs(run.context, run.ports.fixers)
+    plan = await run.judge("plan", plan_fix(diagnosis, ground.report, facts, rungs))
+    run.note(plan=plan)
+    if not run.context.acceptance_criteria:
+        run.know(acceptance_criteria=plan.acceptance_criteria)
+    if await _weigh(run) is Route.REPLAN and (critique := run.context.iterations[-1].critique):
+        run.note(plan=await run.judge("replan", refine_plan(plan, critique, rungs)), replanned=True)
+        await _weigh(run, again="-again")
+
+
+async def _weigh(run: Run, *, again: str = "") -> Route:
+    """Critic, meta-evaluation, confidence; what they allow."""
+    iteration = run.context.iterations[-1]
+    if iteration.diagnosis is None or iteration.plan is None:
+        raise end(Outcome.ERROR, "there is nothing to weigh")
+    diagnosis, plan = iteration.diagnosis, iteration.plan
+    critique = await run.judge(f"critique{again}", critique_plan(plan, is_protected=is_protected))
+    meta = await run.judge(f"evaluate{again}", evaluate_reasoning(diagnosis, plan, critique))
+    weighed = assess_confidence(diagnosis.confidence, plan.confidence, critique, meta)
+    confidence = await run.judge(f"confidence{again}", weighed)
+    run.note(critique=critique, meta=meta, confidence=confidence)
+    return confidence.action
+
+
+def _spent(budget: Budget) -> str:
+    """Which part of the budget is spent."""
+    if budget.spent_seconds >= budget.seconds:
+        return f"the time for one mission is spent ({budget.seconds:.0f} s)"
+    return f"no fix after {budget.iterations} iterations"

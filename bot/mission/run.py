@@ -1,0 +1,120 @@
+"""One mission while it runs: its ports, its steps, and the context as it stands; every stage passes through here."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from bot.domain.mission import Iteration, MissionContext, Outcome
+from bot.domain.policy import Limits
+from bot.mission.steps import Steps, Trouble
+from bot.ports import Checkpoint, Clock, Fixer, OpenWorkspace, Progress, Recall
+from sandbox.types import Checkout
+
+Stage = TypeVar("Stage", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class MissionPorts:
+    """Everything a mission needs from outside."""
+
+    open_workspace: OpenWorkspace
+    fixers: tuple[Fixer, ...]
+    recall: Recall
+    checkpoint: Checkpoint
+    progress: Progress
+    clock: Clock
+    limits: Limits = field(default_factory=Limits)
+
+
+class Run:
+    """The one thing of a mission that changes: where it stands.
+
+    Args:
+        context: As it begins.
+        checkout: The failing commit.
+        ports: Everything from outside.
+        steps: Remembers the stages.
+    """
+
+    def __init__(self, context: MissionContext, checkout: Checkout, ports: MissionPorts, steps: Steps) -> None:
+        self.context = context
+        self.checkout = checkout
+        self.ports = ports
+        self._steps = steps
+
+    @property
+    def steps(self) -> Steps:
+        """The remembered stages."""
+        return self._steps
+
+    async def stage(
+        self, name: str, returns: type[Stage], call: Callable[[], Awaitable[Stage]], *, detail: str = ""
+    ) -> Stage:
+        """Run a stage of the current iteration once, and tell whoever listens.
+
+        Args:
+            name: The stage: `analyze`, `verify-2`.
+            returns: Its value's type.
+            call: Makes the value.
+            detail: For the listener.
+
+        Raises:
+            Ended: the stage met trouble.
+        """
+        await self.ports.progress.stage(self.context, name.split("-", maxsplit=1)[0], detail)
+        value = await self._steps.run(f"iteration-{len(self.context.iterations)}/{name}", returns, call)
+        self._count()
+        return value
+
+    async def judge(self, name: str, value: Stage) -> Stage:
+        """Remember a judgement that is arithmetic here and may be somebody's opinion elsewhere."""
+
+        async def given() -> Stage:
+            return value
+
+        return await self.stage(name, type(value), given)
+
+    def know(self, **fields: Any) -> None:
+        """The context knows more than before."""
+        self.context = self.context.with_(**fields)
+
+    def begin_iteration(self) -> None:
+        """Turn the loop once more."""
+        number = len(self.context.iterations) + 1
+        self.know(iterations=(*self.context.iterations, Iteration(number=number)))
+        self._count()
+
+    def note(self, **fields: Any) -> None:
+        """The current iteration has one more stage behind it."""
+        *earlier, current = self.context.iterations
+        self.know(iterations=(*earlier, current.with_(**fields)))
+
+    def finish(self, trouble: Trouble) -> MissionContext:
+        """The context with its outcome; what was partly mended is not lost to a later failure."""
+        self._count()
+        outcome, reason = trouble.outcome, trouble.reason
+        fix = self.context.fix
+        if fix and fix[1].partial and outcome in {Outcome.NO_FIX, Outcome.BUDGET}:
+            outcome, reason = Outcome.PARTIAL, f"{fix[1].reason}; then {reason}"
+        return self.context.ended(
+            outcome,
+            reason,
+            advice=trouble.advice,
+            question=trouble.question,
+            error_reference=trouble.reference,
+            seconds=round(self._steps.seconds, 3),
+            cost_usd=self.context.budget.spent_usd,
+        )
+
+    def _count(self) -> None:
+        """Bring the budget up to date from remembered values only."""
+        iterations = self.context.iterations
+        spent = sum(c.cost_usd for i in iterations if i.attempt for c in i.attempt.candidates)
+        budget = self.context.budget.with_(
+            spent_iterations=max(0, len(iterations) - 1),
+            spent_seconds=round(self._steps.seconds, 6),
+            spent_usd=round(spent, 6),
+        )
+        self.know(budget=budget)

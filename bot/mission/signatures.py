@@ -1,0 +1,125 @@
+"""What the output of a run says about its surroundings: outages, missing modules, runs cut short. Pure."""
+
+import difflib
+import re
+import sys
+from collections.abc import Collection
+
+from sandbox.types import RunVerdict, TestReport, TestResult
+
+_STRONG = re.compile(
+    r"Temporary failure in name resolution|Name or service not known|nodename nor servname"
+    r"|getaddrinfo (failed|ENOTFOUND)|EAI_AGAIN|NameResolutionError|Network is unreachable|No route to host"
+    r"|Could not resolve host|No space left on device|Disk quota exceeded|Max retries exceeded with url"
+    r"|(429|500|502|503|504) (Server Error|Service Unavailable|Bad Gateway|Gateway Time-?out|Too Many Requests)"
+    r"|Could not fetch URL|toomanyrequests|TLS handshake timeout|npm ERR! network|ECONNRESET|ETIMEDOUT",
+    re.IGNORECASE,
+)
+"""Nothing in a checkout makes these by itself."""
+_WEAK = re.compile(
+    r"Connection ?(refused|reset|timed out|aborted)|ConnectionError|ECONNREFUSED|Read timed out|timed out while"
+    r"|Remote end closed connection",
+    re.IGNORECASE,
+)
+"""A bug can make these too (a wrong port): they count only when nearly everything fails."""
+_MISSING = re.compile(r"No module named ['\"]?([A-Za-z_][\w.]*)")
+_STOPPED_EARLY = re.compile(r"stopping after \d+ failures?|Interrupted: stopping", re.IGNORECASE)
+_WEAK_NEEDS = 2
+"""A weak signature on a single failing test proves nothing."""
+
+
+def outage(report: TestReport, *, share: float) -> str | None:
+    """Why a red run looks like an outage and not like a bug, or None.
+
+    Args:
+        report: A red run.
+        share: From which share of failing tests on a run counts as "everything fails".
+    """
+    if not report.failures:
+        return _first(_STRONG, report.raw_output) if report.verdict is RunVerdict.NO_VERDICT else None
+    texts = [_text(f) for f in report.failures if f.error != "AssertionError"]
+    if len(texts) < len(report.failures):
+        return None
+    strong = [_first(_STRONG, text) for text in texts]
+    if all(strong):
+        return strong[0]
+    any_sign = [_first(_STRONG, text) or _first(_WEAK, text) for text in texts]
+    failing = len(report.failing) / max(1, len(report.outcomes))
+    if failing >= share and len(report.failing) >= _WEAK_NEEDS and all(any_sign):
+        return any_sign[0]
+    return None
+
+
+def missing_modules(report: TestReport, files: Collection[str]) -> tuple[str, ...]:
+    """The modules whose absence explains every failure: not in the checkout, and no slip of the pen.
+
+    Args:
+        report: A red run.
+        files: Every path of the checkout.
+    """
+    found = []
+    texts = [_text(f) for f in report.failures] or [report.raw_output]
+    for text in texts:
+        match = _MISSING.search(text)
+        if match is None or _is_ours(match[1], files) or _looks_mistyped(match[1], files):
+            return ()
+        found.append(match[1].split(".")[0])
+    return tuple(dict.fromkeys(found))
+
+
+def stopped_early(report: TestReport) -> bool:
+    """Whether a run gave up before it had run every test."""
+    return bool(_STOPPED_EARLY.search(report.raw_output)) or report.verdict in {
+        RunVerdict.TIMEOUT,
+        RunVerdict.OOM,
+        RunVerdict.OUTPUT_LIMIT,
+    }
+
+
+def no_verdict(report: TestReport) -> str | None:
+    """Why a red run proves nothing, in a sentence; None when it names what failed."""
+    if report.failing or report.verdict in {RunVerdict.PASS, RunVerdict.FAIL}:
+        return None
+    reasons = {
+        RunVerdict.TIMEOUT: "the command did not end within the time limit, and no test could be named that hangs",
+        RunVerdict.OOM: "the command ran out of the sandbox's memory",
+        RunVerdict.OUTPUT_LIMIT: "the command printed more than the limit and was stopped",
+        RunVerdict.TAMPERED: "the run's records contradict each other: something in the run wrote its own result",
+    }
+    return reasons.get(report.verdict) or _why_nothing_ran(report)
+
+
+def _why_nothing_ran(report: TestReport) -> str:
+    """A sentence for a run without a verdict."""
+    if report.exit_code in {126, 127}:
+        return f"the command `{report.target}` does not exist in the environment (exit status {report.exit_code})"
+    missing = _MISSING.search(report.raw_output)
+    if missing:
+        return f"the command `{report.target}` needs the module `{missing[1]}`, which is not installed"
+    if report.runner == "pytest" and report.exit_code in {0, 5}:
+        return f"`{report.target}` collected no test"
+    return f"`{report.target}` gave no verdict: {report.summary or 'no result was recorded'}"
+
+
+def _text(failure: TestResult) -> str:
+    """Everything a failure says."""
+    return "\n".join(part for part in (failure.error, failure.error_message, failure.traceback, failure.output) if part)
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    """What a signature matched."""
+    match = pattern.search(text)
+    return match[0] if match else None
+
+
+def _is_ours(module: str, files: Collection[str]) -> bool:
+    """Whether the checkout has a file or a folder of the module's name (then its absence is a bug, not a gap)."""
+    top = module.split(".", maxsplit=1)[0]
+    return any(top in parts[:-1] or parts[-1] in {f"{top}.py", f"{top}.pyx"} for parts in (f.split("/") for f in files))
+
+
+def _looks_mistyped(module: str, files: Collection[str]) -> bool:
+    """Whether the name is close to one that exists: an import to be mended."""
+    top = module.split(".", maxsplit=1)[0]
+    ours = {part.removesuffix(".py") for f in files for part in f.split("/") if f.endswith(".py")}
+    return bool(difflib.get_close_matches(top, (ours | sys.stdlib_module_names) - {top}, n=1, cutoff=0.85))

@@ -1,0 +1,69 @@
+"""Puts a workspace's tree where a step expects it, so that no step relies on what another one left behind."""
+
+from bot.ports import Workspace
+from sandbox.types import ChangeAction, FileChange
+
+
+def compose(first: tuple[FileChange, ...], second: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
+    """The changes that do both, one after the other, as few as possible.
+
+    Args:
+        first: Applied to the commit.
+        second: Applied to the result of the first.
+    """
+    changes = list(first)
+    for change in second:
+        same = [i for i, c in enumerate(changes) if change.path in _paths(c)]
+        merged = _merge(changes[same[0]], change) if len(same) == 1 else None
+        if merged is None:
+            changes.append(change)
+        else:
+            changes[same[0]] = merged
+    return tuple(changes)
+
+
+def _paths(change: FileChange) -> set[str | None]:
+    """Every path a change has to do with."""
+    return {change.path, change.content} if change.action is ChangeAction.RENAME else {change.path}
+
+
+def _merge(earlier: FileChange, later: FileChange) -> FileChange | None:
+    """One change for two of the same file, or None when both are needed."""
+    whole = earlier.action in {ChangeAction.REPLACE, ChangeAction.CREATE} and earlier.search_for is None
+    if later.action is not ChangeAction.REPLACE or earlier.action in {ChangeAction.DELETE, ChangeAction.RENAME}:
+        return None
+    if later.search_for is None:
+        return earlier.with_(search_for=None, content=later.content)
+    if whole and earlier.content is not None and earlier.content.count(later.search_for) == 1:
+        return earlier.with_(content=earlier.content.replace(later.search_for, later.content or ""))
+    return None
+
+
+class Tree:
+    """One workspace, brought to a known state before each use.
+
+    Args:
+        workspace: Freshly opened, still at the commit.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._stands_at: tuple[FileChange, ...] | None = ()
+
+    async def at(self, changes: tuple[FileChange, ...] = ()) -> Workspace:
+        """The workspace with exactly these changes on top of the commit.
+
+        Args:
+            changes: What shall be applied; nothing means the commit itself.
+        """
+        if self._stands_at != changes:
+            self._stands_at = None  # an error in the middle leaves it unknown
+            await self._workspace.revert()
+            if changes:
+                await self._workspace.apply_changes(changes)
+            self._stands_at = changes
+        return self._workspace
+
+    def touched(self) -> None:
+        """Somebody edited the tree: revert before the next use."""
+        self._stands_at = None
