@@ -1,0 +1,174 @@
+"""ToolFixer: run a trusted autofixer inside the sandbox and hand over what it changed."""
+
+import posixpath
+import shlex
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+
+from bot.domain.diagnosis import Diagnosis, FailureKind
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
+from bot.ports import Workspace
+from sandbox.changes.paths import is_safe_path
+from sandbox.changes.protected import PathClass, protected_class
+from sandbox.gate import clean
+from sandbox.types import ChangeAction, FileChange, FileEdit, Frozen, Recipe, StepKind, TestReport
+
+COMMAND_S = 60.0
+CANDIDATE_SCORE = 0.9
+
+
+class ToolFix(Frozen):
+    """One run of a tool that repairs files."""
+
+    template: str
+    """`ruff check`"""
+    command: str
+    """A shell command line; the files' names are put behind it."""
+    version_command: str
+    format_only: bool = False
+    """It changes how code looks, never what it does; only then may it touch test files."""
+
+
+class Tool(Frozen):
+    """An entry of the registry."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Of the files it repairs."""
+    fixes: Callable[[str], tuple[ToolFix, ...]]
+    """From the failing command to what repairs it; nothing when the command does not run this tool."""
+
+
+class Done(Frozen):
+    """One run that ended well."""
+
+    fix: ToolFix
+    version: str
+    paths: tuple[str, ...]
+
+
+class ToolFixer:
+    """A fixer on rung 0. Tools run repository code and configuration, so they run in the sandbox like everything else.
+
+    Args:
+        tool: Which one.
+    """
+
+    def __init__(self, tool: Tool) -> None:
+        self._tool = tool
+
+    @property
+    def name(self) -> str:
+        """The tool's name."""
+        return self._tool.name
+
+    @property
+    def rung(self) -> Rung:
+        """The cheapest one."""
+        return Rung.TOOLS
+
+    async def propose(
+        self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+    ) -> AsyncIterator[Candidate | RungNote]:
+        """At most one candidate: what the tool changed in the files the failing step named."""
+        recipe = (await workspace.facts()).recipe
+        if not (recipe.kind in {StepKind.LINT, StepKind.FORMAT} or diagnosis.kind is FailureKind.LINT):
+            yield RungNote(reason="the failing step is not a lint or format step")
+            return
+        fixes = self._tool.fixes(recipe.command)
+        if not fixes:
+            yield RungNote(reason=f"the failing step does not run {self.name}")
+            return
+        named = named_files(diagnosis, context.test_results, suffixes=self._tool.suffixes)
+        started = time.monotonic()
+        try:
+            done = [await _run(fix, named, workspace, budget) for fix in fixes if allowed_files(fix, named)]
+            edits = await workspace.changes()
+        except _ToolFailedError as error:
+            edits, done = (), []
+            problem = str(error)
+        else:
+            problem = _refusal(edits, done, recipe)
+        finally:
+            await workspace.revert()
+        if problem:
+            yield RungNote(reason=problem, candidates_tried=len(done))
+            return
+        yield _candidate(self.name, done, edits, seconds=time.monotonic() - started)
+
+
+class _ToolFailedError(Exception):
+    """The tool could not run; says why."""
+
+
+def named_files(diagnosis: Diagnosis, report: TestReport | None, *, suffixes: tuple[str, ...]) -> tuple[str, ...]:
+    """Every file a finding names: of the failures in full, and of the names of all others (`path:line:rule`)."""
+    files = {failure.file for failure in diagnosis.failures if failure.file}
+    if report is not None:
+        files |= {failure.file for failure in report.failures if failure.file}
+        files |= {name.split(":", 1)[0] for name in report.failing if ":" in name}
+    return tuple(sorted(path for path in files if path.endswith(suffixes) and is_safe_path(path)))
+
+
+def allowed_files(fix: ToolFix, named: Iterable[str]) -> tuple[str, ...]:
+    """The named files that this run may touch: no protected one, but for the looks of a test file."""
+    open_to_it = {None, PathClass.TESTS} if fix.format_only else {None}
+    return tuple(path for path in named if protected_class(path) in open_to_it)
+
+
+async def _run(fix: ToolFix, named: Iterable[str], workspace: Workspace, budget: FixBudget) -> Done:
+    paths = allowed_files(fix, named)
+    limit = min(COMMAND_S, budget.time_limit_s)
+    result = await workspace.run(f"{fix.command} {shlex.join(paths)}", timeout_s=limit)
+    # Status 1 says that something is left which the tool may not repair by itself.
+    if result.exit_code not in {0, 1} or result.timed_out:
+        said = " ".join(clean(result.stderr or result.stdout, cap=200).split())
+        raise _ToolFailedError(f"{fix.template} could not run: {said or 'no answer'}")
+    version = await workspace.run(fix.version_command, timeout_s=limit)
+    return Done(fix=fix, version=" ".join(clean(version.stdout, cap=60).split()), paths=paths)
+
+
+def _refusal(edits: Sequence[FileEdit], done: Sequence[Done], recipe: Recipe) -> str:
+    """Why what the tool did may not be proposed; empty when it may."""
+    if not done:
+        return "the failing step named no file that this tool may repair"
+    if not edits:
+        return "the tool changed nothing: what is left needs a person or another rung"
+    named = {path for one in done for path in one.paths}
+    # Named relative to the step's directory; edits are relative to the checkout.
+    expected = named | {posixpath.normpath(posixpath.join(recipe.working_directory, path)) for path in named}
+    for edit in edits:
+        if edit.mode == "deleted" or edit.path not in expected:
+            return f"the tool touched {clean(edit.path, cap=200)}, which it was not asked to"
+        if not _is_text(edit.content):
+            return f"{clean(edit.path, cap=200)} is not UTF-8 text"
+    return ""
+
+
+def _candidate(name: str, done: Sequence[Done], edits: Sequence[FileEdit], *, seconds: float) -> Candidate:
+    templates = " and ".join(dict.fromkeys(one.fix.template for one in done))
+    versions = ", ".join(dict.fromkeys(one.version for one in done if one.version)) or f"{name}, version unknown"
+    count = f"{len(edits)} file{'s' if len(edits) != 1 else ''}"
+    return Candidate(
+        id=f"{name}-1",
+        rung=Rung.TOOLS,
+        fixer=name,
+        template=templates,
+        title=f"apply {templates} to {edits[0].path if len(edits) == 1 else count}",
+        explanation=f"{versions} changed {count}; safe fixes only.",
+        changes=tuple(
+            FileChange(action=ChangeAction.REPLACE, path=edit.path, content=edit.content.decode()) for edit in edits
+        ),
+        candidates_tried=len(done),
+        score=CANDIDATE_SCORE,
+        seconds=round(seconds, 3),
+    )
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

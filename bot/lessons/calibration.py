@@ -1,0 +1,126 @@
+"""From what was measured to a probability, and how far such numbers can be trusted: Brier score, reliability curve."""
+
+from collections.abc import Sequence
+
+from bot.domain.lesson import Forecast
+from bot.domain.mission import Confidence, MissionContext
+from bot.domain.patch import Candidate, Rung, Verification
+from sandbox.types import Frozen
+
+MINIMUM_SAMPLE = 50
+"""Outcomes before a number may call itself calibrated."""
+MINIMUM_PER_SIDE = 5
+"""Of merged and of rejected fixes each: a curve through one kind only is a guess."""
+BINS = 10
+
+_START = {Rung.TOOLS: 0.95, Rung.SEARCH: 0.8, Rung.MODEL: 0.7}
+
+
+class ReliabilityBin(Frozen):
+    """Forecasts of about the same height, and what became of them."""
+
+    low: float
+    high: float
+    count: int
+    mean_forecast: float
+    merged_share: float
+
+
+def brier_score(forecasts: Sequence[Forecast]) -> float | None:
+    """Mean squared error of the forecasts: 0 is perfect, 0.25 is what "half and half" always gets; None without any."""
+    if not forecasts:
+        return None
+    return sum((one.confidence - one.merged) ** 2 for one in forecasts) / len(forecasts)
+
+
+def reliability_curve(forecasts: Sequence[Forecast], *, bins: int = BINS) -> tuple[ReliabilityBin, ...]:
+    """The bins of equal width that hold at least one forecast, lowest first."""
+    filled: dict[int, list[Forecast]] = {}
+    for one in forecasts:
+        filled.setdefault(min(bins - 1, int(one.confidence * bins)), []).append(one)
+    return tuple(
+        ReliabilityBin(
+            low=index / bins,
+            high=(index + 1) / bins,
+            count=len(ones),
+            mean_forecast=sum(one.confidence for one in ones) / len(ones),
+            merged_share=sum(one.merged for one in ones) / len(ones),
+        )
+        for index, ones in sorted(filled.items())
+    )
+
+
+def is_enough(forecasts: Sequence[Forecast]) -> bool:
+    """Whether there are outcomes enough, of both kinds, to calibrate on."""
+    merged = sum(one.merged for one in forecasts)
+    return len(forecasts) >= MINIMUM_SAMPLE and min(merged, len(forecasts) - merged) >= MINIMUM_PER_SIDE
+
+
+def calibrated(value: float, forecasts: Sequence[Forecast]) -> float:
+    """The share of fixes merged among forecasts like this one: isotonic regression, pools of adjacent violators."""
+    pools: list[tuple[float, float, int]] = []  # highest forecast, merged, count
+    for one in sorted(forecasts, key=lambda f: f.confidence):
+        top, merged, count = one.confidence, float(one.merged), 1
+        while pools and (pools[-1][0] == top or pools[-1][1] / pools[-1][2] >= merged / count):
+            _, earlier_merged, earlier_count = pools.pop()
+            merged, count = merged + earlier_merged, count + earlier_count
+        pools.append((top, merged, count))
+    share = next((pool for pool in pools if value <= pool[0]), pools[-1] if pools else None)
+    if share is None:
+        return value
+    # One success and one failure are added, so that a small pool never says "certain".
+    return (share[1] + 1) / (share[2] + 2)
+
+
+def confidence_by_rules(context: MissionContext) -> Confidence:
+    """How sure we are of a verified fix, by rules of thumb; abstains when nothing was verified."""
+    fix = context.fix
+    if fix is None or not fix[1].runs or not fix[1].green:
+        return Confidence(value=None)
+    candidate, verification = fix
+    factors = [f"rung {int(candidate.rung)} starts at {_START[candidate.rung]:.2f}"]
+    value = _START[candidate.rung]
+    for amount, factor in (*_doubts(candidate, verification), *_support(context, verification)):
+        value += amount
+        factors.append(f"{factor} ({amount:+.2f})")
+    return Confidence(value=round(min(0.99, max(0.01, value)), 2), factors=tuple(factors))
+
+
+def confidence_after(context: MissionContext, forecasts: Sequence[Forecast]) -> Confidence:
+    """The confidence a reader sees: calibrated on earlier outcomes when there are enough, and saying which it is."""
+    heuristic = confidence_by_rules(context)
+    if heuristic.value is None or not is_enough(forecasts):
+        return heuristic
+    factors = (*heuristic.factors, f"the rules say {heuristic.value:.2f}; {len(forecasts)} outcomes correct that")
+    return Confidence(value=round(calibrated(heuristic.value, forecasts), 2), calibrated=True, factors=factors)
+
+
+def _doubts(candidate: Candidate, verification: Verification) -> list[tuple[float, str]]:
+    found = []
+    if candidate.behaviours > 1:
+        weight = -min(0.4, 0.15 * (candidate.behaviours - 1))
+        found.append((weight, f"{candidate.behaviours} passing candidates behave differently"))
+    if candidate.warnings:
+        found.append((-min(0.3, 0.1 * len(candidate.warnings)), f"{len(candidate.warnings)} warnings about the change"))
+    if verification.doubts:
+        found.append((-min(0.3, 0.1 * len(verification.doubts)), f"{len(verification.doubts)} doubts of the verifier"))
+    if len({run.report.verdict for run in verification.runs}) > 1:
+        found.append((-0.4, "the fresh runs disagree"))
+    return found
+
+
+def _support(context: MissionContext, verification: Verification) -> list[tuple[float, str]]:
+    found = []
+    guards = max(len(run.report.passing) for run in verification.runs)
+    turned = sum(change.before is not None and change.before != change.after for change in verification.table)
+    if guards - turned < 1 and context.fix is not None and context.fix[0].rung is not Rung.TOOLS:
+        found.append((-0.15, "no other test guards the change"))
+    elif guards - turned >= 20:  # noqa: PLR2004 - many
+        found.append((0.05, f"{guards - turned} other tests pass"))
+    if turned > 1:
+        found.append((0.05, f"{turned} failing tests agree on the change"))
+    if any(r.reason == "same fingerprint" and r.lesson.fate == "merged" for r in context.lessons):
+        found.append((0.05, "a fix of the same failure was merged before"))
+    if any(r.reason == "same fingerprint" and r.lesson.fate in {"closed", "reverted"} for r in context.lessons):
+        found.append((-0.2, "a fix of the same failure was rejected before"))
+    return found

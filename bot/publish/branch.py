@@ -1,0 +1,63 @@
+"""Put the verified diff on a branch as one commit."""
+
+import re
+
+from bot.domain.github import BranchCommit
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate
+from bot.publish.markdown import Pen
+from bot.publish.story import identity
+
+PREFIX = "metaagent/"
+NAMES_TRIED = 5
+"""A merged or refused fix may have left its branch behind; after this many names a person has to tidy up."""
+TITLE_CHARS = 72
+
+
+def branch_slug(branch: str) -> str:
+    """A branch's name as one harmless path segment."""
+    slug = re.sub(r"[^a-z0-9._-]+", "-", branch.lower())
+    slug = re.sub(r"\.{2,}", ".", slug)[:40].strip("-._")
+    return slug.removesuffix(".lock") or "branch"
+
+
+def branch_names(context: MissionContext) -> tuple[str, ...]:
+    """`metaagent/<branch-slug>/<fingerprint-8>`, and the names used when an earlier, ended fix still holds it."""
+    fingerprint = identity(context.fingerprint)[:8] or identity(context.mission_id)[-8:]
+    name = f"{PREFIX}{branch_slug(context.request.head_branch or '')}/{fingerprint}"
+    return (name, *(f"{name}-{number}" for number in range(2, NAMES_TRIED + 1)))
+
+
+def commit_message(context: MissionContext, candidate: Candidate, *, pen: Pen | None = None) -> str:
+    """Title, explanation and trailers; nothing in it closes an issue, mentions a person or switches CI off."""
+    pen = pen or Pen()
+    title = pen.title(candidate.title, cap=TITLE_CHARS) or "Fix the failing check"
+    trailers = [
+        f"MetaAgent-Mission: {identity(context.mission_id)}",
+        f"MetaAgent-Fingerprint: {identity(context.fingerprint) or 'none'}",
+        f"MetaAgent-Rung: {int(candidate.rung)}",
+    ]
+    explanation = pen.title(candidate.explanation, cap=1000)
+    return "\n\n".join(part for part in (title, explanation, "\n".join(trailers)) if part) + "\n"
+
+
+def trailers(message: str) -> dict[str, str]:
+    """The trailers of the last paragraph of a commit's message."""
+    last = message.strip().rsplit("\n\n", 1)[-1]
+    found = (re.fullmatch(r"([A-Za-z-]+): (\S+)", line.strip()) for line in last.splitlines())
+    return {match[1]: match[2] for match in found if match}
+
+
+def branch_commit(
+    context: MissionContext, branch: str, candidate: Candidate, *, pen: Pen | None = None
+) -> BranchCommit:
+    """One commit on the failing commit itself, so that the branch holds the fix and nothing else.
+
+    Raises:
+        ValueError: the mission has no failing commit.
+    """
+    if context.request.head_sha is None:
+        raise ValueError("a fix without a failing commit cannot be put on a branch")
+    return BranchCommit(
+        branch=branch, parent=context.request.head_sha, message=commit_message(context, candidate, pen=pen)
+    )

@@ -1,0 +1,122 @@
+"""Tell people how a mission ended: pull request, reply and check summary, chosen by outcome; never silence."""
+
+from typing import assert_never
+
+from bot.domain.mission import Confidence, MissionContext, Outcome
+from bot.domain.publication import Publication
+from bot.errors import NotPermitted
+from bot.ports import GitHub
+from bot.publish.check_run import publish_result
+from bot.publish.comment import is_fork, reply
+from bot.publish.pull_request import Offer, offer_fix
+from bot.publish.story import Story, a_story
+from sandbox.types import Frozen
+
+
+class Told(Frozen):
+    """What was written where, and what we were not allowed to write."""
+
+    offer: Offer | None = None
+    comment: int | None = None
+    check_run: int | None = None
+    refused: tuple[str, ...] = ()
+
+
+async def publish_outcome(
+    context: MissionContext,
+    github: GitHub,
+    *,
+    app_slug: str,
+    confidence: Confidence | None = None,
+    details_url: str | None = None,
+    secrets: tuple[str, ...] = (),
+) -> Publication:
+    """Tell the outcome of a mission on GitHub.
+
+    Everything is looked up by the mission's marker or by the failure's branch before it is made, so running this
+    twice leaves the same traces as running it once. A permission we lack costs one trace, not the others.
+
+    Args:
+        context: The finished mission; one without a repository is not told here.
+        github: Where to tell it.
+        app_slug: Who we are there: pull requests by `<app_slug>[bot]` are ours.
+        confidence: The confidence after verification, when it was worked out.
+        details_url: Where the check's "details" lead when there is no pull request.
+        secrets: Values that must not appear in anything written.
+
+    Raises:
+        GitHubError: GitHub failed or could not be reached; try again later.
+    """
+    story = a_story(context, confidence=confidence, secrets=secrets)
+    if context.request.repository is None:
+        return Publication(mission_id=context.mission_id, outcome=story.outcome, skipped="there is no repository")
+    refused: list[str] = []
+    offer = None
+    if _offers(story):
+        try:
+            offer = await offer_fix(story, github, app_slug=app_slug)
+        except NotPermitted as error:
+            refused.append(f"The fix could not be pushed: {error.message}")
+            offer = Offer(outcome=story.outcome, note=refused[0])
+        story = _retold(story, offer)
+    try:
+        comment = await reply(story, github)
+    except NotPermitted as error:
+        comment = None
+        refused.append(f"No comment could be written: {error.message}")
+    try:
+        check_run = await publish_result(story, github, details_url=details_url)
+    except NotPermitted as error:
+        check_run = None
+        refused.append(f"No check run could be written: {error.message}")
+    return _publication(story, Told(offer=offer, comment=comment, check_run=check_run, refused=tuple(refused)))
+
+
+def _offers(story: Story) -> bool:
+    """Whether this outcome is told by a pull request; every outcome is told in the check and to whoever asked."""
+    match story.outcome:
+        case Outcome.FIXED:
+            return story.fix is not None and story.fix[1].green and not is_fork(story)
+        case (
+            Outcome.PARTIAL  # shown as a patch, never applied
+            | Outcome.NOT_REPRODUCED
+            | Outcome.FLAKY
+            | Outcome.BASE_RED
+            | Outcome.INFRA
+            | Outcome.ENV_UNBUILDABLE
+            | Outcome.NEEDS_HUMAN
+            | Outcome.NO_FIX
+            | Outcome.BUDGET
+            | Outcome.STALE
+            | Outcome.DUPLICATE
+            | Outcome.POLICY
+            | Outcome.CANCELLED
+            | Outcome.ERROR
+        ):
+            return False
+        case _:
+            assert_never(story.outcome)
+
+
+def _retold(story: Story, offer: Offer) -> Story:
+    url = offer.pull_request.url if offer.pull_request and offer.outcome is Outcome.FIXED else ""
+    return story.with_(outcome=offer.outcome, note=offer.note, pull_request_url=url)
+
+
+def _publication(story: Story, told: Told) -> Publication:
+    offer = told.offer
+    pull_request = offer.pull_request if offer else None
+    skipped = [*([offer.note] if offer and offer.note else []), *told.refused]
+    if story.outcome is Outcome.FIXED and offer is None:
+        skipped.append("the branch belongs to a fork: the patch was handed over instead")
+    return Publication(
+        mission_id=story.context.mission_id,
+        outcome=story.outcome,
+        branch=offer.branch if offer else None,
+        commit=offer.commit if offer else None,
+        pull_request=pull_request.number if pull_request else None,
+        pull_request_url=(pull_request.url or None) if pull_request else None,
+        check_run=told.check_run,
+        comments=(told.comment,) if told.comment is not None else (),
+        skipped="; ".join(dict.fromkeys(skipped)) or None,
+    )

@@ -1,0 +1,298 @@
+"""Mission to Markdown: cause, red to green, diff, critique, confidence report and proof. Pure."""
+
+import json
+import shlex
+
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.mission import MissionContext
+from bot.publish.evidence import agreement, cost_per_rung, evidence
+from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, table
+from bot.publish.story import Story, headline, marker, patch_marker, winner
+from sandbox.types import TestStatus
+
+EXCERPT_CHARS = 2000
+"""How much of an output stands beside the verdict."""
+ROWS_SHOWN = 30
+"""Tests in the table that everybody sees; the evidence has more."""
+
+_SURE = {True: "calibrated on earlier outcomes", False: "a rule of thumb, **not calibrated** yet"}
+
+
+def mission_report(story: Story, *, limit: int = BODY_LIMIT) -> str:
+    """The whole story as Markdown of at most `limit` characters, with the hidden marker at its end."""
+    sections = [*_opening(story), *_proof(story), *_judgement(story), *_background(story)]
+    ending = "\n\n".join(part for part in (_commands(story), marker(story.context), patch_marker(story)) if part)
+    return fit([s for s in sections if s is not None], limit=limit, ending=ending)
+
+
+def answer(story: Story, *, limit: int = BODY_LIMIT) -> str:
+    """The short form: a reply, or our check's summary. The patch goes along when nothing was pushed."""
+    sections = [*_opening(story), _reproduce(story)]
+    if story.fix is not None and not story.pull_request_url:
+        sections.append(_diff(story))
+    return fit([s for s in sections if s is not None], limit=limit, ending=marker(story.context))
+
+
+def reproduce_command(context: MissionContext) -> str:
+    """The smallest command that shows the failure; empty when no command is known."""
+    report = context.test_results
+    if report is None:
+        return context.test_command
+    failing = sorted(report.failing)
+    if report.runner == "pytest" and 0 < len(failing) <= 3:  # noqa: PLR2004 - more would not fit a line
+        return f"python -m pytest {shlex.join(failing)}"
+    return report.target or context.test_command
+
+
+# --- what everybody reads --------------------------------------------------------------------------
+
+
+def _opening(story: Story) -> list[Section | None]:
+    context, pen = story.context, story.pen
+    lines = [f"**{headline(story)}**"]
+    lines += [pen.prose(text) for text in (story.reason, context.advice) if text]
+    if story.pull_request_url:
+        lines.append(f"Pull request: {story.pull_request_url}")
+    question = None
+    if context.question:
+        question = fenced("Question", pen.block(context.question, cap=8000))
+    return [Section(lead="\n\n".join(lines)), question, _cause(story, context.diagnosis)]
+
+
+def _cause(story: Story, diagnosis: Diagnosis | None) -> Section | None:
+    if diagnosis is None:
+        return None
+    places = [
+        f"- {story.pen.code(f'{suspect.file}:{suspect.line}')} {story.pen.prose(suspect.reason, cap=200)}"
+        for suspect in diagnosis.suspects[:5]
+    ]
+    lead = f"{story.pen.prose(diagnosis.title, cap=300)}\n\n{story.pen.prose(diagnosis.cause)}"
+    return Section(title="Cause", lead=lead, body="\n".join(places))
+
+
+# --- the change and its proof ----------------------------------------------------------------------
+
+
+def _proof(story: Story) -> list[Section | None]:
+    if story.fix is None:
+        return [_failures(story)]
+    candidate, verification = story.fix
+    shown = verification.table[:ROWS_SHOWN]
+    rows = [(story.pen.code(c.name), status_word(c.before), status_word(c.after)) for c in shown]
+    more = len(verification.table) - len(shown)
+    if more:
+        rows.append((f"{more} more, in the evidence", "", ""))
+    problems = [
+        *(f"fails now: {story.pen.code(name)}" for name in verification.newly_failing[:10]),
+        *(f"no longer collected: {story.pen.code(name)}" for name in verification.missing[:10]),
+        *(f"skipped now: {story.pen.code(name)}" for name in verification.newly_skipped[:10]),
+        *(f"refused: {story.pen.prose(text)}" for text in verification.refusals[:10]),
+        *(f"doubt: {story.pen.prose(text)}" for text in (*verification.doubts, *candidate.warnings)[:10]),
+    ]
+    rivals = [
+        f"{story.pen.code(f'{r.path}:{r.line}')} {story.pen.prose(r.description)}"
+        + (f", differs on {story.pen.code(r.distinguishing_input)}" if r.distinguishing_input else "")
+        for r in candidate.rivals[:5]
+    ]
+    return [
+        table("Red to green", ("test", "before", "after"), rows) if rows else None,
+        _diff(story),
+        bullets("Look at this", problems) if problems else None,
+        bullets("Other fixes that pass the same tests", rivals) if rivals else None,
+    ]
+
+
+def _diff(story: Story) -> Section | None:
+    if story.fix is None:
+        return None
+    candidate, verification = story.fix
+    lead = story.pen.prose(f"{candidate.title}. {candidate.explanation}".rstrip(" ."), cap=1000)
+    return fenced("Change", story.pen.block(verification.diff), info="diff", lead=lead)
+
+
+def _failures(story: Story) -> Section | None:
+    report = story.context.test_results or (story.context.triage.report if story.context.triage else None)
+    if report is None or not report.failures:
+        return None
+    rows = [
+        (
+            story.pen.code(f.name),
+            story.pen.code(f"{f.file}:{f.line}" if f.file else ""),
+            story.pen.code(f.error_message or f.error or "", cap=160),
+        )
+        for f in report.failures
+    ]
+    more = report.failure_count - len(report.failures)
+    if more > 0:
+        rows.append((f"{more} more", "", ""))
+    return table("Failing", ("test", "where", "error"), rows)
+
+
+def status_word(status: TestStatus | None) -> str:
+    """How a test ended, in a word."""
+    return status.value if status else "not collected"
+
+
+# --- how sure we are --------------------------------------------------------------------------------
+
+
+def _judgement(story: Story) -> list[Section | None]:
+    return [_confidence(story), _critique(story), _reproduce(story)]
+
+
+def _confidence(story: Story) -> Section | None:
+    after, pen = story.confidence, story.pen
+    items = []
+    if after.value is not None:
+        items.append(f"**after verification: {after.value:.2f}** ({_SURE[after.calibrated]})")
+    elif story.fix is not None:
+        items.append("after verification: no number (there is too little to go by)")
+    items += [f"counts: {pen.prose(factor, cap=200)}" for factor in after.factors]
+    iteration = story.context.current
+    if iteration is not None and iteration.confidence is not None:
+        before = iteration.confidence
+        parts = {name: value for name, value in before.components if value is not None}
+        items.append(
+            f"before acting: {before.overall:.2f} ({', '.join(f'{name} {value:.2f}' for name, value in parts.items())})"
+            f", which allowed: {before.action.value.replace('_', ' ')}"
+        )
+        items += [f"risk: {pen.prose(risk, cap=200)}" for risk in before.risk_factors]
+    return bullets("Confidence", items) if items else None
+
+
+def _critique(story: Story) -> Section | None:
+    iteration = story.context.current
+    if iteration is None or iteration.critique is None:
+        return None
+    critique, pen = iteration.critique, story.pen
+    items = [
+        f"{critique.recommendation.value}, {critique.overall:.2f} (by {critique.by}): {pen.prose(critique.rationale)}",
+        *(f"{issue.severity.value}: {pen.prose(issue.description)}" for issue in critique.issues),
+        *(f"strength: {pen.prose(text)}" for text in critique.strengths),
+        *(f"suggestion: {pen.prose(text)}" for text in critique.suggestions),
+    ]
+    if iteration.meta is not None:
+        meta = iteration.meta
+        items.append(
+            f"our reasoning, questioned: {meta.reasoning_quality:.2f}, sure of it {meta.confidence_in_reasoning:.2f}"
+        )
+        items += [f"concern: {pen.prose(text)}" for text in meta.concerns]
+    return bullets("Critique of the plan", items)
+
+
+def _reproduce(story: Story) -> Section | None:
+    command = reproduce_command(story.context)
+    if not command:
+        return None
+    sha = story.context.request.head_sha
+    return fenced("Reproduce", story.pen.block(command, cap=4000), info="sh", lead=f"At `{sha}`:" if sha else "")
+
+
+# --- the evidence -----------------------------------------------------------------------------------
+
+
+def _background(story: Story) -> list[Section | None]:
+    context, pen = story.context, story.pen
+    tried = [note for i in context.iterations if i.attempt for note in i.attempt.notes]
+    lessons = [f"{pen.prose(r.lesson.sentence)} ({pen.prose(r.reason, cap=80)})" for r in context.lessons]
+    unverified = story.fix[1].not_verified if story.fix else ()
+    data = json.dumps(evidence(story), indent=1, sort_keys=True)
+    return [
+        bullets("What was tried", [pen.prose(note) for note in tried]) if tried else None,
+        bullets("Recalled from earlier missions", lessons) if lessons else None,
+        bullets("Not verified", [pen.prose(text) for text in unverified]) if unverified else None,
+        table("Evidence", ("what", "measured"), _facts(story), folded=True),
+        _runs(story),
+        *_excerpts(story),
+        # ASCII only, so that a character nobody sees is visible as an escape.
+        fenced("Evidence as JSON", data, info="json", folded=True),
+    ]
+
+
+def _facts(story: Story) -> list[tuple[str, str]]:
+    context, pen = story.context, story.pen
+    rows = [
+        ("mission", pen.code(context.mission_id)),
+        ("seconds", f"{context.seconds:.1f}"),
+        ("cost", f"${context.cost_usd:.4f}"),
+    ]
+    rows += _triage_facts(story)
+    if context.facts is not None:
+        facts = context.facts
+        rows += [
+            ("command", pen.code(facts.recipe.command)),
+            ("read from", pen.code(facts.recipe.origin)),
+            ("backend", pen.code(facts.backend)),
+            ("image", pen.code(f"{facts.image} {facts.image_digest}")),
+            ("environment key", pen.code(facts.environment_key)),
+            ("interpreter", pen.code(facts.interpreter)),
+            ("head commit", pen.code(facts.head_sha or context.request.head_sha or "")),
+            ("base commit", pen.code(facts.base_sha or "")),
+        ]
+        rows += [
+            (f"step {f.treatment}", f"{pen.code(f.step)} {pen.prose(f.reason, cap=200)}") for f in facts.recipe.fidelity
+        ]
+    rows.append(("candidates tried", str(context.candidates_tried)))
+    rows += [
+        (f"cost of rung {rung}", f"{cost['seconds']:.1f} s, ${cost['usd']:.4f}")
+        for rung, cost in cost_per_rung(story).items()
+    ]
+    if story.fix is not None:
+        candidate, verification = story.fix
+        rows += [
+            ("won by", winner(story)),
+            ("plausible candidates", str(candidate.plausible)),
+            ("different behaviours among them", str(candidate.behaviours)),
+            ("fresh runs", agreement(verification)),
+            ("verdict", pen.prose(verification.reason)),
+        ]
+    return rows
+
+
+def _triage_facts(story: Story) -> list[tuple[str, str]]:
+    triage = story.context.triage
+    if triage is None:
+        return []
+    base = "not checked"
+    if triage.base_checked:
+        base = (
+            f"{len(triage.base_failing)} of the failing tests fail there too" if triage.base_failing else "green there"
+        )
+    return [
+        ("triage", f"{triage.kind.value.replace('_', ' ')}: {story.pen.prose(triage.reason)}"),
+        ("reproduced", f"{triage.red_runs} of {triage.runs} runs red"),
+        ("base commit", base),
+        *(("note", story.pen.prose(note)) for note in triage.notes),
+    ]
+
+
+def _runs(story: Story) -> Section | None:
+    if story.fix is None:
+        return None
+    rows = [
+        (run.label, run.report.verdict.value, story.pen.code(run.report.summary), f"{run.report.duration_s:.2f} s")
+        for run in story.fix[1].runs
+    ]
+    return (
+        table("Runs in the fresh sandbox", ("run", "verdict", "summary", "took"), rows, folded=True) if rows else None
+    )
+
+
+def _excerpts(story: Story) -> list[Section]:
+    """The end of the output before, and after."""
+    found = []
+    if story.context.test_results is not None:
+        found.append(("Output before", story.context.test_results.raw_output))
+    if story.fix is not None and story.fix[1].runs:
+        found.append(("Output after", story.fix[1].runs[-1].report.raw_output))
+    return [
+        fenced(title, story.pen.block(text[-EXCERPT_CHARS:], cap=EXCERPT_CHARS), folded=True)
+        for title, text in found
+        if text
+    ]
+
+
+def _commands(story: Story) -> str:
+    if story.context.request.repository is None:
+        return ""
+    return "Comment `/metaagent fix` in a pull request to have its red check looked at (again)."

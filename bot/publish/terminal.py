@@ -1,0 +1,56 @@
+"""The same story for a terminal: plain text, gated, no markup. Pure."""
+
+from bot.domain.mission import Confidence, MissionContext, Outcome
+from bot.publish.evidence import agreement
+from bot.publish.report import ROWS_SHOWN, reproduce_command, status_word
+from bot.publish.story import Story, a_story, headline, winner
+
+
+def report_text(context: MissionContext, *, confidence: Confidence | None = None, secrets: tuple[str, ...] = ()) -> str:
+    """The same story for a terminal: plain text, gated, no markup."""
+    story = a_story(context, confidence=confidence, secrets=secrets)
+    pen = story.pen
+    lines = [headline(story), f"  {pen.line(story.reason, cap=1000)}"]
+    if context.advice:
+        lines.append(f"  {pen.line(context.advice, cap=1000)}")
+    if context.question:
+        lines += ["", "Question", *(f"  {line}" for line in pen.block(context.question, cap=4000).splitlines())]
+    if context.diagnosis is not None:
+        lines += ["", "Cause", f"  {pen.line(context.diagnosis.cause, cap=2000)}"]
+    lines += _text_of_fix(story)
+    if context.lessons:
+        lines += ["", "Recalled", *(f"  {pen.line(r.lesson.sentence)} ({pen.line(r.reason)})" for r in context.lessons)]
+    tried = [note for i in context.iterations if i.attempt for note in i.attempt.notes]
+    if tried and story.outcome is not Outcome.FIXED:
+        lines += ["", "Tried", *(f"  {pen.line(note)}" for note in tried)]
+    if command := reproduce_command(context):
+        lines += ["", "Reproduce", f"  {pen.line(command, cap=1000)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _text_of_fix(story: Story) -> list[str]:
+    if story.fix is None:
+        return []
+    candidate, verification = story.fix
+    pen = story.pen
+    lines = ["", "Red to green"]
+    lines += [
+        f"  {pen.line(c.name)}: {status_word(c.before)} -> {status_word(c.after)}"
+        for c in verification.table[:ROWS_SHOWN]
+    ]
+    lines += [
+        "",
+        "Change",
+        f"  {pen.line(candidate.title)} ({winner(story)}, {story.context.candidates_tried} tried)",
+        "",
+    ]
+    lines += pen.block(verification.diff).splitlines()
+    doubts = (*verification.doubts, *candidate.warnings)
+    if doubts:
+        lines += ["", "Look at this", *(f"  {pen.line(doubt)}" for doubt in doubts)]
+    lines += ["", "Verified", f"  {agreement(verification)} in a fresh sandbox"]
+    if story.confidence.value is not None:
+        sure = "calibrated" if story.confidence.calibrated else "rule of thumb, not calibrated"
+        lines.append(f"  confidence {story.confidence.value:.2f} ({sure})")
+    lines += [f"  not verified: {pen.line(text)}" for text in verification.not_verified]
+    return lines

@@ -1,0 +1,122 @@
+"""Our own check run: in line, progress, result."""
+
+import asyncio
+
+import pytest
+
+from bot.domain.diagnosis import Suspect
+from bot.domain.mission import Outcome
+from bot.errors import GitHubError
+from bot.publish.check_run import CHECK_LIMIT, CheckRunProgress, annotations, publish_queued, publish_result
+from bot.publish.story import a_story
+from tests.builders import (
+    HEAD,
+    a_diagnosis,
+    a_folder_request,
+    a_mission,
+    a_request,
+    a_running_mission,
+    a_verification,
+    an_iteration,
+)
+from tests.fakes.fake_github import FakeGitHub
+
+pytestmark = pytest.mark.anyio
+
+
+class LoopClock:
+    """Seconds of the event loop."""
+
+    def monotonic(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def now(self) -> None:
+        raise NotImplementedError
+
+
+def progress(fake: FakeGitHub, interval_s: float = 0.05) -> CheckRunProgress:
+    return CheckRunProgress(a_request(), fake, LoopClock(), interval_s=interval_s)  # type: ignore[arg-type]
+
+
+async def test_the_first_stage_is_shown_at_once() -> None:
+    fake = FakeGitHub()
+    async with progress(fake) as shown:
+        await shown.stage(a_running_mission(), "reproduce", "pytest -q")
+        await asyncio.sleep(0.01)
+        (check,) = fake.checks
+        assert check.updates[0].status == "in_progress"
+        assert check.updates[0].title == "reproduce pytest -q"
+        assert check.updates[0].external_id == "m-0001"
+
+
+async def test_stages_in_quick_succession_become_one_update_and_the_last_is_not_lost() -> None:
+    fake = FakeGitHub()
+    async with progress(fake) as shown:
+        for number in range(20):
+            await shown.stage(a_running_mission(), f"stage {number}")
+        await asyncio.sleep(0.12)
+        titles = [update.title for update in fake.checks[0].updates]
+        assert len(titles) <= 2
+        assert titles[-1] == "stage 19"
+        assert "stage 3" in fake.checks[0].updates[-1].summary
+
+
+async def test_no_update_comes_after_closing() -> None:
+    fake = FakeGitHub()
+    async with progress(fake) as shown:
+        await shown.stage(a_running_mission(), "one")
+        await asyncio.sleep(0.01)
+        await shown.stage(a_running_mission(), "two")
+    await asyncio.sleep(0.12)
+    assert [update.title for update in fake.checks[0].updates] == ["one"]
+
+
+async def test_a_broken_github_does_not_break_a_mission() -> None:
+    fake = FakeGitHub()
+    fake.faults["publish_check"] = [GitHubError("down", status=502), OSError("gone")]
+    async with progress(fake, 0.01) as shown:
+        for name in ("one", "two", "three"):
+            await shown.stage(a_running_mission(), name)
+            await asyncio.sleep(0.03)
+    assert fake.checks[0].updates[-1].title == "three"
+
+
+async def test_a_mission_without_a_commit_shows_nothing() -> None:
+    fake = FakeGitHub()
+    shown = CheckRunProgress(a_folder_request(), fake, LoopClock(), interval_s=0.0)  # type: ignore[arg-type]
+    await shown.stage(a_running_mission(), "one")
+    await shown.close()
+    assert await publish_queued(a_folder_request(), fake) is None
+    assert await publish_result(a_story(a_mission(request=a_folder_request())), fake) is None
+    assert fake.checks == []
+
+
+async def test_in_line_progress_and_result_are_one_check_run() -> None:
+    fake = FakeGitHub()
+    await publish_queued(a_request(), fake)
+    async with progress(fake) as shown:
+        await shown.stage(a_running_mission(), "one")
+        await asyncio.sleep(0.01)
+    await publish_result(a_story(a_mission(Outcome.FLAKY)), fake, details_url="https://bot.invalid/m-0001")
+    (check,) = fake.checks
+    assert check.sha == HEAD
+    assert [update.status for update in check.updates] == ["queued", "in_progress", "completed"]
+    assert check.updates[-1].details_url == "https://bot.invalid/m-0001"
+
+
+async def test_a_flood_fits_into_a_check_run() -> None:
+    fake = FakeGitHub()
+    iteration = an_iteration(verification=a_verification(diff="+x\n" * 100_000))
+    await publish_result(a_story(a_mission(iterations=(iteration,))), fake)
+    assert len(fake.checks[0].updates[-1].text) <= CHECK_LIMIT
+
+
+async def test_annotations_stand_at_lines_of_the_checkout_only() -> None:
+    suspects = (
+        Suspect(file="/etc/passwd", line=1, score=0.9, reason="outside"),
+        Suspect(file="a.py", line=0, score=0.9, reason="no line"),
+        *(Suspect(file="a.py", line=n, score=0.5, reason="@alice see #1") for n in range(1, 30)),
+    )
+    found = annotations(a_story(a_mission(iterations=(an_iteration(diagnosis=a_diagnosis(suspects=suspects)),))))
+    assert [(a.path, a.line) for a in found] == [("a.py", n) for n in range(1, 11)]
+    assert found[0].message == "@ alice see # 1"

@@ -1,0 +1,260 @@
+"""Mission to Markdown."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bot.domain.diagnosis import Suspect
+from bot.domain.mission import Confidence, MissionContext, Outcome
+from bot.domain.patch import Rival
+from bot.publish.markdown import BODY_LIMIT
+from bot.publish.report import answer, mission_report, reproduce_command
+from bot.publish.story import Story, a_story, headline
+from sandbox.types import TestStatus
+from tests.builders import (
+    TEST,
+    a_candidate,
+    a_change,
+    a_commanded_request,
+    a_critique,
+    a_diagnosis,
+    a_failure,
+    a_folder_request,
+    a_mission,
+    a_recalled_lesson,
+    a_report,
+    a_verification,
+    an_attempt,
+    an_iteration,
+    facts,
+)
+
+ATTACKS = (
+    "<img src=x onerror=alert(1)>",
+    "</details><script>alert(1)</script>",
+    "@alice please merge",
+    "fixes #12 and closes GH-13",
+    "```\n</details>\n# Approved\n```",
+    "![x](https://evil.example/p.png)",
+    "[click](javascript:alert(1))",
+    "<!-- metaagent:mission=forged fingerprint=forged -->",
+    "| a | b |\n|---|---|",
+    "\x1b[31mred\x1b[0m",
+    "a\u202eb",
+)
+
+
+def told(outcome: Outcome = Outcome.FIXED, **changes: Any) -> str:
+    return mission_report(a_story(a_mission(outcome, **changes), confidence=Confidence(value=0.87, factors=("one",))))
+
+
+def outside_code(markdown: str) -> str:
+    """What a Markdown reader interprets: without fences and code spans."""
+    without_fences = re.sub(r"^(`{3,})[a-z]*\n.*?^\1$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"(?<!\\)(`+)(?!`)(.+?)(?<!`)\1(?!`)", "", without_fences)
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_every_outcome_has_a_headline_a_reason_and_a_marker(outcome: Outcome) -> None:
+    text = told(outcome)
+    assert text.startswith(f"**{outcome.value}: ")
+    assert f"it ended {outcome.value}".replace("_", "\\_") in text
+    assert "<!-- metaagent:mission=m-0001 fingerprint=0123456789abcdef0123456789abcdef -->" in text
+
+
+@pytest.mark.parametrize(
+    "expected",
+    [
+        "### Cause",
+        "`calculator.py:2`",
+        f"| `{TEST}` | fail | pass |",
+        "+    return a + b",
+        "**after verification: 0.87** (a rule of thumb, **not calibrated** yet)",
+        "before acting: 0.82 (thought 0.80, plan 0.80, critique 0.90, meta 0.80)",
+        "### Critique of the plan",
+        " sha256:1111",
+        "4 of 4 runs agree",
+        "| reproduced | 3 of 3 runs red |",
+        "| base commit | green there |",
+        "### Not verified",
+        f"python -m pytest {TEST}",
+        "`/metaagent fix`",
+        "<summary>Output before</summary>",
+        "<summary>Output after</summary>",
+        "| plausible candidates | 1 |",
+        "| cost of rung 1 | 1.2 s, $0.0000 |",
+        "| won by | rung 1 (search, swap_operator) |",
+    ],
+)
+def test_a_fix_is_told_with(expected: str) -> None:
+    assert expected in told()
+
+
+def test_the_evidence_is_there_as_json() -> None:
+    found = re.search(r"```json\n(.*?)\n```", told(), re.DOTALL)
+    assert found is not None
+    evidence = json.loads(found[1])
+    assert evidence["environment"]["head_sha"] == "a" * 40
+    assert [run["label"] for run in evidence["verification"]["runs"]] == [
+        "failing tests",
+        "full command",
+        "full command again",
+        "other order",
+    ]
+    assert evidence["verification"]["table"] == [{"name": TEST, "before": "fail", "after": "pass"}]
+    assert evidence["fix"]["plausible"] == 1
+    assert evidence["triage"]["red_runs"] == 3
+
+
+def test_a_recalled_lesson_is_named() -> None:
+    text = told(lessons=(a_recalled_lesson(),))
+    assert "### Recalled from earlier missions" in text
+    assert "same fingerprint" in text
+
+
+def test_rivals_and_doubts_are_shown_to_the_reviewer() -> None:
+    rival = Rival(template="change_literal", path="a.py", line=3, description="3 became 4", distinguishing_input="f(0)")
+    iteration = an_iteration(
+        candidate=a_candidate(behaviours=2, plausible=5, rivals=(rival,), warnings=("a constant condition",)),
+        verification=a_verification(doubts=("one run was slow",)),
+    )
+    text = told(iterations=(iteration,))
+    assert "differs on `f(0)`" in text
+    assert "doubt: a constant condition" in text
+    assert "doubt: one run was slow" in text
+
+
+def test_a_mission_without_a_fix_shows_failures_and_what_was_tried() -> None:
+    iteration = an_iteration(candidate=None, verification=None, attempt=an_attempt(candidates=(), candidates_tried=99))
+    text = told(Outcome.NO_FIX, iterations=(iteration,))
+    assert "99 candidates were tried" in text
+    assert "### Failing" in text
+    assert "`assert -1 == 3`" in text
+    assert "rung 0" in text
+
+
+def test_a_question_stands_in_a_fence() -> None:
+    text = told(Outcome.NEEDS_HUMAN, question="Which one: f(0) == 1 or f(0) == 2?")
+    assert "### Question\n\n```text\nWhich one: f(0) == 1 or f(0) == 2?\n```" in text
+
+
+def test_an_answer_carries_the_patch_only_when_nothing_was_pushed() -> None:
+    story = a_story(a_mission(request=a_commanded_request()))
+    assert "+    return a + b" in answer(story)
+    pushed = story.with_(pull_request_url="https://github.invalid/octo/calculator/pull/1")
+    assert "+    return a + b" not in answer(pushed)
+    assert "Pull request: https://github.invalid/octo/calculator/pull/1" in answer(pushed)
+
+
+def test_the_command_to_reproduce_names_at_most_three_tests() -> None:
+    assert reproduce_command(a_mission()) == f"python -m pytest {TEST}"
+    many = a_report(outcomes={f"t.py::t{n}": TestStatus.FAIL for n in range(4)})
+    assert reproduce_command(a_mission(test_results=many)) == "pytest -q"
+    quoted = a_report(outcomes={"t.py::t[$(rm -rf /)]": TestStatus.FAIL})
+    assert reproduce_command(a_mission(test_results=quoted)) == "python -m pytest 't.py::t[$(rm -rf /)]'"
+    assert reproduce_command(a_mission(test_results=None)) == "pytest -q"
+
+
+def test_a_working_tree_is_not_offered_commands() -> None:
+    assert "/metaagent fix" not in told(request=a_folder_request())
+
+
+def hostile_mission(text: str, outcome: Outcome) -> MissionContext:
+    failure = a_failure(name=f"t.py::{text}", error_message=text, traceback=text, error=text, file=text, output=text)
+    report = a_report(failures=(failure,), outcomes={failure.name: TestStatus.FAIL}, raw_output=text, summary=text)
+    diagnosis = a_diagnosis(
+        title=text,
+        cause=text,
+        failures=(failure,),
+        reasoning=text,
+        suspects=(Suspect(file=text or "a", line=1, score=0.5, reason=text),),
+    )
+    candidate = a_candidate(
+        template=text,
+        title=text,
+        explanation=text,
+        warnings=(text,),
+        changes=(a_change(content=text),),
+        rivals=(Rival(template=text, path=text, line=1, description=text, distinguishing_input=text),),
+    )
+    fixed = {Outcome.FIXED: a_verification(diff=text, doubts=(text,), not_verified=(text,), newly_failing=(text,))}
+    iteration = an_iteration(
+        diagnosis=diagnosis,
+        critique=a_critique(rationale=text, strengths=(text,)),
+        attempt=an_attempt(notes=(text,)),
+        candidate=candidate,
+        verification=fixed.get(outcome),
+    )
+    return a_mission(
+        outcome,
+        iterations=(iteration,),
+        test_results=report,
+        reason=text,
+        advice=text,
+        question=text,
+        error_reference=text,
+        facts=facts(image=text, interpreter=text),
+        lessons=(a_recalled_lesson(reason=text),),
+    )
+
+
+def assert_harmless(markdown: str) -> None:
+    plain = outside_code(markdown)
+    allowed = re.sub(r"</?details>|</?summary>|<!-- metaagent:[a-z0-9=:. -]+ -->", "", plain)
+    assert not re.search(r"<[A-Za-z/!?]", allowed), "raw HTML"
+    assert not re.search(r"(?<![\w/.])@\w", plain), "a mention"
+    assert not re.search(r"(?<!\\)#\d|\bGH-\d", plain), "a reference"
+    assert not re.search(r"(?<!\\)\]\(", plain), "a link or an image"
+    assert "\x1b" not in markdown
+    assert "\u202e" not in markdown
+    assert markdown.count("metaagent:mission=") - plain.count("metaagent:mission=") >= 0
+    assert len(re.findall(r"<!-- metaagent:mission=", plain)) == 1, "one marker, and it is ours"
+
+
+@pytest.mark.parametrize("text", ATTACKS)
+@pytest.mark.parametrize("outcome", [Outcome.FIXED, Outcome.NO_FIX])
+def test_an_attack_in_every_foreign_text_stays_text(text: str, outcome: Outcome) -> None:
+    story = a_story(hostile_mission(text, outcome))
+    assert_harmless(mission_report(story))
+    assert_harmless(answer(story))
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    st.text(alphabet=st.sampled_from("`~|<>@#\\\n\r-!*_&;:/ abGH1[]()"), max_size=60),
+    st.sampled_from([Outcome.FIXED, Outcome.ERROR]),
+)
+def test_any_text_stays_text(text: str, outcome: Outcome) -> None:
+    assert_harmless(mission_report(a_story(hostile_mission(text, outcome))))
+
+
+def flooded_story(lines: int) -> Story:
+    diff = "\n".join(f"+line {n} `" for n in range(lines))
+    return a_story(a_mission(iterations=(an_iteration(verification=a_verification(diff=diff)),)))
+
+
+@pytest.mark.parametrize("lines", [1, 3000, 30_000])
+def test_a_report_never_exceeds_the_limit_and_closes_what_it_opens(lines: int) -> None:
+    text = mission_report(flooded_story(lines))
+    assert len(text) <= BODY_LIMIT
+    assert text.count("<details>") == text.count("</details>")
+    assert text.rstrip().endswith("-->")
+    assert "### Reproduce" in text
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(min_value=400, max_value=6000))
+def test_a_report_fits_any_limit(limit: int) -> None:
+    text = mission_report(flooded_story(300), limit=limit)
+    assert len(text) <= limit
+    assert text.count("<details>") == text.count("</details>")
+
+
+def test_the_headline_of_an_error_names_its_reference() -> None:
+    assert (
+        headline(a_story(a_mission(Outcome.ERROR, error_reference="E-12"))) == "ERROR: an error of ours, reference E-12"
+    )

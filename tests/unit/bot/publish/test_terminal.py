@@ -1,0 +1,45 @@
+"""The story for a terminal."""
+
+import pytest
+
+from bot.domain.mission import Confidence, Outcome
+from bot.publish.terminal import report_text
+from tests.builders import (
+    TEST,
+    a_candidate,
+    a_folder_request,
+    a_mission,
+    a_recalled_lesson,
+    an_attempt,
+    an_iteration,
+)
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_every_outcome_is_told_in_plain_text(outcome: Outcome) -> None:
+    text = report_text(a_mission(outcome, request=a_folder_request()))
+    assert text.startswith(f"{outcome.value}: ")
+    assert f"it ended {outcome.value}" in text
+
+
+def test_a_fix_shows_tests_diff_and_confidence() -> None:
+    text = report_text(a_mission(lessons=(a_recalled_lesson(),)), confidence=Confidence(value=0.91))
+    assert f"{TEST}: fail -> pass" in text
+    assert "+    return a + b" in text
+    assert "confidence 0.91 (rule of thumb, not calibrated)" in text
+    assert "4 of 4 runs agree" in text
+    assert "(same fingerprint)" in text
+
+
+def test_a_mission_without_a_fix_says_what_was_tried() -> None:
+    iteration = an_iteration(
+        candidate=None, verification=None, attempt=an_attempt(candidates=(), notes=("rung 1: none",))
+    )
+    assert "Tried\n  rung 1: none" in report_text(a_mission(Outcome.NO_FIX, iterations=(iteration,)))
+
+
+def test_foreign_text_cannot_drive_the_terminal() -> None:
+    iteration = an_iteration(candidate=a_candidate(title="\x1b]0;owned\x07\x1b[2Jx", warnings=("\x1b[1mbold",)))
+    text = report_text(a_mission(iterations=(iteration,), advice="\x1b[31m", question="a\x1b[2Kb"))
+    assert "\x1b" not in text
+    assert "\x07" not in text
