@@ -12,18 +12,20 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_generated_page_is_current(name):
+def test_a_generated_page_is_current(name: str) -> None:
     assert (REFERENCE / name).read_text() == PAGES[name](), "run `make docs`"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda p: str(p.relative_to(ROOT)))
-def test_links_between_documents_lead_somewhere(path):
+def test_links_between_documents_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text()):
         if "://" not in target:
             assert (path.parent / target).exists(), target
 
 
-@pytest.mark.parametrize("path", [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"], ids=lambda p: p.name)
-def test_files_named_in_a_document_exist(path):
+@pytest.mark.parametrize(
+    "path", [ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"], ids=lambda p: p.name
+)
+def test_files_named_in_a_document_exist(path: Path) -> None:
     for name in re.findall(r"`((?:bot|sandbox|tests)/[\w/]+(?:\.py|/))`", path.read_text()):
         assert (ROOT / name).exists(), name

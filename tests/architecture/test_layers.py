@@ -8,12 +8,12 @@ ROOT = Path(__file__).resolve().parents[2]
 LINT = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
 
 
-def test_every_import_contract_is_kept():
+def test_every_import_contract_is_kept() -> None:
     done = subprocess.run(LINT, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:]
 
 
-def test_a_planted_violation_is_caught(tmp_path):
+def test_a_planted_violation_is_caught(tmp_path: Path) -> None:
     import shutil
 
     for name in ("bot", "sandbox"):

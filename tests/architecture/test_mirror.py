@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_UNIT_TESTS = {"__init__.py", "__main__.py"}
 
 
-def test_unit_tests_stand_where_their_source_stands():
+def test_unit_tests_stand_where_their_source_stands() -> None:
     strangers = []
     for test in (ROOT / "tests/unit").rglob("test_*.py"):
         folder = test.relative_to(ROOT / "tests/unit").parent
@@ -16,7 +16,7 @@ def test_unit_tests_stand_where_their_source_stands():
     assert not strangers
 
 
-def test_every_port_with_two_implementations_has_a_contract_suite():
+def test_every_port_with_two_implementations_has_a_contract_suite() -> None:
     suites = {p.name for p in (ROOT / "tests/contract").glob("test_*.py")}
     for port in ("backend", "workspace", "github", "queue", "lesson_store", "fixer"):
         assert f"test_{port}.py" in suites, f"no contract suite for {port}"

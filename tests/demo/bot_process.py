@@ -1,0 +1,118 @@
+"""The real service as a process of its own: start it, wait for it, kill it, start it again."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from tests.github_server.server import LocalGitHub
+
+READY_WITHIN_S = 60.0
+
+
+@dataclass
+class BotProcess:
+    """`metaagent serve` against a local GitHub.
+
+    Attributes:
+        github: Where it is an App.
+        data: Its data directory.
+        more: Further settings, as environment variables.
+    """
+
+    github: LocalGitHub
+    data: Path
+    more: Mapping[str, str] = field(default_factory=dict)
+    port: int = 0
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        """What it wrote on standard error."""
+        return self.data / "serve.log"
+
+    def start(self) -> Self:
+        """Start it and wait until it answers; the local GitHub then sends its webhooks there.
+
+        Raises:
+            RuntimeError: it does not answer in time; carries the end of its log.
+        """
+        self.data.mkdir(parents=True, exist_ok=True)
+        if not self.port:
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                self.port = probe.getsockname()[1]
+        key = self.data / "app.pem"
+        key.touch(mode=0o600)
+        key.write_text(self.github.private_key_pem)
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")},
+            "METAAGENT_APP_ID": str(self.github.app_id),
+            "METAAGENT_PRIVATE_KEY_FILE": str(key),
+            "METAAGENT_WEBHOOK_SECRET": self.github.webhook_secret,
+            "METAAGENT_GITHUB_API_URL": self.github.api_url,
+            "METAAGENT_DATA_DIR": str(self.data),
+            "METAAGENT_APP_SLUG": self.github.app_slug,
+            **self.more,
+        }
+        command = [sys.executable, "-m", "bot", "serve", "--host", "127.0.0.1", "--port", str(self.port)]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, env=environment, stderr=log, stdout=log, start_new_session=True)
+        self._wait()
+        self.github.webhook_url = f"{self.url}/webhook"
+        return self
+
+    def kill(self) -> None:
+        """`kill -9`: nothing is flushed, nobody is told."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it in order."""
+        self._end(signal.SIGTERM)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is None:
+            return
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(5)
+        self.process = None
+
+    def _wait(self) -> None:
+        end = time.monotonic() + READY_WITHIN_S
+        while time.monotonic() < end:
+            if self.process is not None and self.process.poll() is not None:
+                break
+            try:
+                with urllib.request.urlopen(f"{self.url}/healthz", timeout=2):
+                    return
+            except (urllib.error.URLError, OSError):
+                time.sleep(0.05)
+        self.kill()
+        raise RuntimeError(f"the service did not answer:\n{self.log.read_text(errors='replace')[-3000:]}")
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
