@@ -1,6 +1,5 @@
 """What one event comes down to: MissionRequest, Feedback or Ignored."""
 
-import hashlib
 from enum import StrEnum
 from typing import Literal
 
@@ -86,7 +85,7 @@ class MissionRequest(Frozen):
     def memory_key(self) -> str:
         """Under which lessons are kept and recalled: a repository never sees another's, nor what its forks brought."""
         if self.repository is None:
-            return f"folder:{hashlib.sha256((self.folder or '').encode()).hexdigest()[:16]}"
+            return f"local:{self.folder}"
         return f"{self.repository.id}:fork" if self.tier is TrustTier.FORK else str(self.repository.id)
 
 

@@ -62,10 +62,10 @@ def repository_id(request: MissionRequest) -> str:
     Args:
         request: What asked for the mission.
     """
-    return str(request.repository.id) if request.repository else f"local:{request.folder}"
+    return request.memory_key
 
 
 def _words(report: TestReport) -> tuple[str, ...]:
     """What the failing tests are called and say, as search words."""
-    words = [part for f in report.failures for part in (f.test or f.name, f.error or "", f.error_message or "")]
+    words = [part for f in report.failures for part in (f.name, f.file or "", f.error or "", f.error_message or "")]
     return tuple(dict.fromkeys(w for w in " ".join(words).split() if w.isascii()))[:60]
