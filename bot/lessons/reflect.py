@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import assert_never
 
-from sandbox.gate import clean
-
 from bot.domain.lesson import Insight, Lesson, RecalledLesson, Reflection, SuggestedImprovement
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.lessons.calibration import confidence_by_rules
 from bot.lessons.words import words_of
+from sandbox.gate import clean
 from sandbox.types import TestResult
 
 LINE_CHARS = 300

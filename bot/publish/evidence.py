@@ -33,7 +33,7 @@ def evidence(story: Story) -> dict[str, Any]:
         candidate, verification = story.fix
         found["fix"] = _fix(candidate, verification)
         found["verification"] = _verification(verification)
-    return _gated(found, story)
+    return {key: _gated(value, story) for key, value in found.items()}
 
 
 def agreement(verification: Verification) -> str:

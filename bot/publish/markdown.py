@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from sandbox.gate import clean, for_markdown
-
 from sandbox.types import Frozen
 
 BODY_LIMIT = 65_536
