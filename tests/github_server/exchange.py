@@ -3,6 +3,7 @@
 import json
 import queue
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -110,13 +111,21 @@ def check_exchange(rest: "RestDescription | None", exchange: Exchange) -> str | 
     return f"{exchange.title()}: {problem}" if problem else None
 
 
+def _without_discriminator(value: Json) -> Json:
+    """A JSON object without the hint which of several schemas is meant."""
+    value.pop("discriminator", None)
+    return value
+
+
 class RestDescription:
     """GitHub's OpenAPI description of REST."""
 
     def __init__(self, folder: Path) -> None:
         from openapi_core import Config, OpenAPI
 
-        self._spec = json.loads((folder / "github-openapi-subset.json").read_text(encoding="utf-8"))
+        # The validator takes a list for an object where a discriminator stands beside the choice; the choice is enough.
+        text = (folder / "github-openapi-subset.json").read_text(encoding="utf-8")
+        self._spec: Json = json.loads(text, object_hook=_without_discriminator)
         self._openapi = OpenAPI.from_dict(self._spec, config=Config(spec_validator_cls=None))
 
     def _request(self, exchange: Exchange) -> Any:
@@ -185,11 +194,17 @@ def explain(error: BaseException) -> str:
     causes = [error]
     while causes[-1].__cause__ is not None:
         causes.append(causes[-1].__cause__)
-    details = [
-        f"{'/'.join(map(str, one.absolute_path))}: {one.message[:200]}"
-        for one in getattr(causes[-1], "schema_errors", None) or []
-    ]
+    details = _reasons(getattr(causes[-1], "schema_errors", None) or [])
     return "; ".join(details[:5]) or repr(causes[-1])[:300]
+
+
+def _reasons(errors: Iterable[Any]) -> list[str]:
+    """Schema errors in words, those inside a choice of schemas instead of the choice."""
+    found: list[str] = []
+    for one in errors:
+        inner = _reasons(one.context or [])
+        found += inner or [f"{'/'.join(map(str, one.absolute_path))}: {one.message[:200]}"]
+    return found
 
 
 class HookDescription:
@@ -209,8 +224,7 @@ class HookDescription:
         errors = list(self._validator(f"webhook-{name}").iter_errors(payload))
         if not errors:
             return None
-        details = [f"{'/'.join(map(str, one.absolute_path))}: {one.message[:160]}" for one in errors[:5]]
-        return f"webhook {name}: " + "; ".join(details)
+        return f"webhook {name}: " + "; ".join(_reasons(errors)[:5])
 
     def _validator(self, schema: str) -> Any:
         from openapi_schema_validator import OAS30Validator

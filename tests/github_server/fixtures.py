@@ -3,16 +3,16 @@
 from collections.abc import Generator
 from pathlib import Path
 
+import httpx
 import pytest
 
-from tests.github_server.server import LocalGitHub, Options, strict_github
+from tests.github_server.receiver import WebhookReceiver
+from tests.github_server.server import LocalGitHub, Options, new_private_key, strict_github
 
 
 @pytest.fixture(scope="session")
 def app_key() -> str:
     """One App key for all tests: making one takes a while."""
-    from tests.github_server.server import new_private_key
-
     return new_private_key()
 
 
@@ -22,3 +22,18 @@ def local_github(shared: Path, tmp_path: Path, app_key: str) -> Generator[LocalG
     options = Options(tmp_path / "github", openapi_dir=shared / "github", private_key_pem=app_key)
     with strict_github(options) as github:
         yield github
+
+
+@pytest.fixture
+def receiver() -> Generator[WebhookReceiver, None, None]:
+    """A listening webhook receiver."""
+    with WebhookReceiver() as found:
+        yield found
+
+
+@pytest.fixture
+def rest(local_github: LocalGitHub) -> Generator[httpx.Client, None, None]:
+    """An httpx client as the owner of the repository."""
+    headers = {"authorization": f"token {local_github.user_token('octo')}"}
+    with httpx.Client(base_url=local_github.api_url, headers=headers, trust_env=False) as client:
+        yield client

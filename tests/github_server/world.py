@@ -33,9 +33,12 @@ NAME = re.compile(r"^[A-Za-z0-9._-]+$")
 
 @dataclass(slots=True)
 class Counters:
-    """Where ids come from; check runs and runs start above 32 bits as on github.com."""
+    """Where ids come from; check runs and runs start above 32 bits as on github.com.
 
-    small: Iterator[int] = field(default_factory=lambda: itertools.count(1001))
+    App and installation ids differ from server to server: clients cache credentials under them in the process.
+    """
+
+    small: Iterator[int] = field(default_factory=lambda: itertools.count(1_000_001 + secrets.randbelow(10**8)))
     large: Iterator[int] = field(default_factory=lambda: itertools.count(30_625_113_001))
     repositories: Iterator[int] = field(default_factory=lambda: itertools.count(523_280_001))
 
@@ -47,7 +50,14 @@ class World:
         self.data = data
         self.lock = threading.RLock()
         self.counters = Counters()
-        self.app = app or App(91_001, "metaagent", "MetaAgent", "metaagent-dev", dict(APP_PERMISSIONS), APP_EVENTS)
+        self.app = app or App(
+            90_000 + secrets.randbelow(900_000),
+            "metaagent",
+            "MetaAgent",
+            "metaagent-dev",
+            dict(APP_PERMISSIONS),
+            APP_EVENTS,
+        )
         self.private_key_pem = private_key_pem
         self.webhook_secret = secrets.token_hex(20)
         self.faults = Faults()
