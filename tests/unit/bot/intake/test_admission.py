@@ -1,0 +1,199 @@
+"""What only GitHub can say."""
+
+from typing import Any
+
+import pytest
+
+from bot.domain.github import CheckRunState, CommitState, FailedJob, JobStep, PullRequestState
+from bot.domain.mission import Outcome
+from bot.domain.request import CommentRef, MissionRequest, Trigger
+from bot.intake.admission import admit
+from sandbox.types import GitSource, TrustTier
+from tests.builders import a_check, a_repository
+from tests.fakes.fake_github import FakeGitHub
+
+pytestmark = pytest.mark.anyio
+HEAD, BASE, TIP = "a" * 40, "b" * 40, "c" * 40
+POLICY = ("main", ".github/metaagent.yml")
+
+
+@pytest.fixture
+def github() -> FakeGitHub:
+    fake = FakeGitHub()
+    fake.permissions = {"maintainer": "write", "triager": "read"}
+    fake.branches = {"feature": HEAD, "main": TIP}
+    fake.commits[HEAD] = CommitState(sha=HEAD, parents=(BASE,))
+    return fake
+
+
+def a_pull(**changes: Any) -> PullRequestState:
+    return PullRequestState(
+        number=3, state="open", head_sha=HEAD, head_ref="feature", base_sha=TIP, base_ref="main", from_fork=False
+    ).with_(**changes)
+
+
+def automatic(**changes: Any) -> MissionRequest:
+    return MissionRequest(
+        mission_id="m",
+        trigger=Trigger.CHECK_RUN,
+        repository=a_repository(),
+        head_sha=HEAD,
+        head_branch="feature",
+        check=a_check(),
+    ).with_(**changes)
+
+
+def commanded(author: str = "maintainer") -> MissionRequest:
+    return MissionRequest(
+        mission_id="m",
+        trigger=Trigger.COMMENT,
+        repository=a_repository(),
+        pull_request=3,
+        comment=CommentRef(id=77, author=author, number=3),
+    )
+
+
+async def test_a_push_is_compared_with_its_first_parent(github: FakeGitHub) -> None:
+    admission = await admit(automatic(), github)
+    assert admission.admitted
+    assert admission.checkout is not None
+    source = admission.checkout.source
+    assert isinstance(source, GitSource)
+    assert (source.sha, source.base_sha, source.repository_id) == (HEAD, BASE, "42")
+    assert admission.base_branch is None
+
+
+async def test_a_pull_request_is_compared_with_its_merge_base(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull()
+    github.merge_bases[TIP, HEAD] = "d" * 40
+    admission = await admit(automatic(), github)
+    assert admission.request.pull_request == 3
+    assert admission.base_branch == "main"
+    assert admission.checkout is not None
+    assert isinstance(admission.checkout.source, GitSource)
+    assert admission.checkout.source.base_sha == "d" * 40
+
+
+async def test_what_is_stored_carries_no_authorization(github: FakeGitHub) -> None:
+    admission = await admit(automatic(), github)
+    assert admission.checkout is not None
+    assert isinstance(admission.checkout.source, GitSource)
+    assert admission.checkout.source.authorization is None
+    assert "Basic" not in admission.model_dump_json()
+
+
+async def test_the_failing_step_becomes_a_hint(github: FakeGitHub) -> None:
+    steps = (
+        JobStep(name="install", number=1, conclusion="success"),
+        JobStep(name="pytest", number=2, conclusion="failure"),
+    )
+    github.jobs[99] = FailedJob(id=99, name="tests", run_id=5, workflow_path=".github/workflows/ci.yml", steps=steps)
+    admission = await admit(automatic(), github)
+    assert admission.checkout is not None
+    hints = admission.checkout.hints
+    assert (hints.job_name, hints.step_name, hints.workflow_path) == ("tests", "pytest", ".github/workflows/ci.yml")
+    assert admission.job is not None
+
+
+async def test_a_check_of_another_ci_has_no_job(github: FakeGitHub) -> None:
+    admission = await admit(automatic(check=a_check(app_slug="other-ci")), github)
+    assert admission.job is None
+    assert "failed_job" not in github.calls
+
+
+async def test_the_policy_comes_from_the_default_branch_only(github: FakeGitHub) -> None:
+    github.files["feature", POLICY[1]] = b"enabled: false"
+    github.files[POLICY] = b"test_command: make check\nsetup: [make deps]\ncolour: red\n"
+    admission = await admit(automatic(), github)
+    assert admission.admitted
+    assert admission.policy.problems == ("unknown key `colour`",)
+    assert admission.checkout is not None
+    assert admission.checkout.hints.command == "make check"
+    assert admission.checkout.hints.setup == ("make deps",)
+
+
+@pytest.mark.parametrize("policy", [b"enabled: false", b"automatic: false", b"enabled: perhaps", b"a: [", b"- 1"])
+async def test_a_repository_that_says_no_is_left_alone(github: FakeGitHub, policy: bytes) -> None:
+    github.files[POLICY] = policy
+    admission = await admit(automatic(), github)
+    assert admission.refusal is Outcome.POLICY
+    assert admission.checkout is None
+    assert admission.reason
+
+
+async def test_a_command_is_obeyed_where_automatic_work_is_off(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull()
+    github.files[POLICY] = b"automatic: false"
+    assert (await admit(commanded(), github)).admitted
+
+
+@pytest.mark.parametrize("now", [TIP, None], ids=["moved", "gone"])
+async def test_a_branch_that_is_no_longer_there_is_stale(github: FakeGitHub, now: str | None) -> None:
+    github.branches = {"feature": now} if now else {}
+    admission = await admit(automatic(), github)
+    assert admission.refusal is Outcome.STALE
+    assert "feature" in admission.reason
+
+
+@pytest.mark.parametrize("author", ["triager", "stranger"])
+async def test_who_may_not_write_may_not_command_and_is_told_so(github: FakeGitHub, author: str) -> None:
+    github.pulls[3] = a_pull()
+    admission = await admit(commanded(author), github)
+    assert admission.refusal is Outcome.POLICY
+    assert author in admission.reason
+    assert "maintainer" in admission.advice
+    assert admission.request.head_sha == HEAD
+
+
+async def test_a_command_finds_the_newest_red_check_of_the_head(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull()
+    run = CheckRunState(id=1, name="old", head_sha=HEAD, conclusion="failure", app_slug="github-actions")
+    github.other_checks = [
+        run,
+        run.with_(id=5, name="newest"),
+        run.with_(id=7, name="green", conclusion="success"),
+        run.with_(id=8, name="ours", app_slug="metaagent"),
+        run.with_(id=9, name="coverage", app_slug="codecov"),
+    ]
+    github.jobs[5] = FailedJob(id=5, name="newest", run_id=1)
+    admission = await admit(commanded(), github)
+    assert admission.request.check is not None
+    assert admission.request.check.name == "newest"
+    assert (admission.request.head_sha, admission.request.head_branch) == (HEAD, "feature")
+    assert admission.job is not None
+
+
+async def test_a_command_without_a_red_check_leaves_it_to_the_tests(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull()
+    admission = await admit(commanded(), github)
+    assert admission.admitted
+    assert admission.request.check is None
+
+
+async def test_a_fork_is_read_only_and_its_own_tier(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull(from_fork=True, head_ref="main")
+    admission = await admit(commanded(), github)
+    assert admission.read_only
+    assert admission.checkout is not None
+    assert admission.checkout.tier is TrustTier.FORK
+
+
+@pytest.mark.parametrize("changes", [{"state": "closed"}, {"head_ref": "metaagent/feature/01234567"}])
+async def test_closed_and_own_pull_requests_are_refused(github: FakeGitHub, changes: dict[str, Any]) -> None:
+    github.pulls[3] = a_pull(**changes)
+    assert (await admit(commanded(), github)).refusal is Outcome.POLICY
+
+
+async def test_a_number_that_is_an_issue_is_refused(github: FakeGitHub) -> None:
+    assert (await admit(commanded(), github)).refusal is Outcome.POLICY
+
+
+async def test_the_pull_request_of_a_fork_at_the_same_commit_is_not_taken(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull(from_fork=True)
+    admission = await admit(automatic(), github)
+    assert admission.request.pull_request is None
+
+
+async def test_an_admission_survives_its_json(github: FakeGitHub) -> None:
+    admission = await admit(automatic(), github)
+    assert type(admission).model_validate_json(admission.model_dump_json()) == admission

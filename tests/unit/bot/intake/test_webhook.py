@@ -1,0 +1,233 @@
+"""POST /webhook, over the recorded payloads and over bad input."""
+
+import asyncio
+import hashlib
+import hmac
+import json
+import statistics
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from bot.domain.delivery import Receipt
+from bot.domain.request import MissionRequest
+from bot.errors import QueueError, SettingsError
+from bot.intake.identity import OwnApp
+from bot.intake.webhook import webhook_router
+from bot.ports import DeliveryInbox
+from bot.queue.inbox import Inbox
+from tests.fakes.fixed_clock import FixedClock
+from tests.unit.bot.intake import payloads
+
+pytestmark = pytest.mark.anyio
+OWN = OwnApp(app_id=payloads.APP_ID, slug="metaagent")
+
+
+class BrokenInbox:
+    """An inbox whose database is away, at once or for ever."""
+
+    def __init__(self, *, hangs: bool = False) -> None:
+        self.hangs = hangs
+
+    async def accept(self, *_: object) -> Receipt:
+        if self.hangs:
+            await asyncio.sleep(60)
+        raise QueueError("the inbox cannot be written")
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    opened = Inbox(tmp_path / "inbox.sqlite", FixedClock())
+    opened.open()
+    yield opened
+    opened.close()
+
+
+def client_for(inbox: DeliveryInbox, **options: Any) -> httpx.AsyncClient:
+    app = FastAPI()
+    app.include_router(webhook_router(secret=payloads.SECRET, inbox=inbox, own=OWN, **options))
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
+
+
+async def deliver(
+    inbox: DeliveryInbox, payload: dict[str, Any], event: str, delivery: str = "d-1", **options: Any
+) -> httpx.Response:
+    body = payloads.encoded(payload)
+    async with client_for(inbox, **options) as client:
+        return await client.post("/webhook", content=body, headers=payloads.signed(body, event, delivery))
+
+
+async def test_a_red_check_is_on_disk_before_the_answer(inbox: Inbox) -> None:
+    answer = await deliver(inbox, payloads.check_run(), "check_run")
+    assert answer.status_code == 202
+    assert answer.json() == {"delivery": "d-1", "result": "queued", "reason": ""}
+    (waiting,) = await inbox.waiting()
+    assert isinstance(waiting.work, MissionRequest)
+    assert waiting.work.mission_id == f"mission:42:{payloads.HEAD}:auto"
+
+
+async def test_the_same_delivery_again_is_a_duplicate(inbox: Inbox) -> None:
+    await deliver(inbox, payloads.check_run(), "check_run")
+    assert (await deliver(inbox, payloads.check_run(), "check_run")).json()["result"] == "duplicate"
+    assert len(await inbox.waiting()) == 1
+
+
+async def test_another_red_check_of_the_same_commit_is_a_duplicate(inbox: Inbox) -> None:
+    await deliver(inbox, payloads.check_run(), "check_run", "d-1")
+    answer = await deliver(inbox, payloads.check_run(id=100, name="lint"), "check_run", "d-2")
+    assert answer.json()["result"] == "duplicate"
+    assert answer.json()["reason"]
+
+
+async def test_an_unknown_event_is_ignored_with_its_reason(inbox: Inbox) -> None:
+    answer = await deliver(inbox, {"action": "danced"}, "moon_phase")
+    assert answer.status_code == 202
+    assert answer.json() == {"delivery": "d-1", "result": "ignored", "reason": "nothing is done for moon_phase.danced"}
+
+
+async def test_without_a_secret_nothing_starts(inbox: Inbox) -> None:
+    with pytest.raises(SettingsError, match="secret"):
+        webhook_router(secret="", inbox=inbox, own=OWN)
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"content-type": "application/x-www-form-urlencoded"}, 415),
+        ({"content-type": "text/plain"}, 415),
+        ({"x-hub-signature-256": "sha256=" + "0" * 64}, 401),
+        ({"x-hub-signature-256": None}, 401),
+        ({"x-hub-signature-256": "sha256=\xe9"}, 401),
+        ({"x-github-event": None}, 400),
+        ({"x-github-delivery": None}, 400),
+        ({"x-github-delivery": "x" * 200}, 400),
+    ],
+)
+async def test_wrong_headers_are_answered_by_rule(inbox: Inbox, changed: dict[str, str | None], status: int) -> None:
+    body = payloads.encoded(payloads.check_run())
+    headers = {k: v for k, v in {**payloads.signed(body, "check_run"), **changed}.items() if v is not None}
+    raw = [(k.encode(), v.encode("latin-1")) for k, v in headers.items()]
+    async with client_for(inbox) as client:
+        answer = await client.post("/webhook", content=body, headers=raw)
+    assert answer.status_code == status
+    assert answer.json()["error"]
+    assert await inbox.waiting() == ()
+
+
+@pytest.mark.parametrize("body", [b"", b"not json", b"[]", b'{"a":', b"\xff", b'{"a": "\\ud800"}'])
+async def test_what_is_not_json_is_a_400(inbox: Inbox, body: bytes) -> None:
+    async with client_for(inbox) as client:
+        answer = await client.post("/webhook", content=body, headers=payloads.signed(body, "check_run"))
+    assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("declared", [True, False], ids=["declared", "streamed"])
+async def test_a_body_of_26_megabytes_is_refused_without_reading_it_all(inbox: Inbox, *, declared: bool) -> None:
+    sent = 0
+
+    async def parts() -> AsyncIterator[bytes]:
+        nonlocal sent
+        for _ in range(26):
+            sent += 1
+            yield b"x" * 1024 * 1024
+
+    headers = payloads.signed(b"", "check_run") | ({"content-length": str(26 * 1024 * 1024)} if declared else {})
+    async with client_for(inbox) as client:
+        answer = await client.post("/webhook", content=parts(), headers=headers)
+    assert answer.status_code == 413
+
+
+@pytest.mark.parametrize("hangs", [False, True], ids=["errors", "hangs"])
+async def test_while_the_database_is_away_the_answer_is_a_503_in_time(*, hangs: bool) -> None:
+    begun = time.perf_counter()
+    answer = await deliver(BrokenInbox(hangs=hangs), payloads.check_run(), "check_run", answer_within_s=0.2)
+    assert answer.status_code == 503
+    assert time.perf_counter() - begun < 2
+
+
+async def test_a_payload_that_lacks_what_we_need_is_a_422_that_names_it(inbox: Inbox) -> None:
+    payload = payloads.check_run()
+    del payload["check_run"]["head_sha"]
+    answer = await deliver(inbox, payload, "check_run")
+    assert answer.status_code == 422
+    assert "check_run.head_sha" in answer.json()["error"]
+
+
+@pytest.mark.shared
+async def test_every_recorded_payload_is_answered_by_rule_and_quickly(
+    inbox: Inbox, shared: Path, record_property: Callable[[str, object], None]
+) -> None:
+    answers: dict[str, tuple[int, str]] = {}
+    seconds = []
+    async with client_for(inbox) as client:
+        for number, (path, event) in enumerate(payloads.recorded(shared)):
+            body = path.read_bytes()
+            headers = payloads.signed(body, event, f"recorded-{number}")
+            begun = time.perf_counter()
+            answer = await client.post("/webhook", content=body, headers=headers)
+            seconds.append(time.perf_counter() - begun)
+            answers[str(path)] = (answer.status_code, answer.text)
+    assert len(answers) >= 1
+    assert not {path: answer for path, answer in answers.items() if not 200 <= answer[0] < 500}
+    median_ms = statistics.median(seconds) * 1000
+    record_property("payloads", len(answers))
+    record_property("median_ms", round(median_ms, 2))
+    print(f"{len(answers)} payloads, median {median_ms:.2f} ms, slowest {max(seconds) * 1000:.1f} ms")  # noqa: T201
+    assert median_ms < 100, "the bar is 10 ms; this only catches a collapse on a busy machine"
+
+
+@pytest.mark.shared
+async def test_recorded_payloads_of_red_checks_and_commands_ask_for_missions(shared: Path, tmp_path: Path) -> None:
+    queued = {}
+    for number, (path, event) in enumerate(payloads.recorded(shared)):
+        # A fresh inbox each: many of the derived payloads share one commit.
+        inbox = Inbox(tmp_path / f"{number}.sqlite", FixedClock())
+        inbox.open()
+        body = path.read_bytes()
+        async with client_for(inbox) as client:
+            answer = await client.post("/webhook", content=body, headers=payloads.signed(body, event))
+        if answer.status_code == 202 and answer.json()["result"] == "queued":
+            queued[f"{path.parent.name}/{path.name}"] = True
+        inbox.close()
+    for name in (
+        "actions.failure.same-repo-pr",
+        "actions.failure.default-branch-push",
+        "actions.timed_out",
+        "third-party.failure",
+    ):
+        assert f"check_run/{name}.json" in queued
+    for name in (
+        "actions.failure.fork-pr",
+        "actions.cancelled",
+        "actions.neutral",
+        "actions.skipped",
+        "own-app.failure.loop-guard",
+    ):
+        assert f"check_run/{name}.json" not in queued
+    for name in ("pr.owner.fix", "pr.stranger.fix", "pr.member.fix-crlf-args"):
+        assert f"issue_comment/{name}.json" in queued
+    for name in ("pr.bot.fix", "pr.code-block", "pr.quoted"):
+        assert f"issue_comment/{name}.json" not in queued
+
+
+@pytest.mark.shared
+async def test_recorded_payloads_with_a_tampered_byte_are_a_401(inbox: Inbox, shared: Path) -> None:
+    path, event = payloads.recorded(shared)[0]
+    body = path.read_bytes()
+    async with client_for(inbox) as client:
+        answer = await client.post("/webhook", content=body + b" ", headers=payloads.signed(body, event))
+    assert answer.status_code == 401
+
+
+async def test_a_signature_over_another_encoding_of_the_same_json_is_a_401(inbox: Inbox) -> None:
+    body = payloads.encoded(payloads.check_run())
+    other = json.dumps(payloads.check_run(), indent=1).encode()
+    digest = hmac.new(payloads.SECRET.encode(), other, hashlib.sha256).hexdigest()
+    headers = payloads.signed(body, "check_run", **{"x-hub-signature-256": f"sha256={digest}"})
+    async with client_for(inbox) as client:
+        assert (await client.post("/webhook", content=body, headers=headers)).status_code == 401

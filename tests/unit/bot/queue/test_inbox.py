@@ -1,0 +1,183 @@
+"""Every delivery on disk before the answer; a delivery once."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+import pytest
+
+from bot.domain.delivery import Receipt
+from bot.domain.request import Feedback, Ignored, MissionRequest, Trigger
+from bot.errors import QueueError
+from bot.queue.dispatch import Dispatcher
+from bot.queue.inbox import Inbox
+from tests.builders import a_repository
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.memory_queue import MemoryQueue
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock()
+
+
+@pytest.fixture
+def queue() -> MemoryQueue:
+    return MemoryQueue()
+
+
+@pytest.fixture
+def inbox(tmp_path: Path, clock: FixedClock, queue: MemoryQueue) -> Iterator[Inbox]:
+    opened = Inbox(tmp_path / "inbox.sqlite", clock, queue.status)
+    opened.open()
+    yield opened
+    opened.close()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    with anyio.fail_after(5):
+        while not condition():  # noqa: ASYNC110 -- the fakes have no events
+            await anyio.sleep(0.005)
+
+
+def a_request(mission: str = "m-1") -> MissionRequest:
+    return MissionRequest(mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository())
+
+
+async def accept(
+    inbox: Inbox, delivery: str = "d-1", decision: MissionRequest | Feedback | Ignored | None = None
+) -> Receipt:
+    return await inbox.accept(delivery, "check_run", "completed", decision or a_request())
+
+
+async def test_an_accepted_delivery_is_there_after_the_process_died(
+    inbox: Inbox, tmp_path: Path, clock: FixedClock
+) -> None:
+    await accept(inbox)
+    other = Inbox(tmp_path / "inbox.sqlite", clock)
+    other.open()
+    (waiting,) = await other.waiting()
+    assert waiting.work == a_request()
+    other.close()
+
+
+async def test_the_file_is_write_ahead_logged_and_synced(inbox: Inbox, tmp_path: Path) -> None:
+    await accept(inbox)
+    database = sqlite3.connect(tmp_path / "inbox.sqlite")
+    assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    database.close()
+
+
+async def test_ignored_deliveries_are_remembered_and_never_wait(inbox: Inbox) -> None:
+    receipt = await accept(inbox, decision=Ignored(reason="not ours"))
+    assert (receipt.result, receipt.reason) == ("ignored", "not ours")
+    assert await inbox.waiting() == ()
+    assert (await accept(inbox, decision=Ignored(reason="not ours"))).result == "duplicate"
+
+
+async def test_a_redelivery_of_a_failed_mission_is_let_through(inbox: Inbox, queue: MemoryQueue) -> None:
+    await accept(inbox)
+    await Dispatcher(inbox, queue).deliver()
+    assert (await accept(inbox)).result == "duplicate"
+    queue.states["m-1"] = "failed"
+    assert (await accept(inbox)).result == "queued"
+    assert await Dispatcher(inbox, queue).deliver() == 1
+    assert queue.states["m-1"] == "waiting"
+
+
+async def test_another_delivery_for_a_failed_mission_is_let_through(inbox: Inbox, queue: MemoryQueue) -> None:
+    await accept(inbox)
+    await Dispatcher(inbox, queue).deliver()
+    queue.states["m-1"] = "failed"
+    assert (await accept(inbox, "d-2")).result == "queued"
+
+
+async def test_a_finished_mission_is_not_done_again(inbox: Inbox, queue: MemoryQueue) -> None:
+    await accept(inbox)
+    await Dispatcher(inbox, queue).deliver()
+    queue.states["m-1"] = "done"
+    assert (await accept(inbox, "d-2")).result == "duplicate"
+
+
+async def test_many_deliveries_at_once_ask_for_one_mission(inbox: Inbox) -> None:
+    receipts = []
+
+    async def one(number: int) -> None:
+        receipts.append(await accept(inbox, f"d-{number}"))
+
+    async with anyio.create_task_group() as group:
+        for number in range(12):
+            group.start_soon(one, number)
+    assert sorted(r.result for r in receipts) == ["duplicate"] * 11 + ["queued"]
+    assert len(await inbox.waiting()) == 1
+
+
+async def test_what_a_dead_process_left_is_handed_over_at_the_next_start(inbox: Inbox, queue: MemoryQueue) -> None:
+    await accept(inbox)
+    await accept(inbox, "d-2", Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1"))
+    queue.away = True
+    with pytest.raises(QueueError):
+        await Dispatcher(inbox, queue).deliver()
+    queue.away = False
+    async with anyio.create_task_group() as group:
+        group.start_soon(Dispatcher(inbox, queue).run)
+        await until(lambda: len(queue.requests) + len(queue.feedback) == 2)
+        group.cancel_scope.cancel()
+
+
+async def test_a_delivery_that_arrives_while_the_dispatcher_runs_is_handed_over_at_once(
+    inbox: Inbox, queue: MemoryQueue
+) -> None:
+    async with anyio.create_task_group() as group:
+        group.start_soon(Dispatcher(inbox, queue).run)
+        await anyio.sleep(0.05)
+        await accept(inbox)
+        await until(lambda: "m-1" in queue.requests)
+        group.cancel_scope.cancel()
+
+
+async def test_dying_between_queue_and_mark_costs_nothing(inbox: Inbox, queue: MemoryQueue) -> None:
+    await accept(inbox)
+    (one,) = await inbox.waiting()
+    assert isinstance(one.work, MissionRequest)
+    await queue.submit(one.work)
+    assert await Dispatcher(inbox, queue).deliver() == 1
+    assert len(queue.requests) == 1
+    assert await inbox.waiting() == ()
+
+
+async def test_settled_deliveries_are_forgotten_in_time(inbox: Inbox, queue: MemoryQueue, clock: FixedClock) -> None:
+    await accept(inbox)
+    await accept(inbox, "d-2", a_request("m-2"))
+    await inbox.submitted("d-1")
+    clock.advance(timedelta(days=40).total_seconds())
+    assert await inbox.purge(timedelta(days=30)) == 1
+    assert len(await inbox.waiting()) == 1
+
+
+async def test_a_locked_database_is_a_queue_error(inbox: Inbox, tmp_path: Path) -> None:
+    holder = sqlite3.connect(tmp_path / "inbox.sqlite", isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+    assert inbox._database is not None
+    inbox._database.execute("PRAGMA busy_timeout=50")
+    with pytest.raises(QueueError, match="locked"):
+        await accept(inbox)
+    holder.execute("ROLLBACK")
+    holder.close()
+    assert (await accept(inbox)).result == "queued"
+
+
+async def test_a_closed_inbox_takes_nothing(inbox: Inbox) -> None:
+    inbox.close()
+    with pytest.raises(QueueError):
+        await accept(inbox)
+
+
+def test_a_folder_that_cannot_be_made_is_a_queue_error(tmp_path: Path, clock: FixedClock) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(QueueError, match="cannot be opened"):
+        Inbox(tmp_path / "file" / "inbox.sqlite", clock).open()
