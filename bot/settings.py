@@ -15,6 +15,8 @@ from sandbox.spec import SandboxSpec
 PREFIX = "METAAGENT_"
 DEFAULT_FILE = "metaagent.toml"
 GITHUB_API = "https://api.github.com/"
+INHERITED = {"ca_bundle": ("PIP_CERT", "SSL_CERT_FILE"), "index_url": ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")}
+"""Sandbox settings that default to what the host's installers use."""
 
 
 class Settings(BaseModel):
@@ -131,6 +133,7 @@ def load(
     path = file or Path(DEFAULT_FILE)
     if file is not None or path.is_file():
         _merge(merged, _read_file(path), origins, str(path))
+    _adopt(merged, origins, variables)
     for leaf in leaves():
         if leaf.variable in variables:
             _put(merged, leaf.path, variables[leaf.variable])
@@ -142,6 +145,17 @@ def load(
         return Settings(**merged)
     except ValidationError as error:
         raise SettingsError(_explain(error, origins), "correct the value, or remove it to take the default") from error
+
+
+def _adopt(into: dict[str, Any], origins: dict[str, str], variables: Mapping[str, str]) -> None:
+    """What the host's own installers are told counts for the set-up phase too, unless our setting says otherwise."""
+    sandbox = into.setdefault("sandbox", {})
+    for key, names in INHERITED.items():
+        found = next((name for name in names if variables.get(name)), None)
+        # An address with a password stays out: the set-up phase runs code we do not trust.
+        if isinstance(sandbox, dict) and key not in sandbox and found and "@" not in variables[found]:
+            sandbox[key] = variables[found]
+            origins[f"sandbox.{key}"] = found
 
 
 def load_from_options(options: Mapping[str, Any]) -> Settings:

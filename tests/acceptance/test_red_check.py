@@ -1,0 +1,212 @@
+"""A red check becomes a pull request, or an honest answer; nothing is lost and nothing is doubled."""
+
+import json
+import time
+
+import pytest
+
+from tests.demo.bot_process import BotProcess
+from tests.demo.repositories import broken_repositories, broken_repository
+from tests.demo.story import ACTIONS_APP, POLL_S, problems_of, push_green, push_red, wait, wait_for_ci, watch
+from tests.github_server.server import LocalGitHub
+
+pytestmark = [pytest.mark.docker, pytest.mark.shared, pytest.mark.slow]
+
+
+@pytest.mark.parametrize("name", [broken.name for broken in broken_repositories()])
+def test_a_red_push_ends_as_it_must(github: LocalGitHub, bot: BotProcess, name: str) -> None:
+    broken = broken_repository(name)
+    push_green(github, broken)
+    told = watch(github, broken, push_red(github, broken))
+    assert problems_of(broken, told) == [], told.own_check.summary
+
+
+def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotProcess) -> None:
+    broken = broken_repository("broken_math")
+    push_green(github, broken)
+    told = watch(github, broken, push_red(github, broken))
+    assert told.pull_request is not None
+    assert told.pull_request.pull is not None
+    body = told.pull_request.body or ""
+    for wanted in (
+        "FIXED",
+        "test_add",
+        "test_is_even",
+        "```diff",
+        "Confidence",
+        "Critique",
+        "metaagent:mission=",
+        "/metaagent fix",
+    ):
+        assert wanted in body, wanted
+    assert told.pull_request.pull.head_ref.startswith("metaagent/main/")
+    assert told.pull_request.pull.base_ref == "main"
+    assert told.pull_request.user == f"{github.app_slug}[bot]"
+    fixed = github.files("acme/broken_math", told.pull_request.pull.head_sha)
+    assert fixed["tests/test_broken_math.py"].decode() == broken.green["tests/test_broken_math.py"]
+    assert b"return a + b" in fixed["broken_math.py"]
+
+
+def test_the_same_delivery_again_makes_no_second_mission(github: LocalGitHub, bot: BotProcess) -> None:
+    broken = broken_repository("broken_math")
+    push_green(github, broken)
+    sha = push_red(github, broken)
+    watch(github, broken, sha)
+    red = next(
+        d for d in github.deliveries if d.event == "check_run" and d.payload["check_run"]["conclusion"] == "failure"
+    )
+    github.webhooks.redeliver(red.id)
+    github.settle()
+    time.sleep(1.0)
+    assert len(github.pull_requests("acme/broken_math")) == 1
+    assert len(github.own_check_runs(sha)) == 1
+
+
+def test_a_killed_service_finishes_the_mission_once(github: LocalGitHub, bot: BotProcess) -> None:
+    broken = broken_repository("broken_math")
+    push_green(github, broken)
+    sha = push_red(github, broken)
+
+    def accepted() -> bool:
+        return any(
+            d.event == "check_run" and d.status_code == 202 and d.payload["check_run"]["conclusion"] == "failure"
+            for d in github.deliveries
+        )
+
+    wait(accepted, 20, "the 202")
+    bot.kill()
+    assert github.pull_requests("acme/broken_math") == []
+    bot.start()
+    told = watch(github, broken, sha)
+    assert problems_of(broken, told) == []
+    assert len(github.pull_requests("acme/broken_math")) == 1
+    assert len(github.own_check_runs(sha)) == 1
+
+
+def test_killing_it_again_and_again_still_makes_one_pull_request(github: LocalGitHub, bot: BotProcess) -> None:
+    broken = broken_repository("broken_math")
+    push_green(github, broken)
+    sha = push_red(github, broken)
+    for pause in (0.8, 2.0, 3.0):
+        time.sleep(pause)
+        bot.kill()
+        bot.start()
+    told = watch(github, broken, sha)
+    assert problems_of(broken, told) == []
+    assert len(github.pull_requests("acme/broken_math")) == 1
+    assert len(github.own_check_runs(sha)) == 1
+
+
+def test_the_next_like_failure_recalls_the_lesson(github: LocalGitHub, bot: BotProcess) -> None:
+    broken = broken_repository("broken_math")
+    push_green(github, broken)
+    first = watch(github, broken, push_red(github, broken))
+    assert first.pull_request is not None
+    github.merge("acme/broken_math", first.pull_request.number)
+    wait_for_ci(github, github.store("acme/broken_math").ref("refs/heads/main") or "")
+    again = github.push("acme/broken_math", "main", broken.red, message="Break it again")
+    wait_for_ci(github, again)
+
+    def second_pull() -> bool:
+        return len(github.pull_requests("acme/broken_math")) == 2
+
+    wait(second_pull, 90, "a second pull request")
+    assert "recalled" in (github.pull_requests("acme/broken_math")[-1].body or "").lower()
+
+
+COMMAND_ONLY = {".github/metaagent.yml": "automatic: false\n"}
+
+
+def red_pull_request(github: LocalGitHub) -> tuple[str, int]:
+    """A pull request that breaks broken_math, in a repository where only commands start missions."""
+    broken = broken_repository("broken_math")
+    github.create_repository("acme", "broken_math", {**broken.green, **COMMAND_ONLY})
+    sha = github.push("acme/broken_math", "faster-math", broken.red, message="Make it faster", author="ann")
+    pull = github.open_pull_request("acme/broken_math", "faster-math", user="ann", title="Faster math")
+    wait_for_ci(github, sha)
+    return sha, pull.number
+
+
+def test_a_command_in_a_comment_repairs_the_pull_request(github: LocalGitHub, bot: BotProcess) -> None:
+    github_user = "ann"
+    _, number = red_pull_request(github)
+    github.set_permission("acme/broken_math", github_user, "write")
+    github.comment("acme/broken_math", number, github_user, "/metaagent fix")
+
+    def opened() -> bool:
+        return any(pull.number != number for pull in github.pull_requests("acme/broken_math"))
+
+    wait(opened, 60, "the pull request")
+    fix = next(pull for pull in github.pull_requests("acme/broken_math") if pull.number != number)
+    assert fix.pull is not None
+    assert fix.pull.base_ref == "faster-math"
+
+    def answered() -> bool:
+        return any(
+            f"#{fix.number}" in c.body or "FIXED" in c.body for c in github.comments("acme/broken_math", number)[1:]
+        )
+
+    wait(answered, 20, "the reply")
+
+
+def test_a_command_by_a_stranger_is_refused_politely(github: LocalGitHub, bot: BotProcess) -> None:
+    _, number = red_pull_request(github)
+    github.set_permission("acme/broken_math", "mallory", "read")
+    github.comment("acme/broken_math", number, "mallory", "/metaagent fix")
+
+    def answered() -> bool:
+        return any("write access" in c.body for c in github.comments("acme/broken_math", number)[1:])
+
+    wait(answered, 30, "the refusal")
+    assert len(github.pull_requests("acme/broken_math")) == 1
+
+
+def test_a_repository_without_tests_is_told_so(github: LocalGitHub, bot: BotProcess) -> None:
+    github.create_repository("acme", "empty", {"README.md": "# nothing here\n"}, ci="true")
+    sha = github.push("acme/empty", "main", {"notes.txt": "still nothing\n"})
+    wait_for_ci(github, sha)
+    github.third_party_check("acme/empty", sha, "other checks", "failure")
+    wait(lambda: any(r.status == "completed" for r in github.own_check_runs(sha)), 60, "our check run")
+    own = github.own_check_runs(sha)[-1]
+    assert "ENV_UNBUILDABLE" in (own.title or "")
+    assert "test" in (own.summary or "").lower()
+
+
+def test_a_command_that_does_not_exist_is_told_so(github: LocalGitHub, bot: BotProcess) -> None:
+    files = {"app.py": "x = 1\n", ".github/metaagent.yml": "test_command: no-such-tool --all\n"}
+    github.create_repository("acme", "odd", files, ci="true")
+    sha = github.push("acme/odd", "main", {"app.py": "x = 2\n"})
+    wait_for_ci(github, sha)
+    github.third_party_check("acme/odd", sha, "other checks", "failure")
+    wait(lambda: any(r.status == "completed" for r in github.own_check_runs(sha)), 60, "our check run")
+    own = github.own_check_runs(sha)[-1]
+    assert "ENV_UNBUILDABLE" in (own.title or "")
+    assert "no-such-tool" in json.dumps([own.title, own.summary, own.text])
+
+
+def test_no_secret_is_written_anywhere(github: LocalGitHub, bot: BotProcess) -> None:
+    broken = broken_repository("broken_math")
+    push_green(github, broken)
+    told = watch(github, broken, push_red(github, broken))
+    bot.stop()
+    secrets = [
+        github.webhook_secret.encode(),
+        github.private_key_pem.splitlines()[3].encode(),
+        b"ghs_",
+        b"x-access-token",
+    ]
+    for path in bot.data.rglob("*"):
+        if path.is_file() and path.name != "app.pem":
+            content = path.read_bytes()
+            assert not [s for s in secrets if s in content], path
+    assert "ghs_" not in (told.pull_request.body or "" if told.pull_request else "")
+
+
+def test_the_bot_asks_only_what_it_needs(github: LocalGitHub, bot: BotProcess) -> None:
+    broken = broken_repository("broken_math")
+    push_green(github, broken)
+    before = len(github.requests)
+    watch(github, broken, push_red(github, broken))
+    time.sleep(POLL_S)
+    assert len(github.requests) - before < 60, github.requests[before:]
+    assert ACTIONS_APP

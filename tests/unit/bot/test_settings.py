@@ -1,0 +1,79 @@
+"""Settings come from four places, and a wrong one is named with the place it came from."""
+
+from pathlib import Path
+
+import pytest
+
+from bot.errors import SettingsError
+from bot.settings import leaves, load
+
+
+def test_an_option_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "metaagent.toml"
+    file.write_text('port = 1001\nhost = "file"\napp_slug = "file"\n[sandbox]\nmemory_bytes = 1\n')
+    environment = {"METAAGENT_HOST": "environment", "METAAGENT_APP_SLUG": "environment"}
+    settings = load({"app_slug": "option"}, environment=environment, file=file)
+    assert (settings.port, settings.host, settings.app_slug) == (1001, "environment", "option")
+    assert settings.sandbox.memory_bytes == 1
+
+
+def test_a_nested_setting_has_one_name_everywhere() -> None:
+    leaf = next(leaf for leaf in leaves() if leaf.key == "sandbox.memory_bytes")
+    assert leaf.option == "--sandbox-memory-bytes"
+    assert leaf.variable == "METAAGENT_SANDBOX__MEMORY_BYTES"
+    assert load({}, environment={leaf.variable: "4096"}).sandbox.memory_bytes == 4096
+
+
+def test_a_wrong_value_names_its_key_and_its_origin() -> None:
+    with pytest.raises(SettingsError, match=r"sandbox\.backend \(METAAGENT_SANDBOX__BACKEND\)"):
+        load({}, environment={"METAAGENT_SANDBOX__BACKEND": "cloud"})
+    with pytest.raises(SettingsError, match=r"port \(--port\)"):
+        load({"port": "many"}, environment={})
+
+
+def test_an_unknown_key_in_the_file_is_an_error(tmp_path: Path) -> None:
+    file = tmp_path / "metaagent.toml"
+    file.write_text("prot = 80\n")
+    with pytest.raises(SettingsError, match="prot"):
+        load({}, environment={}, file=file)
+
+
+@pytest.mark.parametrize("content", [b"port = ", b"\xff\xfe"])
+def test_a_file_that_is_not_toml_is_an_error(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "metaagent.toml"
+    file.write_bytes(content)
+    with pytest.raises(SettingsError, match="not TOML"):
+        load({}, environment={}, file=file)
+
+
+def test_a_missing_file_is_an_error_only_when_it_was_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="cannot be read"):
+        load({}, environment={}, file=tmp_path / "absent.toml")
+    assert load({}, environment={}).port == 8080
+
+
+def test_the_hosts_certificates_count_for_the_set_up_phase() -> None:
+    assert load({}, environment={"SSL_CERT_FILE": "/etc/ca.pem"}).sandbox.ca_bundle == "/etc/ca.pem"
+    own = {"SSL_CERT_FILE": "/etc/ca.pem", "METAAGENT_SANDBOX__CA_BUNDLE": "/own.pem"}
+    assert load({}, environment=own).sandbox.ca_bundle == "/own.pem"
+
+
+def test_an_index_with_a_password_is_not_taken_over() -> None:
+    assert load({}, environment={"PIP_INDEX_URL": "https://me:secret@index.test/simple"}).sandbox.index_url is None
+
+
+def test_the_private_key_may_stand_in_the_environment_or_in_a_file(tmp_path: Path) -> None:
+    inline = load({}, environment={"METAAGENT_PRIVATE_KEY": "-----BEGIN\\nX"})
+    assert inline.signing_key.get_secret_value() == "-----BEGIN\nX"
+    (tmp_path / "key.pem").write_text("KEY")
+    filed = load({}, environment={"METAAGENT_PRIVATE_KEY_FILE": str(tmp_path / "key.pem")})
+    assert filed.signing_key.get_secret_value() == "KEY"
+    absent = load({}, environment={"METAAGENT_PRIVATE_KEY_FILE": str(tmp_path / "no.pem")})
+    with pytest.raises(SettingsError, match="cannot be read"):
+        _ = absent.signing_key
+
+
+def test_secrets_do_not_show() -> None:
+    settings = load({}, environment={"METAAGENT_WEBHOOK_SECRET": "hunter2", "METAAGENT_PRIVATE_KEY": "hunter3"})
+    assert "hunter" not in repr(settings)
+    assert "hunter" not in settings.model_dump_json()
