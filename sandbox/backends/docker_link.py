@@ -30,7 +30,11 @@ def attach(container: Any) -> socket.socket:
             "The Docker daemon is reached through TLS or ssh, which has no plain stream to a container.",
             "Run MetaAgent where Docker's own socket is.",
         )
-    return connection
+    # A descriptor of our own: the SDK's layers around theirs keep it open after its end, or close it too early.
+    own = connection.dup()
+    stream.close()
+    connection.close()
+    return own
 
 
 def read_hello(connection: socket.socket, timeout: float) -> bytes:

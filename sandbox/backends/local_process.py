@@ -97,9 +97,13 @@ class LocalBackend:
             raise SandboxUnavailable("No Python on this host can be started by the user that commands run as.", ADVICE)
         return self._python
 
+    @property
+    def _tools_folder(self) -> Path:
+        return self._environments.root / f"tools-{build.UV_VERSION}"
+
     def _tools(self) -> Path:
         """A folder with uv in it, fetched once."""
-        folder = self._environments.root / f"tools-{build.UV_VERSION}"
+        folder = self._tools_folder
         if not (folder / "uv").is_file():
             folder.mkdir(parents=True, exist_ok=True, mode=0o755)
             with (folder / ".lock").open("w") as lock:
@@ -211,7 +215,7 @@ class LocalBackend:
             environment_python=str(environment / "bin/python"),
             system_python=python,
             env={**variables.for_commands(paths, str(base / "home")), **env, "TMPDIR": str(base / "tmp")},
-            tools=str(await asyncio.to_thread(self._tools)),
+            tools=str(self._tools_folder),
             aliases={ENVIRONMENT: str(environment)},
             max_files=self._spec.max_files,
             export_files=self._spec.export_files,
