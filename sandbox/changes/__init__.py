@@ -4,13 +4,13 @@ from sandbox.changes.edits import apply, paths_needed
 from sandbox.changes.in_guest import apply_changes, focus, read_file_context
 from sandbox.changes.patch import read_patch
 from sandbox.changes.paths import check_path, is_safe_path
-from sandbox.changes.protected import PROTECTED, PathClass, is_protected, protected_class
-from sandbox.changes.screen import Concern, Severity, screen
+from sandbox.changes.protected import PathClass, is_protected, protected_class
+from sandbox.changes.screen import screen
+from sandbox.changes.suspicions import Concern, Severity
 from sandbox.changes.syntax import same_program
 from sandbox.changes.verdict import ChangePolicy, Verdict, validate_edits
 
 __all__ = [
-    "PROTECTED",
     "ChangePolicy",
     "Concern",
     "PathClass",

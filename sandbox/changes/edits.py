@@ -10,6 +10,8 @@ Read = Callable[[str], bytes | None]
 """The present content of a file, None when there is none."""
 
 MAX_FILE_BYTES = 1 << 20
+MANY = 3
+"""As many places as are counted."""
 
 
 def paths_needed(changes: Iterable[FileChange]) -> tuple[str, ...]:
@@ -120,7 +122,7 @@ def _places(content: bytes, searched: bytes) -> int:
     if not searched:
         return 0
     count, start = 0, content.find(searched)
-    while start >= 0 and count < 3:
+    while start >= 0 and count < MANY:
         count += 1
         start = content.find(searched, start + 1)
     return count

@@ -6,10 +6,12 @@ from typing import Protocol
 from sandbox.changes.edits import MAX_FILE_BYTES, apply, paths_needed
 from sandbox.changes.paths import check_path, is_safe_path
 from sandbox.errors import ChangeRejected
-from sandbox.types import FileChange, FileContext, FileEdit
+from sandbox.spec import RunLimits
+from sandbox.types import CommandResult, FileChange, FileContext, FileEdit
 
 MAX_CONTEXT_LINE = 2000
 MAX_AROUND = 200
+_EXECUTABLE = 'for path do if [ -f "$path" ] && [ ! -L "$path" ] && [ -x "$path" ]; then echo "$path"; fi; done'
 
 
 class Files(Protocol):
@@ -17,6 +19,10 @@ class Files(Protocol):
 
     async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
         """A regular file below the work tree, or None."""
+        ...
+
+    async def run(self, argv: tuple[str, ...], *, limits: RunLimits) -> CommandResult:
+        """Run one command in the work tree."""
         ...
 
     async def write(self, edits: Iterable[FileEdit]) -> None:
@@ -31,9 +37,21 @@ async def apply_changes(guest: Files, changes: Sequence[FileChange]) -> tuple[st
         ChangeRejected: a change breaks a rule; nothing was written.
     """
     contents = {path: await guest.read(path, max_bytes=MAX_FILE_BYTES) for path in paths_needed(changes)}
-    edits = apply(changes, contents.get)
+    executable = await _executable(guest, tuple(path for path, content in contents.items() if content is not None))
+    edits = tuple(
+        edit.with_(mode="100755") if edit.mode != "deleted" and edit.path in executable else edit
+        for edit in apply(changes, contents.get)
+    )
     await guest.write(edits)
     return tuple(edit.path for edit in edits)
+
+
+async def _executable(guest: Files, paths: tuple[str, ...]) -> frozenset[str]:
+    """Which of the paths are executable: edits keep that, because a change of mode is a change."""
+    if not paths:
+        return frozenset()
+    result = await guest.run(("/bin/sh", "-c", _EXECUTABLE, "sh", *paths), limits=RunLimits(wall_s=20.0))
+    return frozenset(result.stdout.splitlines()) & frozenset(paths)
 
 
 async def read_file_context(guest: Files, path: str, line: int, *, around: int = 6) -> FileContext:

@@ -8,6 +8,7 @@ from sandbox.errors import ChangeRejected
 MAX_PATH_BYTES = 400
 MAX_COMPONENT_BYTES = 200
 MAX_DEPTH = 40
+MAX_SHOWN = 120
 _RESERVED = re.compile(r"(?i)^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?$")
 # Characters a file system or a person may ignore: what is left after them decides.
 _IGNORED = re.compile(
@@ -77,4 +78,4 @@ def _why_unsafe_part(part: str) -> str | None:
 def show(path: str) -> str:
     """A hostile path as it may stand in a message: escaped and short."""
     text = ascii(path)
-    return text if len(text) <= 120 else f"{text[:80]}...{text[-30:]}"
+    return text if len(text) <= MAX_SHOWN else f"{text[:80]}...{text[-30:]}"

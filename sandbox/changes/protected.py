@@ -1,6 +1,5 @@
 """Which paths a fix may not touch: whatever could decide its own verdict or run somewhere else."""
 
-import re
 from collections.abc import Iterable
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -21,34 +20,59 @@ class PathClass(StrEnum):
     TOOLS = "tools"
 
 
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.IGNORECASE)
+_FOLDERS: tuple[tuple[PathClass, str], ...] = (
+    (PathClass.CI, ".github .circleci .gitlab .azure .azure-pipelines .buildkite .drone .forgejo .gitea .woodpecker"),
+    (PathClass.CI, ".teamcity .tekton .ci"),
+    (PathClass.TOOLS, ".husky .githooks .devcontainer .vscode .idea .claude .cursor .codex .metaagent"),
+    (PathClass.SECRETS, ".aws .ssh .docker .kube .env"),
+    (PathClass.STARTUP, "site-packages"),
+    (PathClass.SNAPSHOTS, "__snapshots__ snapshots cassettes golden goldens"),
+    (PathClass.TESTS, "test tests testing __tests__ spec specs e2e testdata test_data"),
+)
+"""Names of folders, wherever they stand."""
 
-
-PROTECTED: tuple[tuple[PathClass, re.Pattern[str]], ...] = (
-    (PathClass.CI, _pattern(r"^\.(?:github|circleci|gitlab|azure|azure-pipelines|buildkite|drone|forgejo|gitea|woodpecker|teamcity|tekton|ci)(?:/|$)")),
-    (PathClass.CI, _pattern(r"(?:^|/)\.(?:gitlab-ci|travis|drone|cirrus|woodpecker|appveyor|semaphore)(?:\.\w+)*$")),
-    (PathClass.CI, _pattern(r"(?:^|/)(?:action|azure-pipelines|bitbucket-pipelines|appveyor|buildspec|cloudbuild|codecov|dependabot|renovate)\.(?:ya?ml|json5?)$")),
-    (PathClass.CI, _pattern(r"(?:^|/)(?:Jenkinsfile|CODEOWNERS|OWNERS|renovate\.json5?)$")),
-    (PathClass.TOOLS, _pattern(r"(?:^|/)\.(?:husky|githooks|devcontainer|vscode|idea|claude|cursor|codex|metaagent|mcp\.json|pre-commit-[\w-]+)(?:/|\.\w+$|$)")),
-    (PathClass.TOOLS, _pattern(r"(?:^|/)(?:AGENTS|CLAUDE|GEMINI)\.md$|(?:^|/)(?:metaagent|\.mcp)\.(?:toml|json|ya?ml)$")),
-    (PathClass.SECRETS, _pattern(r"(?:^|/)\.(?:npmrc|yarnrc(?:\.yml)?|pypirc|netrc|env(?:\.[\w-]+)*|envrc|aws|ssh|docker|kube)(?:/|$)")),
-    (PathClass.TEST_CONFIG, _pattern(r"(?:^|/)(?:conftest\.py|\.?pytest\.(?:ini|toml)|tox\.(?:ini|toml)|noxfile\.py|\.coveragerc|jest\.config\.\w+|vitest\.config\.\w+|karma\.conf\.\w+|\.mocharc\.\w+)$")),
-    (PathClass.LINT_CONFIG, _pattern(r"(?:^|/)(?:\.?ruff\.toml|\.flake8|\.?mypy\.ini|\.pylintrc|pylintrc|pyrightconfig\.json|\.isort\.cfg|\.eslintrc(?:\.\w+)?|eslint\.config\.\w+|\.prettierrc(?:\.\w+)?|\.editorconfig|tsconfig[\w.-]*\.json|\.golangci\.ya?ml|clippy\.toml|rustfmt\.toml|\.eslintignore|\.prettierignore|biome\.jsonc?)$")),
-    (PathClass.BUILD, _pattern(r"(?:^|/)(?:pyproject\.toml|setup\.(?:py|cfg)|MANIFEST\.in|(?:GNU)?Makefile|justfile|Taskfile\.ya?ml|(?:[\w.-]+\.)?Dockerfile(?:\.[\w.-]+)?|(?:docker-)?compose[\w.-]*\.ya?ml|package\.json|Cargo\.toml|go\.(?:mod|work)|build\.(?:rs|gradle(?:\.kts)?|xml)|pom\.xml|CMakeLists\.txt|meson\.build|BUILD(?:\.bazel)?|WORKSPACE)$")),
-    (PathClass.LOCKFILE, _pattern(r"(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|poetry\.lock|uv\.lock|pdm\.lock|pixi\.lock|Pipfile(?:\.lock)?|Cargo\.lock|go\.sum|Gemfile(?:\.lock)?|composer\.(?:json|lock)|(?:[\w-]+-)?(?:requirements|constraints)[\w.-]*\.(?:txt|in)|pylock[\w.-]*\.toml)$")),
-    (PathClass.LOCKFILE, _pattern(r"(?:^|/)requirements/[^/]+\.(?:txt|in)$")),
-    (PathClass.STARTUP, _pattern(r"\.pth$|(?:^|/)(?:sitecustomize|usercustomize)\.py$|(?:^|/)site-packages/")),
-    (PathClass.SNAPSHOTS, _pattern(r"(?:^|/)(?:__snapshots__|snapshots|cassettes|golden|goldens)(?:/|$)|\.(?:snap|ambr)$")),
-    (PathClass.TESTS, _pattern(r"(?:^|/)(?:tests?|testing|__tests__|specs?|e2e|testdata|test_data)(?:/|$)")),
-    (PathClass.TESTS, _pattern(r"(?:^|/)(?:test_[^/]*|[^/]*_tests?|tests?)\.(?:py|pyi|go|rs|js|ts|jsx|tsx|mjs|cjs|rb|java|c|cpp|doctest|txt)$|\.(?:test|spec)\.[cm]?[jt]sx?$")),
-)  # fmt: skip
-"""In this order; the first that matches names the class."""
+_FILES: tuple[tuple[PathClass, str], ...] = (
+    (PathClass.CI, "action.y*ml .gitlab-ci* .travis* .drone* .cirrus* .woodpecker* .semaphore* appveyor.y*ml"),
+    (PathClass.CI, ".appveyor* azure-pipelines*.y*ml bitbucket-pipelines.y*ml buildspec*.y*ml cloudbuild*.y*ml"),
+    (PathClass.CI, "jenkinsfile* codeowners owners dependabot.y*ml renovate.json* codecov.y*ml .codecov.y*ml"),
+    (PathClass.TOOLS, ".pre-commit-* .mcp.json mcp.json agents.md claude.md gemini.md metaagent.toml metaagent.y*ml"),
+    (PathClass.SECRETS, ".npmrc .yarnrc* .pypirc .netrc .env .env.* .envrc pip.conf"),
+    (PathClass.TEST_CONFIG, "conftest.py pytest.ini .pytest.ini pytest.toml .pytest.toml tox.ini tox.toml noxfile.py"),
+    (PathClass.TEST_CONFIG, ".coveragerc jest.config.* vitest.config.* karma.conf.* .mocharc* playwright.config.*"),
+    (PathClass.LINT_CONFIG, "ruff.toml .ruff.toml .flake8 mypy.ini .mypy.ini .pylintrc pylintrc pyrightconfig.json"),
+    (PathClass.LINT_CONFIG, ".isort.cfg .eslintrc* eslint.config.* .eslintignore .prettierrc* .prettierignore"),
+    (PathClass.LINT_CONFIG, ".editorconfig tsconfig*.json .golangci.y*ml clippy.toml rustfmt.toml biome.json*"),
+    (PathClass.BUILD, "pyproject.toml setup.py setup.cfg manifest.in makefile gnumakefile justfile taskfile.y*ml"),
+    (PathClass.BUILD, "dockerfile* *.dockerfile compose*.y*ml docker-compose*.y*ml package.json cargo.toml go.mod"),
+    (PathClass.BUILD, "go.work build.rs build.gradle* build.xml pom.xml cmakelists.txt meson.build build.bazel"),
+    (
+        PathClass.LOCKFILE,
+        "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock* poetry.lock uv.lock",
+    ),
+    (PathClass.LOCKFILE, "pdm.lock pixi.lock pipfile* cargo.lock go.sum gemfile* composer.json composer.lock"),
+    (PathClass.LOCKFILE, "requirements*.txt requirements*.in *-requirements.txt *-requirements.in constraints*.txt"),
+    (PathClass.LOCKFILE, "pylock*.toml"),
+    (PathClass.STARTUP, "*.pth sitecustomize.py usercustomize.py"),
+    (PathClass.SNAPSHOTS, "*.snap *.ambr"),
+    (PathClass.TESTS, "test.py tests.py test_*.py test_*.pyi *_test.py *_tests.py test_*.txt *.doctest *_test.go"),
+    (PathClass.TESTS, "*_test.rs *_test.c *_test.cc *_test.cpp *_test.rb *_spec.rb *test.java *tests.java"),
+    (PathClass.TESTS, "test_*.js test_*.ts *_test.js *_test.ts *.test.*js *.test.*ts *.test.jsx *.test.tsx"),
+    (PathClass.TESTS, "*.spec.*js *.spec.*ts *.spec.jsx *.spec.tsx"),
+)
+"""Patterns of file names, in lower case."""
 
 
 def protected_class(path: str) -> PathClass | None:
     """Why a path is protected, or None."""
-    return next((kind for kind, pattern in PROTECTED if pattern.search(path)), None)
+    *folders, name = path.lower().split("/")
+    for kind, names in _FOLDERS:
+        if not set(folders).isdisjoint(names.split()):
+            return kind
+    if folders and folders[-1] == "requirements" and name.endswith((".txt", ".in")):
+        return PathClass.LOCKFILE
+    return next(
+        (kind for kind, patterns in _FILES if any(fnmatchcase(name, pattern) for pattern in patterns.split())), None
+    )
 
 
 def is_protected(path: str, allowed: Iterable[str] = ()) -> bool:
@@ -61,4 +85,4 @@ def is_protected(path: str, allowed: Iterable[str] = ()) -> bool:
     kind = protected_class(path)
     if kind is None:
         return False
-    return not any(opening == kind or opening == path or fnmatchcase(path, opening) for opening in allowed)
+    return not any(opening in {kind, path} or fnmatchcase(path, opening) for opening in allowed)

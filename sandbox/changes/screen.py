@@ -8,59 +8,19 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 
+from sandbox.changes.suspicions import LINE_RULES, Concern, Severity
 from sandbox.changes.syntax import is_python, parse
 from sandbox.gate import TOKEN_SHAPES
-from sandbox.types import Frozen
 
 MAX_SCREENED = 1 << 20
-_EXCERPT = 100
-
-
-class Severity(StrEnum):
-    """What a concern means."""
-
-    REFUSE = "refuse"
-    DOUBT = "doubt"
-    """Shown, and lowers the confidence."""
-
-
-class Concern(Frozen):
-    """One reason not to trust an edit."""
-
-    severity: Severity
-    rule: str
-    path: str
-    line: int | None = None
-    message: str = ""
-
-
-class _Rule(Frozen):
-    severity: Severity
-    name: str
-    message: str
-    pattern: re.Pattern[str]
-
-
-def _rule(severity: Severity, name: str, message: str, pattern: str) -> _Rule:
-    return _Rule(severity=severity, name=name, message=message, pattern=re.compile(pattern))
-
-
 _R, _D = Severity.REFUSE, Severity.DOUBT
-LINE_RULES: tuple[_Rule, ...] = (
-    _rule(_R, "suppression", "silences a checker", r"(?i)#\s*(?:noqa|type:\s*ignore|pyright:\s*ignore|pyre-(?:ignore|fixme)|mypy:\s*ignore|pylint:\s*(?:disable|skip-file)|fmt:\s*(?:off|skip)|ruff:\s*noqa|nosec|pragma:\s*no\s*cover)|(?://|/\*)\s*(?:eslint-disable|@ts-(?:ignore|nocheck|expect-error)|tslint:disable|nolint)"),
-    _rule(_R, "skip", "skips a test or expects it to fail", r"\b(?:pytest\.(?:skip|xfail|importorskip|exit)|mark\.(?:skip|skipif|xfail)|unittest\.(?:skip|skipIf|skipUnless|expectedFailure)|SkipTest|skipTest|(?:it|test|describe)\.(?:skip|todo)|xit|xdescribe)\b"),
-    _rule(_R, "exit", "ends the process", r"\bos\._exit\b|\bos\.abort\b|\bos\.kill(?:pg)?\s*\(|\bsys\.exit\s*\(\s*(?:0|None|False)?\s*\)|\braise\s+SystemExit\s*(?:\(\s*(?:0|None)?\s*\))?\s*$|\bquit\s*\(\s*\)|process\.exit\s*\(\s*0?\s*\)"),
-    _rule(_R, "test-aware", "behaves differently while it is tested", r"PYTEST_CURRENT_TEST|PYTEST_VERSION|_called_from_test|sys\.modules[^\n]{0,80}(?:pytest|unittest)|['\"](?:_?pytest|unittest)['\"]\s*(?:not\s+)?in\s+sys\.modules|\bimport\s+_pytest\b|\bfrom\s+_pytest\b"),
-    _rule(_R, "atexit", "runs when the process ends", r"\batexit\.register\b|\bsys\.(?:settrace|setprofile|excepthook|meta_path|path_hooks)\b"),
-    _rule(_D, "execution", "runs text as code", r"(?<![\w.])(?:eval|exec|compile|__import__)\s*\(|\bimportlib\.import_module\b|\bpickle\.loads?\b|\bmarshal\.loads?\b"),
-    _rule(_D, "process", "starts a process", r"\bsubprocess\b|\bos\.(?:system|popen|exec\w+|spawn\w+|fork)\b|\bpty\.spawn\b|child_process"),
-    _rule(_D, "network", "uses the network", r"(?:\bimport\s+|\bfrom\s+)(?:socket|urllib|requests|httpx|aiohttp|http\.client|ftplib|smtplib|telnetlib)\b|\bsocket\.(?:socket|create_connection)\b|\burllib\.request\b|\brequests\.(?:get|post|put)\b"),
-    _rule(_D, "introspection", "looks at who calls it", r"\binspect\.(?:stack|currentframe)\b|\bsys\._getframe\b|\b__builtins__\b|\bgc\.get_(?:objects|referrers)\b|\bctypes\b"),
-)  # fmt: skip
+
+
 _ASSERTIONS = re.compile(r"^\s*assert\b|\bself\.(?:assert|fail)\w+\s*\(|\bpytest\.raises\b|\bexpect\s*\(", re.MULTILINE)
-_COMPARISONS = frozenset({"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__contains__", "__instancecheck__"})  # fmt: skip
+_COMPARISONS = frozenset(
+    {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__contains__", "__instancecheck__"}
+)
 _HIDDEN_CATEGORIES = frozenset({"Cf", "Co", "Cs", "Zl", "Zp"})
 _HIDDEN_EXTRA = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\u2800")
 
@@ -110,7 +70,9 @@ def _characters(old: str, new: str, path: str) -> Iterator[Concern]:
         yield Concern(
             severity=_R, rule="hidden", path=path, message=f"hidden or direction-changing characters: {names}"
         )
-    if (old and ("\r\n" in new) != ("\r\n" in old) and "\n" in old and "\n" in new) or (old and new.count("\r") > old.count("\r") + len(added_lines(old, new))):
+    if (old and ("\r\n" in new) != ("\r\n" in old) and "\n" in old and "\n" in new) or (
+        old and new.count("\r") > old.count("\r") + len(added_lines(old, new))
+    ):
         yield Concern(severity=_R, rule="line-endings", path=path, message="the line endings are rewritten")
     if len(TOKEN_SHAPES.findall(new)) > len(TOKEN_SHAPES.findall(old)):
         yield Concern(severity=_R, rule="secret", path=path, message="something that looks like a credential is added")

@@ -5,7 +5,8 @@ from typing import Literal
 
 from sandbox.changes.paths import show, why_unsafe
 from sandbox.changes.protected import is_protected, protected_class
-from sandbox.changes.screen import Concern, Severity, added_lines, screen
+from sandbox.changes.screen import added_lines, screen
+from sandbox.changes.suspicions import Concern, Severity
 from sandbox.changes.syntax import is_python, same_program
 from sandbox.types import FileEdit, Frozen
 

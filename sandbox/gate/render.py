@@ -7,6 +7,8 @@ _TICKS = re.compile(r"`+")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$=-])")
 _REFERENCES = re.compile(r"@(?=\w)|#(?=\d)|\bGH-(?=\d)|:(?=//)|\bwww\.(?=\w)|\bmailto:|\bxmpp:", re.IGNORECASE)
 _COMMAND = re.compile(r"(?m)^(\s*)::")
+_INDENT = re.compile(r"(?m)^[ \t]+")
+_LIST = re.compile(r"(?m)^(\d{1,9})([.)])")
 _TAG_BYTES = 8
 
 
@@ -16,7 +18,8 @@ def for_markdown(text: str) -> str:
     text = _REFERENCES.sub(lambda found: f"{found.group()} ", text)
     text = _SPECIAL.sub(r"\\\1", text)
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return re.sub(r"(?m)^([ \t]+)", "", text)
+    text = _INDENT.sub("", text)
+    return _LIST.sub(r"\1\\\2", text)
 
 
 def fenced(text: str, *, info: str = "text") -> str:

@@ -16,7 +16,8 @@ TOKEN_SHAPES = re.compile(
     r"|(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"
     r"|(?<![A-Za-z0-9_-])AIza[A-Za-z0-9_-]{35}"
     r"|(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
-    r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
+    r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?"
+    r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
 """One match is one credential. Every alternative starts at a fixed text and never scans the same text twice."""
 

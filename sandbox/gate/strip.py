@@ -1,4 +1,4 @@
-"""Take out of a text what acts on a terminal or hides from a person: escapes, controls, invisible characters. Linear."""
+"""Take out of a text what acts on a terminal or hides from a person; in linear time."""
 
 import re
 

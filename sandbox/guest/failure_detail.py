@@ -77,6 +77,7 @@ class Describer:
             full = os.path.realpath(code_file)
             relative = os.path.relpath(full, self._root)
             outside = not full.startswith(self._root + os.sep) or "site-packages" in relative.split(os.sep)
+            outside = outside or code_file.startswith("<")  # code without a file: `<frozen importlib._bootstrap>`
             self._inside[code_file] = None if outside else relative
         inside = self._inside[code_file]
         if inside is not None:

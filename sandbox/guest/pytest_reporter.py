@@ -12,6 +12,7 @@ though expected to fail, r to be run again, - did not happen. `raw` is what the 
 """
 
 import base64
+import inspect
 import json
 import os
 import signal
@@ -31,6 +32,7 @@ Hook = Generator[None, Any, None]
 PHASES = ("setup", "call", "teardown")
 MANY_ITEMS = 15000
 CANARY_FOLDERS = 8
+EXCHANGED_TOLD = 5
 # Options of plugins that would make two runs differ, with the value that makes them alike.
 COMPARABLE = {
     "numprocesses": 0, "dist": "no", "tx": [], "looponfail": False, "randomly_reorganize": False,
@@ -77,6 +79,8 @@ class Reporter:
         self._describer = describer
         self._run_protocol = pytest_runner.runtestprotocol
         self._watched = watched_functions()
+        self._codes: Dict[int, Any] = {}
+        self._replaced: List[str] = []
         self._canaries: Dict[int, Any] = {}
         self._indexes: Dict[int, int] = {}
         self._deselected = 0
@@ -121,6 +125,11 @@ class Reporter:
             if not self._send(["collect", name, detail], detail=True):
                 self._send(["collect", name, {}])
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_itemcollected(self, item: Any) -> None:
+        """Remember what a test is made of, before anybody can exchange it."""
+        self._codes[id(item)] = code_of(item)
+
     def pytest_deselected(self, items: List[Any]) -> None:
         """Count what was left out."""
         self._deselected += len(items)
@@ -144,6 +153,7 @@ class Reporter:
         yield
         self.stop_watching()
         changed = [name for name, function in watched_functions().items() if function is not self._watched[name]]
+        changed += self._replaced
         if changed:
             self._send(["patched", changed])
         self._send(["end", int(session.exitstatus), self._deselected])
@@ -177,6 +187,7 @@ class Reporter:
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: Any) -> Hook:
         """See what the test does from below every hook."""
+        self._check_identity(item)
         original = item.runtest
         raw = self._raw
 
@@ -212,6 +223,12 @@ class Reporter:
             self._phases[report.when] = letter
         self._seconds += getattr(report, "duration", 0.0) or 0.0
         yield
+
+    def _check_identity(self, item: Any) -> None:
+        """Plugins wrap a test's function and say so (`__wrapped__`); who exchanges it does not."""
+        exchanged = id(item) in self._codes and self._codes[id(item)] is not code_of(item)
+        if (exchanged or "runtest" in item.__dict__) and len(self._replaced) < EXCHANGED_TOLD:
+            self._replaced.append("%s was exchanged" % self._describer.node_id(item.nodeid)[:200])
 
     # --- canaries ---------------------------------------------------------------------------------
 
@@ -262,6 +279,15 @@ class Reporter:
     def stop_watching(self) -> None:
         """The timer must not outlive the session: the interpreter would die of its signal while it shuts down."""
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def code_of(item: Any) -> Any:
+    """The code object a test's function comes down to; None for tests that are no functions."""
+    function = getattr(item, "_obj", None) if isinstance(item, pytest.Function) else None
+    try:
+        return getattr(inspect.unwrap(function), "__code__", None) if function is not None else None
+    except ValueError:
+        return None
 
 
 def phase_letter(report: Any) -> str:

@@ -1,6 +1,7 @@
 """Run pytest with our own reporter in it, and read its signed records; the printed text proves nothing."""
 
 import json
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,6 +14,7 @@ from sandbox.types import CommandResult, TestResult, TestStatus
 NO_TESTS_COLLECTED = 5
 USAGE_ERROR = 4
 _KEY_BYTES = 16
+_ERROR_LINE = re.compile(r"(?i)\berror: (.+)")
 _STATUS = {"p": TestStatus.PASS, "X": TestStatus.PASS, "f": TestStatus.FAIL, "s": TestStatus.SKIP, "x": TestStatus.SKIP}
 _ADJECTIVES = ("plain", "simple", "small", "other", "basic", "inner", "outer", "empty", "single", "shared", "local")
 _NOUNS = ("value", "result", "input", "order", "range", "limit", "index", "state", "match", "parse", "lookup", "round")
@@ -203,7 +205,7 @@ class _SessionReader:
             if "-" not in phases[:2]:
                 yield f"a test that must {'fail' if number else 'pass'} did not"
         if self._patched:
-            yield f"functions of pytest were replaced: {', '.join(self._patched)[:200]}"
+            yield f"what runs the tests was replaced: {', '.join(self._patched)[:200]}"
         if self._exit is not None and self._result.exit_code == 0 and self._exit != 0:
             yield f"the process left with status 0, the session ended with {self._exit}"
 
@@ -245,8 +247,8 @@ def _result(name: str, status: TestStatus, detail: Mapping[str, Any], millisecon
 
 def _first_error(text: str) -> str:
     """What pytest says about a wrong command line."""
-    found = next((line for line in text.splitlines() if line.upper().startswith("ERROR:")), "")
-    return f": {found[6:306].strip()}" if found else ""
+    found = [line for line in _ERROR_LINE.findall(text) if not line.startswith("usage:")]
+    return f": {found[0][:300].strip()}" if found else ""
 
 
 def _test_of(name: str) -> str | None:
