@@ -65,11 +65,11 @@ def calibrated(value: float, forecasts: Sequence[Forecast]) -> float:
             _, earlier_merged, earlier_count = pools.pop()
             merged, count = merged + earlier_merged, count + earlier_count
         pools.append((top, merged, count))
-    share = next((pool for pool in pools if value <= pool[0]), pools[-1] if pools else None)
-    if share is None:
+    if not pools:
         return value
-    # One success and one failure are added, so that a small pool never says "certain".
-    return (share[1] + 1) / (share[2] + 2)
+    index = next((number for number, pool in enumerate(pools) if value <= pool[0]), len(pools) - 1)
+    # One success and one failure are added to each pool, so that a small one never says "certain"; then never falling.
+    return max((merged + 1) / (count + 2) for _, merged, count in pools[: index + 1])
 
 
 def confidence_by_rules(context: MissionContext) -> Confidence:

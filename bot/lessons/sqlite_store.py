@@ -141,7 +141,7 @@ def _by_words(database: sqlite3.Connection, repository_id: str, words: Sequence[
     wanted = words_of(words)
     if not wanted:
         return []
-    query = " or ".join(f'"{word}"' for word in wanted)  # words_of leaves letters, digits and underscores only
+    query = " OR ".join(f'"{word}"' for word in wanted)  # words_of leaves letters, digits and underscores only
     rows = database.execute(
         "select lesson.value from lesson_words join lesson on lesson.id = lesson_words.id"
         " where lesson_words match ? and lesson.repository = ? order by bm25(lesson_words) limit ?",

@@ -1,0 +1,147 @@
+"""What every LessonStore keeps to, the fake and the real one."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.lessons.sqlite_store import SqliteLessons
+from bot.ports import LessonStore
+from tests.builders import FINGERPRINT, TEST, a_feedback, a_lesson, a_repository
+from tests.fakes.memory_lessons import MemoryLessons
+
+pytestmark = pytest.mark.anyio
+
+STORES: dict[str, Callable[[Path], LessonStore]] = {
+    "memory": lambda _: MemoryLessons(),
+    "sqlite": lambda folder: SqliteLessons(folder / "data" / "lessons.sqlite"),
+}
+
+
+@pytest.fixture(params=sorted(STORES))
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> LessonStore:
+    return STORES[request.param](tmp_path)
+
+
+async def recalled(store: LessonStore, **changes: object) -> list[tuple[str, str]]:
+    question = {"repository_id": "42", "fingerprint": "", "error": None, "words": ()} | changes
+    return [(found.lesson.id, found.reason) for found in await store.recall(**question)]  # type: ignore[arg-type]
+
+
+async def test_an_empty_store_recalls_nothing(store: LessonStore) -> None:
+    assert await recalled(store, fingerprint=FINGERPRINT, error="AssertionError", words=("add",)) == []
+    assert await store.template_record(repository_id="42", error=None) == {}
+    assert await store.forecasts(repository_id="42") == ()
+
+
+async def test_a_lesson_comes_back_as_it_was_kept(store: LessonStore) -> None:
+    lesson = a_lesson(sentence="quotes ' \" and \u2192 survive", confidence=0.5)
+    await store.remember(lesson)
+    (found,) = await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=())
+    assert found.lesson == lesson
+    assert found.score == 1.0
+
+
+async def test_the_same_fingerprint_comes_before_the_same_error_before_like_words(store: LessonStore) -> None:
+    await store.remember(a_lesson(id="words", fingerprint="x", error="KeyError", files=("z.py",), tests=()))
+    await store.remember(a_lesson(id="error", fingerprint="y", files=("calculator.py",), keywords=()))
+    await store.remember(a_lesson(id="same", files=(), tests=(), keywords=(), sentence=""))
+    question = {"fingerprint": FINGERPRINT, "error": "AssertionError", "words": ("calculator.py", "sum", "add")}
+    assert await recalled(store, **question) == [
+        ("same", "same fingerprint"),
+        ("error", "same error in the same file"),
+        ("words", "similar words"),
+    ]
+
+
+async def test_a_node_id_among_the_words_stands_for_its_file(store: LessonStore) -> None:
+    await store.remember(a_lesson(fingerprint="x", keywords=()))
+    found = await recalled(store, error="AssertionError", words=(TEST,))
+    assert found == [("m-0001", "same error in the same file")]
+
+
+async def test_an_empty_fingerprint_matches_nothing(store: LessonStore) -> None:
+    await store.remember(a_lesson(fingerprint="", keywords=(), sentence="", files=(), tests=()))
+    assert await recalled(store, fingerprint="") == []
+
+
+async def test_unlike_words_are_not_recalled(store: LessonStore) -> None:
+    await store.remember(a_lesson(fingerprint="x"))
+    assert await recalled(store, words=("database", "timeout", "sockets", "certificate", "handshake")) == []
+
+
+async def test_a_repository_never_sees_anothers_lessons(store: LessonStore) -> None:
+    await store.remember(a_lesson(fate="merged", confidence=0.9))
+    question = {"fingerprint": FINGERPRINT, "error": "AssertionError", "words": ("calculator.py", "sum")}
+    assert await recalled(store, repository_id="43", **question) == []
+    assert await store.template_record(repository_id="43", error=None) == {}
+    assert await store.forecasts(repository_id="43") == ()
+
+
+async def test_at_most_the_limit_is_recalled_newest_first(store: LessonStore) -> None:
+    for number in range(1, 9):
+        await store.remember(a_lesson(id=f"m-{number}", created_at=f"2026-01-0{number}T00:00:00+00:00"))
+    found = await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=(), limit=3)
+    assert [one.lesson.id for one in found] == ["m-8", "m-7", "m-6"]
+
+
+async def test_what_people_accepted_comes_first_among_equals(store: LessonStore) -> None:
+    await store.remember(a_lesson(id="closed", fate="closed", created_at="2026-02-01T00:00:00+00:00"))
+    await store.remember(a_lesson(id="merged", fate="merged"))
+    assert [name for name, _ in await recalled(store, fingerprint=FINGERPRINT)] == ["merged", "closed"]
+
+
+async def test_the_same_id_again_replaces_a_lesson(store: LessonStore) -> None:
+    await store.remember(a_lesson(sentence="old", keywords=("outdated",)))
+    await store.remember(a_lesson(sentence="new", keywords=("fresh",), fingerprint="x"))
+    assert await recalled(store, fingerprint=FINGERPRINT) == []
+    assert await recalled(store, words=("outdated",)) == []
+    assert await recalled(store, words=("fresh",)) == [("m-0001", "similar words")]
+
+
+async def test_a_merge_and_a_rejection_reach_their_lesson_only(store: LessonStore) -> None:
+    await store.remember(a_lesson(id="ours", pull_request=17, fate="open", confidence=0.8))
+    await store.remember(a_lesson(id="other", pull_request=18, fate="open", confidence=0.7))
+    await store.remember(a_lesson(id="elsewhere", repository_id="43", pull_request=17, fate="open", confidence=0.6))
+    assert await store.feed_back(a_feedback(pull_request=17, merged=False)) == 1
+    assert await store.template_record(repository_id="42", error=None) == {"swap_operator": (2, 1)}
+    assert [(f.confidence, f.merged) for f in await store.forecasts(repository_id="42")] == [(0.8, False)]
+    assert await store.feed_back(a_feedback(pull_request=18, merged=True)) == 1
+    assert await store.forecasts(repository_id="43") == ()
+
+
+async def test_feedback_on_an_unknown_pull_request_touches_nothing(store: LessonStore) -> None:
+    await store.remember(a_lesson())
+    assert await store.feed_back(a_feedback(repository=a_repository(), pull_request=99)) == 0
+
+
+async def test_reflecting_twice_does_not_forget_what_people_decided(store: LessonStore) -> None:
+    await store.remember(a_lesson(pull_request=17, fate="open"))
+    await store.feed_back(a_feedback(pull_request=17, merged=True))
+    await store.remember(a_lesson(pull_request=17, fate="open"))
+    (found,) = await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=())
+    assert found.lesson.fate == "merged"
+
+
+async def test_a_template_is_remembered_per_error(store: LessonStore) -> None:
+    await store.remember(a_lesson(id="1", error="KeyError", template="guard_none"))
+    await store.remember(a_lesson(id="2"))
+    await store.remember(a_lesson(id="3", outcome="NO_FIX", template=None))
+    assert await store.template_record(repository_id="42", error="KeyError") == {"guard_none": (1, 0)}
+    assert await store.template_record(repository_id="42", error=None) == {
+        "guard_none": (1, 0),
+        "swap_operator": (1, 0),
+    }
+
+
+@pytest.mark.parametrize("words", [('"', "or", "*"), ("a AND b NOT c",), ("near/2", "^x", "()"), ("\x00", "\ud800")])
+async def test_any_words_are_words_and_no_query(store: LessonStore, words: tuple[str, ...]) -> None:
+    await store.remember(a_lesson(keywords=("and", "not", "near")))
+    await recalled(store, words=words)
+
+
+async def test_many_at_once_lose_nothing(store: LessonStore) -> None:
+    await asyncio.gather(*(store.remember(a_lesson(id=f"m-{n}")) for n in range(40)))
+    found = await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=(), limit=100)
+    assert len(found) == 40

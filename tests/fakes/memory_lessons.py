@@ -1,0 +1,51 @@
+"""MemoryLessons: the LessonStore port in memory."""
+
+from collections.abc import Sequence
+
+from bot.domain.lesson import Forecast, Lesson, RecalledLesson
+from bot.domain.request import Feedback
+from bot.lessons.outcomes import concerns, with_fate
+from bot.lessons.recall import rank
+from bot.lessons.tool_memory import template_record
+
+
+class MemoryLessons:
+    """Lessons in a dictionary, ranked by the same rules as the real store's."""
+
+    def __init__(self, *lessons: Lesson) -> None:
+        self.lessons = {lesson.id: lesson for lesson in lessons}
+
+    async def recall(
+        self, *, repository_id: str, fingerprint: str, error: str | None, words: Sequence[str], limit: int = 5
+    ) -> tuple[RecalledLesson, ...]:
+        """Lessons that bear on a failure, best first."""
+        return rank(self._of(repository_id), fingerprint=fingerprint, error=error, words=words, limit=limit)
+
+    async def template_record(self, *, repository_id: str, error: str | None) -> dict[str, tuple[int, int]]:
+        """Per template: how often it won, and how often that was rejected later."""
+        return template_record(self._of(repository_id), error=error)
+
+    async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
+        """Every confidence shown whose fate is known."""
+        return tuple(
+            Forecast(confidence=lesson.confidence, merged=lesson.fate == "merged")
+            for lesson in self._of(repository_id)
+            if lesson.confidence is not None and lesson.fate in {"merged", "closed", "reverted"}
+        )
+
+    async def remember(self, lesson: Lesson) -> None:
+        """The same id again replaces it, but never forgets what people decided."""
+        earlier = self.lessons.get(lesson.id)
+        if earlier is not None and lesson.fate in {"open", "unknown"} and earlier.fate != "unknown":
+            lesson = lesson.with_(fate=earlier.fate)
+        self.lessons[lesson.id] = lesson
+
+    async def feed_back(self, feedback: Feedback) -> int:
+        """Record what became of a pull request."""
+        touched = [lesson for lesson in self.lessons.values() if concerns(lesson, feedback)]
+        for lesson in touched:
+            self.lessons[lesson.id] = with_fate(lesson, feedback)
+        return len(touched)
+
+    def _of(self, repository_id: str) -> list[Lesson]:
+        return [lesson for lesson in self.lessons.values() if lesson.repository_id == repository_id]
