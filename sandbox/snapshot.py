@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from sandbox.backends.base import Backend, Guest
 from sandbox.errors import SetupFailed
+from sandbox.gate import clean
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import CommandResult, Fidelity, Frozen, Recipe, TrustTier
 
@@ -208,9 +209,7 @@ class _Setup:
     async def _check(self, result: CommandResult, what: str) -> None:
         if result.ok:
             return
-        from sandbox.gate import clean
-
-        log = clean(result.stdout + result.stderr)[-_LOG_CHARACTERS:]
+        log = clean(result.stdout + result.stderr, cap=_LOG_CHARACTERS)
         if result.timed_out:
             raise SetupFailed(f"Set-up took longer than {self._spec.setup_wall_s:g} s ({what}).", log=log)
         raise SetupFailed(f"Set-up failed: could not {what}.", "Read the set-up's output.", log=log)

@@ -1,10 +1,10 @@
 """FakeWorkspace: a checkout in memory that keeps the contract of Workspace; what commands do is scripted."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Literal
 
-from sandbox.changes import apply_changes, check_path, read_file_context
+from sandbox.changes import apply, check_path, focus
 from sandbox.diffs import Original, write_diff
 from sandbox.errors import SandboxError
 from sandbox.types import (
@@ -116,12 +116,17 @@ class FakeWorkspace:
 
     async def read_file(self, path: str) -> str | None:
         self._check()
-        content = await self.read(path)
+        content = self._tree.get(check_path(path))
         return None if content is None else content.decode("utf-8", "replace")
 
     async def read_file_context(self, path: str, line: int, *, around: int = 6) -> FileContext:
         self._check()
-        return await read_file_context(self, path, line, around=around)
+        content = await self.read_file(path)
+        return (
+            FileContext(success=False, file=path, focus_line=line)
+            if content is None
+            else focus(content, path, line, around=around)
+        )
 
     async def list_files(self) -> tuple[str, ...]:
         self._check()
@@ -129,7 +134,13 @@ class FakeWorkspace:
 
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         self._check()
-        return await apply_changes(self, changes)
+        edits = apply(changes, self._tree.get)
+        for edit in edits:
+            if edit.mode == "deleted":
+                self._tree.pop(edit.path, None)
+            else:
+                self._tree[edit.path] = edit.content
+        return tuple(edit.path for edit in edits)
 
     async def changes(self) -> tuple[FileEdit, ...]:
         self._check()
@@ -155,20 +166,6 @@ class FakeWorkspace:
             yield event
         if not self._events or not isinstance(self._events[-1], TrialDone):
             yield TrialDone(reason="exhausted")
-
-    # --- the part of a Guest that the rules of changes ask for --------------------------------
-
-    async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
-        """A file's bytes, or None."""
-        return self._tree.get(check_path(path))
-
-    async def write(self, edits: Iterable[FileEdit]) -> None:
-        """Write or delete files."""
-        for edit in edits:
-            if edit.mode == "deleted":
-                self._tree.pop(edit.path, None)
-            else:
-                self._tree[edit.path] = edit.content
 
     def texts(self) -> dict[str, str]:
         """The files as they are, as text."""
