@@ -179,9 +179,7 @@ class _Reader:
         else:
             self.detail = f"The search program ended early (status {result.exit_code}, signal {result.signal})."
 
-    def ended(
-        self, reason: Literal["exhausted", "enough", "time", "candidates", "refused"], detail: str
-    ) -> TrialDone:
+    def ended(self, reason: Literal["exhausted", "enough", "time", "candidates", "refused"], detail: str) -> TrialDone:
         """The last event, in our own words."""
         return TrialDone(reason=reason, detail=detail[:MAX_TEXT], tried=self._tried, seconds=self._seconds())
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import os
 from fnmatch import fnmatch
-from typing import Any, Dict, List, Mapping, NamedTuple, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.forked import Report, collect
 from sandbox.guest.search.harness import PASS, SKIP, TIMEOUT, Items, Runner
 from sandbox.guest.search.limits import Limiter
 from sandbox.guest.search.line_tracer import LineTracer
 
-FIRST_LIMIT_S = 0.6
+FIRST_LIMIT_S = 0.5
 """What a failing test may take the first time; one that hangs needs no longer to prove it."""
-NEXT_LIMIT_S = 0.1
+NEXT_LIMIT_S = 0.05
 """The same, once one of them has hung."""
 SAMPLE = 40
 """How many passing tests are traced."""
@@ -30,7 +30,9 @@ class Baseline(NamedTuple):
     items: Items
     """Only tests that behaved here as they were said to."""
     seconds: Dict[int, float]
-    """CPU seconds of each passing test."""
+    """CPU seconds of each test that ended by itself."""
+    hung: FrozenSet[int]
+    """Failing tests that ran out of time."""
     isolated: bool
     """A second run in the same process went otherwise: tests share state."""
 
@@ -69,9 +71,12 @@ def reproduce(items: Items, test_cpu_s: float, wait_s: float) -> Baseline:
         else:
             isolated = isolated or first.get(index) != outcome
             seconds[index] = min(spent, seconds.get(index, spent))
+    hung = frozenset(i for i in items.failing if first.get(i) == TIMEOUT)
+    for index in hung:
+        seconds.pop(index, None)
     red = [i for i in items.failing if first.get(i) not in (PASS, SKIP)]
     green = [i for i in items.passing if first.get(i) == PASS]
-    return Baseline(Items(items.all, items.names, red, green), {i: seconds[i] for i in green}, isolated)
+    return Baseline(Items(items.all, items.names, red, green), seconds, hung, isolated)
 
 
 class Reach(NamedTuple):
@@ -104,13 +109,14 @@ def trace(baseline: Baseline, reach: Reach, test_cpu_s: float, wait_s: float) ->
     others = [i for i in baseline.items.passing if i not in set(close_by)]
     step = max(1, len(others) // SAMPLE)
     sample = [*close_by[:SAMPLE], *others[::step]][:SAMPLE]
-    order = sorted([*failing, *sample]) if baseline.isolated else [*failing, *sample]
+    traced = [i for i in failing if i not in baseline.hung] + sorted(baseline.hung)[:4]
+    order = sorted([*traced, *sample]) if baseline.isolated else [*traced, *sample]
 
     def work(limiter: Limiter, report: Report) -> None:
         runner = Runner(items, limiter)
         tracer = LineTracer(lambda filename: reach.relative(filename) is not None)
         for index in order:
-            limit = min(test_cpu_s * 3, 1.0 if index in failing else test_cpu_s * 3)
+            limit = 0.08 if index in baseline.hung else min(0.1 + 8 * baseline.seconds.get(index, 1.0), 0.6)
             runner.run(index, limit, tracer.run)
             lines = {reach.relative(name): sorted(found) for name, found in tracer.lines().items()}
             report([index, lines])
@@ -161,6 +167,19 @@ def merge_hints(suspects: Sequence[Mapping[str, Any]]) -> Dict[str, Dict[int, fl
         line = int(suspect["line"])
         lines[line] = max(lines.get(line, 0.0), float(suspect["score"]))
     return hints
+
+
+def names_in(items: Sequence[Any], failing: Sequence[int]) -> Set[str]:
+    """Names that the code of the failing tests mentions."""
+    names: Set[str] = set()
+    for index in failing[:20]:
+        waiting = [getattr(getattr(items[index], "function", None), "__code__", None)]
+        while waiting:
+            code = waiting.pop()
+            if code is not None:
+                names.update(code.co_names)
+                waiting += [c for c in code.co_consts if hasattr(c, "co_names")]
+    return names
 
 
 def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Tuple[List[float], List[str]]:

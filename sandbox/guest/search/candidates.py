@@ -33,15 +33,10 @@ class Candidate(NamedTuple):
     @property
     def description(self) -> str:
         """`a - b became a + b`, in one short line."""
-        edit = self.edits[0]
-        if len(self.edits) > 1:
-            start, end = min(e.start for e in self.edits), max(e.end for e in self.edits)
-            old = self.source.data[start:end].decode("utf-8", "replace")
-            new = self.source.render(self.edits)[start : start + len(old) + 80].decode("utf-8", "replace")
-            new = new.split("\n")[0] if "\n" not in old else new
-            return f"`{_short(old)}` rearranged" if "\n" in old else f"`{_short(old)}` became `{_short(new)}`"
-        old = self.source.data[edit.start : edit.end].decode("utf-8", "replace").strip()
-        new = edit.text.strip()
+        start, end = min(e.start for e in self.edits), max(e.end for e in self.edits)
+        growth = sum(len(e.text.encode("utf-8")) - (e.end - e.start) for e in self.edits)
+        old = self.source.data[start:end].decode("utf-8", "replace").strip()
+        new = self.source.render(self.edits)[start : end + growth].decode("utf-8", "replace").strip()
         if not old:
             return f"`{_short(new)}` added"
         return f"`{_short(old)}` became `{_short(new)}`" if new else f"`{_short(old)}` removed"

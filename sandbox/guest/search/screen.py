@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.candidates import Candidate
-from sandbox.guest.search.forked import Child, Report, collect
+from sandbox.guest.search.forked import Child, Report
 from sandbox.guest.search.functions import Swap
 from sandbox.guest.search.harness import PASS, SKIP, TIMEOUT, Items, Runner
 from sandbox.guest.search.limits import Limiter
@@ -58,10 +58,6 @@ class Screen:
         self._items = items
         self.limits = limits
         self._killer: Optional[int] = None
-
-    def start(self, trials: Sequence[Trial], factor: float = 1.0) -> Chunk:
-        """Fork a child that works through a chunk."""
-        return Chunk(self, trials, factor)
 
     def note_killer(self, index: Optional[int]) -> None:
         """The test that rejected the last candidate goes first."""
@@ -119,10 +115,15 @@ class Screen:
         return Verdict(NEAR if lost else PASS, tuple(fixed)), lost[0] if lost else killer
 
     def confirm(self, swaps: Sequence[Swap], wait_s: float) -> List[int]:
-        """Alone in a fresh fork, all tests in their original order: the failing tests it turns green.
+        """The failing tests these edits turn green, all by themselves; see Alone."""
+        return Alone(self, (), swaps).fixed(wait_s)
 
-        Empty when anything that passed before does not pass.
-        """
+    def alone(self, trial: Trial) -> Alone:
+        """Start one trial in a fork of its own."""
+        return Alone(self, (trial,), trial.swaps)
+
+    def alone_work(self, swaps: Sequence[Swap]) -> Callable[[Limiter, Report], None]:
+        """What that child does."""
         order = sorted([*self._items.failing, *self._items.passing])
         passing = set(self._items.passing)
 
@@ -140,8 +141,31 @@ class Screen:
             runner.close()
             report(fixed)
 
-        reports = collect(work, wait_s)
-        return list(reports[-1]) if reports else []
+        return work
+
+
+class Alone:
+    """All tests in their original order, in a fresh fork: what a survivor has to pass.
+
+    Args:
+        screen: Whose tests.
+        trials: The trial this is about, if it is one.
+        swaps: The edits.
+    """
+
+    def __init__(self, screen: Screen, trials: Sequence[Trial], swaps: Sequence[Swap]) -> None:
+        self.trials = trials
+        self._child = Child(screen.alone_work(swaps))
+
+    def fixed(self, wait_s: float) -> List[int]:
+        """The failing tests that turn green; empty when anything that passed before does not pass."""
+        report = self._child.next(wait_s)
+        self._child.end()
+        return [i for i in report if isinstance(i, int)] if isinstance(report, list) else []
+
+    def end(self) -> None:
+        """Nobody wants to know any more."""
+        self._child.end()
 
 
 class Chunk:
@@ -159,6 +183,10 @@ class Chunk:
         self.trials = trials
         self.sane = True
         self._child = Child(screen.chunk_work(trials, factor))
+
+    def end(self) -> None:
+        """Nobody wants to know any more."""
+        self._child.end()
 
     def results(self, seconds_left: Callable[[], float]) -> List[Verdict]:
         """A verdict for each trial, in order; a child that dies is followed by one for the rest."""

@@ -1,0 +1,1 @@
+"""What can propose a change, from cheap to dear."""
