@@ -3,6 +3,8 @@
 import json
 import re
 import time
+import traceback
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -10,7 +12,7 @@ import anyio
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route as StarletteRoute
 
 from tests.github_server import (
@@ -49,9 +51,11 @@ ALL_ROUTES = (
 class GitHubApp:
     """Answers requests from the state of one hub."""
 
-    def __init__(self, hub: Hub, permissions: Permissions, checker: Checker) -> None:
+    def __init__(self, hub: Hub, checker: Checker, folder: Path | None) -> None:
         self._hub = hub
-        self._permissions = permissions
+        self._folder = folder
+        self._permissions = Permissions.load(folder)
+        self._schema: Any = None
         self._checker = checker
         self._router = Router(ALL_ROUTES)
         self.requests: list[str] = []
@@ -65,12 +69,28 @@ class GitHubApp:
         body = await request.body()
         if raw.startswith(f"{API}/"):
             return await self._api(request, raw.removeprefix(API), body)
+        if raw == "/api/graphql":
+            return await run_in_threadpool(self._graphql, request.headers.get("authorization"), body)
         git = GIT_PATH.match(raw)
         if git:
             return await run_in_threadpool(
                 git_response, self._hub, request, (git["owner"], git["repo"], git["rest"]), body
             )
         return Response("Not Found", 404)
+
+    def _graphql(self, authorization: str | None, body: bytes) -> Response:
+        """Answer a GraphQL request; its schema is GitHub's, so the execution is the check."""
+        from tests.github_server import graphql_api
+
+        self.requests.append("POST /graphql")
+        with self._hub.world.lock:
+            if authorization is None:
+                return JSONResponse({"message": "This endpoint requires you to be authenticated."}, 401)
+            try:
+                self._schema = self._schema or graphql_api.load_schema(self._folder)
+                return JSONResponse(graphql_api.answer(self._hub, self._schema, authorization, body))
+            except ApiError as error:
+                return JSONResponse(error.body, error.status)
 
     async def _api(self, request: Request, raw: str, body: bytes) -> Response:
         fault = self._hub.world.faults.take(request.method, raw)
@@ -97,6 +117,10 @@ class GitHubApp:
                     reply = self._handle(exchange)
                 except ApiError as error:
                     reply = Reply(error.body, error.status, error.headers)
+                except Exception as error:  # noqa: BLE001 - a bug of this server must fail the test, not hide in a 500
+                    self._hub.report(f"{exchange.title()}: the local GitHub failed: {traceback.format_exc(limit=-4)}")
+                    exchange.injected = True
+                    reply = Reply({"message": f"Server Error: {error!r}"}, 500)
         if fault and planned:
             exchange.injected = True
             return Reply(self._hub.world.faults.body(fault), fault.status, dict(fault.headers))

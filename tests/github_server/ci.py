@@ -3,6 +3,7 @@
 import re
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -118,6 +119,8 @@ class LocalCi:
     def _guarded(self, work: Work) -> None:
         try:
             self._run(work)
+        except Exception:  # noqa: BLE001 - a bug of the CI must fail the test, not end in a lost future
+            self._hub.report(f"the local CI failed: {traceback.format_exc(limit=-4)}")
         finally:
             with self._changed:
                 self._active -= 1

@@ -63,6 +63,10 @@ class Checker:
         self._queue.put(None)
         self._thread.join(60)
 
+    def report(self, text: str) -> None:
+        """Count a fault of the server itself as a violation."""
+        self._violations.append(text)
+
     def submit(self, exchange: Exchange) -> None:
         """Check an exchange soon."""
         self._queue.put(exchange)

@@ -98,6 +98,9 @@ class GitStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # Commits and the difference of two commits never change, and a process start is the price of asking git again.
+        self._commits: dict[str, Commit] = {}
+        self._changes: dict[tuple[str, str], list[Change]] = {}
 
     @classmethod
     def create(cls, path: Path, default_branch: str) -> "GitStore":
@@ -232,6 +235,11 @@ class GitStore:
 
     def commit(self, sha: str) -> Commit:
         """Read a commit."""
+        if sha not in self._commits:
+            self._commits[sha] = self._read_commit(sha)
+        return self._commits[sha]
+
+    def _read_commit(self, sha: str) -> Commit:
         form = "%H%x00%T%x00%P%x00%an%x00%ae%x00%at%x00%cn%x00%ce%x00%ct%x00%B"
         raw = self.run("show", "-s", f"--format={form}", "--end-of-options", sha).decode("utf-8", "replace")
         full, tree, parents, name, email, date, c_name, c_email, c_date, message = raw.split("\0", 9)
@@ -263,6 +271,11 @@ class GitStore:
 
     def changes(self, base: str, head: str) -> list[Change]:
         """Files that differ between two commits, with patches."""
+        if (base, head) not in self._changes:
+            self._changes[base, head] = self._read_changes(base, head)
+        return self._changes[base, head]
+
+    def _read_changes(self, base: str, head: str) -> list[Change]:
         common = ("diff", "--no-color", "--no-ext-diff", "-M")
         raw = self.run(*common, "--raw", "-z", "--no-abbrev", base, head).decode("utf-8", "surrogateescape")
         numbers = self.text(*common, "--numstat", base, head).splitlines()

@@ -21,6 +21,10 @@ class Trigger:
     head_repository: Repository
 
 
+def _no_report(_text: str) -> None:
+    """Stands in until the server has a checker."""
+
+
 def _no_ci(_trigger: Trigger) -> None:
     """Stands in until the server has a CI."""
 
@@ -31,9 +35,18 @@ def _no_rerun(_run: WorkflowRun) -> None:
 
 @dataclass(slots=True)
 class Hub:
-    """The services of one local GitHub."""
+    """The services of one local GitHub.
+
+    Attributes:
+        world: all state.
+        webhooks: the sender.
+        report: told what went wrong in the server itself, which fails the test.
+        start_ci: starts the CI for a reason.
+        rerun_ci: starts the next attempt of a run.
+    """
 
     world: World
     webhooks: Webhooks
+    report: Callable[[str], None] = _no_report
     start_ci: Callable[[Trigger], None] = _no_ci
     rerun_ci: Callable[[WorkflowRun], None] = _no_rerun

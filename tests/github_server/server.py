@@ -21,7 +21,6 @@ from tests.github_server.ci import LocalCi, wait_until
 from tests.github_server.controls import Controls
 from tests.github_server.exchange import Checker
 from tests.github_server.hub import Hub
-from tests.github_server.permissions import Permissions
 from tests.github_server.webhooks import Webhooks
 from tests.github_server.world import World
 
@@ -106,8 +105,9 @@ class LocalGitHub(Controls):
         jobs.mkdir(parents=True, exist_ok=True)
         self.ci = LocalCi(self.hub, self.options.ci_python, jobs)
         self.hub.start_ci, self.hub.rerun_ci = self.ci.start, self.ci.rerun
+        self.hub.report = self.checker.report
         self.hub.webhooks.check = self.checker.submit_webhook
-        self.app = GitHubApp(self.hub, Permissions.load(description), self.checker)
+        self.app = GitHubApp(self.hub, self.checker, description)
 
     @property
     def requests(self) -> list[str]:

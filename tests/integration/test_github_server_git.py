@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from githubkit.exception import RequestFailed
+from githubkit.exception import GraphQLFailed, RequestFailed
 
 from tests.github_server.clients import GREEN, RED, REPO, TESTS, fix_by_data_api, git, installed, token
 from tests.github_server.server import LocalGitHub
@@ -142,3 +142,32 @@ def test_refs_trees_and_contents_agree_with_git(local_github: LocalGitHub, rest:
     assert rest.patch(f"{root}/git/refs/heads/feat/x", json={"sha": sha, "force": True}).status_code == 200
     assert rest.delete(f"{root}/git/refs/heads/feat/x").status_code == 204
     assert rest.get(f"{root}/git/ref/heads/feat/x").status_code == 404
+
+
+COMMIT = """mutation($input: CreateCommitOnBranchInput!) {
+  createCommitOnBranch(input: $input) { commit { oid url signature { isValid } } ref { name } }
+}"""
+
+
+def test_graphql_commits_on_a_branch_and_checks_its_head(local_github: LocalGitHub) -> None:
+    local_github.create_repository("octo", "math", RED, ci=TESTS)
+    head = local_github.store(REPO).resolve("main")
+    wanted = {
+        "branch": {"repositoryNameWithOwner": REPO, "branchName": "main"},
+        "expectedHeadOid": head,
+        "message": {"headline": "Fix add", "body": "It subtracted."},
+        "fileChanges": {
+            "additions": [{"path": "broken_math.py", "contents": base64.b64encode(GREEN.encode()).decode()}],
+            "deletions": [],
+        },
+    }
+    client = installed(local_github)
+    made = client.graphql(COMMIT, {"input": wanted})["createCommitOnBranch"]["commit"]
+    assert made["signature"] == {"isValid": True}
+    assert local_github.files(REPO, "main")["broken_math.py"] == GREEN.encode()
+    assert local_github.wait_for_check(made["oid"]).conclusion == "success"
+    with pytest.raises(GraphQLFailed, match="Expected branch to point to"):
+        client.graphql(COMMIT, {"input": wanted})
+    reader = installed(local_github, {"contents": "read"})
+    with pytest.raises(GraphQLFailed, match="not accessible"):
+        reader.graphql(COMMIT, {"input": wanted})

@@ -44,7 +44,7 @@ def test_check_runs_have_githubs_limits(local_github: LocalGitHub) -> None:
         listed = client.get(f"repos/octo/math/commits/{sha}/check-runs?check_name=MetaAgent").json()
         assert listed["total_count"] == 1
         assert local_github.violations == []
-        wrong = [
+        wrong: list[dict[str, Any]] = [
             {"status": "completed"},
             {"output": {"title": "t", "summary": "s" * 65_536}},
             {"output": {**output, "annotations": [note] * 51}},
