@@ -212,9 +212,12 @@ def execute(run: Run, kernel: Kernel, limits: Limits, reaper: Reaper) -> Dict[st
         duration = time.monotonic() - started
         reaper.collect()
         survivors = len([alive for alive in reaper.alive() if alive != pid])
-    finally:
-        # Whatever goes wrong above, nothing may go on running.
+    except OSError:
+        # Nothing may go on running, and what the host still sends for this command is taken off the line.
         reaper.kill_everything()
+        run.finish()
+        raise
+    reaper.kill_everything()
     report = run.finish()
     after = counters.read()
     report.update(

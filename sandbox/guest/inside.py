@@ -26,15 +26,18 @@ def parts_of(path: str) -> List[str]:
 
 
 def open_folder(name: str, parent: Optional[int] = None) -> int:
-    """Open a folder, making it readable again when somebody took that away."""
+    """Open a folder, opening it to ourselves again when somebody closed it."""
     try:
-        return os.open(name, FOLDER, dir_fd=parent)
+        folder = os.open(name, FOLDER, dir_fd=parent)
     except PermissionError:
-        status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-        if not stat.S_ISDIR(status.st_mode):
+        if not stat.S_ISDIR(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode):
             raise
         os.chmod(name, 0o700, dir_fd=parent)
-        return os.open(name, FOLDER, dir_fd=parent)
+        folder = os.open(name, FOLDER, dir_fd=parent)
+    if os.fstat(folder).st_mode & 0o700 != 0o700:
+        with contextlib.suppress(OSError):
+            os.fchmod(folder, 0o700)
+    return folder
 
 
 def open_file(name: str, folder: int) -> int:

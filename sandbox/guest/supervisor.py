@@ -4,6 +4,7 @@ Closed to what it runs: the kernel delivers no signal to PID 1 from inside its o
 so its memory, descriptors and environment cannot be opened by processes of the same user.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ import sys
 from typing import Any, Callable, Dict, List, Optional
 
 from sandbox.guest import commands, files, tree, wire
-from sandbox.guest.inside import Refused, parts_of
+from sandbox.guest.inside import Refused, open_root, parts_of
 from sandbox.guest.reaper import Reaper
 from sandbox.guest.seccomp import Kernel
 from sandbox.guest.spawn import Limits, Order
@@ -96,11 +97,17 @@ class Supervisor:
 
     def _run(self, message: wire.Message) -> Answer:
         order = Order.read(message)
+        self._reopen()
         limits = self._limits
         if limits.processes is not None:
             limits = limits._replace(processes=limits.processes + _threads_of(os.getuid()))
         run = commands.Run(order, self._inbox, self._outbox.send)
         return commands.execute(run, self._kernel, limits, self._reaper)
+
+    def _reopen(self) -> None:
+        """A command may have closed the work tree to everybody; the next one starts in it all the same."""
+        with contextlib.suppress(Refused):
+            os.close(open_root(self._root))
 
     def _export(self, message: wire.Message) -> Answer:
         return {"edits": self._tree.export(int(message["files"]), int(message["bytes"]))}

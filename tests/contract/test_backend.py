@@ -516,6 +516,11 @@ async def test_closed_files_and_folders_are_exported_all_the_same(machine: Guest
     assert await machine.export() == (edit("b.py", b"y\n"), edit("d/a.py"))
 
 
+async def test_a_work_tree_that_was_closed_is_entered_again(machine: Guest) -> None:
+    await sh(machine, "echo x > a; chmod 000 .")
+    assert (await sh(machine, "cat a")).stdout == "x\n"
+
+
 async def test_writing_a_file_leaves_hard_links_to_it_alone(machine: Guest) -> None:
     await sh(machine, "echo old > /tmp/contract/other; ln /tmp/contract/other a.py || cp /tmp/contract/other a.py")
     await machine.write([edit("a.py", b"new\n")])

@@ -1,0 +1,198 @@
+"""The hostile corpus inside the hardened sandbox: whatever it does, it stays inside, ends in time, and harms no next run."""
+
+import io
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.backends import open_backend
+from sandbox.backends.base import Backend, Guest
+from sandbox.errors import ChangeRejected
+from sandbox.spec import RunLimits, SandboxSpec
+from sandbox.types import CommandResult, RunVerdict
+
+pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.shared, pytest.mark.slow]
+
+ENVIRONMENT = "attack-corpus-1"
+WALL_S = 8.0
+"""Smaller than what the attacks allow themselves, so that the limits are what ends them."""
+
+SLACK_S = 3.0
+MIB = 1 << 20
+RUNS_CODE = {"sandbox"}
+"""Kinds of attack that are a repository whose tests are run."""
+
+
+def listed(shared: Path) -> list[str]:
+    """The identities the generator knows, of the kinds that run code."""
+    done = subprocess.run(
+        [sys.executable, shared / "attacks/gen.py", "--list"], capture_output=True, text=True, check=True
+    )
+    rows = [line.split() for line in done.stdout.splitlines()]
+    return [row[0] for row in rows if len(row) > 2 and row[1] in RUNS_CODE]
+
+
+@pytest.fixture(scope="module")
+def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Every attack that is a repository, generated, never run, on the host."""
+    folder = tmp_path_factory.mktemp("corpus")
+    argv = [sys.executable, str(shared / "attacks/gen.py"), "--out", str(folder), *listed(shared)]
+    subprocess.run(argv, check=True, capture_output=True, env={**os.environ, "ATTACK_CORPUS_OK": "1"})
+    found = sorted(path.parent for path in folder.glob("*/attack.json"))
+    assert found
+    return found
+
+
+@pytest.fixture(scope="module")
+async def backend(docker_ready: None) -> Backend:
+    return open_backend(SandboxSpec(memory_bytes=768 * MIB, work_bytes=256 * MIB, tmp_bytes=96 * MIB, pids=200))
+
+
+@pytest.fixture(scope="module")
+async def image(backend: Backend) -> str:
+    """An environment with pytest in it."""
+    found = await backend.find_environment(ENVIRONMENT)
+    if found is not None:
+        return found
+    async with backend.open_setup(await backend.ensure_toolchain()) as setup:
+        script = "uv venv --clear /opt/env && uv pip install pytest"
+        done = await setup.run(("/bin/sh", "-c", script), limits=RunLimits(wall_s=300), cwd="/")
+        assert done.ok, done.stderr
+        return await backend.keep_environment(setup, ENVIRONMENT)
+
+
+def packed(repository: Path) -> bytes:
+    """A repository's files, without its history, as an archive."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        tar.add(repository, arcname=".", filter=lambda member: None if "/.git" in member.name else member)
+    return buffer.getvalue()
+
+
+def verdict(result: CommandResult) -> RunVerdict:
+    """A verdict from the outside alone; what the records inside say is for the judge."""
+    if result.flooded:
+        return RunVerdict.OUTPUT_LIMIT
+    if result.timed_out:
+        return RunVerdict.TIMEOUT
+    if result.oom_kills and not result.ok:
+        return RunVerdict.OOM
+    return RunVerdict.PASS if result.ok else RunVerdict.FAIL
+
+
+async def attacked(guest: Guest, folder: Path, about: dict[str, Any]) -> tuple[CommandResult, float]:
+    """Run the attack's tests; gives the result and how long we waited."""
+    await guest.unpack(packed(folder / "repo"), guest.workdir)
+    await guest.snap()
+    argv = (guest.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-s", str(about.get("target") or "."))
+    limits = RunLimits(wall_s=min(float(about.get("wall", WALL_S)), WALL_S))
+    started = time.monotonic()
+    return await guest.run(argv, limits=limits), time.monotonic() - started
+
+
+async def problems(guest: Guest, result: CommandResult, waited: float, about: dict[str, Any]) -> list[str]:
+    """Everything in which the sandbox did not hold."""
+    expect = about.get("expect", {})
+    found = []
+    if waited > min(expect.get("max_wall_s", 60), WALL_S + SLACK_S):
+        found.append(f"took {waited:.1f} s")
+    if "ESCAPE:" in result.stdout + result.stderr:
+        found.append("escaped: " + result.stdout[-500:])
+    if len(result.stdout) + len(result.stderr) > expect.get("max_captured_mb", 2) * MIB:
+        found.append("kept too much output")
+    # What the sandbox alone can say of the verdict: containment tests must have run to their end.
+    if expect.get("contained") and verdict(result) is not RunVerdict.PASS:
+        found.append(f"the probe did not finish: {verdict(result)} {result.stdout[-800:]}")
+    check = await guest.run(("/bin/sh", "-c", "ls -d /proc/[0-9]* | wc -l; echo alive"), limits=RunLimits(wall_s=10))
+    count, _, alive = check.stdout.partition("\n")
+    if alive != "alive\n" or int(count) > 4:  # us, the shell, ls and wc
+        found.append(f"not as before afterwards: {check}")
+    try:
+        exported = await guest.export()
+        if sum(len(edit.content) for edit in exported) > expect.get("export_max_mb", 16) * MIB:
+            found.append("exported too much")
+    except ChangeRejected:
+        pass  # refusing is an answer
+    return found
+
+
+def memory_of_ours() -> int:
+    """The most memory this process has had, in MiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+def markers() -> list[Path]:
+    """What attacks leave when they run outside."""
+    return list(Path("/tmp").glob("attack-marker*"))
+
+
+async def test_every_attack_is_contained(backend: Backend, image: str, corpus: list[Path]) -> None:
+    failed = []
+    disk, memory = shutil.disk_usage("/").used, memory_of_ours()
+    for folder in corpus:
+        about = json.loads((folder / "attack.json").read_text())
+        async with backend.open(image) as guest:
+            result, waited = await attacked(guest, folder, about)
+            found = await problems(guest, result, waited, about)
+        if found:
+            failed.append(f"{folder.name} ({verdict(result)}, {waited:.1f} s): {found}")
+    assert not failed, "\n".join(failed)
+    assert memory_of_ours() - memory < 96
+    assert (shutil.disk_usage("/").used - disk) >> 20 < 256, "the host's disk grew"
+    assert not markers(), "something was executed on the host"
+
+
+async def test_an_attack_does_not_reach_the_next_sandbox(backend: Backend, image: str) -> None:
+    places = "/tmp/.seen /var/tmp/.seen /home/sandbox/.seen /dev/shm/.seen /work/.seen"
+    async with backend.open(image) as first:
+        await first.run(("/bin/sh", "-c", f"touch {places}"), limits=RunLimits(wall_s=10))
+    async with backend.open(image) as second:
+        result = await second.run(("/bin/sh", "-c", f"ls {places} 2>/dev/null"), limits=RunLimits(wall_s=10))
+    assert result.stdout == ""
+
+
+async def test_an_attack_on_the_supervisor_finds_every_door_closed(backend: Backend, image: str) -> None:
+    script = """
+import ctypes, os, signal
+bad = []
+libc = ctypes.CDLL(None, use_errno=True)
+for name in ("mem", "environ", "maps", "fd", "root", "cwd", "task/1/mem"):
+    try:
+        path = "/proc/1/" + name
+        os.listdir(path) if name in ("fd", "root", "cwd") else os.close(os.open(path, os.O_RDONLY))
+        bad.append(path)
+    except OSError:
+        pass
+for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD):
+    os.kill(1, number)
+if libc.ptrace(16, 1, 0, 0) == 0: bad.append("ptrace")
+for fd in range(4, 64):
+    try: os.fstat(fd); bad.append("descriptor %d" % fd)
+    except OSError: pass
+for path in ("/etc/x", "/opt/metaagent/guest/wire.py", "/opt/env/x", "/usr/local/bin/x", "/sys/fs/cgroup/x", "/proc/sys/kernel/core_pattern"):
+    try: os.close(os.open(path, os.O_WRONLY | os.O_CREAT)); bad.append(path)
+    except OSError: pass
+print(bad)
+"""
+    async with backend.open(image) as guest:
+        result = await guest.run((guest.python, "-c", script), limits=RunLimits(wall_s=10))
+        assert result.stdout == "[]\n", result
+        assert (await guest.run(("/bin/true",), limits=RunLimits(wall_s=10))).ok
+
+
+async def test_an_attack_has_no_network_to_use(backend: Backend, image: str) -> None:
+    script = "cat /proc/net/route /proc/net/ipv6_route; ls /sys/class/net; cat /etc/resolv.conf"
+    async with backend.open(image) as guest:
+        result = await guest.run(("/bin/sh", "-c", script), limits=RunLimits(wall_s=10))
+        names = {line.split()[-1] for line in result.stdout.splitlines() if line.strip()}
+        assert "eth0" not in result.stdout
+        assert "lo" in names
