@@ -27,15 +27,15 @@ def writes(path: Path, start: int) -> None:
 def test_several_processes_write_to_a_new_file_without_losing_any(tmp_path: Path) -> None:
     path = tmp_path / "lessons.sqlite"
     spawn = multiprocessing.get_context("spawn")
-    workers = [spawn.Process(target=writes, args=(path, start)) for start in (0, 100, 200)]
+    workers = [spawn.Process(target=writes, args=(path, start)) for start in (0, 100)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join(60)
-    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert [worker.exitcode for worker in workers] == [0, 0]
     with closing(sqlite3.connect(path)) as database:
-        assert database.execute("select count(*) from lesson").fetchone() == (75,)
-        assert database.execute("select count(*) from lesson_words").fetchone() == (75,)
+        assert database.execute("select count(*) from lesson").fetchone() == (50,)
+        assert database.execute("select count(*) from lesson_words").fetchone() == (50,)
         assert database.execute("pragma journal_mode").fetchone() == ("wal",)
         assert database.execute("pragma integrity_check").fetchone() == ("ok",)
 

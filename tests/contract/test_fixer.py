@@ -1,0 +1,120 @@
+"""What every Fixer keeps to: budgets, honest candidates, and a workspace left as it was found."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from bot.domain.diagnosis import Diagnosis, FailureKind
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
+from bot.fixers.rung0_tools import tool_fixers
+from bot.ports import Fixer
+from tests.builders import (
+    a_candidate,
+    a_diagnosis,
+    a_lint_failure,
+    a_lint_recipe,
+    a_lint_report,
+    a_running_mission,
+)
+from tests.fakes.fake_workspace import FakeWorkspace
+from tests.fakes.scripted_fixer import ScriptedFixer
+from tests.fakes.tool_workspace import ToolWorkspace
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fixer with a workspace it can repair and one in which there is nothing for it to do."""
+
+    fixer: Callable[[], Fixer]
+    repairable: Callable[[], FakeWorkspace]
+    hopeless: Callable[[], FakeWorkspace]
+    context: MissionContext = field(default_factory=a_running_mission)
+    diagnosis: Diagnosis = field(default_factory=a_diagnosis)
+
+
+def scripted() -> Fixer:
+    return ScriptedFixer(
+        lambda files, _: [a_candidate()] if "calculator.py" in files else [RungNote(reason="no calculator")]
+    )
+
+
+CASES: dict[str, Case] = {
+    "scripted": Case(
+        fixer=scripted,
+        repairable=lambda: FakeWorkspace({"calculator.py": "x\n"}),
+        hopeless=lambda: FakeWorkspace({"other.py": "x\n"}),
+    ),
+    "ruff": Case(
+        fixer=lambda: tool_fixers()[0],
+        repairable=lambda: ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"}),
+        hopeless=lambda: ToolWorkspace(a_lint_recipe(), {}),
+        context=a_running_mission(test_results=a_lint_report()),
+        diagnosis=a_diagnosis(kind=FailureKind.LINT, failures=(a_lint_failure(),)),
+    ),
+}
+
+
+@pytest.fixture(params=sorted(CASES))
+def case(request: pytest.FixtureRequest) -> Case:
+    return CASES[request.param]
+
+
+async def proposals(
+    case: Case, workspace: FakeWorkspace, budget: FixBudget | None = None
+) -> list[Candidate | RungNote]:
+    proposing = case.fixer().propose(case.context, case.diagnosis, workspace, budget or FixBudget())
+    return [proposal async for proposal in proposing]
+
+
+async def test_it_says_who_it_is(case: Case) -> None:
+    fixer = case.fixer()
+    assert fixer.name
+    assert fixer.rung in set(Rung)
+
+
+async def test_a_candidate_says_where_it_comes_from_and_what_it_changes(case: Case) -> None:
+    found = [one for one in await proposals(case, case.repairable()) if isinstance(one, Candidate)]
+    assert found
+    assert len({candidate.id for candidate in found}) == len(found)
+    for candidate in found:
+        assert candidate.rung is case.fixer().rung or case.fixer().name == "scripted"
+        assert candidate.changes
+        assert candidate.title
+        assert "\n" not in candidate.title
+        assert candidate.candidates_tried >= 1
+
+
+async def test_the_workspace_is_left_as_it_was_found(case: Case) -> None:
+    for workspace in (case.repairable(), case.hopeless()):
+        before = workspace.texts()
+        await proposals(case, workspace)
+        assert workspace.texts() == before
+
+
+async def test_what_was_proposed_can_be_applied(case: Case) -> None:
+    workspace = case.repairable()
+    found = [one for one in await proposals(case, workspace) if isinstance(one, Candidate)]
+    await workspace.apply_changes(found[0].changes)
+    assert {edit.path for edit in await workspace.changes()} == {change.path for change in found[0].changes}
+
+
+async def test_whoever_has_nothing_to_propose_says_why(case: Case) -> None:
+    found = await proposals(case, case.hopeless())
+    assert found
+    assert all(isinstance(one, RungNote) and one.reason for one in found)
+
+
+async def test_no_more_survivors_are_proposed_than_asked_for(case: Case) -> None:
+    found = await proposals(case, case.repairable(), FixBudget(max_survivors=1))
+    assert sum(isinstance(one, Candidate) for one in found) == 1
+
+
+async def test_running_it_again_proposes_the_same(case: Case) -> None:
+    def essence(found: list[Candidate | RungNote]) -> list[object]:
+        return [one.changes if isinstance(one, Candidate) else one.reason for one in found]
+
+    assert essence(await proposals(case, case.repairable())) == essence(await proposals(case, case.repairable()))

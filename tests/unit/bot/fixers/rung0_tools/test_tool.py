@@ -1,0 +1,137 @@
+"""ToolFixer: what it asks of the sandbox, what it proposes, what it refuses."""
+
+import pytest
+
+from bot.domain.diagnosis import Diagnosis, FailureKind
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
+from bot.fixers.rung0_tools import tool_fixers
+from sandbox.types import StepKind, TestResult
+from tests.builders import (
+    a_diagnosis,
+    a_lint_failure,
+    a_lint_recipe,
+    a_lint_report,
+    a_recipe,
+    a_running_mission,
+)
+from tests.fakes.fake_workspace import FakeWorkspace
+from tests.fakes.tool_workspace import ToolWorkspace
+
+pytestmark = pytest.mark.anyio
+
+
+async def proposed(
+    workspace: FakeWorkspace, *failures: TestResult, kind: FailureKind = FailureKind.LINT
+) -> list[Candidate | RungNote]:
+    (fixer,) = tool_fixers()
+    found = failures or (a_lint_failure(),)
+    context: MissionContext = a_running_mission(test_results=a_lint_report(*found))
+    diagnosis: Diagnosis = a_diagnosis(kind=kind, failures=found)
+    return [one async for one in fixer.propose(context, diagnosis, workspace, FixBudget())]
+
+
+async def only_note(workspace: FakeWorkspace, *failures: TestResult) -> str:
+    (note,) = await proposed(workspace, *failures)
+    assert isinstance(note, RungNote)
+    assert await workspace.changes() == (), "left as it was found"
+    return note.reason
+
+
+async def test_what_the_tool_changed_becomes_one_candidate_and_the_workspace_is_clean_again() -> None:
+    workspace = ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"})
+    (candidate,) = await proposed(workspace)
+    assert isinstance(candidate, Candidate)
+    assert (candidate.rung, candidate.fixer, candidate.template) == (Rung.TOOLS, "ruff", "ruff check")
+    assert [(c.path, c.content, c.search_for) for c in candidate.changes] == [("calculator.py", "x = 1\n", None)]
+    assert candidate.title == "apply ruff check to calculator.py"
+    assert "ruff 0.9.9" in candidate.explanation
+    assert await workspace.changes() == ()
+    assert workspace.commands == [
+        "ruff check --fix --no-unsafe-fixes --no-cache -- calculator.py",
+        "ruff --version",
+    ]
+
+
+async def test_status_one_only_says_that_something_is_left() -> None:
+    (candidate,) = await proposed(ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"}, status=1))
+    assert isinstance(candidate, Candidate)
+
+
+async def test_every_named_file_is_repaired_even_beyond_those_in_full() -> None:
+    failures = [a_lint_failure(path=f"m{n}.py") for n in range(12)]
+    workspace = ToolWorkspace(a_lint_recipe(), {"m11.py": b"x = 1\n"})
+    report = a_lint_report(*failures)
+    context = a_running_mission(test_results=report.with_(failures=tuple(failures[:10])))
+    (fixer,) = tool_fixers()
+    diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=tuple(failures[:10]))
+    found = [one async for one in fixer.propose(context, diagnosis, workspace, FixBudget())]
+    assert isinstance(found[0], Candidate)
+    assert "m11.py" in workspace.commands[0]
+
+
+async def test_a_test_file_is_formatted_but_never_linted() -> None:
+    failure = a_lint_failure(path="tests/test_x.py")
+    assert "no file" in await only_note(ToolWorkspace(a_lint_recipe(), {}), failure)
+    workspace = ToolWorkspace(a_lint_recipe("ruff format --check ."), {"tests/test_x.py": b"import os\nx = 1\n"})
+    (candidate,) = await proposed(workspace, failure)
+    assert isinstance(candidate, Candidate)
+
+
+@pytest.mark.parametrize("path", ["conftest.py", "setup.py", ".github/x.py", "../outside.py", "/etc/x.py", "notes.md"])
+async def test_a_protected_or_foreign_file_is_never_given_to_the_tool(path: str) -> None:
+    for command in ("ruff check .", "ruff format --check ."):
+        workspace = ToolWorkspace(a_lint_recipe(command), {})
+        assert "no file" in await only_note(workspace, a_lint_failure(path=path))
+        assert workspace.commands == []
+
+
+async def test_a_hostile_name_of_a_file_stays_a_name() -> None:
+    workspace = ToolWorkspace(a_lint_recipe(), {"calculator.py": b"x = 1\n"})
+    await proposed(workspace, a_lint_failure(path="a b.py"), a_lint_failure(path="--config=x.py"))
+    assert workspace.commands[0].endswith(" -- 'a b.py'")
+
+
+async def test_a_tool_that_touches_another_file_is_refused() -> None:
+    workspace = ToolWorkspace(a_lint_recipe(), {"other.py": b"x = 1\n"})
+    assert "touched other.py" in await only_note(workspace)
+
+
+async def test_a_tool_that_changes_nothing_says_so() -> None:
+    assert "changed nothing" in await only_note(ToolWorkspace(a_lint_recipe(), {}))
+
+
+@pytest.mark.parametrize("status", [2, 127, None])
+async def test_a_tool_that_cannot_run_says_why(status: int | None) -> None:
+    workspace = ToolWorkspace(a_lint_recipe(), {"calculator.py": b"half"}, status=status)
+    assert await only_note(workspace) == "ruff check could not run: no such option"
+
+
+async def test_a_file_that_is_not_text_is_refused() -> None:
+    assert "not UTF-8" in await only_note(ToolWorkspace(a_lint_recipe(), {"calculator.py": b"\xff"}))
+
+
+async def test_a_test_step_is_not_its_business() -> None:
+    workspace = ToolWorkspace(a_recipe(), {})
+    (note,) = await proposed(workspace, kind=FailureKind.BUG)
+    assert isinstance(note, RungNote)
+    assert "not a lint or format step" in note.reason
+    assert workspace.commands == []
+
+
+async def test_another_linter_is_not_its_business() -> None:
+    assert "does not run ruff" in await only_note(ToolWorkspace(a_lint_recipe("flake8 ."), {}))
+
+
+async def test_files_are_named_from_the_steps_directory() -> None:
+    recipe = a_lint_recipe().with_(working_directory="backend")
+    workspace = ToolWorkspace(recipe, {"backend/calculator.py": b"x = 1\n"})
+    (candidate,) = await proposed(workspace)
+    assert isinstance(candidate, Candidate)
+    assert candidate.changes[0].path == "backend/calculator.py"
+
+
+async def test_a_step_of_another_kind_counts_when_the_diagnosis_says_lint() -> None:
+    recipe = a_lint_recipe(kind=StepKind.OTHER)
+    (candidate,) = await proposed(ToolWorkspace(recipe, {"calculator.py": b"x = 1\n"}))
+    assert isinstance(candidate, Candidate)

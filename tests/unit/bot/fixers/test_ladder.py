@@ -1,0 +1,228 @@
+"""climb: in turn, within the budget, and it says why a rung proposed nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from typing_extensions import override
+
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, FixAttempt, FixBudget, Rung, RungNote
+from bot.domain.policy import RepositoryPolicy
+from bot.fixers.ladder import climb
+from bot.ports import Fixer, Workspace
+from sandbox.errors import ChangeRejected, SandboxDied
+from tests.builders import a_candidate, a_change, a_diagnosis, a_request, a_running_mission
+from tests.fakes.fake_workspace import FakeWorkspace
+from tests.fakes.fixed_clock import FixedClock
+
+Says = Candidate | RungNote | BaseException | float
+"""Proposed, noted, raised, or slept that many seconds."""
+
+
+class TalkingFixer:
+    """Says one thing after the other."""
+
+    def __init__(self, rung: Rung, *says: Says, name: str = "talker") -> None:
+        self._rung = rung
+        self._name = name
+        self._says = says
+        self.budgets: list[FixBudget] = []
+        self.closed = 0
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def rung(self) -> Rung:
+        return self._rung
+
+    async def propose(
+        self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+    ) -> AsyncIterator[Candidate | RungNote]:
+        self.budgets.append(budget)
+        try:
+            for one in self._says:
+                if isinstance(one, float):
+                    await workspace.apply_changes((a_change("calculator.py", "half done"),))
+                    await asyncio.sleep(one)
+                elif isinstance(one, BaseException):
+                    raise one
+                else:
+                    yield one
+        finally:
+            self.closed += 1
+
+
+async def climbed(
+    *fixers: Fixer,
+    budget: FixBudget | None = None,
+    workspace: FakeWorkspace | None = None,
+    context: MissionContext | None = None,
+    clock: FixedClock | None = None,
+) -> FixAttempt:
+    return await climb(
+        context or a_running_mission(),
+        a_diagnosis(),
+        workspace or FakeWorkspace({"calculator.py": "x\n"}),
+        fixers,
+        budget or FixBudget(),
+        clock or FixedClock(),
+    )
+
+
+@pytest.mark.anyio
+async def test_the_cheapest_rung_that_proposes_something_ends_the_climb() -> None:
+    tools = TalkingFixer(Rung.TOOLS, RungNote(reason="nothing to lint", candidates_tried=1), name="ruff")
+    search = TalkingFixer(Rung.SEARCH, a_candidate(candidates_tried=7), a_candidate(id="c-2", candidates_tried=9))
+    model = TalkingFixer(Rung.MODEL, a_candidate())
+    attempt = await climbed(model, search, tools)
+    assert [candidate.id for candidate in attempt.candidates] == ["c-1", "c-2"]
+    assert attempt.candidates_tried == 1 + 9
+    assert attempt.notes == ("rung 0 (ruff): nothing to lint",)
+    assert model.budgets == []
+
+
+@pytest.mark.anyio
+async def test_every_rung_that_proposed_nothing_says_why() -> None:
+    context = a_running_mission(request=a_request(rungs=(0, 1)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+    attempt = await climbed(
+        TalkingFixer(Rung.TOOLS),
+        TalkingFixer(Rung.SEARCH, ChangeRejected("the edit breaks a rule"), name="search"),
+        TalkingFixer(Rung.MODEL, a_candidate(), name="model"),
+        context=context,
+    )
+    assert attempt.candidates == ()
+    assert attempt.notes == (
+        "rung 0 (talker): proposed nothing",
+        "rung 1 (search): the edit breaks a rule",
+        "rung 2 (model): this rung is not allowed here",
+    )
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("policy", "request_rungs"), [((0,), (0, 1)), ((0, 1), (0,))])
+async def test_a_rung_must_be_allowed_by_policy_and_request(
+    policy: tuple[int, ...], request_rungs: tuple[int, ...]
+) -> None:
+    context = a_running_mission(request=a_request(rungs=request_rungs), policy=RepositoryPolicy(rungs=policy))
+    search = TalkingFixer(Rung.SEARCH, a_candidate())
+    assert (await climbed(search, context=context)).candidates == ()
+    assert search.budgets == []
+
+
+@pytest.mark.anyio
+async def test_a_rung_that_takes_too_long_is_stopped_and_cleaned_up_after() -> None:
+    slow = TalkingFixer(Rung.SEARCH, 60.0, name="search")
+    workspace = FakeWorkspace({"calculator.py": "x\n"})
+    attempt = await climbed(slow, budget=FixBudget(time_limit_s=0.6), workspace=workspace)
+    assert attempt.candidates == ()
+    assert attempt.notes == ("rung 1 (search): stopped after 1 s, the time that was left",)
+    assert slow.closed == 1
+    assert await workspace.changes() == ()
+
+
+@pytest.mark.anyio
+async def test_what_was_proposed_before_the_time_was_up_is_kept() -> None:
+    attempt = await climbed(TalkingFixer(Rung.SEARCH, a_candidate(), 60.0), budget=FixBudget(time_limit_s=0.6))
+    assert len(attempt.candidates) == 1
+
+
+@pytest.mark.anyio
+async def test_a_spent_budget_asks_nobody() -> None:
+    clock = FixedClock(step=100.0)
+    search = TalkingFixer(Rung.SEARCH, a_candidate(), name="search")
+    attempt = await climbed(search, budget=FixBudget(time_limit_s=90.0), clock=clock)
+    assert search.budgets == []
+    assert attempt.notes == ("rung 1 (search): the time was spent before this rung's turn",)
+
+
+@pytest.mark.anyio
+async def test_the_next_rung_gets_what_is_left() -> None:
+    context = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+    search = TalkingFixer(Rung.SEARCH, RungNote(reason="none", candidates_tried=60, cost_usd=0.25))
+    model = TalkingFixer(Rung.MODEL)
+    budget = FixBudget(time_limit_s=90.0, max_candidates=100, money_usd=1.0)
+    attempt = await climbed(search, model, budget=budget, context=context, clock=FixedClock(step=10.0))
+    assert model.budgets[0].max_candidates == 40
+    assert model.budgets[0].money_usd == 0.75
+    assert model.budgets[0].time_limit_s < search.budgets[0].time_limit_s < 90.0
+    assert attempt.cost_usd == 0.25
+
+
+@pytest.mark.anyio
+async def test_a_generous_fixer_is_cut_off() -> None:
+    many = TalkingFixer(Rung.SEARCH, *(a_candidate(id=f"c-{n}", candidates_tried=n) for n in range(1, 100)))
+    attempt = await climbed(many, budget=FixBudget(max_survivors=3))
+    assert len(attempt.candidates) == 3
+    assert many.closed == 1
+    tried = TalkingFixer(Rung.SEARCH, *(a_candidate(id=f"c-{n}", candidates_tried=n) for n in range(1, 100)))
+    assert (await climbed(tried, budget=FixBudget(max_candidates=5, max_survivors=50))).candidates_tried == 5
+
+
+@pytest.mark.anyio
+async def test_a_dead_sandbox_is_not_hidden() -> None:
+    with pytest.raises(SandboxDied):
+        await climbed(TalkingFixer(Rung.SEARCH, SandboxDied("gone")))
+
+
+@pytest.mark.anyio
+async def test_a_fixers_own_timeout_is_not_taken_for_ours() -> None:
+    with pytest.raises(TimeoutError):
+        await climbed(TalkingFixer(Rung.SEARCH, TimeoutError("of its own")))
+
+
+SAID = st.one_of(
+    st.builds(
+        lambda n, cost: a_candidate(id=f"c-{n}", candidates_tried=n, cost_usd=cost),
+        st.integers(0, 50),
+        st.sampled_from([0.0, 0.1, 0.5]),
+    ),
+    st.builds(
+        lambda n, cost: RungNote(reason="none", candidates_tried=n, cost_usd=cost),
+        st.integers(0, 50),
+        st.sampled_from([0.0, 0.1, 0.5]),
+    ),
+)
+
+
+class ThriftyFixer(TalkingFixer):
+    """Keeps to its budget, as every fixer must."""
+
+    @override
+    async def propose(
+        self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+    ) -> AsyncIterator[Candidate | RungNote]:
+        spent = 0.0
+        async for said in super().propose(context, diagnosis, workspace, budget):
+            if said.candidates_tried > budget.max_candidates or spent + said.cost_usd > budget.money_usd:
+                return
+            spent += said.cost_usd
+            yield said
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.sampled_from(list(Rung)), st.lists(SAID, max_size=5)), max_size=5),
+    st.integers(0, 60),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.integers(1, 4),
+    st.floats(0.0, 40.0),
+)
+def test_a_climb_never_spends_more_than_its_budget(
+    rungs: list[tuple[Rung, list[Candidate | RungNote]]], candidates: int, money: float, survivors: int, step: float
+) -> None:
+    context = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+    fixers = [ThriftyFixer(rung, *says) for rung, says in rungs]
+    budget = FixBudget(time_limit_s=90.0, max_candidates=candidates, money_usd=money, max_survivors=survivors)
+    attempt = asyncio.run(climbed(*fixers, budget=budget, context=context, clock=FixedClock(step=step)))
+    assert attempt.candidates_tried <= candidates
+    assert attempt.cost_usd <= money + 1e-9
+    assert len(attempt.candidates) <= survivors
+    assert all(b.time_limit_s <= 90.0 and b.money_usd <= money for f in fixers for b in f.budgets)
+    assert len({candidate.rung for candidate in attempt.candidates}) <= 1
+    assert attempt.candidates or len(attempt.notes) == len(fixers)
