@@ -172,23 +172,28 @@ class AppClient:
         return lane
 
     async def _mint(self, repository: RepositoryRef, rights: Permissions) -> Token:
-        lane = self._lane()
-        installation = repository.installation_id or lane.installations.get(repository.id)
-        if installation is None:
-            reply = await self._as_app("GET", f"{repository_path(repository)}/installation")
-            installation = InstallationReply.model_validate_json(reply.content).id
-            lane.installations[repository.id] = installation
         wanted = {"repository_ids": [repository.id], "permissions": dict(rights)}
-        path = f"/app/installations/{installation}/access_tokens"
         try:
-            reply = await self._as_app("POST", path, json=wanted, repeatable=True)
-        except NotPermitted as error:
-            raise await self._named(installation, rights, error) from error
+            installation = await self._installation(repository)
+            path = f"/app/installations/{installation}/access_tokens"
+            try:
+                reply = await self._as_app("POST", path, json=wanted, repeatable=True)
+            except NotPermitted as error:
+                raise await self._named(installation, rights, error) from error
         except NotFound as error:
             advice = "install the App on this repository"
             raise NotPermitted("the App is not installed there", advice, status=error.status) from error
         minted = TokenReply.model_validate_json(reply.content)
         return Token(minted.token, time.monotonic(), _life_s(reply, minted))
+
+    async def _installation(self, repository: RepositoryRef) -> int:
+        if repository.installation_id is not None:
+            return repository.installation_id
+        known = self._lane().installations
+        if repository.id not in known:
+            reply = await self._as_app("GET", f"{repository_path(repository)}/installation")
+            known[repository.id] = InstallationReply.model_validate_json(reply.content).id
+        return known[repository.id]
 
     async def _named(self, installation: int, rights: Permissions, error: NotPermitted) -> NotPermitted:
         """The same refusal, saying which permissions the installation has not granted."""

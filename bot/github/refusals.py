@@ -11,7 +11,6 @@ from bot.github.replies import ErrorReply
 SECONDARY_WAIT_S = 60.0
 """GitHub asks for at least a minute when it names no time."""
 
-_HIDDEN = "resource not accessible by integration"
 _TAKEN = ("already exists", "no commits between", "is not a fast forward", "reference update failed")
 
 
@@ -43,11 +42,20 @@ def _by_status(response: httpx.Response, said: str, needs: str) -> GitHubError:
     if status == httpx.codes.CONFLICT:
         return Conflict(what, status=status)
     if status == httpx.codes.UNPROCESSABLE_ENTITY:
-        if any(word in said.lower() for word in _TAKEN):
-            return Conflict(what, status=status)
-        if "permissions requested are not granted" in said.lower():
-            return NotPermitted(what, f"grant the App the permission {needs}", status=status)
+        return _unprocessable(what, said.lower(), needs)
     return GitHubError(what, status=status, retryable=status >= httpx.codes.INTERNAL_SERVER_ERROR)
+
+
+def _unprocessable(what: str, said: str, needs: str) -> GitHubError:
+    """422 stands for many things; only the words tell them apart."""
+    status = int(httpx.codes.UNPROCESSABLE_ENTITY)
+    if "no commit found" in said:
+        return NotFound(what, status=status)
+    if any(word in said for word in _TAKEN):
+        return Conflict(what, status=status)
+    if "permissions requested are not granted" in said:
+        return NotPermitted(what, f"grant the App the permission {needs}", status=status)
+    return GitHubError(what, status=status)
 
 
 def is_rate_limit(response: httpx.Response, said: str) -> bool:

@@ -128,7 +128,8 @@ class GitHubWriting(GitHubReading):
 
     async def _own_check(self, repository: RepositoryRef, sha: str, external_id: str | None) -> CheckRunReply | None:
         app = await self._client.app()
-        runs = await self._check_runs(repository, sha, check_name=CHECK_NAME, app_id=app.id)
+        # `latest` would show only the newest of ours: another mission on the same commit would hide this one.
+        runs = await self._check_runs(repository, sha, check_name=CHECK_NAME, app_id=app.id, filter="all")
         mine = [r for r in runs if r.app is not None and r.app.id == app.id and r.name == CHECK_NAME]
         return max((r for r in mine if r.external_id == external_id), key=lambda r: r.id, default=None)
 

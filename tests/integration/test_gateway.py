@@ -1,0 +1,232 @@
+"""The gateway on a local GitHub that has a bad day."""
+
+import asyncio
+import base64
+import time
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from pydantic import SecretStr
+
+from bot.domain.github import BranchCommit, CheckAnnotation, CheckUpdate
+from bot.domain.request import RepositoryRef
+from bot.errors import GitHubError, NotPermitted, RateLimited, SettingsError
+from bot.github.gateway import GitHubGateway
+from sandbox.types import FileEdit
+from tests.github_server.fixtures import app_key, local_github
+from tests.github_server.server import LocalGitHub
+
+__all__ = ["app_key", "local_github"]
+
+pytestmark = [pytest.mark.anyio, pytest.mark.shared]
+NAME = "octo/calculator"
+EDIT = FileEdit(path="calculator.py", mode="100644", content=b"def add(a, b):\n    return a + b\n")
+
+
+class Scene:
+    """A repository on the local GitHub and the gateway that sees it."""
+
+    def __init__(self, server: LocalGitHub) -> None:
+        self.server = server
+        made = server.create_repository("octo", "calculator", {"calculator.py": "def add(a, b):\n    return a - b\n"})
+        self.head = server.store(NAME).ref("refs/heads/main") or ""
+        self.repository = RepositoryRef(id=made.id, owner="octo", name="calculator")
+        self.gateway = GitHubGateway(str(server.app_id), SecretStr(server.private_key_pem), server.api_url)
+
+    def minted(self) -> int:
+        return sum(r.endswith("/access_tokens") for r in self.server.requests)
+
+    def writes(self, path: str) -> int:
+        return sum(r.startswith("POST") and r.endswith(path) for r in self.server.requests)
+
+
+@pytest.fixture
+async def scene(local_github: LocalGitHub) -> AsyncIterator[Scene]:
+    built = Scene(local_github)
+    yield built
+    await built.gateway.aclose()
+
+
+async def test_parallel_first_calls_make_one_token(scene: Scene) -> None:
+    await asyncio.gather(*(scene.gateway.branch_head(scene.repository, "main") for _ in range(8)))
+    assert scene.minted() == 1
+
+
+async def test_a_token_carries_one_repository_and_only_the_rights_it_needs(scene: Scene) -> None:
+    source = await scene.gateway.clone_source(scene.repository)
+    value = base64.b64decode(source.authorization.removeprefix("Basic ")).decode().removeprefix("x-access-token:")
+    token = scene.server.world.tokens[value]
+    granted = {name: level for name, level in token.permissions.items() if name != "metadata"}
+    assert granted == {"contents": "read"}
+    assert list(token.repository_ids or ()) == [scene.repository.id]
+
+
+async def test_a_fresh_token_that_is_not_known_everywhere_yet_is_tried_again(scene: Scene) -> None:
+    scene.server.faults.fresh_token_failures = 2
+    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
+    assert scene.minted() == 1
+
+
+async def test_a_read_is_repeated_after_a_server_error(scene: Scene) -> None:
+    scene.server.faults.add("GET", "/git/ref/", 502)
+    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
+
+
+async def test_a_write_is_not_repeated_after_a_server_error(scene: Scene) -> None:
+    scene.server.push(NAME, "feature", {"a.py": "x = 1\n"})
+    scene.server.faults.add("POST", "/pulls", 502, after=True)
+    words = {"head": "feature", "base": "main", "title": "t", "body": "b"}
+    with pytest.raises(GitHubError) as failed:
+        await scene.gateway.open_pull_request(scene.repository, **words, draft=False)
+    assert failed.value.retryable
+    assert len(scene.server.pull_requests(NAME)) == 1
+
+
+async def test_a_branch_whose_answer_was_lost_is_found_by_the_next_try(scene: Scene) -> None:
+    commit = BranchCommit(branch="metaagent/main/01234567", parent=scene.head, message="fix")
+    scene.server.faults.add("POST", "/git/refs", 502, after=True)
+    with pytest.raises(GitHubError):
+        await scene.gateway.commit_on_new_branch(scene.repository, commit, (EDIT,))
+    made = await scene.gateway.branch_head(scene.repository, commit.branch)
+    assert made is not None
+    assert await scene.gateway.commit_on_new_branch(scene.repository, commit, (EDIT,)) == made
+
+
+async def test_a_short_limit_is_waited_for(scene: Scene) -> None:
+    scene.server.faults.secondary_limit("GET", "/git/ref/", retry_after=1)
+    begun = time.perf_counter()
+    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
+    assert time.perf_counter() - begun >= 1
+
+
+@pytest.mark.parametrize(("retry_after", "wait"), [(30, 30.0), (None, 60.0)], ids=["named", "not named"])
+async def test_a_long_limit_is_told_with_its_seconds(scene: Scene, retry_after: int | None, wait: float) -> None:
+    scene.server.faults.secondary_limit("GET", "/git/ref/", retry_after=retry_after)
+    with pytest.raises(RateLimited) as limited:
+        await scene.gateway.branch_head(scene.repository, "main")
+    assert limited.value.retry_after_s == wait
+
+
+async def test_a_bare_429_is_a_limit_too(scene: Scene) -> None:
+    scene.server.faults.add("GET", "/git/ref/", 429, message="slow down")
+    with pytest.raises(RateLimited):
+        await scene.gateway.branch_head(scene.repository, "main")
+
+
+async def test_a_missing_permission_is_named(scene: Scene) -> None:
+    scene.server.set_app_permissions("octo", {"contents": "read", "metadata": "read"})
+    update = CheckUpdate(status="queued", title="t", summary="s", external_id="m")
+    with pytest.raises(NotPermitted, match=r"checks:(read|write)"):
+        await scene.gateway.publish_check(scene.repository, scene.head, update)
+
+
+async def test_an_app_that_is_not_installed_is_told_so(scene: Scene) -> None:
+    elsewhere = RepositoryRef(id=1, owner="nobody", name="nothing")
+    with pytest.raises(NotPermitted, match="not installed"):
+        await scene.gateway.branch_head(elsewhere, "main")
+
+
+async def test_a_suspended_installation_is_not_permitted(scene: Scene) -> None:
+    scene.server.suspend("octo")
+    with pytest.raises(NotPermitted):
+        await scene.gateway.branch_head(scene.repository, "main")
+
+
+async def test_pages_are_followed_however_short_they_are(scene: Scene) -> None:
+    scene.server.faults.page_size = 1
+    for number in range(3):
+        scene.server.third_party_check(NAME, scene.head, f"check {number}", "success")
+    assert len(await scene.gateway.check_runs(scene.repository, scene.head)) == 3
+
+
+async def test_more_than_fifty_annotations_arrive_once_each(scene: Scene) -> None:
+    notes = tuple(CheckAnnotation(path="calculator.py", line=n + 1, message=f"note {n}") for n in range(120))
+    update = CheckUpdate(status="completed", title="t", summary="s", annotations=notes, external_id="m")
+    run = await scene.gateway.publish_check(scene.repository, scene.head, update)
+    assert await scene.gateway.publish_check(scene.repository, scene.head, update) == run
+    assert len(scene.server.world.check_runs[run].annotations) == 120
+
+
+async def test_texts_too_long_for_github_are_cut(scene: Scene) -> None:
+    long = "```\n" + "x" * 100 + "\n" + "y\n" * 70_000
+    update = CheckUpdate(status="completed", title="t" * 400, summary=long, text=long, external_id="m")
+    run = scene.server.world.check_runs[await scene.gateway.publish_check(scene.repository, scene.head, update)]
+    assert len(run.summary or "") <= 65_535
+    scene.server.push(NAME, "feature", {"a.py": "x = 1\n"})
+    pull = scene.server.open_pull_request(NAME, "feature").number
+    await scene.gateway.comment(scene.repository, pull, long, marker="<!-- m -->")
+    (comment,) = scene.server.comments(NAME, pull)
+    assert len(comment.body) <= 65_536
+    assert comment.body.endswith("<!-- m -->")
+
+
+async def test_a_renamed_repository_is_still_found(scene: Scene) -> None:
+    scene.server.rename(NAME, "abacus")
+    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
+
+
+@pytest.mark.parametrize("branch", ["../../user", "a b", "x..y", "x?y", "-x", ""])
+async def test_a_branch_that_could_change_the_address_is_refused(scene: Scene, branch: str) -> None:
+    with pytest.raises(GitHubError, match="branch name"):
+        await scene.gateway.branch_head(scene.repository, branch)
+    assert not any(r.endswith("/user") for r in scene.server.requests)
+
+
+async def test_a_branch_with_characters_of_addresses_in_its_name_is_quoted(scene: Scene) -> None:
+    sha = scene.server.push(NAME, "fix/50%25#1", {"a.py": "x = 1\n"})
+    assert await scene.gateway.branch_head(scene.repository, "fix/50%25#1") == sha
+
+
+async def test_a_wrong_key_is_the_operators_fault(scene: Scene) -> None:
+    broken = GitHubGateway(str(scene.server.app_id), SecretStr("no key"), scene.server.api_url)
+    with pytest.raises(SettingsError, match="sign in"):
+        await broken.branch_head(scene.repository, "main")
+    await broken.aclose()
+
+
+async def test_a_github_that_does_not_answer_is_an_error_of_ours(scene: Scene) -> None:
+    away = GitHubGateway("1", SecretStr(scene.server.private_key_pem), "http://127.0.0.1:1/api/v3/")
+    with pytest.raises(GitHubError, match="reached") as failed:
+        await away.branch_head(scene.repository, "main")
+    assert failed.value.retryable
+    await away.aclose()
+
+
+async def test_the_failed_job_its_step_and_its_log_are_found(scene: Scene) -> None:
+    workflow = (
+        "name: ci\non: push\njobs:\n  tests:\n    runs-on: ubuntu-latest\n    steps:\n"
+        "      - name: fine\n        run: 'true'\n      - name: the tests\n        run: echo it is red; exit 3\n"
+    )
+    sha = scene.server.push(NAME, "main", {".github/workflows/ci.yml": workflow})
+    run = await asyncio.to_thread(scene.server.wait_for_check, sha)
+    assert run.conclusion == "failure"
+    job = await scene.gateway.failed_job(scene.repository, run.id)
+    assert job is not None
+    assert (job.failed_step, job.workflow_path) == ("the tests", ".github/workflows/ci.yml")
+    log = await scene.gateway.job_log(scene.repository, run.id)
+    assert log is not None
+    assert "it is red" in log
+
+
+async def test_one_gateway_serves_several_event_loops(scene: Scene) -> None:
+    async def elsewhere() -> str | None:
+        head = await scene.gateway.branch_head(scene.repository, "main")
+        await scene.gateway.aclose()
+        return head
+
+    assert await asyncio.to_thread(lambda: asyncio.run(elsewhere())) == scene.head
+    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
+
+
+async def test_the_token_lets_git_fetch_this_repository_only(scene: Scene) -> None:
+    source = await scene.gateway.clone_source(scene.repository)
+    async with httpx.AsyncClient() as plain:
+        address = f"{source.url}/info/refs?service=git-upload-pack"
+        allowed = await plain.get(address, headers={"Authorization": source.authorization})
+        assert allowed.status_code == 200
+        other = scene.server.create_repository("octo", "other", {"a": "b"}, private=True)
+        denied = await plain.get(
+            address.replace("calculator", other.name), headers={"Authorization": source.authorization}
+        )
+        assert denied.status_code in {401, 403, 404}
