@@ -19,7 +19,6 @@ _LOCATED = 0.2
 _STRONG_SUSPECT = 0.1
 _CHANGED_TOO = 0.05
 _KNOWN = 0.05
-_UNLOCATED = -0.1
 _AROUND = (6, 15, 30)
 """Lines of context on each pass of thinking."""
 _STRONG = 0.8
@@ -173,7 +172,7 @@ def _confidence(
         (any(s.score >= _STRONG for s in suspects), _STRONG_SUSPECT, "a traceback or a call leads to one of them"),
         (changed, _CHANGED_TOO, "the commit changed one of them"),
         (known, _KNOWN, "the same failure was seen before"),
-        (not suspects, _UNLOCATED, "no line of the source is under suspicion"),
+        (not suspects, 0.0, "no line of the source is under suspicion"),
     )
     total = _START + sum(weight for applies, weight, _ in signs if applies)
     return round(min(1.0, max(0.0, total)), 9), "; ".join(words for applies, _, words in signs if applies)

@@ -61,6 +61,7 @@ async def run_mission(
             ground = await _triage(run, tree, starting_from)
             while run.context.budget.allows_another_iteration:
                 ground = await _iterate(run, tree, ground)
+                run.end_iteration()
             raise end(Outcome.BUDGET, _spent(run.context.budget))
     except Ended as ended:
         return run.finish(ended.trouble)

@@ -12,6 +12,7 @@ from sandbox.types import StepKind, TestReport, WorkspaceFacts
 _WORKER_OF = {Rung.TOOLS: "tools", Rung.SEARCH: "search", Rung.MODEL: "model"}
 _CONFIDENCE = {"tools": 0.9, "search": 0.8, "model": 0.7}
 _NOTHING_APPLIES = 0.2
+_UNLOCATED = 0.1
 _REFINED_BONUS = 0.1
 _CRITERIA = 50
 """At most this many tests get a criterion of their own; the suite's criterion covers the rest."""
@@ -69,9 +70,9 @@ def _applies(rung: Rung, report: TestReport, *, lint: bool) -> bool:
 
 
 def _confidence(worker: str, diagnosis: Diagnosis) -> float:
-    """How far a worker is to be trusted with this diagnosis."""
+    """How far a worker is to be trusted with this diagnosis; the search can locate a fault by itself, at a price."""
     located = worker != "search" or bool(diagnosis.suspects)
-    return round(_CONFIDENCE[worker] - (0.0 if located else 0.2), 9)
+    return round(_CONFIDENCE[worker] - (0.0 if located else _UNLOCATED), 9)
 
 
 def _steps(workers: list[str], what: dict[str, str], paths: str) -> tuple[PlanStep, ...]:

@@ -43,6 +43,7 @@ class Run:
         self.checkout = checkout
         self.ports = ports
         self._steps = steps
+        self._completed = 0
 
     @property
     def steps(self) -> Steps:
@@ -86,6 +87,11 @@ class Run:
         self.know(iterations=(*self.context.iterations, Iteration(number=number)))
         self._count()
 
+    def end_iteration(self) -> None:
+        """The iteration is spent, and the loop may turn again if the budget allows it."""
+        self._completed = len(self.context.iterations)
+        self._count()
+
     def note(self, **fields: Any) -> None:
         """The current iteration has one more stage behind it."""
         *earlier, current = self.context.iterations
@@ -93,7 +99,7 @@ class Run:
 
     def finish(self, trouble: Trouble) -> MissionContext:
         """The context with its outcome; what was partly mended is not lost to a later failure."""
-        self._count()
+        self.end_iteration()
         outcome, reason = trouble.outcome, trouble.reason
         fix = self.context.fix
         if fix and fix[1].partial and outcome in {Outcome.NO_FIX, Outcome.BUDGET}:
@@ -113,7 +119,7 @@ class Run:
         iterations = self.context.iterations
         spent = sum(c.cost_usd for i in iterations if i.attempt for c in i.attempt.candidates)
         budget = self.context.budget.with_(
-            spent_iterations=max(0, len(iterations) - 1),
+            spent_iterations=self._completed,
             spent_seconds=round(self._steps.seconds, 6),
             spent_usd=round(spent, 6),
         )

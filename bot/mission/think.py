@@ -3,8 +3,8 @@
 from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import MissionContext
-from bot.domain.request import MissionRequest
 from bot.domain.verdict import MAX_THOUGHT_PASSES, LiveAssessment, Thought
+from bot.errors import MetaAgentError
 from bot.mission.analyze import analyze_failures, fingerprint
 from bot.mission.evaluate import adjusted, assess_live
 from bot.ports import Recall, Workspace
@@ -31,12 +31,7 @@ async def think(
         recall: Lessons of earlier missions.
         passes: How many passes at least.
     """
-    lessons = await recall.recall(
-        repository_id=repository_id(context.request),
-        fingerprint=fingerprint(report),
-        error=next((f.error for f in report.failures if f.error), None),
-        words=_words(report),
-    )
+    lessons = await _recalled(context, report, recall)
     assessments: list[LiveAssessment] = []
     while True:
         diagnosis = await analyze_failures(
@@ -56,13 +51,17 @@ async def think(
             return Thinking(diagnosis=diagnosis, lessons=lessons, assessments=tuple(assessments))
 
 
-def repository_id(request: MissionRequest) -> str:
-    """Whose lessons these are: GitHub's id, or the folder.
-
-    Args:
-        request: What asked for the mission.
-    """
-    return request.memory_key
+async def _recalled(context: MissionContext, report: TestReport, recall: Recall) -> tuple[RecalledLesson, ...]:
+    """Lessons of earlier missions; a store that fails makes us forget, it does not end a mission."""
+    try:
+        return await recall.recall(
+            repository_id=context.request.memory_key,
+            fingerprint=fingerprint(report),
+            error=next((f.error for f in report.failures if f.error), None),
+            words=_words(report),
+        )
+    except MetaAgentError:
+        return ()
 
 
 def _words(report: TestReport) -> tuple[str, ...]:

@@ -191,7 +191,7 @@ def _reason(found: Verification, before: TestReport, gone: int) -> str:
         return f"{len(found.missing)} tests are no longer collected"
     if found.newly_skipped:
         return f"{len(found.newly_skipped)} tests are skipped that were not skipped before"
-    if found.partial:
+    if found.partial and gone < total:
         return f"{gone} of {total} failures are gone, and nothing else changed"
     if _agrees_not(found.runs) or (found.runs[0].report.success and not found.runs[-1].report.success):
         return "flaky after the patch: the runs do not agree"

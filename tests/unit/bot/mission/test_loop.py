@@ -1,15 +1,60 @@
 """The mission loop on a world in memory: every outcome, resumption, cancellation."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
 import pytest
+from pydantic import BaseModel
+from typing_extensions import override
 
-from bot.domain.mission import Outcome
-from tests.unit.bot.mission.world import MENDED, PATH, Stage
+from bot.domain.diagnosis import FailureKind
+from bot.domain.mission import MissionContext, MissionState, Outcome
+from bot.domain.patch import Candidate, Rival, Rung, RungNote
+from bot.domain.policy import Limits, RepositoryPolicy
+from bot.domain.verdict import Route
+from bot.errors import StoreError, Superseded
+from bot.mission.loop import run_mission
+from bot.queue.memory import MemoryCheckpoint
+from sandbox.errors import ImportRejected, SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
+from sandbox.types import RunVerdict, StepKind, TestReport
+from tests.builders import a_change, a_lint_recipe, a_recalled_lesson, a_request, facts
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.scripted_fixer import KnownLessons, ScriptedFixer
+from tests.fakes.scripted_workspace import Asked, World, a_run, nothing_ran
+from tests.unit.bot.mission.world import (
+    ADD,
+    ADDS,
+    BROKEN,
+    CHECKOUT,
+    EVEN,
+    EVENS,
+    MENDED,
+    PATH,
+    SUB,
+    Stage,
+    a_fix,
+    a_world,
+    honest,
+    outcomes,
+)
+
+pytestmark = pytest.mark.anyio
+Value = TypeVar("Value", bound=BaseModel)
 
 
-@pytest.mark.anyio
+def always(*proposals: Candidate | RungNote) -> ScriptedFixer:
+    """A fixer that proposes the same whatever the files are."""
+    return ScriptedFixer(lambda _files, _context: proposals)
+
+
+# --- fixed ----------------------------------------------------------------------------------------
+
+
 async def test_two_bugs_are_mended_in_two_iterations() -> None:
     context = await Stage().play()
     assert context.outcome is Outcome.FIXED, context.reason
+    assert context.state is MissionState.COMPLETED
     assert len(context.iterations) == 2
     assert context.iterations[0].verification is not None
     assert context.iterations[0].verification.partial
@@ -19,3 +64,553 @@ async def test_two_bugs_are_mended_in_two_iterations() -> None:
     assert len(candidate.changes) == 1
     assert verification.diff.startswith(f"diff --git a/{PATH}")
     assert all(criterion.passed for criterion in context.acceptance_criteria)
+    assert [run.label for run in verification.runs] == [
+        "failing tests",
+        "full command",
+        "full command again",
+        "other order",
+    ]
+
+
+async def test_one_bug_is_mended_in_one_iteration() -> None:
+    context = await Stage(world=a_world(ADDS)).play()
+    assert context.outcome is Outcome.FIXED
+    assert len(context.iterations) == 1
+    assert context.iterations[0].confidence is not None
+    assert context.iterations[0].confidence.action is Route.EXECUTE
+    assert context.triage is not None
+    assert (context.triage.runs, context.triage.red_runs, context.triage.base_checked) == (4, 4, True)
+
+
+async def test_the_second_iteration_sees_the_partly_mended_tree_only() -> None:
+    stage = Stage()
+    await stage.play()
+    seen = [context.test_results for context in stage.fixers[0].contexts]
+    assert [sorted(report.failing) for report in seen if report] == [[ADD, EVEN], [EVEN]]
+
+
+async def test_the_red_run_that_everything_is_compared_with_stays_the_first() -> None:
+    context = await Stage().play()
+    assert context.test_results is not None
+    assert context.test_results.failing == {ADD, EVEN}
+
+
+async def test_a_wrong_candidate_is_refused_and_the_next_one_tried() -> None:
+    wrong = a_fix(BROKEN.replace("a - b", "b - a"))
+    context = await Stage(fixers=(always(wrong, a_fix(MENDED)),)).play()
+    assert context.outcome is Outcome.FIXED
+    assert len(context.iterations) == 1
+
+
+async def test_candidates_beyond_the_third_wait_for_the_next_iteration_without_another_climb() -> None:
+    # Each breaks something else, so the failure is never quite the same again.
+    wrong = [a_fix(f"{BROKEN}# {n}\n", id=f"w-{n}") for n in range(3)]
+    fixer = always(*wrong, a_fix(MENDED))
+    context = await Stage(fixers=(fixer,)).play()
+    assert context.outcome is Outcome.FIXED
+    assert len(context.iterations) == 2
+    assert len(fixer.budgets) == 1
+
+
+async def test_a_lint_finding_is_repaired_by_the_tools() -> None:
+    def lint(asked: Asked) -> TestReport:
+        found = {"calc.py:1:F401": "F401: unused import"} if "import os" in asked.files[PATH] else {}
+        return a_run(found, runner="diagnostics").with_(
+            success=not found, exit_code=int(bool(found)), verdict=RunVerdict.FAIL if found else RunVerdict.PASS
+        )
+
+    world = World(files={PATH: f"import os\n{MENDED}"}, run=lint, facts=facts(recipe=a_lint_recipe(), base_sha=None))
+    fixer = ScriptedFixer(lambda _f, _c: [a_fix(MENDED, rung=Rung.TOOLS, fixer="ruff")], rung=Rung.TOOLS)
+    context = await Stage(world=world, fixers=(fixer,)).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert context.iterations[0].next_action is not None
+    assert context.iterations[0].next_action.worker_call is not None
+    assert context.iterations[0].next_action.worker_call.worker_type == "tools"
+    assert context.triage is not None
+    assert context.triage.kind is FailureKind.LINT
+
+
+async def test_lessons_of_earlier_missions_are_recalled_under_the_repository() -> None:
+    stage = Stage(recall=KnownLessons(a_recalled_lesson()))
+    context = await stage.play()
+    assert context.lessons == (a_recalled_lesson(),)
+    assert {asked[0] for asked in stage.recall.asked} == {"42"}
+    assert context.diagnosis is not None
+    assert context.diagnosis.lessons
+
+
+async def test_a_broken_lesson_store_makes_forgetful_and_nothing_else() -> None:
+    class Broken(KnownLessons):
+        @override
+        async def recall(self, **_: Any) -> Any:
+            raise StoreError("the disk is full")
+
+    assert (await Stage(recall=Broken()).play()).outcome is Outcome.FIXED
+
+
+# --- the other outcomes ---------------------------------------------------------------------------
+
+
+async def test_a_part_that_stays_broken_is_partial() -> None:
+    fixer = ScriptedFixer(
+        lambda files, _: [a_fix(files[PATH].replace("a - b", "a + b", 1))] if "a + b" not in files[PATH] else []
+    )
+    context = await Stage(fixers=(fixer,)).play()
+    assert context.outcome is Outcome.PARTIAL
+    assert "1 of 2 failures are gone" in context.reason
+    assert context.fix is not None
+    assert [c.passed for c in context.acceptance_criteria if c.check in {ADD, EVEN}] == [True, False]
+
+
+async def test_a_ladder_without_candidates_names_what_was_tried() -> None:
+    context = await Stage(fixers=(always(RungNote(reason="no template applies", candidates_tried=17)),)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert "17 candidates tried" in context.reason
+    assert "no template applies" in context.reason
+
+
+async def test_no_rung_that_applies_ends_without_a_climb() -> None:
+    stage = Stage(policy=RepositoryPolicy(rungs=(0,)))
+    context = await stage.play()
+    assert context.outcome is Outcome.NO_FIX
+    assert "no rung" in context.reason
+    assert not stage.fixers[0].budgets
+
+
+async def test_the_same_failure_after_patches_in_two_iterations_ends_the_mission() -> None:
+    wrong = [a_fix(f"{BROKEN}# {n}\n", id=f"w-{n}") for n in range(9)]
+    context = await Stage(fixers=(always(*wrong),)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert len(context.iterations) == 2
+    assert "same failure" in context.reason
+
+
+async def test_a_refused_candidate_is_not_tried_again() -> None:
+    stage = Stage(fixers=(always(*[a_fix(f"{BROKEN}# same\n")] * 5),))
+    context = await stage.play()
+    assert context.outcome is Outcome.NO_FIX
+    assert len(context.iterations) == 1
+    assert context.iterations[0].attempt is not None
+    assert len(context.iterations[0].attempt.candidates) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        a_change("tests/test_math.py", "def test_add():\n    pass\n"),
+        a_change(".github/workflows/ci.yml", "on: push\n"),
+        a_change("conftest.py", "collect_ignore = ['tests']\n"),
+        a_change(PATH, "import os\nos._exit(0)\n"),
+        a_change("../outside.py", "x\n"),
+        a_change("absent.py", "x\n"),
+    ],
+)
+async def test_a_tampering_candidate_is_refused_before_anything_runs(change: Any) -> None:
+    world = a_world()
+    world.files.update({"conftest.py": "", ".github/workflows/ci.yml": "on: pull_request\n"})
+    stage = Stage(world=world, fixers=(always(a_fix("x", changes=(change,))),))
+    context = await stage.play()
+    assert context.outcome is Outcome.NO_FIX
+    assert context.iterations[0].verification is not None
+    assert context.iterations[0].verification.refusals
+    assert not context.iterations[0].verification.runs
+
+
+async def test_green_twice_is_not_reproduced() -> None:
+    context = await Stage(world=a_world(MENDED)).play()
+    assert context.outcome is Outcome.NOT_REPRODUCED
+    assert not context.iterations
+    assert context.triage is not None
+    assert (context.triage.runs, context.triage.red_runs) == (2, 0)
+
+
+async def test_mixed_results_on_one_commit_are_flaky_with_k_of_n() -> None:
+    def every_other(asked: Asked) -> TestReport:
+        source = BROKEN if asked.number % 2 else MENDED
+        return a_run(outcomes(source), targets=asked.targets)
+
+    stage = Stage(world=a_world(base=None, run=every_other))
+    context = await stage.play()
+    assert context.outcome is Outcome.FLAKY
+    assert context.triage is not None
+    assert (context.triage.red_runs, context.triage.runs) == (2, 4)
+    assert "2 of 4" in context.reason
+
+
+async def test_green_first_and_red_then_is_flaky() -> None:
+    def late(asked: Asked) -> TestReport:
+        return a_run(outcomes(MENDED if asked.number == 1 else BROKEN), targets=asked.targets)
+
+    context = await Stage(world=a_world(base=None, run=late)).play()
+    assert context.outcome is Outcome.FLAKY
+    assert context.triage is not None
+    assert (context.triage.red_runs, context.triage.runs) == (4, 5)
+
+
+async def test_tests_that_pass_alone_and_fail_together_are_no_flake() -> None:
+    def together(asked: Asked) -> TestReport:
+        alone = bool(asked.targets) and "a - b" in asked.files[PATH].split("def even", maxsplit=1)[0]
+        return a_run(outcomes(MENDED if alone else asked.files[PATH]), targets=asked.targets)
+
+    context = await Stage(world=a_world(base=None, run=together)).play()
+    assert context.triage is not None
+    assert context.triage.kind is FailureKind.BUG
+    assert any("depend on tests that run before" in note for note in context.triage.notes)
+
+
+async def test_a_steady_failure_beside_a_flaky_one_is_still_a_bug() -> None:
+    def shaky(asked: Asked) -> TestReport:
+        said = {**outcomes(asked.files[PATH]), "tests/t.py::test_net": "OSError: x" if asked.number == 1 else ""}
+        return a_run(said, targets=asked.targets)
+
+    context = await Stage(world=a_world(EVENS, base=None, run=shaky)).play()
+    assert context.outcome is Outcome.FIXED
+    assert context.triage is not None
+    assert any("flaky, left out: tests/t.py::test_net" in note for note in context.triage.notes)
+
+
+async def test_red_on_the_base_commit_too_is_base_red() -> None:
+    context = await Stage(world=a_world(base=BROKEN)).play()
+    assert context.outcome is Outcome.BASE_RED
+    assert context.triage is not None
+    assert context.triage.base_failing == (ADD, EVEN)
+
+
+async def test_red_on_the_base_commit_for_another_reason_is_not_base_red() -> None:
+    def other(asked: Asked) -> TestReport:
+        said = outcomes(asked.files[PATH])
+        if asked.revision == "base":
+            said |= {ADD: "ImportError: cannot import name 'add'", EVEN: "ImportError: cannot import name 'even'"}
+        return a_run(said, targets=asked.targets)
+
+    assert (await Stage(world=a_world(run=other)).play()).outcome is Outcome.FIXED
+
+
+async def test_partly_red_on_base_goes_on_for_the_rest_and_says_so() -> None:
+    adds = ScriptedFixer(lambda files, _: [a_fix(ADDS)] if files[PATH] == BROKEN else [])
+    context = await Stage(world=a_world(base=ADDS), fixers=(adds,)).play()
+    assert context.outcome is Outcome.PARTIAL
+    assert context.triage is not None
+    assert context.triage.base_failing == (EVEN,)
+    assert any("red on the base commit already" in note for note in context.triage.notes)
+    first = adds.contexts[0].test_results
+    assert first is not None
+    assert first.failing == {ADD}
+
+
+async def test_what_was_red_on_base_is_mended_last_if_it_can_be() -> None:
+    context = await Stage(world=a_world(base=ADDS)).play()
+    assert context.outcome is Outcome.FIXED
+
+
+async def test_tests_that_are_new_are_not_base_red() -> None:
+    world = a_world()
+    world.base = {PATH: BROKEN}
+    context = await Stage(world=world).play()
+    assert context.outcome is Outcome.FIXED
+    assert context.triage is not None
+    assert context.triage.base_checked
+    assert any("do not exist on the base commit" in note for note in context.triage.notes)
+
+
+async def test_without_a_base_commit_triage_says_so() -> None:
+    context = await Stage(world=a_world(base=None)).play()
+    assert context.outcome is Outcome.FIXED
+    assert context.triage is not None
+    assert not context.triage.base_checked
+    assert any("no base commit is known" in note for note in context.triage.notes)
+
+
+async def test_a_base_commit_that_cannot_be_built_is_a_note() -> None:
+    world = a_world(trouble=lambda use: SetupFailed("no such package") if use == "base:run_tests" else None)
+    context = await Stage(world=world).play()
+    assert context.outcome is Outcome.FIXED
+    assert context.triage is not None
+    assert any("no such package" in note for note in context.triage.notes)
+
+
+async def test_everything_failing_with_an_outage_signature_is_infra() -> None:
+    def down(asked: Asked) -> TestReport:
+        said = "ConnectionError: HTTPConnectionPool(host='db'): Connection refused"
+        return a_run(dict.fromkeys((ADD, EVEN, SUB), said), targets=asked.targets)
+
+    context = await Stage(world=a_world(run=down)).play()
+    assert context.outcome is Outcome.INFRA
+    assert "Connection" in context.reason
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (nothing_ran("no tests ran", exit_code=5), "collected no test"),
+        (nothing_ran("sh: pytst: not found", exit_code=127), "does not exist"),
+        (nothing_ran("No module named pytest", exit_code=1), "needs the module `pytest`"),
+        (nothing_ran("", verdict=RunVerdict.TIMEOUT), "time limit"),
+        (nothing_ran("", verdict=RunVerdict.OOM), "memory"),
+        (nothing_ran("", verdict=RunVerdict.OUTPUT_LIMIT), "printed more"),
+        (nothing_ran("", verdict=RunVerdict.TAMPERED), "contradict"),
+    ],
+)
+async def test_runs_without_a_verdict_mean_the_environment_is_not_rebuilt(report: TestReport, words: str) -> None:
+    context = await Stage(world=a_world(run=lambda _: report)).play()
+    assert context.outcome is Outcome.ENV_UNBUILDABLE
+    assert words in context.reason
+
+
+async def test_a_missing_dependency_means_the_environment_is_not_rebuilt() -> None:
+    said = "ModuleNotFoundError: No module named 'frobnicator'"
+    world = a_world(base=None, run=lambda asked: a_run({"tests/test_math.py": said}, targets=asked.targets))
+    context = await Stage(world=world).play()
+    assert context.outcome is Outcome.ENV_UNBUILDABLE
+    assert "`frobnicator`" in context.reason
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        (SetupFailed("pip gave up", "pin it", log="last line"), Outcome.ENV_UNBUILDABLE),
+        (ImportRejected("the clone failed"), Outcome.ENV_UNBUILDABLE),
+        (SandboxUnavailable("Docker is not running", "start Docker"), Outcome.ERROR),
+        (SandboxDied("the container went away"), Outcome.ERROR),
+    ],
+)
+async def test_trouble_of_the_sandbox_is_an_outcome(error: SandboxError, outcome: Outcome) -> None:
+    world = a_world(trouble=lambda use: error if use == "head:facts" else None)
+    context = await Stage(world=world).play()
+    assert context.outcome is outcome
+    assert context.reason == error.message
+    assert error.advice in context.advice
+    assert (context.error_reference is not None) is (outcome is Outcome.ERROR)
+    assert (context.state is MissionState.FAILED) is (outcome is Outcome.ERROR)
+
+
+async def test_trouble_when_the_workspace_opens_is_an_outcome_too() -> None:
+    stage = Stage()
+
+    def refuse(_: Any) -> Any:
+        raise SandboxUnavailable("Docker is not running")
+
+    ports = stage.ports
+    context = await run_mission(
+        a_request(), stage.policy, CHECKOUT, type(ports)(**{**vars(ports), "open_workspace": refuse})
+    )
+    assert context.outcome is Outcome.ERROR
+
+
+async def test_a_sandbox_that_dies_in_the_middle_keeps_what_is_known() -> None:
+    world = a_world(trouble=lambda use: SandboxDied("gone") if use == "head:apply_changes" else None)
+    context = await Stage(world=world).play()
+    assert context.outcome is Outcome.ERROR
+    assert context.diagnosis is not None
+
+
+async def test_ground_that_moves_is_stale() -> None:
+    class Moved(KnownLessons):
+        pass
+
+    def moved(_files: Any, _context: Any) -> Any:
+        raise Superseded("the branch moved")
+
+    assert (await Stage(fixers=(ScriptedFixer(moved),), recall=Moved()).play()).outcome is Outcome.STALE
+
+
+async def test_iterations_that_run_out_are_budget() -> None:
+    def never_quite(asked: Asked) -> TestReport:
+        # Every patch trades one failure for another, so no fingerprint comes twice.
+        mark = asked.files[PATH].count("#")
+        said = {ADD: "", **{f"tests/t.py::t{n}": "" for n in range(50)}, f"tests/t.py::t{mark}": "ValueError: no"}
+        return a_run(said, targets=asked.targets)
+
+    wrong = [a_fix(f"{BROKEN}{'#' * n}\n", id=f"w-{n}") for n in range(1, 9)]
+    stage = Stage(world=a_world(base=None, run=never_quite), fixers=(always(*wrong),), limits=Limits(iterations=2))
+    context = await stage.play()
+    assert context.outcome is Outcome.BUDGET
+    assert len(context.iterations) == 2
+    assert "2 iterations" in context.reason
+
+
+async def test_after_five_iterations_a_part_is_shown_as_partial() -> None:
+    def seven_bugs(asked: Asked) -> TestReport:
+        mended = asked.files[PATH].count("#")
+        said = {f"tests/t.py::t{n}": "" if n < mended else "ValueError: no" for n in range(7)}
+        return a_run(said, targets=asked.targets)
+
+    mends_one = ScriptedFixer(lambda files, _: [a_fix(files[PATH] + "#\n")])
+    context = await Stage(world=a_world(base=None, run=seven_bugs), fixers=(mends_one,)).play()
+    assert context.outcome is Outcome.PARTIAL
+    assert len(context.iterations) == 5
+    assert "5 of 7" in context.reason
+
+
+async def test_time_that_runs_out_is_budget() -> None:
+    clock = FixedClock()
+
+    def slow(files: dict[str, str], _: MissionContext) -> list[Candidate]:
+        clock.advance(2000.0)
+        return [a_fix(f"{BROKEN}# {n}\n", id=f"w-{n}") for n in range(9)]
+
+    context = await Stage(clock=clock, fixers=(ScriptedFixer(slow),), limits=Limits(search_s=5000.0)).play()
+    assert context.outcome is Outcome.BUDGET
+    assert "1800 s" in context.reason
+    assert context.seconds >= 2000.0
+
+
+async def test_a_climb_gets_what_is_left() -> None:
+    stage = Stage(policy=RepositoryPolicy(time_limit_s=30.0))
+    await stage.play()
+    assert stage.fixers[0].budgets[0].time_limit_s == pytest.approx(30.0, abs=0.5)
+    asked = Stage()
+    await asked.play(time_limit_s=7.0)
+    assert asked.fixers[0].budgets[0].time_limit_s == pytest.approx(7.0, abs=0.5)
+
+
+async def test_rivals_that_cannot_be_ranked_are_a_question() -> None:
+    rival = Rival(template="t", path=PATH, line=2, description="abs(a) + b", distinguishing_input="add(-1, 2): 1 or 3")
+    fix = a_fix(MENDED, behaviours=2, rivals=(rival,), score=0.3)
+    context = await Stage(fixers=(always(fix),)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    assert context.question is not None
+    assert "add(-1, 2): 1 or 3" in context.question
+
+
+async def test_rivals_of_lower_rank_are_a_doubt_only() -> None:
+    context = await Stage(fixers=(always(a_fix(MENDED, behaviours=2, score=0.8)),)).play()
+    assert context.outcome is Outcome.FIXED
+    assert context.fix is not None
+    assert any("behave differently" in doubt for doubt in context.fix[1].doubts)
+
+
+async def test_too_little_knowledge_is_a_question_to_a_human() -> None:
+    def opaque(asked: Asked) -> TestReport:
+        report = a_run({f"t{n}": ": x" for n in range(12)}, targets=asked.targets)
+        return report.with_(failures=(), failure_count=12)
+
+    world = World(
+        files={"readme": ""}, run=opaque, facts=facts(recipe=a_lint_recipe(kind=StepKind.OTHER), base_sha=None)
+    )
+    context = await Stage(world=world).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN, context.reason
+    assert context.question is not None
+    assert context.question.endswith(".") or "?" in context.question
+
+
+async def test_after_the_patch_the_runs_do_not_agree() -> None:
+    def shaky(asked: Asked) -> TestReport:
+        said = outcomes(asked.files[PATH])
+        if asked.files[PATH] == MENDED and asked.order == "reversed":
+            said[ADD] = "AssertionError: assert 4 == 3"
+        return a_run(said, targets=asked.targets)
+
+    context = await Stage(world=a_world(run=shaky), fixers=(always(a_fix(MENDED)),)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert "flaky after the patch" in context.reason
+
+
+# --- resumption, cancellation, values ---------------------------------------------------------------
+
+
+class Killed(Exception):
+    """The process died."""
+
+
+class Recording:
+    """A durable checkpoint in a dictionary that dies after a step."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+        self.ran: list[str] = []
+        self.dies_after: str | None = None
+
+    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+        if name not in self.kept:
+            self.ran.append(name)
+            self.kept[name] = (await call()).model_dump_json()
+            if name == self.dies_after:
+                raise Killed
+        return returns.model_validate_json(self.kept[name])
+
+
+async def test_a_killed_mission_resumes_after_every_step_and_repeats_none() -> None:
+    undisturbed = Recording()
+    expected = await Stage(checkpoint=undisturbed, clock=FixedClock(step=0.25)).play()
+    assert expected.outcome is Outcome.FIXED
+    assert len(undisturbed.ran) == len(set(undisturbed.ran))
+    for name in undisturbed.ran:
+        checkpoint = Recording()
+        checkpoint.dies_after = name
+        with pytest.raises(Killed):
+            await Stage(checkpoint=checkpoint, clock=FixedClock(step=0.25)).play()
+        checkpoint.dies_after = None
+        resumed = await Stage(checkpoint=checkpoint, clock=FixedClock(step=0.25)).play()
+        assert checkpoint.ran == undisturbed.ran, f"killed after {name}"
+        assert resumed == expected, f"killed after {name}"
+
+
+async def test_a_finished_mission_replays_without_a_sandbox() -> None:
+    checkpoint = Recording()
+    expected = await Stage(checkpoint=checkpoint).play()
+    world = a_world(trouble=lambda use: SandboxDied(f"nothing may run, but {use} did"))
+    assert await Stage(checkpoint=checkpoint, world=world).play() == expected
+
+
+async def test_step_names_are_stable() -> None:
+    checkpoint = Recording()
+    await Stage(world=a_world(ADDS), checkpoint=checkpoint).play()
+    assert checkpoint.ran == [
+        "start",
+        "reproduce",
+        "triage-evidence",
+        "iteration-1/analyze",
+        "iteration-1/plan",
+        "iteration-1/critique",
+        "iteration-1/evaluate",
+        "iteration-1/confidence",
+        "iteration-1/decide",
+        "iteration-1/fix",
+        "iteration-1/verify-1",
+    ]
+
+
+async def test_a_mission_serialises_to_json_and_back() -> None:
+    context = await Stage().play()
+    assert type(context).model_validate_json(context.model_dump_json()) == context
+
+
+async def test_cancellation_escapes_and_closes_every_workspace() -> None:
+    reached = asyncio.Event()
+
+    class Waiting(MemoryCheckpoint):
+        @override
+        async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+            async def slowly() -> Value:
+                value = await call()
+                reached.set()
+                await asyncio.sleep(60)
+                return value
+
+            return await super().step(name, returns, slowly if name == "triage-evidence" else call)
+
+    stage = Stage(checkpoint=Waiting())
+    task = asyncio.create_task(run_mission(a_request(), stage.policy, CHECKOUT, stage.ports))
+    await reached.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert stage.world.open_now == 0
+
+
+async def test_cancellation_in_the_middle_of_two_sandboxes_closes_both() -> None:
+    world = a_world()
+    task: list[asyncio.Task[MissionContext]] = []
+
+    def cancels(asked: Asked) -> TestReport:
+        if asked.number == 3:
+            task[0].cancel()
+        return honest(asked)
+
+    world.run = cancels
+    stage = Stage(world=world)
+    task.append(asyncio.create_task(run_mission(a_request(), stage.policy, CHECKOUT, stage.ports)))
+    with pytest.raises(asyncio.CancelledError):
+        await task[0]
+    assert world.open_now == 0

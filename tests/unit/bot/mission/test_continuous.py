@@ -1,0 +1,38 @@
+"""Missions one after another, each on what the one before mended."""
+
+import pytest
+
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.patch import Candidate, RungNote
+from bot.domain.policy import Limits
+from bot.mission.continuous import run_continuous_improvement
+from tests.builders import a_request
+from tests.fakes.scripted_fixer import ScriptedFixer
+from tests.unit.bot.mission.world import ADDS, CHECKOUT, MENDED, PATH, Stage, a_fix, a_world
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_partly_mended_tree_is_mended_by_the_next_mission() -> None:
+    stage = Stage(limits=Limits(iterations=1))
+    contexts = await run_continuous_improvement(a_request(), stage.policy, CHECKOUT, stage.ports)
+    assert [context.outcome for context in contexts] == [Outcome.PARTIAL, Outcome.FIXED]
+    assert [context.mission_id for context in contexts] == ["m-0001", "m-0001-2"]
+    assert [context.request.seed for context in contexts] == [0, 1]
+    assert contexts[-1].fix is not None
+    assert contexts[-1].fix[1].edits[0].content.decode() == MENDED
+
+
+async def test_a_final_outcome_ends_it() -> None:
+    stage = Stage(world=a_world(MENDED))
+    contexts = await run_continuous_improvement(a_request(), stage.policy, CHECKOUT, stage.ports)
+    assert [context.outcome for context in contexts] == [Outcome.NOT_REPRODUCED]
+
+
+async def test_the_limit_ends_it() -> None:
+    def mends_then_waits(files: dict[str, str], _: MissionContext) -> list[Candidate | RungNote]:
+        return [] if files[PATH] == ADDS else [a_fix(ADDS)]
+
+    stage = Stage(limits=Limits(iterations=1), fixers=(ScriptedFixer(mends_then_waits),))
+    contexts = await run_continuous_improvement(a_request(), stage.policy, CHECKOUT, stage.ports, limit=1)
+    assert [context.outcome for context in contexts] == [Outcome.PARTIAL]

@@ -1,0 +1,182 @@
+"""The verdict: what makes a candidate green, partial or refused."""
+
+import pytest
+
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, Rung, Verification
+from bot.mission.plan import plan_fix
+from bot.mission.verify import verify_fix
+from sandbox.types import TestReport, TestStatus
+from tests.builders import a_change, a_diagnosis, a_running_mission, facts
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.scripted_workspace import SKIP, Asked, World, a_run
+from tests.unit.bot.mission.world import ADD, ADDS, BROKEN, CHECKOUT, EVEN, MENDED, PATH, SUB, a_fix, a_world, outcomes
+
+pytestmark = pytest.mark.anyio
+
+
+def mission(before: TestReport) -> MissionContext:
+    plan = plan_fix(a_diagnosis(), before, facts(), tuple(Rung))
+    return a_running_mission(test_results=before, acceptance_criteria=plan.acceptance_criteria)
+
+
+async def verified(world: World, candidate: Candidate | None = None, before: TestReport | None = None) -> Verification:
+    red = before or a_run(outcomes(BROKEN))
+    fix = candidate or a_fix(MENDED)
+    return await verify_fix(fix, mission(red), CHECKOUT, world.open_workspace, clock=FixedClock(step=0.5))
+
+
+def after(**said: str) -> World:
+    """A world in which the mended tree says this in addition (or instead)."""
+    names = {"add": ADD, "even": EVEN, "sub": SUB, "new": "tests/test_math.py::test_new"}
+
+    def run(asked: Asked) -> TestReport:
+        found = outcomes(asked.files[PATH])
+        if asked.files[PATH] != BROKEN:
+            for name, words in said.items():
+                if words == "gone":
+                    del found[names[name]]
+                else:
+                    found[names[name]] = words
+        return a_run(found, targets=asked.targets)
+
+    return a_world(run=run)
+
+
+async def test_green_needs_four_runs_in_a_fresh_workspace() -> None:
+    world = a_world()
+    found = await verified(world)
+    assert found.green
+    assert not found.partial
+    assert (world.opened, world.open_now) == (1, 0)
+    assert [(run.targets, run.order) for run in world.runs] == [
+        ((ADD, EVEN), "given"),
+        ((), "given"),
+        ((), "given"),
+        ((ADD, EVEN), "reversed"),
+    ]
+    assert [(row.name, row.before, row.after) for row in found.table] == [
+        (ADD, TestStatus.FAIL, TestStatus.PASS),
+        (EVEN, TestStatus.FAIL, TestStatus.PASS),
+    ]
+    assert all(criterion.passed for criterion in found.criteria)
+    assert found.seconds > 0
+
+
+async def test_a_candidate_that_mends_nothing_costs_one_run() -> None:
+    world = a_world()
+    found = await verified(world, a_fix(f"{BROKEN}# nothing\n"))
+    assert not found.green
+    assert not found.partial
+    assert len(world.runs) == 1
+    assert found.reason == "2 of 2 failures are still there"
+
+
+async def test_a_part_is_partial_after_two_runs() -> None:
+    world = a_world()
+    found = await verified(world, a_fix(ADDS))
+    assert found.partial
+    assert not found.green
+    assert len(world.runs) == 2
+    assert found.reason == "1 of 2 failures are gone, and nothing else changed"
+    assert {c.check: c.passed for c in found.criteria} == {
+        ADD: True,
+        EVEN: False,
+        "suite": False,
+        "collected": True,
+        "paths": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"sub": "AssertionError: assert 3 == -1"}, "1 tests fail that did not fail before"),
+        ({"sub": "gone"}, "1 tests are no longer collected"),
+        ({"sub": SKIP}, "1 tests are skipped that were not skipped before"),
+        ({"new": "AssertionError: assert 0"}, "1 tests fail that did not fail before"),
+        ({"even": SKIP}, "1 tests are skipped that were not skipped before"),
+        ({"even": "gone"}, "1 tests are no longer collected"),
+    ],
+)
+async def test_a_fix_that_harms_anything_is_neither_green_nor_partial(said: dict[str, str], words: str) -> None:
+    found = await verified(after(**said))
+    assert not found.green
+    assert not found.partial
+    assert found.reason == words
+
+
+async def test_a_new_test_that_passes_is_no_harm() -> None:
+    assert (await verified(after(new=""))).green
+
+
+async def test_a_second_run_that_disagrees_is_flaky() -> None:
+    def run(asked: Asked) -> TestReport:
+        return a_run(outcomes(BROKEN if asked.number == 3 else asked.files[PATH]), targets=asked.targets)
+
+    found = await verified(a_world(run=run))
+    assert not found.green
+    assert not found.partial
+    assert "flaky" in found.reason
+
+
+async def test_a_green_list_of_tests_with_a_red_command_is_not_green() -> None:
+    def run(asked: Asked) -> TestReport:
+        report = a_run(outcomes(asked.files[PATH]), targets=asked.targets)
+        return report if asked.targets else report.with_(success=False, exit_code=1, summary="coverage too low")
+
+    found = await verified(a_world(run=run))
+    assert not found.green
+    assert "coverage too low" in found.reason
+
+
+async def test_tests_the_red_run_never_reached_are_not_blamed_on_the_fix() -> None:
+    before = a_run(outcomes(BROKEN)).with_(raw_output="!!! stopping after 2 failures !!!")
+    found = await verified(after(new="ValueError: x"), before=before)
+    assert found.newly_failing == ()
+    assert found.partial
+
+
+async def test_a_file_that_could_not_be_collected_is_mended_when_its_tests_pass() -> None:
+    before = a_run({"tests/test_math.py": "ImportError: cannot import name 'add'"})
+    found = await verified(a_world(), before=before)
+    assert not found.newly_failing
+    assert found.table[0].before is TestStatus.FAIL
+    assert found.runs[-1].report.success
+
+
+async def test_nothing_runs_for_a_change_of_a_test() -> None:
+    world = a_world()
+    found = await verified(world, a_fix("", changes=(a_change("tests/test_math.py", "def test_add(): pass\n"),)))
+    assert not found.green
+    assert not world.runs
+    assert "protected" in found.reason
+
+
+async def test_a_tool_may_lay_out_a_test_anew_as_long_as_it_stays_the_same_program() -> None:
+    laid_out = "from calc import add, even, sub\n\ndef test_add():\n    assert add(1, 2) == 3  # layout\n"
+    changes = (a_change(PATH, MENDED), a_change("tests/test_math.py", laid_out))
+    assert (await verified(a_world(), a_fix("", rung=Rung.TOOLS, changes=changes))).green
+    assert not (await verified(a_world(), a_fix("", rung=Rung.SEARCH, changes=changes))).green
+    other = (changes[0], a_change("tests/test_math.py", laid_out.replace("== 3", "== add(1, 2)")))
+    assert not (await verified(a_world(), a_fix("", rung=Rung.TOOLS, changes=other))).green
+
+
+async def test_a_change_that_changes_nothing_is_refused() -> None:
+    found = await verified(a_world(), a_fix(BROKEN))
+    assert not found.green
+    assert found.edits == ()
+
+
+async def test_a_criterion_that_nothing_decides_keeps_a_fix_from_being_green() -> None:
+    world = a_world()
+    context = mission(a_run(outcomes(BROKEN)))
+    open_question = context.acceptance_criteria[0].with_(id="AC-9", check="something else")
+    context = context.with_(acceptance_criteria=(*context.acceptance_criteria, open_question))
+    found = await verify_fix(a_fix(MENDED), context, CHECKOUT, world.open_workspace, clock=FixedClock())
+    assert not found.green
+
+
+async def test_what_was_not_verified_is_said() -> None:
+    found = await verified(a_world())
+    assert found.not_verified == ("step `Upload coverage`: needs a secret",)
