@@ -9,6 +9,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 
 class GitServer(ThreadingHTTPServer):
     """Serves the bare and other repositories of a folder, with an optional Authorization it insists on."""
@@ -31,7 +33,8 @@ class GitServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: GitServer
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 (the name is the library's)
+    @override
+    def log_message(self, format: str, *args: Any) -> None:
         """Say nothing."""
 
     def do_GET(self) -> None:
