@@ -2,7 +2,7 @@
 
 from bot.domain.decision import Action
 from bot.domain.diagnosis import FailureKind
-from bot.domain.mission import Budget, MissionContext, MissionState, Outcome
+from bot.domain.mission import MissionContext, MissionState, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from bot.domain.verdict import Route
@@ -15,7 +15,7 @@ from bot.mission.evaluate import evaluate_reasoning
 from bot.mission.fix import usable_rungs
 from bot.mission.plan import plan_fix, refine_plan
 from bot.mission.reports import narrowed
-from bot.mission.run import MissionPorts, Run
+from bot.mission.run import MissionPorts, Run, what_is_spent
 from bot.mission.start import begin, run_on
 from bot.mission.steps import Ended, end, trouble_of
 from bot.mission.think import Thinking, think
@@ -62,7 +62,7 @@ async def run_mission(
             while run.context.budget.allows_another_iteration:
                 ground = await _iterate(run, tree, ground)
                 run.end_iteration()
-            raise end(Outcome.BUDGET, _spent(run.context.budget))
+            raise end(Outcome.BUDGET, what_is_spent(run.context.budget))
     except Ended as ended:
         return run.finish(ended.trouble)
     except (SandboxError, MetaAgentError) as error:
@@ -146,10 +146,3 @@ async def _weigh(run: Run, *, again: str = "") -> Route:
     confidence = await run.judge(f"confidence{again}", weighed)
     run.note(critique=critique, meta=meta, confidence=confidence)
     return confidence.action
-
-
-def _spent(budget: Budget) -> str:
-    """Which part of the budget is spent."""
-    if budget.spent_seconds >= budget.seconds:
-        return f"the time for one mission is spent ({budget.seconds:.0f} s)"
-    return f"no fix after {budget.iterations} iterations"

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from bot.domain.mission import Iteration, MissionContext, Outcome
+from bot.domain.mission import Budget, Iteration, MissionContext, Outcome
 from bot.domain.policy import Limits
 from bot.mission.steps import Steps, Trouble
 from bot.ports import Checkpoint, Clock, Fixer, OpenWorkspace, Progress, Recall
@@ -124,3 +124,14 @@ class Run:
             spent_usd=round(spent, 6),
         )
         self.know(budget=budget)
+
+
+def what_is_spent(budget: Budget) -> str:
+    """Which part of the budget is spent, in words.
+
+    Args:
+        budget: One that does not allow another iteration.
+    """
+    if budget.spent_seconds >= budget.seconds:
+        return f"the time for one mission is spent ({budget.seconds:.0f} s)"
+    return f"no fix after {budget.iterations} iterations"

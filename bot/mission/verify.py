@@ -172,12 +172,13 @@ def _always_passing(runs: tuple[VerifiedRun, ...]) -> frozenset[str]:
 
 
 def _agrees_not(runs: tuple[VerifiedRun, ...]) -> bool:
-    """Whether two runs say different things about one test."""
+    """Whether two runs say different things about one test, or about the whole command."""
     verdicts: dict[str, set[bool]] = {}
     for run in runs:
         for name, status in run.report.outcomes.items():
             verdicts.setdefault(name, set()).add(status in {TestStatus.FAIL, TestStatus.ERROR})
-    return any(len(seen) > 1 for seen in verdicts.values())
+    whole = {run.report.success for run in runs if run.label.startswith("full command")}
+    return len(whole) > 1 or any(len(seen) > 1 for seen in verdicts.values())
 
 
 def _reason(found: Verification, before: TestReport, gone: int) -> str:
@@ -193,7 +194,7 @@ def _reason(found: Verification, before: TestReport, gone: int) -> str:
         return f"{len(found.newly_skipped)} tests are skipped that were not skipped before"
     if found.partial and gone < total:
         return f"{gone} of {total} failures are gone, and nothing else changed"
-    if _agrees_not(found.runs) or (found.runs[0].report.success and not found.runs[-1].report.success):
+    if _agrees_not(found.runs):
         return "flaky after the patch: the runs do not agree"
     if gone == total and not found.runs[-1].report.success:
         return f"the failures are gone, but the command still fails: {found.runs[-1].report.summary}"
