@@ -6,6 +6,7 @@ import io
 import json
 import socket
 import tarfile
+import weakref
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -36,7 +37,6 @@ UV_CACHE = "/var/tmp/uv-cache"  # noqa: S108 (inside, swept before a snapshot)
 SWEEP = f"rm -rf {UV_CACHE} /home/sandbox/.cache /home/sandbox/.local/share/uv/cache /var/tmp/* /var/tmp/.[!.]*"
 HELLO_S = 60.0
 WATCH_S = 2.0
-ADVICE = "Start it, or choose --sandbox-backend local."
 
 PATHS = (f"{ENVIRONMENT}/bin", "/usr/local/bin", "/usr/bin", "/bin")
 HOME = "/home/sandbox"
@@ -90,11 +90,8 @@ class DockerBackend:
     def _connected(self) -> tuple[docker.DockerClient, Images]:
         """The daemon, greeted once: what an earlier process left behind is swept."""
         if self._client is None or self._images is None:
-            try:
-                client = hardening.connect()
-                info = client.info()
-            except (DockerException, OSError) as error:
-                raise SandboxUnavailable(f"Docker does not answer ({type(error).__name__}).", ADVICE) from error
+            client, info = hardening.greet()
+            weakref.finalize(self, client.close)
             runtimes = frozenset(info.get("Runtimes") or {})
             if self._spec.runtime == "require" and "runsc" not in runtimes:
                 raise SandboxUnavailable("This Docker has no gVisor runtime (runsc), and sandbox.runtime requires it.")
@@ -257,7 +254,7 @@ async def _blocking(work: Callable[[], Result]) -> Result:
     try:
         return await asyncio.to_thread(work)
     except DockerException as error:
-        raise SandboxUnavailable(f"Docker refused: {str(error)[:300]}", ADVICE) from error
+        raise SandboxUnavailable(f"Docker refused: {str(error)[:300]}", hardening.ADVICE) from error
     except OSError as error:
         raise SandboxDied(f"Docker went away: {error}") from error
 

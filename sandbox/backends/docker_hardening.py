@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 import docker
+from docker.errors import DockerException
 from docker.types import LogConfig, Ulimit
 
+from sandbox.errors import SandboxUnavailable
 from sandbox.spec import MIB, SANDBOX_UID, SandboxSpec
 
 Phase = Literal["setup", "mission"]
 
 LABEL = "metaagent"
 OWNER_LABEL = "metaagent.owner"
+ADVICE = "Start it, or choose --sandbox-backend local."
 USER = f"{SANDBOX_UID}:{SANDBOX_UID}"
 
 
@@ -110,6 +113,22 @@ def is_orphan(label: str) -> bool:
     namespace, _, rest = label.rpartition("/")
     namespace, _, pid = namespace.rpartition("/")
     return namespace == _namespace() and pid.isdigit() and _started(int(pid)) != rest
+
+
+def greet() -> tuple[docker.DockerClient, dict[str, Any]]:
+    """A client, and what the daemon says about itself.
+
+    Raises:
+        SandboxUnavailable: no daemon answers.
+    """
+    client: docker.DockerClient | None = None
+    try:
+        client = connect()
+        return client, dict(client.info())
+    except (DockerException, OSError) as error:
+        if client is not None:
+            client.close()
+        raise SandboxUnavailable(f"Docker does not answer ({type(error).__name__}).", ADVICE) from error
 
 
 def connect() -> docker.DockerClient:

@@ -34,9 +34,9 @@ def open_folder(name: str, parent: Optional[int] = None) -> int:
             raise
         os.chmod(name, 0o700, dir_fd=parent)
         folder = os.open(name, FOLDER, dir_fd=parent)
-    if os.fstat(folder).st_mode & 0o700 != 0o700:
+    if os.fstat(folder).st_mode & stat.S_IRWXU != stat.S_IRWXU:
         with contextlib.suppress(OSError):
-            os.fchmod(folder, 0o700)
+            os.fchmod(folder, stat.S_IRWXU)
     return folder
 
 

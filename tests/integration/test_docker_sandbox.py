@@ -1,0 +1,262 @@
+"""The docker backend on a real daemon: hardening, start-up, environments, and what is left behind."""
+
+import asyncio
+import statistics
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox.backends.docker_container import DockerBackend
+from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, connect, owner
+from sandbox.backends.docker_images import Images
+from sandbox.backends.guest_tree import GuestTree
+from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
+from sandbox.spec import RunLimits, SandboxSpec
+
+pytestmark = [pytest.mark.anyio, pytest.mark.docker]
+
+QUICK = RunLimits(wall_s=20.0)
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def backend(docker_ready: None, tmp_path_factory: pytest.TempPathFactory) -> DockerBackend:
+    return DockerBackend(SandboxSpec())
+
+
+@pytest.fixture(scope="module")
+async def image(backend: DockerBackend) -> str:
+    return await backend.ensure_toolchain()
+
+
+def ours(phase: str) -> list[Any]:
+    """Containers made by this very process."""
+    client = connect()
+    found = client.containers.list(all=True, filters={"label": f"{LABEL}={phase}"}, ignore_removed=True)
+    client.close()
+    return [container for container in found if container.labels.get(OWNER_LABEL) == owner()]
+
+
+async def until_gone(phase: str) -> None:
+    """The daemon removes what has ended, a moment later."""
+    end = time.monotonic() + 10
+    while ours(phase):
+        assert time.monotonic() < end, "a sandbox was left behind"
+        await asyncio.sleep(0.1)
+
+
+async def test_a_running_sandbox_is_what_the_specification_says(backend: DockerBackend, image: str) -> None:
+    async with backend.open(image):
+        (container,) = ours("mission")
+        assert SandboxSpec().check(container.attrs) == []
+        assert SandboxSpec(memory_bytes=MIB).check(container.attrs)
+
+
+async def test_a_sandbox_is_gone_after_its_end(backend: DockerBackend, image: str) -> None:
+    async with backend.open(image):
+        assert len(ours("mission")) == 1
+    await until_gone("mission")
+
+
+async def test_a_sandbox_that_is_removed_from_outside_is_reported_as_died(backend: DockerBackend, image: str) -> None:
+    async with backend.open(image) as guest:
+        running = asyncio.ensure_future(guest.run(("/bin/sleep", "20"), limits=QUICK))
+        await asyncio.sleep(0.3)
+        (container,) = ours("mission")
+        container.remove(force=True)
+        with pytest.raises(SandboxDied):
+            await running
+        with pytest.raises(SandboxDied):
+            await guest.list_files()
+
+
+async def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(backend: DockerBackend, image: str) -> None:
+    script = f"""
+        import asyncio, os, signal
+        from sandbox.backends.docker_container import DockerBackend
+        from sandbox.spec import RunLimits, SandboxSpec
+
+        async def main():
+            async with DockerBackend(SandboxSpec()).open({image!r}) as guest:
+                asyncio.ensure_future(guest.run(("/bin/sleep", "60"), limits=RunLimits()))
+                await asyncio.sleep(0.5)
+                from sandbox.backends.docker_hardening import owner
+                print(owner(), flush=True)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        asyncio.run(main())
+    """
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False
+    )
+    label = done.stdout.strip()
+    assert label, done.stderr
+    client = connect()
+    end = time.monotonic() + 10
+    while client.containers.list(filters={"label": f"{OWNER_LABEL}={label}"}, ignore_removed=True):
+        assert time.monotonic() < end, "the sandbox outlived its owner"
+        await asyncio.sleep(0.1)
+    client.close()
+
+
+async def test_the_sweep_removes_what_a_dead_owner_left_and_nothing_else(backend: DockerBackend, image: str) -> None:
+    client = connect()
+    dead = f"{owner().rpartition('/')[0].rpartition('/')[0]}/{2**22 - 1}/1"
+    left = client.containers.create(
+        image, ["/bin/true"], network_mode="none", labels={LABEL: "mission", OWNER_LABEL: dead}
+    )
+    mine = client.containers.create(
+        image, ["/bin/true"], network_mode="none", labels={LABEL: "x", OWNER_LABEL: owner()}
+    )
+    foreign = {LABEL: "x", OWNER_LABEL: f"elsewhere/1/{2**22 - 1}/1"}
+    other = client.containers.create(image, ["/bin/true"], network_mode="none", labels=foreign)
+    try:
+        backend.sweep()
+        names = {container.id for container in client.containers.list(all=True, ignore_removed=True)}
+        assert left.id not in names
+        assert {mine.id, other.id} <= names
+    finally:
+        mine.remove()
+        other.remove()
+        client.close()
+
+
+async def test_sandboxes_started_in_advance_open_at_once(backend: DockerBackend, image: str) -> None:
+    await backend.prestart(image, 1)
+    started = time.perf_counter()
+    async with backend.open(image) as guest:
+        assert time.perf_counter() - started < 0.1
+        assert (await guest.run(("/bin/true",), limits=QUICK)).ok
+    await backend.prestart(image, 1)
+    await backend.close()
+    await until_gone("mission")
+
+
+async def test_a_command_costs_little_more_than_its_process(backend: DockerBackend, image: str) -> None:
+    async with backend.open(image) as guest:
+        times = []
+        for _ in range(20):
+            started = time.perf_counter()
+            assert (await guest.run(("/bin/true",), limits=QUICK)).ok
+            times.append(time.perf_counter() - started)
+    assert statistics.median(times) < 0.1  # 7 ms on an idle machine; the bound is for a busy one
+
+
+async def test_a_flood_of_output_costs_us_no_memory(backend: DockerBackend, image: str) -> None:
+    import resource
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    async with backend.open(image) as guest:
+        limits = RunLimits(wall_s=30, kill_output_bytes=512 * MIB)
+        result = await guest.run(("/bin/sh", "-c", "head -c 400000000 /dev/zero"), limits=limits)
+    assert result.ok
+    assert len(result.stdout) <= 300 * 1024
+    assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10 < 32
+
+
+async def test_memory_over_the_limit_is_told_and_the_sandbox_lives(backend: DockerBackend, image: str) -> None:
+    small = DockerBackend(SandboxSpec(memory_bytes=256 * MIB, work_bytes=64 * MIB, tmp_bytes=16 * MIB))
+    async with small.open(image) as guest:
+        result = await guest.run(("/usr/bin/python3", "-c", "x = bytearray(1 << 30)"), limits=QUICK)
+        assert result.oom_kills >= 1
+        assert result.exit_code is None
+        assert (await guest.run(("/bin/true",), limits=QUICK)).ok
+
+
+async def test_ten_megabytes_are_unpacked_quickly(backend: DockerBackend, image: str) -> None:
+    import io
+    import os
+    import tarfile
+
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as tar:
+        for number in range(800):
+            member = tarfile.TarInfo(f"d{number % 20}/f{number}.bin")
+            member.size = 13_000
+            tar.addfile(member, io.BytesIO(os.urandom(13_000)))
+    async with backend.open(image) as guest:
+        started = time.perf_counter()
+        await guest.unpack(buffer.getvalue(), guest.workdir)
+        assert time.perf_counter() - started < 3
+        assert await guest.snap() == 800
+
+
+async def test_an_environment_is_kept_and_found_with_nothing_of_the_set_up(backend: DockerBackend, image: str) -> None:
+    key = "integration-kept"
+    async with backend.open_setup(image) as setup:
+        script = (
+            "mkdir -p /opt/env/bin ~/.cache; ln -s /usr/bin/python3 /opt/env/bin/python; echo secret > ~/.cache/x; env"
+        )
+        done = await setup.run(("/bin/sh", "-c", script), limits=QUICK, env={"TOKEN": "not-to-be-kept"})
+        assert done.ok
+        assert "SSL_CERT_FILE" in done.stdout
+        reference = await backend.keep_environment(setup, key)
+    client = connect()
+    try:
+        assert await backend.find_environment(key) == reference
+        assert (await backend.digest(reference)).startswith("sha256:")
+        config = client.api.inspect_image(reference)["Config"]  # type: ignore[no-untyped-call]
+        assert "not-to-be-kept" not in str(config)
+        assert not config.get("Env")
+        assert not config.get("Volumes")
+        async with backend.open(reference) as guest:
+            assert guest.python == "/opt/env/bin/python"
+            script = "ls -A /home/sandbox /tmp /var/tmp; touch /opt/env/x"
+            result = await guest.run(("/bin/sh", "-c", script), limits=QUICK)
+            assert "Read-only" in result.stderr
+            assert "cache" not in result.stdout
+            assert ".pem" not in result.stdout
+        newer = GuestTree(files={**GuestTree.installed().files, "new.py": b'"""New."""\n'})
+        images = Images(client, SandboxSpec(), newer, Path("/tmp/metaagent-test-locks"))
+        derived = images.environment(key)
+        assert derived not in {None, reference}
+        async with backend.open(str(derived)) as guest:
+            assert (await guest.run(("/bin/cat", f"{guest.guest_dir}/new.py"), limits=QUICK)).stdout == '"""New."""\n'
+        client.images.remove(str(derived), force=True)
+    finally:
+        client.images.remove(reference, force=True)
+        client.close()
+    assert await backend.find_environment(key) is None
+
+
+async def test_only_an_open_set_up_can_be_kept(backend: DockerBackend, image: str) -> None:
+    async with backend.open(image) as guest:
+        with pytest.raises(SandboxError, match="set-up"):
+            await backend.keep_environment(guest, "never")
+
+
+async def test_a_set_up_that_grows_too_large_is_ended(backend: DockerBackend, image: str) -> None:
+    small = DockerBackend(SandboxSpec(setup_bytes=32 * MIB))
+    async with small.open_setup(image) as setup:
+        with pytest.raises(SandboxDied):
+            await setup.run(("/bin/sh", "-c", "head -c 90000000 /dev/zero > /opt/env/big; sleep 30"), limits=QUICK)
+
+
+async def test_a_daemon_that_does_not_answer_is_the_operators_matter(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
+    with pytest.raises(SandboxUnavailable, match="does not answer") as caught:
+        await DockerBackend(SandboxSpec()).ensure_toolchain()
+    assert "--sandbox-backend local" in caught.value.advice
+
+
+async def test_an_image_that_cannot_be_pulled_is_the_operators_matter(docker_ready: None) -> None:
+    spec = SandboxSpec(image="localhost:1/nothing/here:1")
+    with pytest.raises(SandboxUnavailable, match="localhost:1/nothing/here"):
+        await DockerBackend(spec).ensure_toolchain()
+
+
+async def test_a_runtime_that_is_required_and_missing_is_refused(backend: DockerBackend) -> None:
+    client = connect()
+    has = "runsc" in (client.info().get("Runtimes") or {})
+    client.close()
+    if has:
+        pytest.skip("this daemon has gVisor")
+    with pytest.raises(SandboxUnavailable, match="gVisor"):
+        await DockerBackend(SandboxSpec(runtime="require")).ensure_toolchain()
