@@ -1,55 +1,63 @@
 """ruff check --fix and ruff format: which of the two, from the failing command."""
 
 import shlex
+from collections.abc import Mapping
 
 from bot.fixers.rung0_tools.tool import ToolFix
 
 SUFFIXES = (".py", ".pyi", ".ipynb")
 
-_WITH_VALUE = frozenset(
-    {
-        "--config",
-        "--select",
-        "--ignore",
-        "--extend-select",
-        "--extend-ignore",
-        "--per-file-ignores",
-        "--extend-per-file-ignores",
-        "--fixable",
-        "--unfixable",
-        "--exclude",
-        "--extend-exclude",
-        "--line-length",
-        "--target-version",
-    }
-)
-"""Options that decide what the linter sees; a fix must see the same."""
-_FLAGS = frozenset(
-    {"--preview", "--no-preview", "--isolated", "--force-exclude", "--no-respect-gitignore", "--respect-gitignore"}
-)
+_FOR_BOTH = {
+    "--config": True,
+    "--line-length": True,
+    "--target-version": True,
+    "--exclude": True,
+    "--preview": False,
+    "--no-preview": False,
+    "--isolated": False,
+    "--force-exclude": False,
+    "--respect-gitignore": False,
+    "--no-respect-gitignore": False,
+}
+"""Options that decide what ruff sees, and whether a value follows: a repair must see the same."""
+_FOR_CHECK = _FOR_BOTH | {
+    "--select": True,
+    "--ignore": True,
+    "--extend-select": True,
+    "--extend-ignore": True,
+    "--extend-exclude": True,
+    "--per-file-ignores": True,
+    "--extend-per-file-ignores": True,
+    "--fixable": True,
+    "--unfixable": True,
+}
 _SEPARATORS = frozenset(";&|()\n")
 
 
 def fixes(command: str) -> tuple[ToolFix, ...]:
     """The safe fixes for a failing shell command line; none when it does not run ruff."""
-    return tuple(
-        ToolFix(
-            template=f"ruff {subcommand}",
-            command=shlex.join([*start, *_switches(subcommand), *options, "--"]),
-            version_command=shlex.join([*start[:-1], "--version"]),
-            format_only=subcommand == "format",
-        )
-        for start, subcommand, options in _runs(command)
+    repairs = (_fix(launcher, subcommand, words) for launcher, subcommand, words in _runs(command))
+    return tuple(dict.fromkeys(repairs))
+
+
+def _fix(launcher: tuple[str, ...], subcommand: str, words: tuple[str, ...]) -> ToolFix:
+    version = shlex.join([*launcher, "--version"])
+    tidy = [*launcher, "format", "--no-cache", *_kept(words, _FOR_BOTH), "--"]
+    if subcommand == "format":
+        return ToolFix(template="ruff format", command=shlex.join(tidy), version_command=version, format_only=True)
+    # Said explicitly: a repository may have switched unsafe fixes on in its own configuration.
+    fix = [*launcher, "check", "--fix", "--no-unsafe-fixes", "--no-cache", *_kept(words, _FOR_CHECK), "--"]
+    return ToolFix(
+        template="ruff check",
+        command=shlex.join(fix),
+        version_command=version,
+        tidy_check=shlex.join([*tidy[:-1], "--check", "--"]),
+        tidy=shlex.join(tidy),
     )
 
 
-def _switches(subcommand: str) -> tuple[str, ...]:
-    # Said explicitly: a repository may have switched unsafe fixes on in its own configuration.
-    return ("--fix", "--no-unsafe-fixes", "--no-cache") if subcommand == "check" else ("--no-cache",)
-
-
 def _runs(command: str) -> tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...]:
-    """Every run of ruff in a command line: how it is started, which of its commands, and the options to keep."""
+    """Every run of ruff in a command line: how it is started, which of its commands, and what follows."""
     found: dict[tuple[tuple[str, ...], str, tuple[str, ...]], None] = {}
     for words in _commands(command):
         place = next((i for i, word in enumerate(words) if word == "ruff" or word.endswith("/ruff")), None)
@@ -60,7 +68,7 @@ def _runs(command: str) -> tuple[tuple[tuple[str, ...], str, tuple[str, ...]], .
         subcommand = words[place + 1]
         if subcommand == "format" and not {"--check", "--diff"} & set(words):
             continue  # this run changes files itself: it cannot be what failed for style
-        found.setdefault(((*launcher, subcommand), subcommand, _kept(words[place + 2 :])))
+        found.setdefault((launcher, subcommand, tuple(words[place + 2 :])))
     return tuple(found)
 
 
@@ -80,14 +88,12 @@ def _commands(line: str) -> list[list[str]]:
     return [words for words in commands if words]
 
 
-def _kept(words: list[str]) -> tuple[str, ...]:
+def _kept(words: tuple[str, ...], options: Mapping[str, bool]) -> tuple[str, ...]:
     kept: list[str] = []
     waiting = False
     for word in words:
-        if waiting:
+        name, equals, _ = word.partition("=")
+        if waiting or name in options:
             kept.append(word)
-            waiting = False
-        elif word in _FLAGS or word.partition("=")[0] in _WITH_VALUE:
-            kept.append(word)
-            waiting = word in _WITH_VALUE
+        waiting = not waiting and not equals and options.get(name, False)
     return tuple(kept)

@@ -28,6 +28,10 @@ class ToolFix(Frozen):
     version_command: str
     format_only: bool = False
     """It changes how code looks, never what it does; only then may it touch test files."""
+    tidy_check: str = ""
+    """Says whether the files' looks are right; asked before."""
+    tidy: str = ""
+    """Puts them right again afterwards, if they were: a fix must not turn another step red."""
 
 
 class Tool(Frozen):
@@ -120,11 +124,15 @@ def allowed_files(fix: ToolFix, named: Iterable[str]) -> tuple[str, ...]:
 async def _run(fix: ToolFix, named: Iterable[str], workspace: Workspace, budget: FixBudget) -> Done:
     paths = allowed_files(fix, named)
     limit = min(COMMAND_S, budget.time_limit_s)
-    result = await workspace.run(f"{fix.command} {shlex.join(paths)}", timeout_s=limit)
+    names = shlex.join(paths)
+    tidy = fix.tidy != "" and (await workspace.run(f"{fix.tidy_check} {names}", timeout_s=limit)).ok
+    result = await workspace.run(f"{fix.command} {names}", timeout_s=limit)
     # Status 1 says that something is left which the tool may not repair by itself.
     if result.exit_code not in {0, 1} or result.timed_out:
         said = " ".join(clean(result.stderr or result.stdout, cap=200).split())
         raise _ToolFailedError(f"{fix.template} could not run: {said or 'no answer'}")
+    if tidy:
+        await workspace.run(f"{fix.tidy} {names}", timeout_s=limit)
     version = await workspace.run(fix.version_command, timeout_s=limit)
     return Done(fix=fix, version=" ".join(clean(version.stdout, cap=60).split()), paths=paths)
 

@@ -18,6 +18,7 @@ FORMAT = "ruff format --no-cache"
         ("ruff check . && ruff format --check .", [f"{CHECK} --", f"{FORMAT} --"]),
         ("ruff check .; ruff format --check .", [f"{CHECK} --", f"{FORMAT} --"]),
         ("ruff check src\nruff check tests", [f"{CHECK} --"]),
+        ("ruff check src && ruff check src", [f"{CHECK} --"]),
         ("python -m ruff check src", ["python -m ruff check --fix --no-unsafe-fixes --no-cache --"]),
         ("uv run ruff check", [f"{CHECK} --"]),
         ("uvx ruff check", [f"{CHECK} --"]),
@@ -58,3 +59,9 @@ def test_only_the_formatter_changes_looks_alone() -> None:
 
 def test_the_version_is_asked_of_the_same_program() -> None:
     assert fixes("python3 -m ruff check .")[0].version_command == "python -m ruff --version"
+
+
+def test_a_file_whose_looks_were_right_gets_them_back() -> None:
+    (fix,) = fixes("ruff check --select F --config ci/ruff.toml .")
+    assert fix.tidy_check == "ruff format --no-cache --config ci/ruff.toml --check --"
+    assert fix.tidy == "ruff format --no-cache --config ci/ruff.toml --"

@@ -48,7 +48,9 @@ async def test_what_the_tool_changed_becomes_one_candidate_and_the_workspace_is_
     assert "ruff 0.9.9" in candidate.explanation
     assert await workspace.changes() == ()
     assert workspace.commands == [
+        "ruff format --no-cache --check -- calculator.py",
         "ruff check --fix --no-unsafe-fixes --no-cache -- calculator.py",
+        "ruff format --no-cache -- calculator.py",
         "ruff --version",
     ]
 

@@ -1,0 +1,127 @@
+"""Rung 0 with the real ruff, on small files written for it: from the failing command to a green one."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from bot.domain.diagnosis import FailureKind
+from bot.domain.patch import Candidate, FixBudget, RungNote
+from bot.fixers.rung0_tools import tool_fixers
+from sandbox.runners.base import GuestPlaces, RunRequest
+from sandbox.runners.diagnostics import Diagnostics
+from sandbox.types import CommandResult, StepKind, TestReport, TestResult
+from tests.builders import a_diagnosis, a_lint_recipe, a_lint_report, a_running_mission, facts
+from tests.fakes.fake_workspace import FakeWorkspace
+
+pytestmark = pytest.mark.anyio
+UNUSED = "import os\n\n\ndef double(x: int) -> int:\n    return 2 * x\n"
+UGLY = "def double( x ):\n  return 2*x\n"
+
+
+class RuffWorkspace(FakeWorkspace):
+    """Files on this host; commands run there with the ruff of the development environment. Never for foreign code."""
+
+    def __init__(self, folder: Path, files: dict[str, str], command: str, kind: StepKind) -> None:
+        super().__init__(files, facts=facts(recipe=a_lint_recipe(command, kind)))
+        self.command = command
+        self._folder = folder
+        for path, content in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(content)
+
+    @override
+    async def run(self, command: str, *, timeout_s: float | None = None) -> CommandResult:
+        await super().run(command)
+        for path, content in self._tree.items():
+            (self._folder / path).write_bytes(content)
+        done = subprocess.run(  # noqa: ASYNC221, S602 - a test's own command on a test's own files
+            command,
+            shell=True,
+            cwd=self._folder,
+            env={"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "NO_COLOR": "1"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self._tree = {
+            str(path.relative_to(self._folder)): path.read_bytes()
+            for path in self._folder.rglob("*")
+            if path.is_file() and ".ruff_cache" not in path.parts
+        }
+        return CommandResult(
+            argv=("/bin/sh", "-c", command), exit_code=done.returncode, stdout=done.stdout, stderr=done.stderr
+        )
+
+    async def red(self) -> TestReport:
+        """The failing command, read as a mission reads it."""
+        result = await self.run(f"{self.command} --no-cache")
+        await self.revert()
+        places = GuestPlaces(python="python", guest_dir="/", checkout=str(self._folder), cwd=str(self._folder))
+        request, reader = RunRequest(command=self.command), Diagnostics()
+        found: tuple[TestResult, ...] = reader.read(request, reader.prepare(request, places), result).results
+        return a_lint_report(*found)
+
+
+async def repaired(workspace: RuffWorkspace) -> Candidate | RungNote:
+    report = await workspace.red()
+    context = a_running_mission(test_results=report)
+    diagnosis = a_diagnosis(kind=FailureKind.LINT, failures=report.failures)
+    (proposal,) = [one async for one in tool_fixers()[0].propose(context, diagnosis, workspace, FixBudget())]
+    assert await workspace.changes() == ()
+    return proposal
+
+
+@pytest.mark.parametrize(
+    ("command", "kind", "source", "expected"),
+    [
+        ("ruff check .", StepKind.LINT, UNUSED, UNUSED.removeprefix("import os\n\n\n")),
+        ("python -m ruff check .", StepKind.LINT, UNUSED, UNUSED.removeprefix("import os\n\n\n")),
+        ("ruff format --check .", StepKind.FORMAT, UGLY, "def double(x):\n    return 2 * x\n"),
+    ],
+)
+async def test_a_failing_step_is_green_after_the_candidate(
+    tmp_path: Path, command: str, kind: StepKind, source: str, expected: str
+) -> None:
+    workspace = RuffWorkspace(tmp_path, {"src/double.py": source, "src/fine.py": "X = 1\n"}, command, kind)
+    candidate = await repaired(workspace)
+    assert isinstance(candidate, Candidate)
+    assert [(change.path, change.content) for change in candidate.changes] == [("src/double.py", expected)]
+    assert candidate.explanation.startswith("ruff 0.")
+    await workspace.apply_changes(candidate.changes)
+    assert (await workspace.run(f"{command} --no-cache")).ok
+
+
+async def test_an_unsafe_fix_is_not_applied_even_where_the_repository_asks_for_it(tmp_path: Path) -> None:
+    source = "def same(a):\n    return a == None\n"
+    files = {"a.py": source, "ruff.toml": 'unsafe-fixes = true\n[lint]\nselect = ["E711"]\n'}
+    note = await repaired(RuffWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
+    assert isinstance(note, RungNote)
+    assert "changed nothing" in note.reason
+
+
+async def test_files_the_linter_did_not_name_keep_their_looks(tmp_path: Path) -> None:
+    files = {"bad.py": UNUSED, "ugly.py": UGLY}
+    candidate = await repaired(RuffWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
+    assert isinstance(candidate, Candidate)
+    assert [change.path for change in candidate.changes] == ["bad.py"]
+
+
+async def test_a_file_whose_looks_were_wrong_keeps_them(tmp_path: Path) -> None:
+    files = {"a.py": f"import os\n{UGLY}"}
+    candidate = await repaired(RuffWorkspace(tmp_path, files, "ruff check .", StepKind.LINT))
+    assert isinstance(candidate, Candidate)
+    assert candidate.changes[0].content == UGLY
+
+
+async def test_a_test_file_is_formatted_too(tmp_path: Path) -> None:
+    workspace = RuffWorkspace(tmp_path, {"tests/test_a.py": UGLY}, "ruff format --check .", StepKind.FORMAT)
+    candidate = await repaired(workspace)
+    assert isinstance(candidate, Candidate)
+
+
+async def test_a_broken_file_is_no_business_of_a_formatter(tmp_path: Path) -> None:
+    workspace = RuffWorkspace(tmp_path, {"a.py": "def (:\n"}, "ruff format --check .", StepKind.FORMAT)
+    assert isinstance(await repaired(workspace), RungNote)
