@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import math
 import os
+import textwrap
 from fnmatch import fnmatch
 from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
@@ -101,7 +104,7 @@ def is_test_file(path: str) -> bool:
     return any(folder in ("tests", "test", "testing") for folder in folders)
 
 
-def trace(baseline: Baseline, reach: Reach, test_cpu_s: float, wait_s: float) -> Coverage:
+def trace(baseline: Baseline, reach: Reach, wait_s: float) -> Coverage:
     """The lines that every failing test and a sample of the passing tests run."""
     failing, items = baseline.items.failing, baseline.items.all
     near = {getattr(items[i], "path", None) or items[i].fspath for i in failing}
@@ -184,33 +187,22 @@ def names_in(items: Sequence[Any], failing: Sequence[int]) -> Set[str]:
 
 def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Tuple[List[float], List[str]]:
     """Numbers and short strings that stand in the failing tests or in their parameters."""
-    import ast
-    import inspect
-    import textwrap
-
-    numbers: List[float] = []
-    strings: List[str] = []
-
-    def take(value: Any, depth: int = 0) -> None:
-        if isinstance(value, bool) or depth > 3:
-            return
-        if isinstance(value, (int, float)) and value == value and abs(value) < 1e9:
-            numbers.append(value)
-        elif isinstance(value, str) and len(value) <= 40:
-            strings.append(value)
-        elif type(value) in (list, tuple):
-            for inner in value[:6]:
-                take(inner, depth + 1)
-
+    found: List[Any] = []
     for index in failing[:10]:
         item = items[index]
         for value in getattr(getattr(item, "callspec", None), "params", {}).values():
-            take(value)
+            found += _leaves(value)
         try:
             tree = ast.parse(textwrap.dedent(inspect.getsource(item.function)))
         except (OSError, SyntaxError, TypeError, AttributeError):
             continue
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Constant):
-                take(node.value)
+        found += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    numbers = [v for v in found if isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < 1e9]
+    strings = [v for v in found if isinstance(v, str) and len(v) <= 40]
     return list(dict.fromkeys(numbers))[:20], list(dict.fromkeys(strings))[:20]
+
+
+def _leaves(value: Any, depth: int = 0) -> List[Any]:
+    if type(value) in (list, tuple) and depth <= 3:
+        return [leaf for inner in value[:6] for leaf in _leaves(inner, depth + 1)]
+    return [value]

@@ -11,7 +11,7 @@ import types
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 from sandbox.guest.search.forked import Report, collect
-from sandbox.guest.search.functions import LiveFunctions, Swap, Unit
+from sandbox.guest.search.functions import Swap
 from sandbox.guest.search.harness import Items, Runner
 from sandbox.guest.search.limits import Limiter
 
@@ -24,11 +24,8 @@ ADDRESS = re.compile(r"0x[0-9a-f]+")
 Call = Tuple[types.FunctionType, Tuple[Any, ...]]
 
 
-def behaviour_of(
-    items: Items, live: LiveFunctions, units: Sequence[Unit], swaps: Sequence[Swap], wait_s: float
-) -> str:
+def behaviour_of(items: Items, functions: Sequence[types.FunctionType], swaps: Sequence[Swap], wait_s: float) -> str:
     """A hash over the results of the edited functions, or nothing when they cannot be called alone."""
-    functions = [function for unit in dict.fromkeys(units) for function in live.outer(unit)[:1]]
     if not functions or wait_s <= 0.1:
         return ""
 
@@ -52,7 +49,7 @@ def _record(items: Items, functions: Sequence[types.FunctionType], limiter: Limi
     calls: List[Call] = []
     counts = dict.fromkeys(wanted, 0)
 
-    def on_event(frame: Any, event: str, argument: Any) -> None:
+    def on_event(frame: Any, event: str, _argument: Any) -> None:
         code = frame.f_code
         if event != "call" or code not in wanted or counts[code] >= RECORDED:
             return

@@ -118,7 +118,7 @@ class Conductor:
             warnings.simplefilter("ignore")
             self._prepare(session)
             self._screen_all(self.generator.best_first(self.units, self.suspicion, self.literals))
-            self._combine(final=True)
+            self._combine()
             self._second_chances()
             if not self.survivors:
                 self._second_edits()
@@ -137,7 +137,7 @@ class Conductor:
         if not self.items.failing:
             raise Refused("none of the failing tests fails here")
         reach = base.Reach(self.root, request.protected)
-        self.coverage = base.trace(self.baseline, reach, request.test_cpu_s, min(share, self.left()))
+        self.coverage = base.trace(self.baseline, reach, min(share, self.left()))
         scores = base.suspicion_of(self.coverage, self.items.failing, base.merge_hints(request.suspects))
         self.suspicion = Suspicion(scores)
         self.mentioned = base.names_in(self.items.all, self.items.failing)
@@ -178,7 +178,7 @@ class Conductor:
         most = self.request.test_cpu_s
         known = {i: min(0.02 + 10 * s, most * 3) for i, s in self.baseline.seconds.items()}
         slowest = max((self.baseline.seconds[i] for i in self.items.passing), default=0.0)
-        usual = min(0.03 + 5 * slowest, most)
+        usual = min(0.015 + 5 * slowest, most)
         # A failing test may take longer once it is mended than it took to fail.
         known.update({i: min(max(usual, known[i]), most) for i in self.items.failing if i in known})
         return Limits(known, usual)
@@ -223,7 +223,8 @@ class Conductor:
                     self.tried += 1
                     self._judge(trial, verdict)
                 self._tell_progress()
-                self._combine(final=False)
+                if self._should_combine():
+                    self._combine()
                 self.check()
         finally:
             for work in running:
@@ -326,7 +327,8 @@ class Conductor:
         units = [c.unit for c in candidates if c.unit is not None]
         doubts = [d for c in candidates for d in doubts_about(c, self.literals)]
         wait = max(0.0, min(2.0, self.left()))
-        behaviour = "" if self.baseline.isolated else behaviour_of(self.items, self.live, units, swaps, wait)
+        functions = [f for unit in dict.fromkeys(units) for f in self.live.outer(unit)[:1]]
+        behaviour = "" if self.baseline.isolated else behaviour_of(self.items, functions, swaps, wait)
         self.emit({
             "kind": "survivor", "template": "+".join(c.template for c in candidates), "path": first.source.path,
             "line": first.line, "cost": sum(c.cost for c in candidates),
@@ -343,9 +345,9 @@ class Conductor:
 
     # --- more than one edit --------------------------------------------------------------------------
 
-    def _combine(self, *, final: bool) -> None:
+    def _combine(self) -> None:
         """Join partial fixes of different tests that touch different places of one file."""
-        if self.survivors or not self._partials or not self._worth_combining(final):
+        if self.survivors or not self._covered():
             return
         goal = set(self.items.failing)
         for chosen in _covers(self._partials, goal):
@@ -359,12 +361,15 @@ class Conductor:
             if self.survivors >= self.request.max_survivors:
                 return
 
-    def _worth_combining(self, final: bool) -> bool:
-        goal = set(self.items.failing)
-        if {i for partial in self._partials for i in partial.fixed} != goal:
+    def _covered(self) -> bool:
+        return {i for partial in self._partials for i in partial.fixed} == set(self.items.failing)
+
+    def _should_combine(self) -> bool:
+        """Before the end only when no single edit can do, or much time has passed."""
+        if self.survivors or not self._covered():
             return False
-        one_edit_may_do = any(len(self._failing_through(unit)) == len(goal) for unit in self.units)
-        return final or not one_edit_may_do or (self.seconds() > 0.4 * self.request.time_limit_s)
+        late = self.seconds() > 0.4 * self.request.time_limit_s
+        return late or all(len(self._failing_through(u)) < len(self.items.failing) for u in self.units)
 
     def _try_together(self, partials: Sequence[Partial]) -> None:
         candidates = [p.trial.candidate for p in partials]

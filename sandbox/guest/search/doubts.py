@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import List, Set
+from typing import List, Set, Type
 
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.scope import TestLiterals
@@ -32,7 +32,7 @@ def doubts_about(candidate: Candidate, literals: TestLiterals) -> List[str]:
     return doubts
 
 
-def _count(tree: ast.AST, kind: type) -> int:  # type: ignore[type-arg]
+def _count(tree: ast.AST, kind: Type[ast.AST]) -> int:
     return sum(isinstance(node, kind) for node in ast.walk(tree))
 
 
@@ -42,7 +42,8 @@ def _literals(tree: ast.AST) -> Set[str]:
 
 def _constant_conditions(tree: ast.AST) -> List[ast.expr]:
     tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
-    endless = {node.test for node in ast.walk(tree) if isinstance(node, ast.While) and isinstance(node.test, ast.Constant)}
+    loops = [node.test for node in ast.walk(tree) if isinstance(node, ast.While)]
+    endless = {test for test in loops if isinstance(test, ast.Constant)}
     return [test for test in tests if test not in endless and _is_constant(test)]
 
 

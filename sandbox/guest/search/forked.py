@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -32,10 +33,8 @@ class Child:
             os.close(self._read)
             _child(work, write)
         os.close(write)
-        try:
+        with contextlib.suppress(OSError):  # the child was quicker, or is gone
             os.setpgid(self.pid, self.pid)
-        except OSError:
-            pass  # the child was quicker, or is gone
 
     def next(self, wait_s: float) -> Optional[Any]:
         """The next report; None when the child ended, or said nothing for so long (it is killed then)."""
@@ -61,17 +60,16 @@ class Child:
         self._ended = True
         os.close(self._read)
         for kill in (os.killpg, os.kill):
-            try:
+            with contextlib.suppress(OSError):  # gone already
                 kill(self.pid, signal.SIGKILL)
-            except OSError:
-                pass  # gone already
         os.waitpid(self.pid, 0)
 
 
 def collect(work: Callable[[Limiter, Report], None], wait_s: float) -> List[Any]:
     """Everything a child reports within so many seconds."""
     deadline = time.monotonic() + wait_s
-    child, reports = Child(work), []
+    child = Child(work)
+    reports: List[Any] = []
     while True:
         report = child.next(deadline - time.monotonic())
         if report is None:

@@ -154,7 +154,7 @@ class LiveFunctions:
         for path, key in (base or unit).live_keys().items():
             if path not in new:
                 continue
-            for function in self._found.get(key, ()):
-                if len(function.__code__.co_freevars) == len(new[path].co_freevars):
-                    swaps.append((function, new[path]))
+            size = len(new[path].co_freevars)
+            found = self._found.get(key, ())
+            swaps += [(function, new[path]) for function in found if len(function.__code__.co_freevars) == size]
         return swaps

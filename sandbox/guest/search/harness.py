@@ -134,7 +134,7 @@ class Runner:
 
 
 def _recorded(item: Any) -> str:
-    """unittest items do not raise: they note the failure in themselves."""
+    """What an item of unittest noted in itself: it does not raise."""
     recorded = getattr(item, "_excinfo", None)
     if not recorded:
         return PASS

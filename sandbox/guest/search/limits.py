@@ -27,7 +27,7 @@ class Limiter:
         # Nobody handles this one: a loop inside C code, where no Python handler runs, ends the child.
         signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
 
-    def _on_limit(self, number: int, frame: Any) -> None:
+    def _on_limit(self, _number: int, _frame: Any) -> None:
         self._swallowed += 1
         if self._swallowed > PATIENCE:
             os._exit(9)

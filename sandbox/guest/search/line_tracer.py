@@ -30,7 +30,7 @@ class LineTracer:
         """What the last traced call ran."""
         return {name: frozenset(lines) for name, lines in self._known.items() if lines}
 
-    def _on_call(self, frame: Any, event: str, argument: Any) -> Any:
+    def _on_call(self, frame: Any, _event: str, _argument: Any) -> Any:
         name = frame.f_code.co_filename
         if name not in self._known:
             self._known[name] = set() if self._wanted(name) else None
@@ -39,7 +39,7 @@ class LineTracer:
             return None
         add = lines.add
 
-        def on_line(frame: Any, event: str, argument: Any) -> Any:
+        def on_line(frame: Any, event: str, _argument: Any) -> Any:
             if event == "line":
                 add(frame.f_lineno)
             return on_line

@@ -16,11 +16,11 @@ class Edit(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a node hangs: in `parent.field`, at `index` when that field is a list."""
+    """Where a node hangs: in `parent.field`, at `position` when that field is a list."""
 
     parent: ast.AST
     field: str
-    index: int | None
+    position: int | None
 
 
 NAMED, LAMBDA, TERNARY, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, TERM, UNARY, POWER, AWAIT, ATOM = (
@@ -72,6 +72,17 @@ OPERATOR_TEXT: dict[type[ast.AST], str] = {
 }
 
 
+SLOTS: tuple[tuple[tuple[type[ast.AST], ...], tuple[str, ...], int], ...] = (
+    ((ast.IfExp,), ("orelse",), TERNARY),
+    ((ast.IfExp,), ("test", "body"), OR),
+    ((ast.comprehension,), ("iter", "ifs", "target"), OR),
+    ((ast.Call,), ("func",), ATOM),
+    ((ast.Attribute, ast.Subscript, ast.Await), ("value",), ATOM),
+    ((ast.Compare, ast.Starred), ("left", "comparators", "value"), BIT_OR),
+)
+"""What the fields of a parent ask for; everywhere else anything but a bare tuple may stand."""
+
+
 def level_of(node: ast.AST) -> int:
     """How tightly an expression binds; ATOM needs parentheses nowhere."""
     if isinstance(node, ast.BinOp):
@@ -94,7 +105,7 @@ def level_of(node: ast.AST) -> int:
 
 @lru_cache(maxsize=65536)
 def level_of_text(text: str) -> int:
-    """The same for source text; text in its own parentheses is an atom, text that does not stand alone binds nothing."""
+    """The same for source text; in its own parentheses it is an atom, what does not stand alone binds nothing."""
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError):
@@ -116,21 +127,9 @@ def level_wanted(place: Place, node: ast.AST) -> int:
         return NOT if isinstance(parent.op, ast.Not) else UNARY
     if isinstance(parent, ast.BoolOp):
         return level_of(parent) + 1
-    if isinstance(parent, ast.IfExp):
-        return TERNARY if field == "orelse" else OR
-    if isinstance(parent, ast.comprehension):
-        return OR
-    if (isinstance(parent, ast.Call) and field == "func") or (
-        isinstance(parent, (ast.Attribute, ast.Subscript)) and field == "value"
-    ):
-        return ATOM
-    if isinstance(parent, (ast.Compare, ast.Starred)):
-        return BIT_OR
-    if isinstance(parent, ast.Await):
-        return ATOM
     if isinstance(parent, (ast.Assign, ast.AugAssign, ast.Return)) and isinstance(node, ast.Tuple):
         return NAMED
-    return LAMBDA
+    return next((level for kinds, fields, level in SLOTS if isinstance(parent, kinds) and field in fields), LAMBDA)
 
 
 class Source:

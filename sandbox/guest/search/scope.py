@@ -1,4 +1,4 @@
-"""What may stand at a place in the code: names, literals, callables; and the helpers that templates write edits with."""
+"""What may stand at a place in the code: names, literals, callables; and the edits templates are made of."""
 
 from __future__ import annotations
 
@@ -35,6 +35,9 @@ class TestLiterals(NamedTuple):
     strings: tuple[str, ...] = ()
 
 
+NO_LITERALS = TestLiterals()
+
+
 class Scope:
     """One function (or the module's own level) and everything templates may ask about it.
 
@@ -44,7 +47,7 @@ class Scope:
         literals: What the failing tests mention.
     """
 
-    def __init__(self, source: Source, root: ast.AST, literals: TestLiterals = TestLiterals()) -> None:
+    def __init__(self, source: Source, root: ast.AST, literals: TestLiterals = NO_LITERALS) -> None:
         self.source = source
         self.root = root
         self.literals = literals
@@ -82,7 +85,7 @@ class Scope:
     def block(self, statement: ast.stmt) -> tuple[list[ast.stmt], int]:
         """The statements among which one stands, and its index."""
         place = self.source.places[statement]
-        return getattr(place.parent, place.field), place.index or 0
+        return getattr(place.parent, place.field), place.position or 0
 
     def is_value(self, node: ast.AST) -> bool:
         """Whether a node is an expression that is read, and may be replaced by any other."""

@@ -5,11 +5,12 @@ import os
 import sys
 import time
 import types
+from typing import Any, Dict, Optional
 
 RESULTS = 3
 
 
-def own_package():
+def own_package() -> None:
     """Make our modules importable whatever the repository calls its own, and whatever its interpreter's path says."""
     here = os.path.dirname(os.path.realpath(__file__))
     guest = os.path.dirname(here)
@@ -20,58 +21,62 @@ def own_package():
         sys.modules[name] = module
 
 
-def forget_own_package():
+def forget_own_package() -> None:
     """Leave the names to the repository; what we imported keeps working."""
     for name in [name for name in sys.modules if name == "sandbox" or name.startswith("sandbox.")]:
         del sys.modules[name]
 
 
 class Plugin:
-    """Runs the search where pytest would run the tests."""
+    """Runs the search where pytest would run the tests.
 
-    def __init__(self, conductor):
+    Args:
+        conductor: The search.
+    """
+
+    def __init__(self, conductor: Any) -> None:
         self.conductor = conductor
         self.reached = False
-        self.error = None
+        self.failure: Optional[BaseException] = None
 
-    def pytest_runtestloop(self, session):
-        """pytest has collected; the rest is ours."""
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Everything is collected: the rest is ours."""
         self.reached = True
         try:
             self.conductor.run(session)
-        except BaseException as error:  # told to the host by main
-            self.error = error
+        except BaseException as error:
+            self.failure = error  # `search` tells the host
         return True
 
 
-def main():
+def emit(event: Dict[str, Any]) -> None:
+    """Tell the host one event."""
+    data = json.dumps(event).encode("utf-8") + b"\n"
+    while data:
+        data = data[os.write(RESULTS, data) :]
+
+
+def main() -> None:
     """Search and tell how it ended."""
     started = time.monotonic()
     request = json.loads(sys.stdin.buffer.read().decode("utf-8"))
     own_package()
-
-    def emit(event):
-        data = json.dumps(event).encode("utf-8") + b"\n"
-        while data:
-            data = data[os.write(RESULTS, data) :]
-
-    status = {"reason": "refused", "detail": ""}
     conductor = None
+    end = {"reason": "refused", "detail": ""}
     try:
-        conductor = prepare(request, emit, started)
-        status = search(request, conductor)
+        conductor = prepare(request, started)
+        end = search(request["command"], conductor)
     except SystemExit as error:
-        status["detail"] = "pytest left: %s" % error
+        end["detail"] = f"pytest left with {error}"
     except Exception as error:
-        status["detail"] = "%s: %s" % (type(error).__name__, str(error)[:300])
+        end["detail"] = f"{type(error).__name__}: {str(error)[:300]}"
     tried = conductor.tried if conductor else 0
-    emit(dict(status, kind="done", tried=tried, seconds=time.monotonic() - started))
-    sys.stdout.flush()
+    emit(dict(end, kind="done", tried=tried, seconds=time.monotonic() - started))
     os._exit(0)
 
 
-def prepare(request, emit, started):
-    """Import everything of ours and of pytest before the repository can shadow it."""
+def prepare(request: Dict[str, Any], started: float) -> Any:
+    """Import everything of ours before the repository can shadow it."""
     from sandbox.guest.search.conductor import Conductor, Request
     from sandbox.guest.search.templates import load_templates
 
@@ -90,46 +95,45 @@ def prepare(request, emit, started):
     return Conductor(wanted, emit, load_templates(), started)
 
 
-def search(request, conductor):
+def search(command_line: str, conductor: Any) -> Dict[str, str]:
     """Let pytest collect, then search; the reason and detail of the end."""
     from sandbox.guest.pytest_command import extend_sys_path, split_pytest_command
     from sandbox.guest.search.conductor import Ended, Refused
     from sandbox.guest.search.harness import OFF, Options
 
-    command = split_pytest_command(request["command"])
+    command = split_pytest_command(command_line)
     if command is None:
         return {"reason": "refused", "detail": "the command is not a plain pytest command"}
     try:
         import pytest
     except ImportError as error:
-        return {"reason": "refused", "detail": "pytest cannot be imported: %s" % error}
+        return {"reason": "refused", "detail": f"pytest cannot be imported: {error}"}
     os.environ.update(command.environment)
     extend_sys_path(os.environ.get("PYTHONPATH", ""), adds_cwd=command.adds_cwd)
-    plugin = Plugin(conductor)
-    args = [*[a for name in OFF for a in ("-p", "no:" + name)], *command.args, "-s", "--assert=plain", "-q"]
     sys.argv[:] = ["pytest", *command.args]
     sys.dont_write_bytecode = True
+    plugin = Plugin(conductor)
+    off = [argument for name in OFF for argument in ("-p", f"no:{name}")]
     forget_own_package()
     mute()
-    pytest.main(args, plugins=[Options(), plugin])
-    error = plugin.error
-    if isinstance(error, Ended):
-        return {"reason": str(error), "detail": ""}
-    if isinstance(error, Refused):
-        return {"reason": "refused", "detail": str(error)}
-    if error is not None:
-        raise error
+    pytest.main([*off, *command.args, "-s", "--assert=plain", "-q"], plugins=[Options(), plugin])
+    failure = plugin.failure
+    if isinstance(failure, Ended):
+        return {"reason": str(failure), "detail": ""}
+    if isinstance(failure, Refused):
+        return {"reason": "refused", "detail": str(failure)}
+    if failure is not None:
+        raise failure
     if not plugin.reached:
         return {"reason": "refused", "detail": "pytest could not collect the tests here"}
     return {"reason": "exhausted", "detail": ""}
 
 
-def mute():
-    """Nothing the repository prints is of interest."""
+def mute() -> None:
+    """Nothing the repository prints is of interest, and it reads nothing."""
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
-        if not (descriptor == 2 and os.environ.get("METAAGENT_SEARCH_DEBUG")):
-            os.dup2(null, descriptor)
+        os.dup2(null, descriptor)
     os.close(null)
 
 

@@ -45,7 +45,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
 
 
 def _exchanged(scope: Scope) -> Iterator[Optional[Proposal]]:
-    values = [n.value for n in scope.nodes if isinstance(n, ast.Return) and isinstance(n.value, ast.Constant)]
+    values = [n.value for n in scope.nodes if isinstance(n, ast.Return)]
     flags = [value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, bool)]
     for one, other in itertools.combinations(flags, 2):
         if one.value != other.value:

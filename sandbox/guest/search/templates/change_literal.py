@@ -72,6 +72,17 @@ def _other_strings(value: str, scope: Scope) -> List[str]:
 def _several(scope: Scope) -> Iterator[Optional[Proposal]]:
     constants = [n for n in scope.nodes if isinstance(n, ast.Constant) and scope.is_value(n)]
     constants = [n for n in constants if type(n.value) in (int, float, str)][:40]
+    yield from _all_equal(constants, scope)
+    for one, two in itertools.combinations(constants, 2):
+        if one.value != two.value and type(one.value) is type(two.value):
+            yield scope.swap(COST + 1.6, one, two)
+    words = [(n, n.value) for n in constants if isinstance(n.value, str)]
+    if len(words) > 1:
+        for change in (str.capitalize, str.upper, str.lower, str.title):
+            yield Proposal(COST + 2.0, tuple(scope.source.replacement(n, repr(change(word))) for n, word in words))
+
+
+def _all_equal(constants: List[ast.Constant], scope: Scope) -> Iterator[Optional[Proposal]]:
     same: Dict[Tuple[type, Any], List[ast.Constant]] = {}
     for node in constants:
         same.setdefault((type(node.value), node.value), []).append(node)
@@ -86,10 +97,3 @@ def _several(scope: Scope) -> Iterator[Optional[Proposal]]:
         for other in others:
             if other != value:
                 yield Proposal(COST + 1.6, tuple(scope.source.replacement(n, repr(other)) for n in nodes))
-    for one, two in itertools.combinations(constants, 2):
-        if one.value != two.value and type(one.value) is type(two.value):
-            yield scope.swap(COST + 1.6, one, two)
-    words = [n for n in constants if isinstance(n.value, str)]
-    if len(words) > 1:
-        for change in (str.capitalize, str.upper, str.lower, str.title):
-            yield Proposal(COST + 2.0, tuple(scope.source.replacement(n, repr(change(n.value))) for n in words))

@@ -30,21 +30,17 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Another name in scope, to read or to assign."""
     if node is scope.root:
         yield from _exchanged_targets(scope)
-    elif isinstance(node, ast.Name) and scope.is_value(node):
-        for name in scope.names:
-            if name != node.id:
-                yield scope.replace(COST, node, name)
+    elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+        yield from _other_targets(node, scope)
     elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
         if isinstance(scope.parent(node), (ast.Assign, ast.AugAssign)):
             start, end = scope.source.span(node)
-            for name in scope.names:
-                if name != node.id:
-                    yield Proposal(COST + 0.3, (Edit(start, end, name),))
-    elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
-        yield from _other_targets(node, scope)
-    elif isinstance(node, (ast.Call, ast.Subscript, ast.BinOp, ast.Attribute)) and scope.is_value(node):
-        for name in scope.names:
-            yield scope.replace(COST + 0.9, node, name)
+            others = [name for name in scope.names if name != node.id]
+            yield from (Proposal(COST + 0.3, (Edit(start, end, name),)) for name in others)
+    elif isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.BinOp, ast.Attribute)) and scope.is_value(node):
+        cost = COST if isinstance(node, ast.Name) else COST + 0.9
+        own = scope.text(node)
+        yield from (scope.replace(cost, node, name) for name in scope.names if name != own)
 
 
 def _other_targets(node: ast.expr, scope: Scope) -> Iterator[Optional[Proposal]]:

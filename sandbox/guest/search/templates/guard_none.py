@@ -34,17 +34,20 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return
-    conditions = [scope.text(c) for c in scope.donors.conditions]
-    exits = [*EXITS, *(scope.text(s) for s in scope.donors.statements if isinstance(s, ast.Return))]
-    for condition in dict.fromkeys([*_empty_checks(scope), *conditions]):
-        for leave in dict.fromkeys(exits):
-            if "\n" not in condition + leave:
-                yield scope.before(COST + 0.2, node, f"if {condition}:\n    {leave}")
-    if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)):
-        code = scope.dedented(node)
+    conditions = [text for text in map(scope.text, scope.donors.conditions) if "\n" not in text]
+    yield from _leave_early(node, conditions, scope)
+    code = scope.dedented(node)
+    if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)) and code and "\n" not in code:
         for condition in dict.fromkeys([*conditions, *_comparisons(scope)]):
-            if code is not None and "\n" not in code + condition:
-                yield scope.restate(COST, node, f"if {condition}:\n    {code}")
+            yield scope.restate(COST, node, f"if {condition}:\n    {code}")
+
+
+def _leave_early(node: ast.stmt, conditions: List[str], scope: Scope) -> Iterator[Optional[Proposal]]:
+    returns = [scope.text(s) for s in scope.donors.statements if isinstance(s, ast.Return)]
+    exits = [text for text in dict.fromkeys([*EXITS, *returns]) if "\n" not in text]
+    for condition in dict.fromkeys([*_empty_checks(scope), *conditions]):
+        for leave in exits:
+            yield scope.before(COST + 0.2, node, f"if {condition}:\n    {leave}")
 
 
 def _empty_checks(scope: Scope) -> List[str]:

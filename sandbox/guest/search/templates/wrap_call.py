@@ -34,7 +34,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if isinstance(node, ast.Call):
         yield from _unwrap(node, scope)
         yield from _sort_keys(node, scope)
-    if not scope.is_value(node) or isinstance(node, NEVER):
+    if not isinstance(node, ast.expr) or not scope.is_value(node) or isinstance(node, NEVER):
         return
     text = scope.text(node)
     bare = text[1:-1] if isinstance(node, ast.GeneratorExp) else text
