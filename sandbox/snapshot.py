@@ -186,6 +186,7 @@ class _Setup:
             "uv",
             "pip",
             "install",
+            "--compile-bytecode",  # the root is read-only later: every start of pytest would compile it anew
             "--python",
             f"{self._folder}/bin/python",
             "-r",
