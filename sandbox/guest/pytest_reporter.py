@@ -181,7 +181,7 @@ class Reporter:
             self._send(["start", index])
         yield
         phases = "".join(self._phases.get(phase, "-") for phase in PHASES)
-        self._send(["test", index, phases, self._raw.get(id(item)), int(self._seconds * 1000)])
+        self._send(["test", index, phases, self._raw.get(id(item)), int(self._seconds * 1000)], held=True)
         self._current = None
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
@@ -213,7 +213,7 @@ class Reporter:
         report = outcome.get_result()
         if report.failed and self._current is not None:
             detail = self._describer.describe(report, call.excinfo)
-            self._send(["fail", self._current, call.when, detail], detail=True)
+            self._send(["fail", self._current, call.when, detail], detail=True, held=True)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> Hook:

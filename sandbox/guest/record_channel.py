@@ -38,11 +38,18 @@ class Channel:
         self._pid = os.getpid()
         self._digits = START
         self._written = 0
+        self._held = b""
         self._descriptor = os.dup(descriptor)
         os.close(descriptor)
 
-    def send(self, record: List[Any], *, detail: bool = False) -> bool:
-        """Write one record; a detail is left out when there were many already. Returns whether it was written."""
+    def send(self, record: List[Any], *, detail: bool = False, held: bool = False) -> bool:
+        """Write one record; returns whether there was room.
+
+        Args:
+            record: What to tell.
+            detail: It is left out when there were many already.
+            held: It may wait for the next record that may not: fewer, larger writes.
+        """
         if self._getpid() != self._pid or self._descriptor < 0:
             return False
         payload = self._dumps(record, separators=(",", ":")).encode("ascii")
@@ -51,6 +58,10 @@ class Channel:
         self._digits = self._sign(self._key, self._digits, payload)
         line = self._digits.encode("ascii") + b" " + payload + b"\n"
         self._written += len(line)
+        self._held += line
+        if held:
+            return True
+        line, self._held = self._held, b""
         try:
             while line:
                 line = line[self._write(self._descriptor, line) :]
