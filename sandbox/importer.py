@@ -99,7 +99,7 @@ _REASONS = (
 )
 _DIFF_BYTES = 32 * MIB
 _FETCH_BYTES = 256 * MIB
-_MOST_OPEN = 16
+_MOST_OPEN = 32
 _BUNDLE = "repository.bundle"
 _REPOSITORY = "repository.git"
 

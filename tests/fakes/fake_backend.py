@@ -1,65 +1,34 @@
-"""FakeBackend and FakeGuest: files in memory, and the answers of commands written down in advance."""
+"""FakeBackend: environments and guests in memory; what commands do is scripted."""
 
 import io
 import tarfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
-from pathlib import PurePosixPath
 
-from sandbox.backends.base import Guest
-from sandbox.errors import ChangeRejected, SandboxDied
 from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, FileEdit
 
-Program = Callable[[tuple[str, ...], bytes], CommandResult]
-SKIPPED = {".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
-MAX_FILE = 1 << 20
-
-
-def said(argv: tuple[str, ...], exit_code: int = 0, *, stdout: str = "", results: bytes = b"") -> CommandResult:
-    """A result as a script would give it."""
-    return CommandResult(argv=argv, exit_code=exit_code, stdout=stdout, results=results)
-
-
-def _checked(path: str) -> str:
-    if "\0" in path or any(part in {"", ".", ".."} for part in path.split("/")):
-        raise ChangeRejected(f"The sandbox says: the path {path!r} does not name a file below the work tree")
-    return path
+Script = Callable[[tuple[str, ...]], CommandResult | None]
+"""How a command ends; None is a quiet success."""
 
 
 class FakeGuest:
-    """A sandbox that runs nothing.
+    """A sandbox in memory.
 
     Args:
-        files: The work tree: path to (mode, content).
-        programs: First word of a command to what it answers.
+        script: How commands end.
     """
 
-    def __init__(
-        self, files: dict[str, tuple[str, bytes]] | None = None, programs: Mapping[str, Program] | None = None
-    ) -> None:
-        self.files: dict[str, tuple[str, bytes]] = dict(files or {})
-        self.programs = dict(programs or {})
-        self.ran: list[tuple[str, ...]] = []
-        self.archives: list[tuple[str, bytes]] = []
-        self.dead = False
-        self._base: dict[str, tuple[str, bytes]] = {}
+    workdir = "/work/repo"
+    guest_dir = "/opt/metaagent/guest"
+    python = "/usr/bin/python3"
 
-    @property
-    def workdir(self) -> str:
-        return "/work/repo"
-
-    @property
-    def guest_dir(self) -> str:
-        return "/opt/metaagent/guest"
-
-    @property
-    def python(self) -> str:
-        return "/opt/env/bin/python"
-
-    def _alive(self) -> None:
-        if self.dead:
-            raise SandboxDied("The sandbox went away.")
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.commands: list[tuple[str, ...]] = []
+        self.environments: list[dict[str, str]] = []
+        self.unpacked: dict[str, dict[str, bytes]] = {}
+        self.files: dict[str, bytes] = {}
 
     async def run(
         self,
@@ -70,12 +39,11 @@ class FakeGuest:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> CommandResult:
-        self._alive()
-        self.ran.append(argv)
-        program = self.programs.get(argv[0])
-        if program is None:
-            return CommandResult(argv=argv, exit_code=127, stderr=f"{argv[0]}: No such file or directory\n")
-        return program(argv, stdin)
+        self.commands.append(argv)
+        self.environments.append(dict(env or {}))
+        if argv[-1:] == ('printf %s "$VIRTUAL_ENV"',):
+            return CommandResult(argv=argv, exit_code=0, stdout="/opt/env")
+        return self._script(argv) or CommandResult(argv=argv, exit_code=0)
 
     async def stream(
         self,
@@ -86,114 +54,76 @@ class FakeGuest:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> AsyncIterator[bytes | CommandResult]:
-        result = await self.run(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)
-        for line in result.results.splitlines():
-            yield line
-        yield result
+        yield await self.run(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)
 
     async def unpack(self, tar: bytes, folder: str) -> None:
-        self._alive()
-        self.archives.append((folder, tar))
         with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
-            for member in archive.getmembers():
-                file = archive.extractfile(member) if member.isfile() else None
-                where = PurePosixPath(folder, member.name)
-                if file is not None and where.is_relative_to(self.workdir):
-                    mode = "100755" if member.mode & 0o100 else "100644"
-                    self.files[str(where.relative_to(self.workdir))] = (mode, file.read())
+            members = {member.name: archive.extractfile(member) for member in archive}
+            self.unpacked[folder] = {name: file.read() for name, file in members.items() if file is not None}
 
     async def write(self, edits: Iterable[FileEdit]) -> None:
-        self._alive()
-        edits = tuple(edits)
         for edit in edits:
-            path = _checked(edit.path)
-            if any(other.startswith(f"{path}/") for other in self.files):
-                raise ChangeRejected(f"The sandbox says: {edit.path!r} is a link, a folder or a special file")
-        for edit in edits:
-            if edit.mode == "deleted":
-                self.files.pop(edit.path, None)
-            else:
-                self.files[edit.path] = (edit.mode, edit.content)
+            self.files[edit.path] = edit.content
 
     async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
-        self._alive()
-        found = self.files.get(_checked(path))
-        if found is not None and len(found[1]) > max_bytes:
-            raise ChangeRejected(f"The sandbox says: {path!r} has more than {max_bytes} bytes")
-        return None if found is None else found[1]
-
-    def _listed(self) -> list[str]:
-        return sorted(p for p in self.files if not SKIPPED & set(p.split("/")))
+        return self.files.get(path)
 
     async def list_files(self) -> tuple[str, ...]:
-        self._alive()
-        return tuple(self._listed())
+        return tuple(sorted(self.files))
 
     async def snap(self) -> int:
-        self._alive()
-        self._base = {path: self.files[path] for path in self._listed()}
-        return len(self._base)
+        return len(self.files)
 
     async def export(self) -> tuple[FileEdit, ...]:
-        self._alive()
-        found = []
-        for path in sorted({*self._listed(), *self._base}):
-            now, before = self.files.get(path), self._base.get(path)
-            if now is None:
-                found.append(FileEdit(path=path, mode="deleted"))
-            elif now != before and len(now[1]) > MAX_FILE:
-                if before is not None:
-                    raise ChangeRejected(f"The sandbox says: {path!r} is larger than {MAX_FILE} bytes")
-            elif now != before:
-                found.append(FileEdit(path=path, mode="100755" if now[0] == "100755" else "100644", content=now[1]))
-        if len(found) > 20:
-            raise ChangeRejected("The sandbox says: more than 20 files changed")
-        return tuple(found)
+        return ()
 
 
 class FakeBackend:
-    """A backend that opens the same guests again and again.
+    """A backend in memory.
 
     Args:
-        guest: What every sandbox starts as; a fresh empty one when None.
+        script: How commands end, in every guest.
     """
 
-    def __init__(self, guest: Callable[[], FakeGuest] = FakeGuest) -> None:
-        self._guest = guest
-        self.environments: dict[str, str] = {}
-        self.opened: list[FakeGuest] = []
-        self._setups: set[int] = set()
+    name = "fake"
 
-    @property
-    def name(self) -> str:
-        return "docker"
+    def __init__(self, script: Script = lambda argv: None) -> None:
+        self._script = script
+        self.toolchain = "toolchain:1"
+        self.environments: set[str] = set()
+        self.setups: list[FakeGuest] = []
+        self.guests: list[FakeGuest] = []
+        self.open_now = 0
 
     async def ensure_toolchain(self) -> str:
-        return "fake-toolchain"
+        return self.toolchain
 
     async def find_environment(self, key: str) -> str | None:
-        return self.environments.get(key)
+        return f"env:{key}" if key in self.environments else None
 
     @asynccontextmanager
-    async def open_setup(self, image: str) -> AsyncIterator[Guest]:
-        async with self.open(image) as guest:
-            self._setups.add(id(guest))
+    async def open_setup(self, image: str) -> AsyncIterator[FakeGuest]:
+        async with self._opened(self.setups) as guest:
             yield guest
-            self._setups.discard(id(guest))
-
-    async def keep_environment(self, setup: Guest, key: str) -> str:
-        assert id(setup) in self._setups
-        self.environments[key] = f"fake-env:{key}"
-        return self.environments[key]
 
     @asynccontextmanager
-    async def open(self, image: str) -> AsyncIterator[Guest]:
-        guest = self._guest()
-        self.opened.append(guest)
+    async def open(self, image: str) -> AsyncIterator[FakeGuest]:
+        async with self._opened(self.guests) as guest:
+            yield guest
+
+    @asynccontextmanager
+    async def _opened(self, kept: list[FakeGuest]) -> AsyncIterator[FakeGuest]:
+        guest = FakeGuest(self._script)
+        kept.append(guest)
+        self.open_now += 1
         try:
             yield guest
         finally:
-            guest.dead = True
+            self.open_now -= 1
+
+    async def keep_environment(self, setup: object, key: str) -> str:
+        self.environments.add(key)
+        return f"env:{key}"
 
     async def digest(self, image: str) -> str:
         return f"sha256:{image}"
