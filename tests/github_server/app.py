@@ -73,9 +73,7 @@ class GitHubApp:
             return await run_in_threadpool(self._graphql, request.headers.get("authorization"), body)
         git = GIT_PATH.match(raw)
         if git:
-            return await run_in_threadpool(
-                git_response, self._hub, request, (git["owner"], git["repo"], git["rest"]), body
-            )
+            return await self._git(request, raw, (git["owner"], git["repo"], git["rest"]), body)
         return Response("Not Found", 404)
 
     def _graphql(self, authorization: str | None, body: bytes) -> Response:
@@ -91,6 +89,15 @@ class GitHubApp:
                 return JSONResponse(graphql_api.answer(self._hub, self._schema, authorization, body))
             except ApiError as error:
                 return JSONResponse(error.body, error.status)
+
+    async def _git(self, request: Request, raw: str, target: tuple[str, str, str], body: bytes) -> Response:
+        """Answer git, or the fault planned for its request."""
+        fault = self._hub.world.faults.take(request.method, raw)
+        if fault and fault.delay:
+            await anyio.sleep(fault.delay)
+        if fault and fault.status:
+            return Response(fault.message, fault.status, fault.headers)
+        return await run_in_threadpool(git_response, self._hub, request, target, body)
 
     async def _api(self, request: Request, raw: str, body: bytes) -> Response:
         fault = self._hub.world.faults.take(request.method, raw)

@@ -134,11 +134,26 @@ class Controls:
 
     def suspend(self, owner: str, *, suspended: bool = True) -> None:
         """Suspend or unsuspend our App's installation on an account."""
-        self.world.install(owner).suspended_at = self.world.now() if suspended else None
+        with self.world.lock:
+            installation = self.world.install(owner)
+            installation.suspended_at = self.world.now() if suspended else None
+            events.installation_event(self.hub, installation, "suspend" if suspended else "unsuspend")
+
+    def uninstall(self, owner: str) -> None:
+        """Remove our App from an account."""
+        with self.world.lock:
+            installation = self.world.install(owner)
+            events.installation_event(self.hub, installation, "deleted")
+            del self.world.installations[installation.id]
+            for token in [one for one in self.world.tokens.values() if one.installation == installation.id]:
+                del self.world.tokens[token.value]
 
     def set_app_permissions(self, owner: str, permissions: Mapping[str, str]) -> None:
         """Grant an installation other permissions."""
-        self.world.install(owner).permissions = dict(permissions)
+        with self.world.lock:
+            installation = self.world.install(owner)
+            installation.permissions = dict(permissions)
+            events.installation_event(self.hub, installation, "new_permissions_accepted")
 
     # --- pull requests and comments -----------------------------------------------------------
 

@@ -1,9 +1,20 @@
 """What follows from a change: webhooks, moved pull-request heads, new check suites and CI runs."""
 
-from tests.github_server.entities import CheckRun, Comment, Issue, Job, Json, Pull, Repository, Suite, WorkflowRun
+from tests.github_server.entities import (
+    CheckRun,
+    Comment,
+    Installation,
+    Issue,
+    Job,
+    Json,
+    Pull,
+    Repository,
+    Suite,
+    WorkflowRun,
+)
 from tests.github_server.gitstore import ZERO
 from tests.github_server.hub import Hub, Trigger
-from tests.github_server.render import repository_json, user_json
+from tests.github_server.render import installation_json, node, repository_json, user_json
 from tests.github_server.render_checks import (
     check_run_json,
     job_json,
@@ -153,6 +164,29 @@ def comment_event(hub: Hub, comment: Comment, action: str, actor: str) -> None:
     if action == "edited":
         payload["changes"] = {}
     emit(hub, "issue_comment", repo, actor, payload)
+
+
+def installation_event(hub: Hub, installation: Installation, action: str) -> None:
+    """An `installation` event; every App receives these without subscribing."""
+    world = hub.world
+    repositories = [
+        {
+            "id": repo.id,
+            "node_id": node("R", repo.id),
+            "name": repo.name,
+            "full_name": repo.full_name,
+            "private": repo.private,
+        }
+        for repo in world.repositories.values()
+        if world.installation_of(repo) is installation
+    ]
+    payload = {
+        "action": action,
+        "installation": installation_json(world, installation),
+        "repositories": repositories,
+        "sender": user_json(world, installation.account),
+    }
+    hub.webhooks.send("installation", payload, installation=installation.id)
 
 
 # --- checks and runs ------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ class Fault:
 
     Attributes:
         method: the HTTP method, or `*`.
-        path: a part of the path after `/api/v3`.
+        path: a part of the path: after `/api/v3` for REST, `/octo/math.git/info/refs` for git.
         status: the status answered; 0 only delays.
         times: how often; it counts down.
         headers: further headers of the answer.

@@ -18,6 +18,7 @@ BY_PATH = (
     ("/git/", "contents:{level}"),
     ("/commits", "contents:read"),
     ("/compare", "contents:read"),
+    ("/rules", "metadata:read"),
     ("/branches", "contents:read"),
     ("/dispatches", "contents:write"),
 )

@@ -2,8 +2,12 @@
 
 import hashlib
 import hmac
+import json
+import subprocess
+import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from githubkit.exception import RequestFailed
 
@@ -201,3 +205,32 @@ def test_the_server_runs_without_githubs_description(tmp_path: Path, app_key: st
             client.rest.pulls.create("octo", "math", title="t", head="a", base="main")
         assert refused.value.response.status_code == 403
         assert github.violations == []
+
+
+def test_the_app_hears_of_its_installation(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
+    local_github.create_repository("octo", "math", RED)
+    local_github.webhook_url = receiver.url
+    local_github.suspend("octo")
+    local_github.push(REPO, "main", {"silent.py": ""})
+    local_github.suspend("octo", suspended=False)
+    local_github.set_app_permissions("octo", {"metadata": "read"})
+    local_github.uninstall("octo")
+    assert local_github.settle()
+    assert receiver.titles == [
+        f"installation.{one}" for one in ("suspend", "unsuspend", "new_permissions_accepted", "deleted")
+    ]
+    assert receiver.received[0].payload["repositories"][0]["full_name"] == REPO
+
+
+def test_the_start_command_says_where_it_is(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.github_server", "--port", "0", "--data", str(tmp_path / "data")]
+    root = Path(__file__).resolve().parents[2]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            ready = json.loads(process.stdout.readline() if process.stdout else "")
+            answer = httpx.get(f"{ready['api_url']}meta", trust_env=False)
+            assert answer.json()["hooks"] == ["127.0.0.0/8", "::1/128"]
+            assert Path(ready["private_key_file"]).stat().st_mode & 0o777 == 0o600
+        finally:
+            process.terminate()
+        assert process.wait(20) == 0

@@ -144,6 +144,14 @@ def test_refs_trees_and_contents_agree_with_git(local_github: LocalGitHub, rest:
     assert rest.get(f"{root}/git/ref/heads/feat/x").status_code == 404
 
 
+def test_git_can_be_made_to_fail(local_github: LocalGitHub, tmp_path: Path) -> None:
+    local_github.create_repository("octo", "math", RED)
+    local_github.faults.add("GET", "/octo/math.git/info/refs", 502)
+    with pytest.raises(RuntimeError, match="502"):
+        git("clone", "--quiet", local_github.clone_url(REPO), "work", cwd=tmp_path)
+    git("clone", "--quiet", local_github.clone_url(REPO), "work", cwd=tmp_path)
+
+
 COMMIT = """mutation($input: CreateCommitOnBranchInput!) {
   createCommitOnBranch(input: $input) { commit { oid url signature { isValid } } ref { name } }
 }"""
