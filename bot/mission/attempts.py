@@ -96,25 +96,18 @@ async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
 
 
 def _fixed(candidate: Candidate, verification: Verification) -> Exception:
-    """Green: fixed, unless rivals that behave differently cannot be told apart."""
-    if candidate.behaviours > 1 and candidate.score < _UNRANKED:
+    """Green: fixed, unless a rival cannot be told apart by rank and there is an input to ask about."""
+    rival = next((r for r in candidate.rivals if r.distinguishing_input), None)
+    if candidate.behaviours > 1 and candidate.score < _UNRANKED and rival is not None:
         return end(
             Outcome.NEEDS_HUMAN,
             f"{candidate.behaviours} fixes pass every test and behave differently",
-            question=_which(candidate),
+            question=(
+                f"Which is meant: `{candidate.title}`, or `{rival.description}` ({rival.path} line {rival.line})? "
+                f"They differ on: {rival.distinguishing_input}"
+            ),
         )
     return end(Outcome.FIXED, verification.reason)
-
-
-def _which(candidate: Candidate) -> str:
-    """The question which of several fixes is meant, with the input on which they differ."""
-    mine = f"Is `{candidate.title}` what is meant?"
-    told = next((r for r in candidate.rivals if r.distinguishing_input), None)
-    if told is not None:
-        place = f"{told.path} line {told.line}"
-        return f"{mine} Or `{told.description}` ({place})? They differ on: {told.distinguishing_input}"
-    others = "; ".join(f"`{r.description}` ({r.path} line {r.line})" for r in candidate.rivals[:3])
-    return f"{mine} These pass every test too, and behave differently: {others or 'not listed'}"
 
 
 def _whole(verification: Verification) -> TestReport:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.policy import Limits, RepositoryPolicy
-from bot.mission.reports import slim, targets_of
+from bot.mission.reports import reds_of, slim, targets_of
 from bot.mission.reproduce import Reproduction, reproduce_failures
 from bot.mission.signatures import missing_modules, no_verdict, outage
 from bot.mission.steps import Steps
@@ -106,7 +106,7 @@ async def _rerun(tree: Tree, red: TestReport, reruns: int) -> Evidence:
     targets = targets_of(red)
     reports = tuple([slim(await workspace.run_tests(targets=targets)) for _ in range(reruns)])
     whole = None
-    if targets and not any(r.failing for r in reports):
+    if targets and not any(reds_of(r, red) for r in reports):
         whole = slim(await workspace.run_tests())
     files = await workspace.list_files() if missing_modules(red, ()) else ()
     return Evidence(reruns=reports, whole=whole, files=files)
@@ -177,7 +177,7 @@ def _counts(reports: list[TestReport], red: TestReport, evidence: Evidence) -> T
     alone = [r for r in evidence.reruns if r.failing or no_verdict(r) is None]
     runs = [*reports, *alone]
     notes = (evidence.base.note,) if evidence.base.note else ()
-    if evidence.whole is not None and evidence.whole.failing & red.failing:
+    if evidence.whole is not None and reds_of(evidence.whole, red):
         # They pass alone and fail together: order dependence, which is a bug and not a flake.
         runs = [*reports, evidence.whole]
         notes = (*notes, "the failing tests pass when they run alone: they depend on tests that run before them")
@@ -189,8 +189,8 @@ def _counts(reports: list[TestReport], red: TestReport, evidence: Evidence) -> T
         reason="",
         report=red,
         runs=len(runs),
-        red_runs=sum(bool(r.failing & red.failing) for r in runs),
-        per_test_reds={name: sum(name in r.failing for r in runs) for name in sorted(red.failing)},
+        red_runs=sum(bool(reds_of(r, red)) for r in runs),
+        per_test_reds={name: sum(name in reds_of(r, red) for r in runs) for name in sorted(red.failing)},
         base_failing=_failing_alike(red, base) if base and evidence.base.checked else (),
         base_checked=evidence.base.checked,
         notes=notes,

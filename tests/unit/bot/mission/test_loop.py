@@ -258,6 +258,16 @@ async def test_tests_that_pass_alone_and_fail_together_are_no_flake() -> None:
     assert any("depend on tests that run before" in note for note in context.triage.notes)
 
 
+async def test_a_file_that_is_collected_alone_but_not_with_the_others_is_no_flake() -> None:
+    def clash(asked: Asked) -> TestReport:
+        mismatch = {"tests/test_math.py": "CollectError: import file mismatch"}
+        return a_run(outcomes(asked.files[PATH]) if asked.targets else mismatch, targets=asked.targets)
+
+    context = await Stage(world=a_world(base=None, run=clash)).play()
+    assert context.triage is not None
+    assert context.triage.kind is FailureKind.BUG
+
+
 async def test_a_steady_failure_beside_a_flaky_one_is_still_a_bug() -> None:
     def shaky(asked: Asked) -> TestReport:
         said = {**outcomes(asked.files[PATH]), "tests/t.py::test_net": "OSError: x" if asked.number == 1 else ""}
