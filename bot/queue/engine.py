@@ -92,6 +92,8 @@ class DurableEngine:
 
     async def close(self) -> None:
         """Stop; what runs goes on at the next launch."""
+        if self._lock is None:
+            return
         await self._in_thread(self._close)
         self._threads.shutdown(wait=False)
 

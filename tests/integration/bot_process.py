@@ -1,0 +1,80 @@
+"""A bot in a process of its own for tests that kill it: webhook, inbox, dispatcher and engine, with a mission of three steps.
+
+Run as `python -m tests.integration.bot_process FOLDER PORT MODE`; MODE `deaf` never hands anything to the engine.
+"""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from bot.clock import SystemClock
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.publication import Publication
+from bot.domain.request import Feedback, MissionRequest
+from bot.intake.identity import OwnApp
+from bot.intake.webhook import webhook_router
+from bot.ports import Checkpoint
+from bot.queue.dispatch import Dispatcher
+from bot.queue.engine import DurableEngine
+from bot.queue.inbox import Inbox
+from tests.unit.bot.intake.payloads import APP_ID, SECRET
+
+
+class Mission:
+    """Three steps; each leaves a line, the second waits for the file `go`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def handle(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
+        """The steps, then an outcome."""
+        for name in ("first", "second", "third"):
+            await checkpoint.step(name, Publication, lambda name=name: self._step(name, request))  # type: ignore[misc]
+        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        return context.ended(Outcome.NO_FIX, "done")
+
+    async def feedback(self, feedback: Feedback) -> None:
+        """Nothing."""
+
+    async def _step(self, name: str, request: MissionRequest) -> Publication:
+        self._note(f"begin {name}")
+        while name == "second" and not (self._folder / "go").exists():  # noqa: ASYNC110 -- another process makes it
+            await asyncio.sleep(0.02)
+        self._note(f"end {name}")
+        return Publication(mission_id=request.mission_id)
+
+    def _note(self, line: str) -> None:
+        descriptor = os.open(self._folder / "steps", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+        os.write(descriptor, f"{line}\n".encode())
+        os.close(descriptor)
+
+
+async def serve(folder: Path, port: int, *, deaf: bool) -> None:
+    """Until killed."""
+    mission = Mission(folder)
+    engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", mission.handle, mission.feedback, poll_s=0.05)
+    inbox = Inbox(folder / "inbox.sqlite", SystemClock(), None if deaf else engine.status)
+    inbox.open()
+    app = FastAPI()
+    app.include_router(webhook_router(secret=SECRET, inbox=inbox, own=OwnApp(app_id=APP_ID)))
+
+    @app.get("/status")
+    async def status(mission: str) -> str | None:
+        return None if deaf else await engine.status(mission)
+
+    dispatching = None
+    if not deaf:
+        await engine.launch()
+        dispatching = asyncio.create_task(Dispatcher(inbox, engine).run())
+    config = uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")
+    await uvicorn.Server(config).serve()
+    if dispatching is not None:
+        dispatching.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(Path(sys.argv[1]), int(sys.argv[2]), deaf=sys.argv[3] == "deaf"))

@@ -1,0 +1,119 @@
+"""`kill -9` after the 202 loses nothing, and nothing is done twice."""
+
+import contextlib
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.unit.bot.intake import payloads
+
+ROOT = Path(__file__).resolve().parents[2]
+MISSION = f"mission:42:{payloads.HEAD}:auto"
+
+pytestmark = pytest.mark.slow
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Bot:
+    """The process, its address, and what it left on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.process: subprocess.Popen[bytes] | None = None
+        self.url = ""
+
+    def start(self, mode: str = "whole") -> None:
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "tests.integration.bot_process", str(self.folder), str(port), mode]
+        self.process = subprocess.Popen(command, cwd=ROOT)
+        self.until(self._answers, 60)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait(10)
+
+    def deliver(self, delivery: str = "d-1") -> httpx.Response:
+        body = payloads.encoded(payloads.check_run())
+        return httpx.post(f"{self.url}/webhook", content=body, headers=payloads.signed(body, "check_run", delivery))
+
+    def status(self) -> str | None:
+        state: str | None = httpx.get(f"{self.url}/status", params={"mission": MISSION}).json()
+        return state
+
+    def steps(self) -> list[str]:
+        path = self.folder / "steps"
+        return path.read_text().splitlines() if path.exists() else []
+
+    def until(self, condition: object, seconds: float = 30) -> None:
+        deadline = time.monotonic() + seconds
+        while not condition():  # type: ignore[operator]
+            assert time.monotonic() < deadline, f"waited {seconds} s; steps so far: {self.steps()}"
+            time.sleep(0.05)
+
+    def _answers(self) -> bool:
+        with contextlib.suppress(httpx.TransportError):
+            return httpx.get(f"{self.url}/status", params={"mission": "x"}).status_code == 200
+        return False
+
+
+@pytest.fixture
+def bot(tmp_path: Path) -> Iterator[Bot]:
+    built = Bot(tmp_path)
+    yield built
+    if built.process is not None and built.process.poll() is None:
+        built.kill()
+
+
+def test_killed_in_the_middle_of_a_step_the_mission_goes_on_where_it_was(bot: Bot) -> None:
+    bot.start()
+    assert bot.deliver().json()["result"] == "queued"
+    bot.until(lambda: "begin second" in bot.steps())
+    bot.kill()
+    (bot.folder / "go").touch()
+    bot.start()
+    bot.until(lambda: bot.status() == "done")
+    steps = bot.steps()
+    assert steps.count("begin first") == 1, "a step with a checkpoint never runs again"
+    assert steps.count("end second") == 1
+    assert steps.count("begin third") == 1
+    assert bot.deliver("d-2").json()["result"] == "duplicate"
+    check = sqlite3.connect(bot.folder / "engine.sqlite")
+    assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert check.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    check.close()
+
+
+def test_killed_right_after_the_202_the_mission_is_done_once(bot: Bot) -> None:
+    (bot.folder / "go").touch()
+    bot.start()
+    assert bot.deliver().status_code == 202
+    bot.kill()
+    bot.start()
+    bot.until(lambda: bot.status() == "done")
+    assert bot.steps().count("end third") == 1
+
+
+def test_killed_before_the_engine_heard_of_it_the_mission_is_done_once_even_if_delivered_again(bot: Bot) -> None:
+    (bot.folder / "go").touch()
+    bot.start("deaf")
+    assert bot.deliver().json()["result"] == "queued"
+    bot.kill()
+    bot.start()
+    assert bot.deliver().json()["result"] == "duplicate"
+    bot.until(lambda: bot.status() == "done")
+    assert [step for step in bot.steps() if step.startswith("end")] == ["end first", "end second", "end third"]
