@@ -9,7 +9,7 @@ from typing import Any, TextIO
 from pydantic import SecretStr
 from typing_extensions import override
 
-from sandbox.gate import clean
+from sandbox.gate import clean, needles_of
 
 _LINE_CAP = 8_192
 _STANDARD = frozenset(logging.LogRecord("", 0, "", 0, "", None, None).__dict__) | {"message", "asctime", "taskName"}
@@ -24,7 +24,7 @@ class JsonFormatter(logging.Formatter):
 
     def __init__(self, secrets: Sequence[SecretStr] = ()) -> None:
         super().__init__()
-        self._secrets = tuple(secrets)
+        self._secrets = needles_of(secrets)
 
     @override
     def format(self, record: logging.LogRecord) -> str:

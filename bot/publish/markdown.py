@@ -3,7 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from sandbox.gate import clean, for_markdown
+from pydantic import Field
+
+from sandbox.gate import Needles, clean, for_markdown
 from sandbox.types import Frozen
 
 BODY_LIMIT = 65_536
@@ -22,7 +24,7 @@ class Pen(Frozen):
     Every method gates its text first (control and hidden characters, secrets, length).
     """
 
-    secrets: tuple[str, ...] = ()
+    secrets: Needles = Field(default=Needles(), repr=False)
 
     def line(self, text: str, *, cap: int = 300) -> str:
         """One gated line, without any escaping: for a code span or the terminal."""

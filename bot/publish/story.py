@@ -9,6 +9,7 @@ from pydantic import Field
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.publish.markdown import Pen
+from sandbox.gate import Needles, needles_of
 from sandbox.types import Frozen
 
 RUNG_NAMES = {Rung.TOOLS: "trusted tools", Rung.SEARCH: "search", Rung.MODEL: "model"}
@@ -24,7 +25,7 @@ class Story(Frozen):
     """Why it is told differently from how the mission ended, or what could not be published."""
     confidence: Confidence = Confidence()
     pull_request_url: str = ""
-    secrets: tuple[str, ...] = Field(default=(), repr=False)
+    secrets: Needles = Field(default=Needles(), repr=False)
 
     @property
     def pen(self) -> Pen:
@@ -48,7 +49,7 @@ def a_story(context: MissionContext, *, confidence: Confidence | None = None, se
         context=context,
         outcome=context.outcome or Outcome.ERROR,
         confidence=confidence or Confidence(),
-        secrets=secrets,
+        secrets=needles_of(secrets),
     )
 
 

@@ -1,8 +1,19 @@
 """What foreign text passes before anyone reads it: bound, strip, redact, cap."""
 
 from sandbox.gate.passage import CAP, clean
-from sandbox.gate.redact import MASK
+from sandbox.gate.redact import MASK, Needles, needles_of
 from sandbox.gate.render import fenced, for_markdown, for_prompt, for_workflow_log
 from sandbox.gate.shapes import TOKEN_SHAPES
 
-__all__ = ["CAP", "MASK", "TOKEN_SHAPES", "clean", "fenced", "for_markdown", "for_prompt", "for_workflow_log"]
+__all__ = [
+    "CAP",
+    "MASK",
+    "TOKEN_SHAPES",
+    "Needles",
+    "clean",
+    "fenced",
+    "for_markdown",
+    "for_prompt",
+    "for_workflow_log",
+    "needles_of",
+]

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.publish.markdown import Pen, Section, bullets, fenced, fit, table
+from sandbox.gate import needles_of
 
 HOSTILE = st.text(alphabet=st.sampled_from("`~|<>@#\\\n\r\u200b\x1b[]()!*_&;: abcGH-1/"), max_size=120)
 
@@ -94,6 +95,6 @@ def test_nothing_is_cut_when_everything_fits() -> None:
 
 
 def test_secrets_do_not_get_through() -> None:
-    pen = Pen(secrets=("hunter2hunter2",))
+    pen = Pen(secrets=needles_of(["hunter2hunter2"]))
     for text in (pen.code("a hunter2hunter2 b"), pen.prose("hunter2hunter2"), pen.block("x\nhunter2hunter2")):
         assert "hunter2" not in text
