@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.github_server.gitdiff import Change, read_changes
+
 ZERO = "0" * 40
 PRE_RECEIVE = """#!/bin/sh
 # GitHub refuses a push that brings workflow files when the token has no `workflows` permission.
@@ -61,19 +63,6 @@ class Entry:
     sha: str
     size: int | None
     path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One file of a comparison."""
-
-    status: str
-    path: str
-    old_path: str | None
-    sha: str
-    additions: int
-    deletions: int
-    patch: str | None
 
 
 def utc(moment: datetime) -> str:
@@ -280,37 +269,4 @@ class GitStore:
         raw = self.run(*common, "--raw", "-z", "--no-abbrev", base, head).decode("utf-8", "surrogateescape")
         numbers = self.text(*common, "--numstat", base, head).splitlines()
         patches = self.run(*common, base, head).decode("utf-8", "replace")
-        bodies = ("\n" + patches).split("\ndiff --git ")[1:]
-        return [
-            _change(record, number, body)
-            for record, number, body in zip(_raw_records(raw), numbers, bodies, strict=True)
-        ]
-
-
-def _raw_records(raw: str) -> list[tuple[str, list[str]]]:
-    """Split `git diff --raw -z` into (meta, paths)."""
-    fields = [field for field in raw.split("\0") if field]
-    records = []
-    while fields:
-        meta = fields.pop(0)
-        count = 2 if meta.split()[4][0] in "RC" else 1
-        records.append((meta, [fields.pop(0) for _ in range(count)]))
-    return records
-
-
-def _change(record: tuple[str, list[str]], numbers: str, body: str) -> Change:
-    """One file from its raw record, its numstat line and its patch."""
-    meta, paths = record
-    _, _, old_sha, new_sha, letter = meta.split()
-    added, removed = numbers.split("\t")[:2]
-    hunks = body.find("\n@@")
-    names = {"A": "added", "D": "removed", "M": "modified", "R": "renamed", "C": "copied", "T": "changed"}
-    return Change(
-        status=names[letter[0]],
-        path=paths[-1],
-        old_path=paths[0] if len(paths) > 1 else None,
-        sha=old_sha if letter[0] == "D" else new_sha,
-        additions=int(added) if added.isdigit() else 0,
-        deletions=int(removed) if removed.isdigit() else 0,
-        patch=body[hunks + 1 :].rstrip("\n") if hunks >= 0 else None,
-    )
+        return read_changes(raw, numbers, patches)

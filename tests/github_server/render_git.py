@@ -4,7 +4,8 @@ import base64
 from urllib.parse import quote
 
 from tests.github_server.entities import Json, Repository
-from tests.github_server.gitstore import Change, Commit, Entry, Person
+from tests.github_server.gitdiff import Change
+from tests.github_server.gitstore import Commit, Entry, Person
 from tests.github_server.render import node, user_json
 from tests.github_server.world import World
 
