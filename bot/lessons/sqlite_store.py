@@ -1,6 +1,7 @@
 """Lessons in one SQLite file: full-text search by FTS5, write-ahead log, safe from several threads and processes."""
 
 import asyncio
+import logging
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
@@ -45,7 +46,8 @@ create virtual table if not exists lesson_words using fts5 (id unindexed, words,
 class SqliteLessons:
     """The lessons of all repositories in one file; every question names one repository and sees no other.
 
-    A connection lives for one call, so that threads, processes and event loops never share one.
+    A connection lives for one call, so that threads, processes and event loops never share one. Reading never fails,
+    it recalls nothing; writing raises a StoreError.
 
     Args:
         path: The database's file; made with its folder when it is not there.
@@ -100,9 +102,13 @@ class SqliteLessons:
 
         return await self._write(decide)
 
-    async def _read(self, call: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """One call on one consistent state, off the event loop."""
-        return await asyncio.to_thread(self._do, call, "begin")
+    async def _read(self, call: Callable[[sqlite3.Connection], list[Lesson]]) -> list[Lesson]:
+        """One question, off the event loop. A mission goes on without lessons when they cannot be read."""
+        try:
+            return await asyncio.to_thread(self._do, call, "begin")
+        except StoreError as error:
+            logging.getLogger(__name__).warning("%s; %s", error.message, error.advice)
+            return []
 
     async def _write(self, call: Callable[[sqlite3.Connection], Answer]) -> Answer:
         """One call in one writing transaction, off the event loop."""

@@ -57,10 +57,23 @@ async def test_a_damaged_file_is_said_clearly(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
+async def test_a_mission_goes_on_without_lessons_that_cannot_be_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "lessons.sqlite"
+    path.write_bytes(b"this is not a database, but long enough to be taken for one" * 100)
+    store = SqliteLessons(path)
+    assert await store.recall(repository_id="42", fingerprint=FINGERPRINT, error=None, words=()) == ()
+    assert await store.template_record(repository_id="42", error=None) == {}
+    assert await store.forecasts(repository_id="42") == ()
+    assert "lessons store cannot be used" in caplog.text
+
+
+@pytest.mark.anyio
 async def test_a_folder_that_cannot_be_made_is_said_clearly(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError):
-        await SqliteLessons(tmp_path / "file" / "lessons.sqlite").forecasts(repository_id="42")
+        await SqliteLessons(tmp_path / "file" / "lessons.sqlite").remember(a_lesson())
 
 
 @pytest.mark.anyio
