@@ -52,7 +52,7 @@ class Call:
         """A required member of the body."""
         value = self.body.get(name) if isinstance(self.body, dict) else None
         if not isinstance(value, kind):
-            raise invalid(f'Invalid request.\n\n"{name}" wasn\'t supplied.')
+            raise invalid(f"""Invalid request.\n\n"{name}" wasn't supplied.""")
         return value
 
 
