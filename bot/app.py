@@ -9,7 +9,7 @@ from bot import __version__
 from bot.intake.webhook import webhook_router
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
-from bot.wiring import Service
+from bot.wiring.service import Service
 
 
 def create_app(settings: Settings) -> FastAPI:

@@ -127,7 +127,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
 
 def _image(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
-    from bot.wiring import prepare_image
+    from bot.wiring.line import prepare_image
 
     print(prepare_image(load_from_options(vars(arguments))))
     return EXIT_FIXED

@@ -7,7 +7,7 @@ from typing import Literal
 
 from bot.errors import MetaAgentError
 from bot.settings import Settings
-from bot.wiring import build_backend, build_github
+from bot.wiring.line import build_backend
 from sandbox.errors import SandboxError
 from sandbox.types import Frozen
 
@@ -93,6 +93,8 @@ def _key(settings: Settings) -> Finding:
 
 
 async def _app(settings: Settings) -> Finding:
+    from bot.wiring.service import build_github
+
     try:
         missing = await build_github(settings).missing_permissions()
     except MetaAgentError as error:

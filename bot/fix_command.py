@@ -19,7 +19,7 @@ from bot.publish.terminal import report_text
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
-from bot.wiring import build_line
+from bot.wiring.line import build_line
 from sandbox.apply import apply_diff
 from sandbox.types import TrustTier
 

@@ -1,4 +1,4 @@
-"""From settings to real objects: the only place that names concrete classes."""
+"""What `metaagent serve` needs besides: GitHub, inbox, dispatcher, engine."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,36 +10,17 @@ from bot.clock import SystemClock
 from bot.domain.mission import MissionContext
 from bot.domain.request import Feedback, MissionRequest
 from bot.errors import SettingsError
-from bot.fixers.rung0_tools import tool_fixers
-from bot.fixers.rung1_search.engine import SearchFixer
 from bot.github.gateway import GitHubGateway
 from bot.intake.identity import OwnApp
-from bot.lessons.sqlite_store import SqliteLessons
-from bot.pipeline import Line, OpenProgress, handle_feedback, handle_request
-from bot.ports import Checkpoint, Fixer, Progress
+from bot.pipeline import handle_feedback, handle_request
+from bot.ports import Checkpoint, Progress
 from bot.progress import BothProgress, LogProgress
 from bot.publish.check_run import CheckRunProgress
 from bot.queue.dispatch import Dispatcher
 from bot.queue.engine import DurableEngine
 from bot.queue.inbox import Inbox
 from bot.settings import Settings
-from sandbox.backends import open_backend
-from sandbox.backends.base import Backend
-from sandbox.workspace import Sandboxes
-
-
-def prepare_image(settings: Settings) -> str:
-    """The toolchain image, pulled or built; its name.
-
-    Raises:
-        SandboxUnavailable: neither is possible here.
-    """
-    return asyncio.run(build_backend(settings).ensure_toolchain())
-
-
-def build_backend(settings: Settings) -> Backend:
-    """The place where repository code runs."""
-    return open_backend(settings.sandbox)
+from bot.wiring.line import build_line
 
 
 def build_github(settings: Settings) -> GitHubGateway:
@@ -51,33 +32,6 @@ def build_github(settings: Settings) -> GitHubGateway:
     if settings.app_id is None:
         raise SettingsError("no App id", "set METAAGENT_APP_ID")
     return GitHubGateway(settings.app_id, settings.signing_key, settings.github_api_url)
-
-
-def build_fixers(settings: Settings, lessons: SqliteLessons) -> tuple[Fixer, ...]:
-    """Every rung there is.
-
-    Rung 1 tries mutated code in the sandbox; on the local backend that is the host itself, so it stays off there
-    unless the host is declared disposable.
-    """
-    search_allowed = settings.sandbox.backend != "local" or settings.sandbox.disposable_host
-    search: tuple[Fixer, ...] = (SearchFixer(lessons),) if search_allowed else ()
-    return (*tool_fixers(), *search)
-
-
-def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
-    """Everything a mission needs, for the command line and the service alike."""
-    lessons = SqliteLessons(settings.data_dir / "lessons.sqlite")
-    sandboxes = Sandboxes(settings.sandbox, build_backend(settings), settings.data_dir)
-    return Line(
-        open_workspace=sandboxes.open_workspace,
-        fixers=build_fixers(settings, lessons),
-        lessons=lessons,
-        clock=SystemClock(),
-        open_progress=open_progress,
-        limits=settings.limits,
-        app_slug=settings.app_slug,
-        secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
-    )
 
 
 class Service:

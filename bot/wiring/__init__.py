@@ -1,0 +1,1 @@
+"""From settings to real objects: the only folder that names concrete classes."""

@@ -1,0 +1,55 @@
+"""What a mission needs, whatever asked for it: backend, workspaces, fixers, lessons."""
+
+import asyncio
+
+from bot.clock import SystemClock
+from bot.fixers.rung0_tools import tool_fixers
+from bot.fixers.rung1_search.engine import SearchFixer
+from bot.lessons.sqlite_store import SqliteLessons
+from bot.pipeline import Line, OpenProgress
+from bot.ports import Fixer
+from bot.settings import Settings
+from sandbox.backends import open_backend
+from sandbox.backends.base import Backend
+from sandbox.workspace import Sandboxes
+
+
+def prepare_image(settings: Settings) -> str:
+    """The toolchain image, pulled or built; its name.
+
+    Raises:
+        SandboxUnavailable: neither is possible here.
+    """
+    return asyncio.run(build_backend(settings).ensure_toolchain())
+
+
+def build_backend(settings: Settings) -> Backend:
+    """The place where repository code runs."""
+    return open_backend(settings.sandbox)
+
+
+def build_fixers(settings: Settings, lessons: SqliteLessons) -> tuple[Fixer, ...]:
+    """Every rung there is.
+
+    Rung 1 tries mutated code in the sandbox; on the local backend that is the host itself, so it stays off there
+    unless the host is declared disposable.
+    """
+    search_allowed = settings.sandbox.backend != "local" or settings.sandbox.disposable_host
+    search: tuple[Fixer, ...] = (SearchFixer(lessons),) if search_allowed else ()
+    return (*tool_fixers(), *search)
+
+
+def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
+    """Everything a mission needs, for the command line and the service alike."""
+    lessons = SqliteLessons(settings.data_dir / "lessons.sqlite")
+    sandboxes = Sandboxes(settings.sandbox, build_backend(settings), settings.data_dir)
+    return Line(
+        open_workspace=sandboxes.open_workspace,
+        fixers=build_fixers(settings, lessons),
+        lessons=lessons,
+        clock=SystemClock(),
+        open_progress=open_progress,
+        limits=settings.limits,
+        app_slug=settings.app_slug,
+        secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
+    )
