@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from datetime import timedelta
 
 from bot.domain.request import MissionRequest
 from bot.errors import QueueError
@@ -12,6 +13,8 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
+KEPT = timedelta(days=30)
+"""GitHub itself keeps deliveries for three days."""
 
 
 class Dispatcher:
@@ -30,8 +33,9 @@ class Dispatcher:
         self._queue = queue
 
     async def run(self) -> None:
-        """Until cancelled. Starts with what is there."""
+        """Until cancelled. Starts with what is there, and forgets what nobody can deliver again."""
         pause = FIRST_PAUSE_S
+        await self._forget()
         while True:
             self._inbox.arrived.clear()
             try:
@@ -51,9 +55,22 @@ class Dispatcher:
             QueueError: the queue or the inbox does not answer.
         """
         waiting = await self._inbox.waiting()
+        failed: QueueError | None = None
         for one in waiting:
-            await self._hand_over(one)
+            try:
+                await self._hand_over(one)
+            except QueueError as error:
+                # The others may still be taken.
+                failed = error
+        if failed is not None:
+            raise failed
         return len(waiting)
+
+    async def _forget(self) -> None:
+        try:
+            await self._inbox.purge(KEPT)
+        except QueueError as error:
+            log.warning("old deliveries stay: %s", error.message)
 
     async def _hand_over(self, one: Waiting) -> None:
         if isinstance(one.work, MissionRequest):

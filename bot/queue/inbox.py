@@ -1,6 +1,7 @@
 """Every delivery on disk before the answer; a delivery once."""
 
 import asyncio
+import logging
 import sqlite3
 import threading
 from collections.abc import Awaitable, Callable, Iterator
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from bot.domain.delivery import Receipt
 from bot.domain.request import Feedback, Ignored, MissionRequest
@@ -42,6 +43,8 @@ WRITE_AGAIN = _INSERT + ", state = excluded.state, work = excluded.work, reason 
 
 BUSY_S = 4.0
 """How long to wait for somebody else's write; well below the time GitHub gives us."""
+
+log = logging.getLogger(__name__)
 
 AskStatus = Callable[[str], Awaitable[str | None]]
 Work = MissionRequest | Feedback
@@ -185,7 +188,17 @@ class Inbox:
             rows = database.execute(
                 "SELECT id, work FROM delivery WHERE state = 'waiting' AND work IS NOT NULL ORDER BY received_at, rowid"
             ).fetchall()
-        return tuple(Waiting(delivery=row[0], work=_WORK.validate_json(row[1])) for row in rows)
+            readable: list[Waiting] = []
+            for delivery, work in rows:
+                try:
+                    readable.append(Waiting(delivery=delivery, work=_WORK.validate_json(work)))
+                except ValidationError:
+                    # Written by another version of us; one such row must not hold up the others.
+                    log.exception("delivery %s can no longer be read and is given up", delivery)
+                    database.execute(
+                        "UPDATE delivery SET state = 'ignored', reason = 'no longer readable' WHERE id = ?", (delivery,)
+                    )
+        return tuple(readable)
 
     def _mark(self, delivery: str) -> None:
         with self._transaction() as database:

@@ -181,3 +181,13 @@ def test_a_folder_that_cannot_be_made_is_a_queue_error(tmp_path: Path, clock: Fi
     (tmp_path / "file").write_text("")
     with pytest.raises(QueueError, match="cannot be opened"):
         Inbox(tmp_path / "file" / "inbox.sqlite", clock).open()
+
+
+async def test_a_row_of_another_version_does_not_hold_up_the_others(inbox: Inbox, queue: MemoryQueue) -> None:
+    await accept(inbox)
+    await accept(inbox, "d-2", a_request("m-2"))
+    assert inbox._database is not None
+    inbox._database.execute("UPDATE delivery SET work = '{\"old\": 1}' WHERE id = 'd-1'")
+    assert await Dispatcher(inbox, queue).deliver() == 1
+    assert list(queue.requests) == ["m-2"]
+    assert await inbox.waiting() == ()
