@@ -130,7 +130,7 @@ def _failures(story: Story) -> Section | None:
 
 def status_word(status: TestStatus | None) -> str:
     """How a test ended, in a word."""
-    return status.value if status else "not collected"
+    return status.value if status else "absent"
 
 
 # --- how sure we are --------------------------------------------------------------------------------

@@ -101,7 +101,8 @@ def winner(story: Story) -> str:
         return "nothing"
     candidate, _ = story.fix
     # The name comes out of the sandbox: reduced to what is safe in every place.
-    template = f", {identity(candidate.template)}" if identity(candidate.template) else ""
+    name = re.sub(r"[^a-z0-9_+ ]", "", candidate.template.lower())[:60].strip()
+    template = f", {name}" if name else ""
     return f"rung {int(candidate.rung)} ({RUNG_NAMES[candidate.rung]}{template})"
 
 

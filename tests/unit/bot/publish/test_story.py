@@ -29,8 +29,8 @@ def test_a_flake_says_how_often() -> None:
 
 
 def test_the_winner_is_named_even_when_the_sandbox_lies_about_its_name() -> None:
-    story = a_story(a_mission(iterations=(an_iteration(candidate=a_candidate(template="<b>*x*</b> @all")),)))
-    assert winner(story) == "rung 1 (search, bxball)"
+    story = a_story(a_mission(iterations=(an_iteration(candidate=a_candidate(template="<b>*x*</b> @all GH-1")),)))
+    assert winner(story) == "rung 1 (search, bxb all gh1)"
 
 
 @given(st.text(max_size=200))
