@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import tempfile
+import time
 from typing import Any, Dict
 
 RESULTS = 3
@@ -51,6 +52,8 @@ def main() -> int:
     """Run the session and leave with its status."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
     config = read_config()
+    # Shortly before the host ends us, the reporter looks where a test hangs.
+    config["look_at"] = time.monotonic() + config["wall_s"] - min(2.0, config["wall_s"] * 0.2)
     channel = load_sibling("record_channel").Channel(RESULTS, bytes.fromhex(config["key"]))
     try:
         pytest = import_pytest()

@@ -108,8 +108,7 @@ class Reporter:
         """Tell where node ids start from."""
         self._describer.rootdir = str(session.config.rootpath)
         self._send(["root", self._describer.rootdir])
-        if self._asked.get("wall_s"):
-            self._watch(self._asked["wall_s"])
+        self._watch(self._asked["look_at"])
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self) -> Hook:
@@ -261,14 +260,13 @@ class Reporter:
 
     # --- tests that do not end --------------------------------------------------------------------
 
-    def _watch(self, wall_s: float) -> None:
+    def _watch(self, look_at: float) -> None:
         """Shortly before the time is over, record where the running test spends it (as far as it uses the CPU)."""
-        deadline = monotonic() + wall_s - min(2.0, wall_s * 0.2)
         pid = self._pid
         getpid = os.getpid
 
         def look(_signal: int, frame: Optional[FrameType]) -> None:
-            if monotonic() < deadline or self._current is None or getpid() != pid:
+            if monotonic() < look_at or self._current is None or getpid() != pid:
                 return
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
             self._send(["hang", self._current, self._describer.stack(frame)])
