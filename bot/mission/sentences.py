@@ -10,7 +10,8 @@ _PART = 60
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]+")
 _COMPARED = re.compile(r"assert (?P<got>.+?) (?P<how>==|!=|<=|>=|<|>|is not|is|not in|in) (?P<wanted>.+)")
 _UNEQUAL = re.compile(r"^(?:AssertionError: )?(?P<got>.+?) != (?P<wanted>.+?)(?: : .*)?$")
-_CALLED = re.compile(r"where (?P<value>.+?) = (?P<call>[\w.]+\(.*?\))\s*$", re.MULTILINE)
+_ACTUAL = re.compile(r"assert (?:not )?(.+?)(?: (?:==|!=|<=|>=|<|>|is not|is|not in|in) .+)?$", re.MULTILINE)
+_CALLED = re.compile(r"(?:where|and) +(.+?) = ([\w.]+\(.*?\))\s*$", re.MULTILINE)
 
 
 def one_line(text: str, limit: int = _TITLE) -> str:
@@ -46,17 +47,23 @@ def lint_sentence(failure: TestResult) -> str:
     return one_line(f"{failure.error or 'finding'} at {place}: {first_line(failure)}")
 
 
-def called(failure: TestResult) -> str | None:
-    """The call a failed comparison was about, `add(1, 2)`, or None."""
-    match = _CALLED.search(failure.error_message or "") or _CALLED.search(failure.traceback or "")
-    return match["call"] if match else None
+def calls(failure: TestResult) -> tuple[str, ...]:
+    """The calls a failed comparison shows, `add(1, 2)`; the one that gave the wrong value first.
+
+    Args:
+        failure: One failing test.
+    """
+    message = failure.error_message or ""
+    shown = _CALLED.findall(message) or _CALLED.findall(failure.traceback or "")
+    got = _ACTUAL.search(message)
+    return tuple(call for _, call in sorted(shown, key=lambda pair: got is None or pair[0] != got[1]))
 
 
 def _compared(message: str, failure: TestResult) -> str:
     """Expected and actual of a failed assertion."""
     match = _COMPARED.search(message) or _UNEQUAL.search(message)
-    call = called(failure)
-    of = f" from {one_line(call, _PART)}" if call else ""
+    shown = calls(failure)
+    of = f" from {one_line(shown[0], _PART)}" if shown else ""
     if match is None:
         return f"failed: {message}" if message else "failed an assertion without a message"
     got, wanted = one_line(match["got"], _PART), one_line(match["wanted"], _PART)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
 from bot.domain.diagnosis import Suspect
-from bot.mission.sentences import called
+from bot.mission.sentences import calls
 from bot.ports import Workspace
 from sandbox.changes import is_protected, is_safe_path
 from sandbox.types import FileContext, SourceDiff, TestResult
@@ -53,7 +53,7 @@ async def from_calls(failures: Sequence[TestResult], workspace: Workspace, *, wi
         workspace: On the failing commit.
         wide: Take every call in the failing test's source, not only the one in the message.
     """
-    wanted = {name: _DEFINED for f in failures if (name := _last_name(called(f) or ""))}
+    wanted = {_last_name(call): _DEFINED for failure in failures for call in calls(failure)}
     if wide or not wanted:
         for failure in failures:
             for name in _calls_in(failure):
@@ -102,9 +102,11 @@ def place_of(failure: TestResult, suspects: Sequence[Suspect]) -> str:
     for file, _, function in reversed(failure.frames):
         if not is_protected(file):
             return f"{_module(file)}.{function}"
-    name = _last_name(called(failure) or "")
-    home = next((s.file for s in suspects if name and s.reason.startswith(f"defines {name},")), None)
-    return f"{_module(home)}.{name}" if home else ""
+    for name in map(_last_name, calls(failure)):
+        home = next((s.file for s in suspects if s.reason.startswith(f"defines {name},")), None)
+        if home:
+            return f"{_module(home)}.{name}"
+    return ""
 
 
 def _module(file: str) -> str:

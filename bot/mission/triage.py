@@ -12,7 +12,7 @@ from bot.mission.steps import Steps
 from bot.mission.tree import Tree
 from bot.ports import OpenWorkspace, Workspace
 from sandbox.errors import SandboxError
-from sandbox.types import Checkout, Frozen, StepKind, TestReport, WorkspaceFacts
+from sandbox.types import Checkout, Frozen, RunVerdict, StepKind, TestReport, WorkspaceFacts
 
 _MIN_RERUNS = 3
 
@@ -79,6 +79,8 @@ async def triage_failure(
 
     async def gather() -> Evidence:
         reruns = max(_MIN_RERUNS, limits.reruns, policy.flaky_reruns)
+        if red.verdict is RunVerdict.TIMEOUT:
+            reruns = 1  # each would take the whole time limit again
         return await _gather(tree, red, reruns, lambda: _base(open_workspace, checkout, first.facts, red))
 
     evidence = await steps.run("triage-evidence", Evidence, gather)
