@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tup
 
 from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.render import Edit, Source
-from sandbox.guest.search.scope import Scope, TestLiterals
+from sandbox.guest.search.scope import Scope, SeenLiterals
 
 SUSPICION_WEIGHT = 1.5
 """What a wholly unsuspected place adds to a candidate's cost."""
@@ -98,7 +98,7 @@ class Generator:
                         )
         return list(found.values())
 
-    def best_first(self, units: Sequence[Unit], suspicion: Suspicion, literals: TestLiterals) -> Iterator[Candidate]:
+    def best_first(self, units: Sequence[Unit], suspicion: Suspicion, literals: SeenLiterals) -> Iterator[Candidate]:
         """Candidates of all functions by priority; a function is worked out only when its turn may come."""
         heap: List[Tuple[float, int, int, Candidate | Unit]] = []
         for index, unit in enumerate(units):

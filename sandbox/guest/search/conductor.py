@@ -15,7 +15,7 @@ from sandbox.guest.search.doubts import doubts_about
 from sandbox.guest.search.functions import LiveFunctions, Swap, Unit, signature, units_of
 from sandbox.guest.search.harness import PASS, TIMEOUT, Items, find_items
 from sandbox.guest.search.render import Edit, Source
-from sandbox.guest.search.scope import TestLiterals
+from sandbox.guest.search.scope import SeenLiterals
 from sandbox.guest.search.screen import DIED, NEAR, Alone, Chunk, Limits, Screen, Trial, Verdict
 
 FIRST_CHUNK, CHUNK = 16, 40
@@ -145,7 +145,7 @@ class Conductor:
         if not self.units:
             raise Refused("the failing tests run no function of the checkout that could be edited")
         numbers, strings = base.literals_of(self.items.all, self.items.failing)
-        self.literals = TestLiterals(tuple(numbers), tuple(strings))
+        self.literals = SeenLiterals(tuple(numbers), tuple(strings))
         self.generator = Generator(self.templates, request.template_costs)
         self.screen = Screen(self.items, self._limits())
         self._reject_no_op()

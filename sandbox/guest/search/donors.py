@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterable, NamedTuple
 
+from sandbox.guest.search.dangers import holds_danger
 from sandbox.guest.search.render import Source
 
 SMALL = 12
@@ -25,7 +26,7 @@ class Donors(NamedTuple):
 
 def collect_donors(source: Source, nodes: Iterable[ast.AST]) -> Donors:
     """Different conditions, small expressions and simple statements, in the order of the source."""
-    nodes = list(nodes)
+    nodes = [node for node in nodes if not holds_danger(node)]
     conditions: dict[str, ast.expr] = {}
     expressions: dict[str, ast.expr] = {}
     statements: dict[str, ast.stmt] = {}

@@ -6,12 +6,12 @@ import ast
 from typing import List, Set, Type
 
 from sandbox.guest.search.candidates import Candidate
-from sandbox.guest.search.scope import TestLiterals
+from sandbox.guest.search.scope import SeenLiterals
 
 ORDINARY = {"0", "1", "-1", "2", "''", "True", "False", "None"}
 
 
-def doubts_about(candidate: Candidate, literals: TestLiterals) -> List[str]:
+def doubts_about(candidate: Candidate, literals: SeenLiterals) -> List[str]:
     """What speaks against a candidate although the tests pass."""
     try:
         new = ast.parse(candidate.source.render(candidate.edits))

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import ast
 import sys
-from typing import Iterable, Iterator, NamedTuple
+from typing import Iterator, NamedTuple
 
+from sandbox.guest.search.dangers import is_dangerous
 from sandbox.guest.search.donors import Donors, collect_donors
 from sandbox.guest.search.render import OPERATOR_TEXT, Edit, Place, Source
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-FORBIDDEN_MODULES = {"subprocess", "socket", "shutil", "signal", "ctypes", "multiprocessing"}
-FORBIDDEN_OF_OS = {"remove", "rename", "replace", "kill", "truncate", "chmod", "chown", "link", "symlink"}
-FORBIDDEN_CALLS = {
-    "unlink", "rmtree", "rmdir", "removedirs", "renames", "killpg", "popen", "Popen", "check_call", "check_output",
-    "write_text", "write_bytes", "system", "execv", "execve", "spawnv", "fork", "ftruncate", "sendall", "connect",
-    "exec", "eval", "_exit", "abort",
-}  # fmt: skip
-"""Calls whose arguments are never varied: a wrong one could destroy or disclose."""
 
 
 class Proposal(NamedTuple):
@@ -28,14 +20,14 @@ class Proposal(NamedTuple):
     edits: tuple[Edit, ...]
 
 
-class TestLiterals(NamedTuple):
+class SeenLiterals(NamedTuple):
     """Literals that stand in the failing tests."""
 
     numbers: tuple[float, ...] = ()
     strings: tuple[str, ...] = ()
 
 
-NO_LITERALS = TestLiterals()
+NO_LITERALS = SeenLiterals()
 
 
 class Scope:
@@ -47,7 +39,7 @@ class Scope:
         literals: What the failing tests mention.
     """
 
-    def __init__(self, source: Source, root: ast.AST, literals: TestLiterals = NO_LITERALS) -> None:
+    def __init__(self, source: Source, root: ast.AST, literals: SeenLiterals = NO_LITERALS) -> None:
         self.source = source
         self.root = root
         self.literals = literals
@@ -95,6 +87,10 @@ class Scope:
             return False
         place = self.source.places[node]
         return place.field != "func" and not isinstance(place.parent, (ast.Expr, ast.FormattedValue, ast.JoinedStr))
+
+    def is_inside(self, node: ast.AST) -> bool:
+        """Whether a node stands in the function, and is not the function itself."""
+        return self.is_function and node is not self.root
 
     def is_condition(self, node: ast.AST) -> bool:
         """Whether a node decides a branch."""
@@ -202,37 +198,6 @@ class Scope:
         if isinstance(node, ast.Constant) and node in self.source.places:
             node = self.source.places[node].parent
         return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
-
-
-def is_dangerous(node: ast.AST) -> bool:
-    """Whether a node is a call whose arguments must not be varied."""
-    if not isinstance(node, ast.Call):
-        return False
-    function = node.func
-    if isinstance(function, ast.Name):
-        return function.id in FORBIDDEN_CALLS or (function.id == "open" and _may_write(node))
-    if not isinstance(function, ast.Attribute):
-        return False
-    base = function.value
-    while isinstance(base, ast.Attribute):
-        base = base.value
-    name = base.id if isinstance(base, ast.Name) else ""
-    if function.attr in FORBIDDEN_CALLS or name in FORBIDDEN_MODULES:
-        return True
-    if name == "os" and function.attr in FORBIDDEN_OF_OS:
-        return True
-    return function.attr == "open" and _may_write(node)
-
-
-def _may_write(call: ast.Call) -> bool:
-    modes: Iterable[ast.expr] = [*call.args[:2], *(k.value for k in call.keywords if k.arg == "mode")]
-    return any(
-        isinstance(mode, ast.Constant)
-        and isinstance(mode.value, str)
-        and set(mode.value) & set("wax+")
-        and len(mode.value) <= 3
-        for mode in modes
-    ) or any(not isinstance(mode, ast.Constant) for mode in modes)
 
 
 def _parameters(root: ast.AST) -> list[str]:

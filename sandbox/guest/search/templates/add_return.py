@@ -34,7 +34,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         for text in [*made, *PLAIN]:
             if text != scope.text(node.value):
                 yield scope.replace(COST, node.value, text)
-    if isinstance(node, ast.stmt) and scope.is_function:
+    if isinstance(node, ast.stmt) and scope.is_inside(node):
         block, index = scope.block(node)
         ends = index == len(block) - 1 and scope.parent(node) is scope.root
         if ends and not isinstance(node, (ast.Return, ast.Raise)):

@@ -22,7 +22,11 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if isinstance(node, ast.AugAssign):
         edit = scope.gap(node.target, node.value, OPERATOR_TEXT[type(node.op)] + "=", "=")
         yield Proposal(COST, (edit,)) if edit else None
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
+    if (
+        isinstance(node, ast.Assign)
+        and len(node.targets) == 1
+        and not isinstance(node.targets[0], (ast.Tuple, ast.List))
+    ):
         for operator in ("+=", "-=", "*=", "|="):
             edit = scope.gap(node.targets[0], node.value, "=", operator)
             yield Proposal(COST + 0.5, (edit,)) if edit else None

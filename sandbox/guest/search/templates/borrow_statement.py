@@ -29,7 +29,7 @@ UNTOUCHED = ("class A:\n    x = 1\n",)
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Put a borrowed or small new statement in front of this one, at the end of its block, or in a new else."""
-    if not isinstance(node, ast.stmt) or not scope.is_function:
+    if not isinstance(node, ast.stmt) or not scope.is_inside(node):
         return
     block, index = scope.block(node)
     doc = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)

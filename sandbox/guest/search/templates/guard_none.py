@@ -30,7 +30,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         if isinstance(first, (ast.Name, ast.Attribute)):
             text = scope.text(first)
             yield scope.replace(COST - 1.6, node, f"{text} if {text} is not None else {scope.text(second)}")
-    if not isinstance(node, ast.stmt) or not scope.is_function or isinstance(node, ast.ClassDef):
+    if not isinstance(node, ast.stmt) or not scope.is_inside(node) or isinstance(node, ast.ClassDef):
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return

@@ -33,7 +33,7 @@ BLOCKS = (ast.For, ast.While, ast.If, ast.With)
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Delete, exchange with the next, move into the block before or out of the block around, drop the `if` above."""
-    if not isinstance(node, ast.stmt) or not scope.is_function or isinstance(node, ast.Pass):
+    if not isinstance(node, ast.stmt) or not scope.is_inside(node) or isinstance(node, ast.Pass):
         return
     block, index = scope.block(node)
     following = block[index + 1] if index + 1 < len(block) else None
