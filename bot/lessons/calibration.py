@@ -98,7 +98,7 @@ def confidence_after(context: MissionContext, forecasts: Sequence[Forecast]) -> 
 def _doubts(candidate: Candidate, verification: Verification) -> list[tuple[float, str]]:
     found = []
     if candidate.behaviours > 1:
-        weight = -min(0.4, 0.15 * (candidate.behaviours - 1))
+        weight = -min(0.3, 0.1 * (candidate.behaviours - 1))
         found.append((weight, f"{candidate.behaviours} passing candidates behave differently"))
     if candidate.warnings:
         found.append((-min(0.3, 0.1 * len(candidate.warnings)), f"{len(candidate.warnings)} warnings about the change"))

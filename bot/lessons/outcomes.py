@@ -14,8 +14,3 @@ def with_fate(lesson: Lesson, feedback: Feedback) -> Lesson:
     if lesson.fate == "reverted":
         return lesson
     return lesson.with_(fate="merged" if feedback.merged else "closed")
-
-
-def with_revert(lesson: Lesson) -> Lesson:
-    """The lesson of a fix that was merged and undone later."""
-    return lesson.with_(fate="reverted")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.lessons.outcomes import concerns, with_fate, with_revert
+from bot.lessons.outcomes import concerns, with_fate
 from tests.builders import a_feedback, a_lesson
 
 
@@ -12,7 +12,7 @@ def test_a_verdict_becomes_the_fate(merged: bool, fate: str) -> None:  # noqa: F
 
 
 def test_a_revert_is_final() -> None:
-    assert with_fate(with_revert(a_lesson(fate="merged")), a_feedback(merged=True)).fate == "reverted"
+    assert with_fate(a_lesson(fate="reverted"), a_feedback(merged=True)).fate == "reverted"
 
 
 @pytest.mark.parametrize(
