@@ -1,0 +1,154 @@
+"""SearchFixer: what it asks the sandbox, and what it makes of the answers."""
+
+import pytest
+
+from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
+from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung1_search.locate import suspect_lines
+from bot.fixers.rung1_search.order import MOST, PRIORS, template_costs
+from bot.fixers.rung1_search.rank import changed_characters, rank_survivors
+from sandbox.guest.search.templates import load_templates
+from sandbox.types import SourceDiff, Survivor, TrialDone, TrialEvent
+from tests.builders import a_diagnosis, a_failure, a_lint_report, a_report, a_running_mission
+from tests.fakes.fake_workspace import FakeWorkspace
+from tests.fakes.memory_lessons import MemoryLessons
+
+OLD = "def f(a, b):\n    return a - b\n"
+
+
+def a_survivor(new: str = "a + b", **changes: object) -> Survivor:
+    given: dict[str, object] = {
+        "template": "swap_operator",
+        "path": "calculator.py",
+        "line": 2,
+        "cost": 1.2,
+        "suspicion": 1.0,
+        "content": OLD.replace("a - b", new),
+        "description": "`-` became `+`",
+        "behaviour": "aa",
+    }
+    return Survivor.model_validate({**given, **changes})
+
+
+async def proposed(*events: TrialEvent, budget: FixBudget | None = None) -> tuple[list[object], FakeWorkspace]:
+    workspace = FakeWorkspace({"calculator.py": OLD}, events=events)
+    context = a_running_mission(test_results=a_report())
+    fixer = SearchFixer(MemoryLessons())
+    found = [p async for p in fixer.propose(context, a_diagnosis(), workspace, budget or FixBudget())]
+    return list(found), workspace
+
+
+@pytest.mark.anyio
+async def test_a_survivor_becomes_a_candidate_that_replaces_the_file() -> None:
+    found, _ = await proposed(a_survivor(), TrialDone(reason="enough", tried=40, seconds=1.5))
+    (candidate,) = found
+    assert isinstance(candidate, Candidate)
+    assert (candidate.rung, candidate.template, candidate.candidates_tried) == (Rung.SEARCH, "swap_operator", 40)
+    assert candidate.changes[0].content == OLD.replace("-", "+")
+    assert (candidate.plausible, candidate.behaviours, candidate.rivals) == (1, 1, ())
+
+
+@pytest.mark.anyio
+async def test_rivals_that_behave_differently_are_named() -> None:
+    rival = a_survivor("b - a", template="swap_operands", cost=1.5, behaviour="bb", description="sides exchanged")
+    found, _ = await proposed(a_survivor(), rival, TrialDone(reason="enough"))
+    first, second = found
+    assert isinstance(first, Candidate)
+    assert isinstance(second, Candidate)
+    assert first.rivals[0].description == "sides exchanged"
+    assert (first.plausible, first.behaviours, first.score) == (2, 2, 0.5)
+    assert "do not tell it from" in first.explanation
+    assert second.template == "swap_operands"
+
+
+@pytest.mark.anyio
+async def test_no_survivor_leaves_a_note_that_says_why() -> None:
+    found, _ = await proposed(TrialDone(reason="time", tried=7))
+    (note,) = found
+    assert isinstance(note, RungNote)
+    assert (note.candidates_tried, "time limit" in note.reason) == (7, True)
+
+
+@pytest.mark.anyio
+async def test_the_request_carries_budget_tests_and_suspects() -> None:
+    _, workspace = await proposed(budget=FixBudget(time_limit_s=12.0, max_candidates=9, max_survivors=3))
+    (request,) = workspace.searches
+    assert request.failing == tuple(sorted(a_report().failing))
+    assert (request.time_limit_s, request.max_candidates, request.max_survivors) == (11.0, 9, 3)
+    assert "conftest.py" in request.protected
+    assert request.suspects
+
+
+@pytest.mark.anyio
+async def test_what_is_not_pytest_is_left_to_others() -> None:
+    workspace = FakeWorkspace({"calculator.py": OLD})
+    context = a_running_mission(test_results=a_lint_report())
+    fixer = SearchFixer(MemoryLessons())
+    (note,) = [p async for p in fixer.propose(context, a_diagnosis(), workspace, FixBudget())]
+    assert isinstance(note, RungNote)
+    assert workspace.searches == []
+
+
+def test_changed_lines_come_before_frames_and_reasons_add_up() -> None:
+    failure = a_failure(frames=(("tests/test_a.py", 3, "test_a"), ("a.py", 5, "f"), ("a.py", 9, "g")))
+    diff = SourceDiff(files={"a.py": (5, 7)})
+    lines = suspect_lines(a_diagnosis(suspects=()), [failure], diff)
+    assert [(s.file, s.line) for s in lines] == [("a.py", 5), ("a.py", 7), ("a.py", 9), ("tests/test_a.py", 3)]
+    assert lines[0].score > 0.9
+
+
+def test_deep_recursion_counts_a_line_once() -> None:
+    failure = a_failure(frames=(("a.py", 5, "f"),) * 30)
+    (line,) = suspect_lines(a_diagnosis(suspects=()), [failure], SourceDiff())
+    assert line.score == 0.8
+
+
+def test_the_priors_are_those_of_the_templates() -> None:
+    assert dict(PRIORS) == {name: template.COST for name, template in load_templates().items()}
+
+
+def test_templates_that_won_come_earlier_and_rejected_ones_later() -> None:
+    costs = template_costs({"swap_operator+change_literal": (3, 0), "wrap_call": (0, 2), "no such": (9, 9)})
+    assert costs["swap_operator"] < PRIORS["swap_operator"]
+    assert costs["change_literal"] < PRIORS["change_literal"]
+    assert costs["wrap_call"] > PRIORS["wrap_call"]
+    assert "no such" not in costs
+
+
+def test_memory_never_moves_a_template_far() -> None:
+    costs = template_costs({"swap_operator": (10**6, 0), "wrap_call": (0, 10**6)})
+    assert costs == {
+        "swap_operator": round(PRIORS["swap_operator"] - MOST, 4),
+        "wrap_call": round(PRIORS["wrap_call"] + MOST, 4),
+    }
+
+
+def test_a_doubtful_survivor_comes_last() -> None:
+    doubtful = a_survivor("1", cost=0.5, behaviour="bb", warnings=("makes a condition constant",))
+    ranked = rank_survivors([doubtful, a_survivor()], {"calculator.py": OLD})
+    assert [r.survivor.behaviour for r in ranked] == ["aa", "bb"]
+
+
+def test_the_behaviour_that_more_templates_reach_comes_first() -> None:
+    lone = a_survivor("b - a", template="swap_operands", cost=1.1, behaviour="bb")
+    agreed = [a_survivor(), a_survivor("b + a", template="borrow_expression", cost=1.4)]
+    ranked = rank_survivors([lone, *agreed], {"calculator.py": OLD})
+    assert ranked[0].survivor.template == "swap_operator"
+    assert ranked[0].agreeing == 2
+
+
+def test_the_second_guess_behaves_differently_from_the_first() -> None:
+    same = a_survivor("b + a", template="swap_operands", cost=1.5)
+    other = a_survivor("b - a", template="swap_operands", cost=2.5, behaviour="bb")
+    ranked = rank_survivors([a_survivor(), same, other], {"calculator.py": OLD})
+    assert [r.survivor.behaviour for r in ranked] == ["aa", "bb", "aa"]
+
+
+def test_unknown_behaviours_are_not_taken_for_equal() -> None:
+    ranked = rank_survivors([a_survivor(behaviour=""), a_survivor("b + a", behaviour="")], {})
+    assert ranked[0].behaviours == 2
+
+
+@pytest.mark.parametrize(("new", "size"), [("a + b", 1), ("a - b", 0), ("abs(a - b)", 9), ("b - a", 5)])
+def test_the_size_of_a_change_is_counted_in_characters(new: str, size: int) -> None:
+    assert changed_characters(OLD, OLD.replace("a - b", new)) == size

@@ -1,0 +1,172 @@
+"""Trials: whatever the program in the sandbox says, the host gets only valid events and one end."""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from sandbox.backends.base import Guest
+from sandbox.errors import SandboxDied
+from sandbox.spec import RunLimits
+from sandbox.trials import MAX_LINE_BYTES, search
+from sandbox.types import CommandResult, SearchRequest, Survivor, TrialDone, TrialEvent, TrialProgress, TrialStarted
+
+pytestmark = pytest.mark.anyio
+
+REQUEST = SearchRequest(
+    command="python -m pytest -q", failing=("test_a.py::test_a",), protected=("test_*.py",), max_survivors=2
+)
+SURVIVOR: dict[str, Any] = {
+    "kind": "survivor",
+    "template": "swap_operator",
+    "path": "a.py",
+    "line": 2,
+    "cost": 1.2,
+    "suspicion": 1.0,
+    "content": "x = 1\n",
+    "description": "`-` became `+`",
+    "behaviour": "00ff",
+}
+DONE = {"kind": "done", "reason": "enough", "tried": 3, "seconds": 1.0}
+
+
+class TalkingGuest:
+    """The part of Guest a search uses: says what it is told to say."""
+
+    workdir = "/work/repo"
+    guest_dir = "/opt/guest"
+    python = "/opt/env/bin/python"
+
+    def __init__(self, lines: Sequence[bytes], end: CommandResult | SandboxDied) -> None:
+        self.lines = lines
+        self.end = end
+        self.asked: dict[str, Any] = {}
+        self.closed = False
+
+    async def stream(
+        self,
+        argv: tuple[str, ...],
+        *,
+        limits: RunLimits,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> AsyncIterator[bytes | CommandResult]:
+        self.asked = {"argv": argv, "limits": limits, "cwd": cwd, "env": env, "stdin": stdin}
+        try:
+            for line in self.lines:
+                yield line
+            if isinstance(self.end, SandboxDied):
+                raise self.end
+            yield self.end
+        finally:
+            self.closed = True
+
+
+async def told(
+    *lines: object, end: CommandResult | SandboxDied | None = None, request: SearchRequest = REQUEST
+) -> list[TrialEvent]:
+    guest = TalkingGuest(
+        [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines],
+        end or CommandResult(argv=("python",), exit_code=0),
+    )
+    events = [event async for event in search(as_guest(guest), request)]
+    assert guest.closed or not guest.asked
+    assert [isinstance(event, TrialDone) for event in events] == [False] * (len(events) - 1) + [True]
+    return events
+
+
+def as_guest(guest: TalkingGuest) -> Guest:
+    return guest  # type: ignore[return-value]  # only what a search uses
+
+
+async def test_events_arrive_in_order() -> None:
+    started = {"kind": "started", "candidates": 10}
+    events = await told(started, {"kind": "progress", "tried": 1, "seconds": 0.1}, SURVIVOR, DONE)
+    assert [type(event) for event in events] == [TrialStarted, TrialProgress, Survivor, TrialDone]
+
+
+async def test_the_request_travels_with_the_command_the_root_and_the_limit() -> None:
+    guest = TalkingGuest([json.dumps(DONE).encode()], CommandResult(argv=(), exit_code=0))
+    request = REQUEST.with_(command="cd pkg && TZ=UTC pytest -q", time_limit_s=7.0)
+    async for _ in search(as_guest(guest), request, working_directory="sub"):
+        pass
+    order = json.loads(guest.asked["stdin"])
+    assert guest.asked["argv"] == ("/opt/env/bin/python", "/opt/guest/search/server.py")
+    assert guest.asked["cwd"] == "/work/repo/sub/pkg"
+    assert guest.asked["limits"].wall_s == 10.0
+    assert guest.asked["env"]["PYTHONHASHSEED"] == "0"
+    assert (order["root"], order["time_limit_s"], order["failing"]) == ("/work/repo", 7.0, ["test_a.py::test_a"])
+
+
+async def test_a_command_without_pytest_is_refused_without_starting_anything() -> None:
+    (done,) = await told(request=REQUEST.with_(command="make check"))
+    assert isinstance(done, TrialDone)
+    assert done.reason == "refused"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe",
+        b"[]",
+        b'"done"',
+        b"x" * (MAX_LINE_BYTES + 1),
+        {"kind": "unknown"},
+        {**SURVIVOR, "extra": 1},
+        {**SURVIVOR, "path": "../a.py"},
+        {**SURVIVOR, "path": "/etc/passwd.py"},
+        {**SURVIVOR, "path": "test_a.py"},
+        {**SURVIVOR, "path": "a.yml"},
+        {**SURVIVOR, "path": ".github/a.py"},
+        {**SURVIVOR, "path": "a\n.py"},
+        {**SURVIVOR, "path": "b/./a.py"},
+        {**SURVIVOR, "line": 0},
+        {**SURVIVOR, "template": "Do this: <b>"},
+        {**SURVIVOR, "cost": float("nan")},
+        {**SURVIVOR, "content": None},
+        {"kind": "near_miss", "template": "x", "path": "../a.py", "line": 1, "content": "", "fixed": []},
+    ],
+)
+async def test_what_is_not_a_valid_event_is_dropped(line: object) -> None:
+    events = await told(line, DONE)
+    assert len(events) == 1
+
+
+async def test_words_are_cut_to_one_printable_line() -> None:
+    events = await told({**SURVIVOR, "description": "a\n\x1b[31mb" * 1000, "behaviour": "not hex"}, DONE)
+    survivor = events[0]
+    assert isinstance(survivor, Survivor)
+    assert survivor.description.isprintable()
+    assert len(survivor.description) <= 400
+    assert survivor.behaviour == ""
+
+
+async def test_no_more_survivors_than_asked_for() -> None:
+    events = await told(SURVIVOR, SURVIVOR, SURVIVOR, DONE)
+    assert len(events) == 3
+
+
+async def test_a_search_that_ends_without_a_word_is_ended_by_us() -> None:
+    (done,) = await told(end=CommandResult(argv=(), exit_code=None, signal=9))
+    assert isinstance(done, TrialDone)
+    assert "signal 9" in done.detail
+
+
+async def test_a_search_that_outlives_its_limit_ended_for_time() -> None:
+    (done,) = await told(end=CommandResult(argv=(), exit_code=None, signal=9, timed_out=True))
+    assert isinstance(done, TrialDone)
+    assert done.reason == "time"
+
+
+async def test_survivors_told_before_the_death_of_the_sandbox_are_kept() -> None:
+    events = await told(SURVIVOR, end=SandboxDied("gone"))
+    assert [event.kind for event in events] == ["survivor", "done"]
+
+
+async def test_a_flood_of_events_is_ended() -> None:
+    events = await told(*[{"kind": "progress", "tried": 1, "seconds": 0.1}] * 6000)
+    assert len(events) <= 5001
