@@ -1,5 +1,6 @@
 """The whole story on one page: admit, open a workspace, run the mission, tell people, remember."""
 
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest, RepositoryRef
-from bot.errors import UsageError
+from bot.errors import StoreError, UsageError
 from bot.intake.admission import admit
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
@@ -20,6 +21,8 @@ from bot.mission.loop import MissionPorts, run_mission
 from bot.ports import Checkpoint, Clock, Fixer, GitHub, LessonStore, OpenWorkspace, Progress, Workspace
 from bot.publish.publisher import publish_outcome
 from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TrustTier
+
+log = logging.getLogger(__name__)
 
 OpenProgress = Callable[[MissionRequest], AbstractAsyncContextManager[Progress]]
 """Somebody who listens to one mission, for as long as it runs."""
@@ -88,8 +91,7 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
 
 
 async def _publish(context: MissionContext, line: Line, github: GitHub) -> Publication:
-    repository = context.request.repository
-    forecasts = await line.lessons.forecasts(repository_id=str(repository.id)) if repository else ()
+    forecasts = await line.lessons.forecasts(repository_id=context.request.memory_key)
     confidence = confidence_after(context, forecasts)
     return await publish_outcome(context, github, app_slug=line.app_slug, confidence=confidence, secrets=line.secrets)
 
@@ -97,7 +99,11 @@ async def _publish(context: MissionContext, line: Line, github: GitHub) -> Publi
 async def _remember(context: MissionContext, publication: Publication, line: Line, checkpoint: Checkpoint) -> None:
     async def keep() -> Lesson:
         _, lesson = reflect(context, publication, context.lessons)
-        await line.lessons.remember(lesson)
+        try:
+            await line.lessons.remember(lesson)
+        except StoreError as error:
+            # What was published stands; a lesson that cannot be kept must not undo it.
+            log.warning("lesson not kept: %s", error.message, extra={"mission": context.mission_id})
         return lesson
 
     await checkpoint.step("reflect", Lesson, keep)

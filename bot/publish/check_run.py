@@ -44,23 +44,6 @@ async def publish_result(story: Story, github: GitHub, *, details_url: str | Non
     return await github.publish_check(request.repository, request.head_sha, update)
 
 
-async def publish_queued(request: MissionRequest, github: GitHub) -> int | None:
-    """Say at once that a mission waits in line; None when it has no commit.
-
-    Raises:
-        GitHubError: GitHub refused, failed or could not be reached.
-    """
-    if request.repository is None or request.head_sha is None:
-        return None
-    update = CheckUpdate(
-        status="queued",
-        title="In line",
-        summary="MetaAgent will reproduce the failure, look for a fix and prove it in a fresh sandbox.",
-        external_id=request.mission_id,
-    )
-    return await github.publish_check(request.repository, request.head_sha, update)
-
-
 def annotations(story: Story) -> tuple[CheckAnnotation, ...]:
     """A note at every suspect line, the likeliest first."""
     diagnosis = story.context.diagnosis

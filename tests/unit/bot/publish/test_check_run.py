@@ -7,7 +7,7 @@ import pytest
 from bot.domain.diagnosis import Suspect
 from bot.domain.mission import Outcome
 from bot.errors import GitHubError
-from bot.publish.check_run import CHECK_LIMIT, CheckRunProgress, annotations, publish_queued, publish_result
+from bot.publish.check_run import CHECK_LIMIT, CheckRunProgress, annotations, publish_result
 from bot.publish.story import a_story
 from tests.builders import (
     HEAD,
@@ -86,21 +86,19 @@ async def test_a_mission_without_a_commit_shows_nothing() -> None:
     shown = CheckRunProgress(a_folder_request(), fake, LoopClock(), interval_s=0.0)  # type: ignore[arg-type]
     await shown.stage(a_running_mission(), "one")
     await shown.close()
-    assert await publish_queued(a_folder_request(), fake) is None
     assert await publish_result(a_story(a_mission(request=a_folder_request())), fake) is None
     assert fake.checks == []
 
 
-async def test_in_line_progress_and_result_are_one_check_run() -> None:
+async def test_progress_and_result_are_one_check_run() -> None:
     fake = FakeGitHub()
-    await publish_queued(a_request(), fake)
     async with progress(fake) as shown:
         await shown.stage(a_running_mission(), "one")
         await asyncio.sleep(0.01)
     await publish_result(a_story(a_mission(Outcome.FLAKY)), fake, details_url="https://bot.invalid/m-0001")
     (check,) = fake.checks
     assert check.sha == HEAD
-    assert [update.status for update in check.updates] == ["queued", "in_progress", "completed"]
+    assert [update.status for update in check.updates] == ["in_progress", "completed"]
     assert check.updates[-1].details_url == "https://bot.invalid/m-0001"
 
 
