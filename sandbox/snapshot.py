@@ -9,6 +9,7 @@ import re
 import tarfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from posixpath import dirname
 
 from sandbox.backends.base import Backend, Guest
 from sandbox.errors import SetupFailed
@@ -20,7 +21,6 @@ _VERSION = "1"
 """Raise when the way of installing changes: older environments are then not found."""
 _ENV = {"UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
 _LOG_CHARACTERS = 4000
-_SCRATCH = "/tmp/metaagent-setup"  # noqa: S108 (inside the set-up sandbox)
 _PLACE = """
 import os, shutil, sys, sysconfig
 source, site = sys.argv[1], sysconfig.get_path("purelib")
@@ -134,6 +134,7 @@ class _Setup:
         self._spec = spec
         self._left_until = time.monotonic() + spec.setup_wall_s
         self._folder = ""
+        self._scratch = f"{dirname(guest.workdir)}/setup"
 
     async def install(
         self, recipe: Recipe, files: Mapping[str, str], place: Materialize | None
@@ -147,7 +148,7 @@ class _Setup:
         built = await self._install_requirements(recipe, notes)
         if files:
             await self._check(
-                await self._run(f"{self._folder}/bin/python", "-I", "-c", _PLACE, _SCRATCH), "place the checkout"
+                await self._run(f"{self._folder}/bin/python", "-I", "-c", _PLACE, self._scratch), "place the checkout"
             )
             reason = "its folders are on the import path and its metadata is written from what it declares"
             notes.append(Fidelity(step="install the project", treatment="replaced", reason=reason))
@@ -164,7 +165,7 @@ class _Setup:
         """Requirement lines and the checkout's metadata, as one archive."""
         lines = "".join(f"{line}\n" for line in recipe.requirements)
         bundle = {"requirements.txt": lines.encode(), **{name: text.encode() for name, text in files.items()}}
-        await self._guest.unpack(pack(bundle), _SCRATCH)
+        await self._guest.unpack(pack(bundle), self._scratch)
 
     async def _make_environment(self, python: str | None, notes: list[Fidelity]) -> None:
         command = ("uv", "venv", "--allow-existing", "--no-project")
@@ -190,7 +191,7 @@ class _Setup:
             "--python",
             f"{self._folder}/bin/python",
             "-r",
-            f"{_SCRATCH}/requirements.txt",
+            f"{self._scratch}/requirements.txt",
         )
         wheels = await self._run(*command, "--only-binary", ":all:")
         if wheels.ok:

@@ -17,7 +17,7 @@ from sandbox.errors import ChangeRejected, SandboxError
 from sandbox.importer import Importer
 from sandbox.judge import run_tests
 from sandbox.recipe.detect import plan_recipe, relevant_files
-from sandbox.recipe.editable import editable_files
+from sandbox.recipe.editable import CHECKOUT, WORKDIR, editable_files
 from sandbox.snapshot import Environment, Origin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.trials import search
@@ -35,7 +35,6 @@ from sandbox.types import (
     WorkspaceFacts,
 )
 
-_WORKDIR = "/work/repo"
 _READ_BYTES = 1 << 20
 
 
@@ -212,7 +211,7 @@ class SandboxWorkspace:
         environment = await parts.snapshotter.ensure(
             recipe,
             Origin(repository_id=self._checkout.source.repository_id, tier=self._checkout.tier),
-            files=editable_files(recipe, names, contents, _WORKDIR),
+            files=editable_files(recipe, names, contents),
             place=source.place,
         )
         guest = await self._stack.enter_async_context(parts.backend.open(environment.image))
@@ -247,5 +246,6 @@ class SandboxWorkspace:
 
 def _environment(opened: _Opened) -> dict[str, str]:
     """The recipe's variables, and the environment's programs first in PATH."""
-    folder = posixpath.dirname(opened.guest.python)
-    return {**opened.recipe.environment, "PATH": f"{folder}:/usr/local/bin:/usr/bin:/bin"}
+    folder, workdir = posixpath.dirname(opened.guest.python), opened.guest.workdir
+    elsewhere = {} if workdir == WORKDIR else {CHECKOUT: workdir}
+    return {**opened.recipe.environment, **elsewhere, "PATH": f"{folder}:/usr/local/bin:/usr/bin:/bin"}

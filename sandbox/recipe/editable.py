@@ -9,6 +9,11 @@ from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.requirements import normal_name
 from sandbox.types import Recipe
 
+CHECKOUT = "METAAGENT_CHECKOUT"
+"""The variable that says where the checkout stands, in a backend where that is not WORKDIR."""
+
+WORKDIR = "/work/repo"
+_ROOT = re.compile(r"[A-Za-z0-9._/+@ -]+")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.!+]{0,60}")
 _ENTRY = re.compile(r"([A-Za-z_][\w.]{0,200})(?::([A-Za-z_][\w.]{0,200}))?")
@@ -23,12 +28,10 @@ def source_roots(recipe: Recipe, names: Collection[str]) -> tuple[str, ...]:
     found = [recipe.working_directory]
     found += [f"{folder}{name}" for name in ("src", "lib") if _holds_code(f"{folder}{name}/", names)]
     # the src layout wins over the flat one, as in an installation
-    return tuple(reversed(found))
+    return tuple(root for root in reversed(found) if _ROOT.fullmatch(root))
 
 
-def editable_files(
-    recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes], workdir: str
-) -> dict[str, str]:
+def editable_files(recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes]) -> dict[str, str]:
     """Files that make the checkout count as installed: `site/...` and `bin/...` of the environment.
 
     They are a function of what the repository declares, and part of the environment's key.
@@ -36,8 +39,9 @@ def editable_files(
     roots = source_roots(recipe, names)
     if not roots:
         return {}
-    paths = "".join(f"{workdir}\n" if root == "." else f"{workdir}/{root}\n" for root in roots)
-    files = {"site/checkout.pth": paths}
+    top = f'os.environ.get("{CHECKOUT}", "{WORKDIR}")'
+    paths = ", ".join(top if root == "." else f'{top} + "/{root}"' for root in roots)
+    files = {"site/checkout.pth": f"import os, sys; sys.path.extend([{paths}])\n"}
     project = read_tables(contents, recipe.working_directory, FidelityLog())
     name, version = project.get("name"), project.get("version")
     if not isinstance(name, str) or not _NAME.fullmatch(name):

@@ -1,7 +1,8 @@
-"""What every Workspace promises: run on the fake, on a folder in Docker and on a fetched commit in Docker."""
+"""What every Workspace promises: run on the fake, in Docker on a folder and on a commit, and on the host."""
 
 import asyncio
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -73,11 +74,22 @@ def backend(docker_ready: None) -> Backend:
     return DockerBackend(SandboxSpec())
 
 
+@pytest.fixture(scope="module")
+def local() -> Iterator[Backend]:
+    """Processes of this host, as an unprivileged user, in a folder that this user may enter."""
+    from sandbox.backends.local_process import LocalBackend
+
+    with tempfile.TemporaryDirectory(prefix="metaagent-local-") as folder:
+        Path(folder).chmod(0o755)
+        yield LocalBackend(SandboxSpec(backend="local", local_uid=65_533), cache=Path(folder))
+
+
 @pytest.fixture(
     params=[
         "fake",
         pytest.param("folder", marks=[pytest.mark.docker, pytest.mark.slow]),
         pytest.param("commit", marks=[pytest.mark.docker, pytest.mark.slow]),
+        pytest.param("local", marks=[pytest.mark.slow]),
     ]
 )
 def open_workspace(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Open:
@@ -91,7 +103,7 @@ def open_workspace(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_fact
         return fake
     from sandbox.workspace import Sandboxes
 
-    if request.param == "folder":
+    if request.param in {"folder", "local"}:
         for name, content in FILES.items():
             path = tmp_path / "project" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +112,9 @@ def open_workspace(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_fact
     else:
         server, sha = request.getfixturevalue("served")
         source = GitSource(url=f"{server.url}/calculator/.git", sha=sha, repository_id="calculator")
-    sandboxes = Sandboxes(SandboxSpec(), request.getfixturevalue("backend"), tmp_path / "data")
+    sandboxes = Sandboxes(
+        SandboxSpec(), request.getfixturevalue("local" if request.param == "local" else "backend"), tmp_path / "data"
+    )
     return lambda: sandboxes.open_workspace(Checkout(source=source, hints=JobHints(command="python -m pytest -q")))
 
 

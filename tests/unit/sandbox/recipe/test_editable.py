@@ -1,6 +1,7 @@
 """The checkout counts as installed, without running its set-up code."""
 
 import configparser
+from types import SimpleNamespace
 
 from sandbox.recipe.editable import editable_files, source_roots
 from sandbox.types import Recipe
@@ -9,16 +10,21 @@ RECIPE = Recipe(command="pytest", install_project=True)
 
 
 def files(pyproject: str, *names: str) -> dict[str, str]:
-    return editable_files(RECIPE, names, {"pyproject.toml": pyproject.encode()}, "/work/repo")
+    return editable_files(RECIPE, names, {"pyproject.toml": pyproject.encode()})
 
 
 def test_the_src_layout_goes_before_the_top() -> None:
-    assert files("", "src/m/__init__.py") == {"site/checkout.pth": "/work/repo/src\n/work/repo\n"}
+    (line,) = files("", "src/m/__init__.py").values()
+    places = {"sys": SimpleNamespace(path=[]), "os": SimpleNamespace(environ={})}
+    exec(line.partition("; ")[2], places)  # noqa: S102 (a line of ours, run as Python's start-up runs it)
+    places["os"].environ["METAAGENT_CHECKOUT"] = "/other"
+    exec(line.partition("; ")[2], places)  # noqa: S102
+    assert places["sys"].path == ["/work/repo/src", "/work/repo", "/other/src", "/other"]
     assert source_roots(RECIPE.with_(working_directory="a"), {"a/src/m.py"}) == ("a/src", "a")
 
 
 def test_a_project_that_is_not_installed_gets_nothing() -> None:
-    assert editable_files(RECIPE.with_(install_project=False), {"src/m.py"}, {}, "/w") == {}
+    assert editable_files(RECIPE.with_(install_project=False), {"src/m.py"}, {}) == {}
 
 
 def test_metadata_and_entry_points_are_written_from_what_is_declared() -> None:
@@ -48,6 +54,5 @@ def test_setup_cfg_tells_its_commands() -> None:
         RECIPE,
         set(),
         {"setup.cfg": b"[metadata]\nname = m\n[options.entry_points]\nconsole_scripts =\n  mine = m:main\n"},
-        "/work/repo",
     )
     assert "bin/mine" in made
