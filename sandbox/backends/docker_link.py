@@ -7,7 +7,7 @@ from typing import Any
 
 from docker.errors import DockerException
 
-from sandbox.backends.link import SocketLink
+from sandbox.backends.link import Link
 from sandbox.errors import SandboxDied, SandboxUnavailable
 from sandbox.guest import wire
 
@@ -85,7 +85,7 @@ class DockerLink:
         inner: The connected socket.
     """
 
-    def __init__(self, inner: SocketLink) -> None:
+    def __init__(self, inner: Link) -> None:
         self._inner = inner
         self._header = b""
         self._kind = STDOUT

@@ -15,7 +15,7 @@ from sandbox.types import FileEdit
 class Reply(BaseModel):
     """A message from inside: unknown fields are ignored, known ones must fit."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
 def _bytes(value: Any) -> Any:
@@ -90,13 +90,13 @@ class Edit(Reply):
 class Exported(Reply):
     """What differs from the snapshot."""
 
-    edits: tuple[Edit, ...]
+    edits: Annotated[tuple[Edit, ...], Field(strict=False)]
 
 
 class Listed(Reply):
     """The files of the work tree."""
 
-    paths: tuple[str, ...]
+    paths: Annotated[tuple[str, ...], Field(strict=False)]
 
 
 class Contents(Reply):

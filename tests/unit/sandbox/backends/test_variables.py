@@ -1,0 +1,40 @@
+"""The environment variables of commands."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from sandbox.backends import variables
+from sandbox.errors import SandboxUnavailable
+from sandbox.spec import SandboxSpec
+
+
+def test_a_command_finds_six_names() -> None:
+    found = variables.for_commands(("/a", "/b"), "/home/x")
+    assert set(found) == {"PATH", "HOME", "LANG", "PYTHONDONTWRITEBYTECODE", "CI", "TZ"}
+    assert found["PATH"] == "/a:/b"
+
+
+def test_a_set_up_finds_where_and_from_where() -> None:
+    found = variables.for_setup(SandboxSpec(index_url="https://index.invalid/simple"), "/opt/env", "/tmp/ca.pem")
+    assert found["VIRTUAL_ENV"] == "/opt/env"
+    assert found["UV_DEFAULT_INDEX"] == found["PIP_INDEX_URL"] == "https://index.invalid/simple"
+    assert found["SSL_CERT_FILE"] == found["PIP_CERT"] == "/tmp/ca.pem"
+    assert set(variables.for_setup(SandboxSpec(), "/opt/env", None)) == {"VIRTUAL_ENV", "UV_NO_PROGRESS"}
+
+
+def test_a_bundle_that_is_named_is_taken(tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_bytes(b"certificates")
+    assert variables.ca_bundle(SandboxSpec(ca_bundle=str(tmp_path / "ca.pem"))) == b"certificates"
+
+
+def test_a_bundle_that_cannot_be_read_is_the_operators_matter(tmp_path: Path) -> None:
+    with pytest.raises(SandboxUnavailable, match="CA bundle"):
+        variables.ca_bundle(SandboxSpec(ca_bundle=str(tmp_path / "none.pem")))
+
+
+def test_without_a_name_the_hosts_own_bundle_is_taken() -> None:
+    found = variables.ca_bundle(SandboxSpec())
+    if ssl.get_default_verify_paths().cafile:
+        assert b"BEGIN CERTIFICATE" in found

@@ -1,0 +1,52 @@
+"""What the toolchain image is made of."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from sandbox.image import build
+from sandbox.spec import SandboxSpec
+
+DOCKERFILE = Path(build.__file__).with_name("Dockerfile").read_text()
+
+
+def test_the_dockerfile_installs_the_same_packages() -> None:
+    listed = re.search(r"--no-install-recommends \\\n(.*?) && ", DOCKERFILE, re.DOTALL)
+    assert listed is not None
+    assert tuple(listed.group(1).replace("\\", "").split()) == build.PACKAGES
+
+
+def test_the_dockerfile_has_the_same_installer_and_user() -> None:
+    assert f"UV_VERSION={build.UV_VERSION}\n" in DOCKERFILE
+    assert "sandbox:x:65532:65532::/home/sandbox:/bin/sh" in DOCKERFILE
+    assert DOCKERFILE.rstrip().endswith("USER 65532:65532")
+
+
+def test_another_suite_is_another_image() -> None:
+    assert build.inputs_hash(SandboxSpec()) != build.inputs_hash(SandboxSpec(debian_suite="trixie"))
+    assert build.inputs_hash(SandboxSpec()) == build.inputs_hash(SandboxSpec(memory_bytes=1 << 30))
+
+
+@pytest.mark.parametrize(
+    ("targets", "mirror"),
+    [
+        ("bookworm main http://a.invalid/debian\n", "http://a.invalid/debian"),
+        (
+            "bookworm-security main http://s.invalid/x\nbookworm main https://b.invalid/debian\n",
+            "https://b.invalid/debian",
+        ),
+        ("jammy main http://u.invalid/ubuntu\n", None),
+        ("bookworm contrib http://a.invalid/debian\n", None),
+        ("bookworm main file:///srv/mirror\n", None),
+        ("", None),
+        ("nonsense\n", None),
+    ],
+)
+def test_the_mirror_is_the_one_apt_uses_for_the_suite(targets: str, mirror: str | None) -> None:
+    assert build.choose_mirror(targets, "bookworm") == mirror
+
+
+def test_no_address_of_a_mirror_or_registry_is_written_down() -> None:
+    source = Path(build.__file__).read_text()
+    assert not re.search(r"https?://[a-z]", source)
