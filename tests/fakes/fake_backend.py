@@ -1,34 +1,65 @@
-"""FakeBackend: environments and guests in memory; what commands do is scripted."""
+"""FakeBackend and FakeGuest: files in memory, and the answers of commands written down in advance."""
 
 import io
 import tarfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from pathlib import PurePosixPath
 
+from sandbox.backends.base import Guest
+from sandbox.errors import ChangeRejected, SandboxDied
 from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, FileEdit
 
-Script = Callable[[tuple[str, ...]], CommandResult | None]
-"""How a command ends; None is a quiet success."""
+Program = Callable[[tuple[str, ...], bytes], CommandResult]
+SKIPPED = {".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
+MAX_FILE = 1 << 20
+
+
+def said(argv: tuple[str, ...], exit_code: int = 0, *, stdout: str = "", results: bytes = b"") -> CommandResult:
+    """A result as a script would give it."""
+    return CommandResult(argv=argv, exit_code=exit_code, stdout=stdout, results=results)
+
+
+def _checked(path: str) -> str:
+    if "\0" in path or any(part in {"", ".", ".."} for part in path.split("/")):
+        raise ChangeRejected(f"The sandbox says: the path {path!r} does not name a file below the work tree")
+    return path
 
 
 class FakeGuest:
-    """A sandbox in memory.
+    """A sandbox that runs nothing.
 
     Args:
-        script: How commands end.
+        files: The work tree: path to (mode, content).
+        programs: First word of a command to what it answers.
     """
 
-    workdir = "/work/repo"
-    guest_dir = "/opt/metaagent/guest"
-    python = "/usr/bin/python3"
+    def __init__(
+        self, files: dict[str, tuple[str, bytes]] | None = None, programs: Mapping[str, Program] | None = None
+    ) -> None:
+        self.files: dict[str, tuple[str, bytes]] = dict(files or {})
+        self.programs = dict(programs or {})
+        self.ran: list[tuple[str, ...]] = []
+        self.archives: list[tuple[str, bytes]] = []
+        self.dead = False
+        self._base: dict[str, tuple[str, bytes]] = {}
 
-    def __init__(self, script: Script) -> None:
-        self._script = script
-        self.commands: list[tuple[str, ...]] = []
-        self.environments: list[dict[str, str]] = []
-        self.unpacked: dict[str, dict[str, bytes]] = {}
-        self.files: dict[str, bytes] = {}
+    @property
+    def workdir(self) -> str:
+        return "/work/repo"
+
+    @property
+    def guest_dir(self) -> str:
+        return "/opt/metaagent/guest"
+
+    @property
+    def python(self) -> str:
+        return "/opt/env/bin/python"
+
+    def _alive(self) -> None:
+        if self.dead:
+            raise SandboxDied("The sandbox went away.")
 
     async def run(
         self,
@@ -39,11 +70,12 @@ class FakeGuest:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> CommandResult:
-        self.commands.append(argv)
-        self.environments.append(dict(env or {}))
-        if argv[-1:] == ('printf %s "$VIRTUAL_ENV"',):
-            return CommandResult(argv=argv, exit_code=0, stdout="/opt/env")
-        return self._script(argv) or CommandResult(argv=argv, exit_code=0)
+        self._alive()
+        self.ran.append(argv)
+        program = self.programs.get(argv[0])
+        if program is None:
+            return CommandResult(argv=argv, exit_code=127, stderr=f"{argv[0]}: No such file or directory\n")
+        return program(argv, stdin)
 
     async def stream(
         self,
@@ -54,76 +86,114 @@ class FakeGuest:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> AsyncIterator[bytes | CommandResult]:
-        yield await self.run(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)
+        result = await self.run(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)
+        for line in result.results.splitlines():
+            yield line
+        yield result
 
     async def unpack(self, tar: bytes, folder: str) -> None:
+        self._alive()
+        self.archives.append((folder, tar))
         with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
-            members = {member.name: archive.extractfile(member) for member in archive}
-            self.unpacked[folder] = {name: file.read() for name, file in members.items() if file is not None}
+            for member in archive.getmembers():
+                file = archive.extractfile(member) if member.isfile() else None
+                where = PurePosixPath(folder, member.name)
+                if file is not None and where.is_relative_to(self.workdir):
+                    mode = "100755" if member.mode & 0o100 else "100644"
+                    self.files[str(where.relative_to(self.workdir))] = (mode, file.read())
 
     async def write(self, edits: Iterable[FileEdit]) -> None:
+        self._alive()
+        edits = tuple(edits)
         for edit in edits:
-            self.files[edit.path] = edit.content
+            path = _checked(edit.path)
+            if any(other.startswith(f"{path}/") for other in self.files):
+                raise ChangeRejected(f"The sandbox says: {edit.path!r} is a link, a folder or a special file")
+        for edit in edits:
+            if edit.mode == "deleted":
+                self.files.pop(edit.path, None)
+            else:
+                self.files[edit.path] = (edit.mode, edit.content)
 
     async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
-        return self.files.get(path)
+        self._alive()
+        found = self.files.get(_checked(path))
+        if found is not None and len(found[1]) > max_bytes:
+            raise ChangeRejected(f"The sandbox says: {path!r} has more than {max_bytes} bytes")
+        return None if found is None else found[1]
+
+    def _listed(self) -> list[str]:
+        return sorted(p for p in self.files if not SKIPPED & set(p.split("/")))
 
     async def list_files(self) -> tuple[str, ...]:
-        return tuple(sorted(self.files))
+        self._alive()
+        return tuple(self._listed())
 
     async def snap(self) -> int:
-        return len(self.files)
+        self._alive()
+        self._base = {path: self.files[path] for path in self._listed()}
+        return len(self._base)
 
     async def export(self) -> tuple[FileEdit, ...]:
-        return ()
+        self._alive()
+        found = []
+        for path in sorted({*self._listed(), *self._base}):
+            now, before = self.files.get(path), self._base.get(path)
+            if now is None:
+                found.append(FileEdit(path=path, mode="deleted"))
+            elif now != before and len(now[1]) > MAX_FILE:
+                if before is not None:
+                    raise ChangeRejected(f"The sandbox says: {path!r} is larger than {MAX_FILE} bytes")
+            elif now != before:
+                found.append(FileEdit(path=path, mode="100755" if now[0] == "100755" else "100644", content=now[1]))
+        if len(found) > 20:
+            raise ChangeRejected("The sandbox says: more than 20 files changed")
+        return tuple(found)
 
 
 class FakeBackend:
-    """A backend in memory.
+    """A backend that opens the same guests again and again.
 
     Args:
-        script: How commands end, in every guest.
+        guest: What every sandbox starts as; a fresh empty one when None.
     """
 
-    name = "fake"
+    def __init__(self, guest: Callable[[], FakeGuest] = FakeGuest) -> None:
+        self._guest = guest
+        self.environments: dict[str, str] = {}
+        self.opened: list[FakeGuest] = []
+        self._setups: set[int] = set()
 
-    def __init__(self, script: Script = lambda argv: None) -> None:
-        self._script = script
-        self.toolchain = "toolchain:1"
-        self.environments: set[str] = set()
-        self.setups: list[FakeGuest] = []
-        self.guests: list[FakeGuest] = []
-        self.open_now = 0
+    @property
+    def name(self) -> str:
+        return "docker"
 
     async def ensure_toolchain(self) -> str:
-        return self.toolchain
+        return "fake-toolchain"
 
     async def find_environment(self, key: str) -> str | None:
-        return f"env:{key}" if key in self.environments else None
+        return self.environments.get(key)
 
     @asynccontextmanager
-    async def open_setup(self, image: str) -> AsyncIterator[FakeGuest]:
-        async with self._opened(self.setups) as guest:
+    async def open_setup(self, image: str) -> AsyncIterator[Guest]:
+        async with self.open(image) as guest:
+            self._setups.add(id(guest))
             yield guest
+            self._setups.discard(id(guest))
+
+    async def keep_environment(self, setup: Guest, key: str) -> str:
+        assert id(setup) in self._setups
+        self.environments[key] = f"fake-env:{key}"
+        return self.environments[key]
 
     @asynccontextmanager
-    async def open(self, image: str) -> AsyncIterator[FakeGuest]:
-        async with self._opened(self.guests) as guest:
-            yield guest
-
-    @asynccontextmanager
-    async def _opened(self, kept: list[FakeGuest]) -> AsyncIterator[FakeGuest]:
-        guest = FakeGuest(self._script)
-        kept.append(guest)
-        self.open_now += 1
+    async def open(self, image: str) -> AsyncIterator[Guest]:
+        guest = self._guest()
+        self.opened.append(guest)
         try:
             yield guest
         finally:
-            self.open_now -= 1
-
-    async def keep_environment(self, setup: object, key: str) -> str:
-        self.environments.add(key)
-        return f"env:{key}"
+            guest.dead = True
 
     async def digest(self, image: str) -> str:
         return f"sha256:{image}"

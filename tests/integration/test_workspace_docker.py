@@ -14,7 +14,7 @@ from sandbox.errors import ImportRejected, SandboxUnavailable, SetupFailed
 from sandbox.spec import SandboxSpec
 from sandbox.types import Checkout, GitSource, JobHints, RunVerdict, TrustTier
 from sandbox.workspace import Sandboxes, SandboxWorkspace
-from tests.fakes.fake_backend import FakeBackend
+from tests.fakes.scripted_backend import ScriptedBackend
 from tests.integration.git_http import GitServer, commit, git, serve_git
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
@@ -272,7 +272,7 @@ async def test_two_missions_of_one_repository_fetch_and_set_up_once(ground: Grou
 
 @pytest.mark.anyio
 async def test_nothing_is_opened_before_the_first_use_and_everything_closed_after(tmp_path: Path) -> None:
-    backend = FakeBackend()
+    backend = ScriptedBackend()
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
     source = GitSource(url="https://example.org/r", sha="1" * 40, repository_id="r")
     async with sandboxes.open_workspace(Checkout(source=source)) as workspace:

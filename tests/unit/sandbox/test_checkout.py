@@ -10,7 +10,7 @@ import pytest
 from sandbox.checkout import take_folder
 from sandbox.errors import ImportRejected
 from sandbox.spec import SandboxSpec
-from tests.fakes.fake_backend import FakeGuest
+from tests.fakes.scripted_backend import ScriptedGuest
 
 
 def fill(folder: Path, *names: str) -> None:
@@ -68,7 +68,7 @@ async def test_a_folder_over_a_limit_is_refused(tmp_path: Path, limits: dict[str
 @pytest.mark.anyio
 async def test_the_files_are_unpacked_in_the_work_folder(tmp_path: Path) -> None:
     fill(tmp_path, "m.py", "a/b.py")
-    guest = FakeGuest(lambda argv: None)
+    guest = ScriptedGuest(lambda argv: None)
     await (await take_folder(str(tmp_path), SandboxSpec())).place(guest)
     assert guest.unpacked == {"/work/repo": {"m.py": b"m.py", "a/b.py": b"a/b.py"}}
     assert "git init" in guest.commands[-1][2]
@@ -77,7 +77,7 @@ async def test_the_files_are_unpacked_in_the_work_folder(tmp_path: Path) -> None
 @pytest.mark.anyio
 async def test_the_same_folder_makes_the_same_archive(tmp_path: Path) -> None:
     fill(tmp_path, "b.py", "a.py")
-    guest = FakeGuest(lambda argv: None)
+    guest = ScriptedGuest(lambda argv: None)
     seen = []
     for _ in range(2):
         source = await take_folder(str(tmp_path), SandboxSpec())

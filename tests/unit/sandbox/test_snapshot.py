@@ -8,7 +8,7 @@ from sandbox.errors import SetupFailed
 from sandbox.snapshot import Origin, Snapshotter, pack
 from sandbox.spec import SandboxSpec
 from sandbox.types import CommandResult, Recipe, TrustTier
-from tests.fakes.fake_backend import FakeBackend
+from tests.fakes.scripted_backend import ScriptedBackend
 
 RECIPE = Recipe(command="pytest", requirements=("pytest", "ruff"))
 MINE = Origin(repository_id="1", tier=TrustTier.BRANCH)
@@ -26,7 +26,7 @@ def without_wheels(argv: tuple[str, ...]) -> CommandResult | None:
 
 @pytest.mark.anyio
 async def test_the_second_time_the_environment_is_warm() -> None:
-    backend = FakeBackend()
+    backend = ScriptedBackend()
     snapshotter = Snapshotter(backend, SandboxSpec())
     cold = await snapshotter.ensure(RECIPE, MINE)
     warm = await snapshotter.ensure(RECIPE, MINE)
@@ -37,7 +37,7 @@ async def test_the_second_time_the_environment_is_warm() -> None:
 
 @pytest.mark.anyio
 async def test_an_environment_made_of_wheels_serves_every_repository() -> None:
-    backend = FakeBackend()
+    backend = ScriptedBackend()
     snapshotter = Snapshotter(backend, SandboxSpec())
     await snapshotter.ensure(RECIPE, MINE)
     assert (await snapshotter.ensure(RECIPE, OTHER)).warm
@@ -45,7 +45,7 @@ async def test_an_environment_made_of_wheels_serves_every_repository() -> None:
 
 @pytest.mark.anyio
 async def test_an_environment_in_which_something_was_built_serves_its_repository_and_tier_only() -> None:
-    backend = FakeBackend(without_wheels)
+    backend = ScriptedBackend(without_wheels)
     snapshotter = Snapshotter(backend, SandboxSpec())
     first = await snapshotter.ensure(RECIPE, MINE)
     assert "built from source" in first.notes[0].reason
@@ -56,7 +56,7 @@ async def test_an_environment_in_which_something_was_built_serves_its_repository
 
 @pytest.mark.anyio
 async def test_set_up_commands_run_in_the_placed_checkout_and_are_never_shared() -> None:
-    backend = FakeBackend()
+    backend = ScriptedBackend()
     snapshotter = Snapshotter(backend, SandboxSpec())
     placed = []
 
@@ -74,7 +74,7 @@ async def test_set_up_commands_run_in_the_placed_checkout_and_are_never_shared()
 
 @pytest.mark.anyio
 async def test_everything_that_goes_in_is_in_the_key() -> None:
-    backend = FakeBackend()
+    backend = ScriptedBackend()
     snapshotter = Snapshotter(backend, SandboxSpec())
     keys = {
         (await snapshotter.ensure(RECIPE, MINE)).key,
@@ -91,7 +91,7 @@ async def test_everything_that_goes_in_is_in_the_key() -> None:
 
 @pytest.mark.anyio
 async def test_one_set_up_at_a_time_for_one_key() -> None:
-    backend = FakeBackend()
+    backend = ScriptedBackend()
     snapshotter = Snapshotter(backend, SandboxSpec())
     await asyncio.gather(*(snapshotter.ensure(RECIPE, MINE) for _ in range(5)))
     assert len(backend.setups) == 1
@@ -99,7 +99,7 @@ async def test_one_set_up_at_a_time_for_one_key() -> None:
 
 @pytest.mark.anyio
 async def test_what_cannot_be_installed_is_said_with_its_output() -> None:
-    backend = FakeBackend(lambda argv: NO_PACKAGE if "install" in argv else None)
+    backend = ScriptedBackend(lambda argv: NO_PACKAGE if "install" in argv else None)
     with pytest.raises(SetupFailed, match="install the requirements") as caught:
         await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE)
     assert "package registry" in caught.value.log
@@ -111,7 +111,7 @@ async def test_what_cannot_be_installed_is_said_with_its_output() -> None:
 @pytest.mark.anyio
 async def test_a_set_up_that_takes_too_long_is_said() -> None:
     late = CommandResult(argv=(), exit_code=None, timed_out=True)
-    backend = FakeBackend(lambda argv: late if "install" in argv else None)
+    backend = ScriptedBackend(lambda argv: late if "install" in argv else None)
     with pytest.raises(SetupFailed, match="longer than 600 s"):
         await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE)
 
@@ -119,14 +119,14 @@ async def test_a_set_up_that_takes_too_long_is_said() -> None:
 @pytest.mark.anyio
 async def test_a_python_that_is_not_there_is_replaced_and_told() -> None:
     missing = CommandResult(argv=(), exit_code=2, stderr="No interpreter found for Python 3.12")
-    backend = FakeBackend(lambda argv: missing if "3.12" in argv else None)
+    backend = ScriptedBackend(lambda argv: missing if "3.12" in argv else None)
     environment = await Snapshotter(backend, SandboxSpec()).ensure(RECIPE.with_(python="3.12"), MINE)
     assert [(note.step, note.treatment) for note in environment.notes] == [("Python 3.12", "replaced")]
 
 
 @pytest.mark.anyio
 async def test_the_checkouts_metadata_is_brought_along() -> None:
-    backend = FakeBackend()
+    backend = ScriptedBackend()
     await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE, files={"site/checkout.pth": "/work/repo\n"})
     (brought,) = backend.setups[0].unpacked.values()
     assert brought == {"requirements.txt": b"pytest\nruff\n", "site/checkout.pth": b"/work/repo\n"}

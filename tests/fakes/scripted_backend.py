@@ -1,0 +1,129 @@
+"""ScriptedBackend: environments and guests in memory; what commands do is scripted."""
+
+import io
+import tarfile
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+
+from sandbox.spec import RunLimits
+from sandbox.types import CommandResult, FileEdit
+
+Script = Callable[[tuple[str, ...]], CommandResult | None]
+"""How a command ends; None is a quiet success."""
+
+
+class ScriptedGuest:
+    """A sandbox in memory.
+
+    Args:
+        script: How commands end.
+    """
+
+    workdir = "/work/repo"
+    guest_dir = "/opt/metaagent/guest"
+    python = "/usr/bin/python3"
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self.commands: list[tuple[str, ...]] = []
+        self.environments: list[dict[str, str]] = []
+        self.unpacked: dict[str, dict[str, bytes]] = {}
+        self.files: dict[str, bytes] = {}
+
+    async def run(
+        self,
+        argv: tuple[str, ...],
+        *,
+        limits: RunLimits,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> CommandResult:
+        self.commands.append(argv)
+        self.environments.append(dict(env or {}))
+        if argv[-1:] == ('printf %s "$VIRTUAL_ENV"',):
+            return CommandResult(argv=argv, exit_code=0, stdout="/opt/env")
+        return self._script(argv) or CommandResult(argv=argv, exit_code=0)
+
+    async def stream(
+        self,
+        argv: tuple[str, ...],
+        *,
+        limits: RunLimits,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> AsyncIterator[bytes | CommandResult]:
+        yield await self.run(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)
+
+    async def unpack(self, tar: bytes, folder: str) -> None:
+        with tarfile.open(fileobj=io.BytesIO(tar)) as archive:
+            members = {member.name: archive.extractfile(member) for member in archive}
+            self.unpacked[folder] = {name: file.read() for name, file in members.items() if file is not None}
+
+    async def write(self, edits: Iterable[FileEdit]) -> None:
+        for edit in edits:
+            self.files[edit.path] = edit.content
+
+    async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
+        return self.files.get(path)
+
+    async def list_files(self) -> tuple[str, ...]:
+        return tuple(sorted(self.files))
+
+    async def snap(self) -> int:
+        return len(self.files)
+
+    async def export(self) -> tuple[FileEdit, ...]:
+        return ()
+
+
+class ScriptedBackend:
+    """A backend in memory.
+
+    Args:
+        script: How commands end, in every guest.
+    """
+
+    name = "fake"
+
+    def __init__(self, script: Script = lambda argv: None) -> None:
+        self._script = script
+        self.toolchain = "toolchain:1"
+        self.environments: set[str] = set()
+        self.setups: list[ScriptedGuest] = []
+        self.guests: list[ScriptedGuest] = []
+        self.open_now = 0
+
+    async def ensure_toolchain(self) -> str:
+        return self.toolchain
+
+    async def find_environment(self, key: str) -> str | None:
+        return f"env:{key}" if key in self.environments else None
+
+    @asynccontextmanager
+    async def open_setup(self, image: str) -> AsyncIterator[ScriptedGuest]:
+        async with self._opened(self.setups) as guest:
+            yield guest
+
+    @asynccontextmanager
+    async def open(self, image: str) -> AsyncIterator[ScriptedGuest]:
+        async with self._opened(self.guests) as guest:
+            yield guest
+
+    @asynccontextmanager
+    async def _opened(self, kept: list[ScriptedGuest]) -> AsyncIterator[ScriptedGuest]:
+        guest = ScriptedGuest(self._script)
+        kept.append(guest)
+        self.open_now += 1
+        try:
+            yield guest
+        finally:
+            self.open_now -= 1
+
+    async def keep_environment(self, setup: object, key: str) -> str:
+        self.environments.add(key)
+        return f"env:{key}"
+
+    async def digest(self, image: str) -> str:
+        return f"sha256:{image}"
