@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from bot.domain.admission import Admission
 from bot.domain.lesson import Lesson
-from bot.domain.mission import MissionContext
+from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest, RepositoryRef
@@ -87,7 +87,14 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
             clock=line.clock,
             limits=line.limits,
         )
-        return await run_mission(admission.request, admission.policy, checkout, ports)
+        try:
+            return await run_mission(admission.request, admission.policy, checkout, ports)
+        except Exception as error:  # a fault of ours must still be told, with a reference that finds it in the log
+            reference = f"{admission.request.mission_id}/{type(error).__name__}"
+            log.exception("mission broke", extra={"mission": admission.request.mission_id})
+            context = await _bare(admission, line, checkpoint, "broken")
+            reason = "something broke inside MetaAgent; this is our fault, not yours"
+            return context.ended(Outcome.ERROR, reason, error_reference=reference)
 
 
 async def _publish(context: MissionContext, line: Line, github: GitHub) -> Publication:
@@ -110,21 +117,26 @@ async def _remember(context: MissionContext, publication: Publication, line: Lin
 
 
 async def _refused(admission: Admission, line: Line, checkpoint: Checkpoint) -> MissionContext:
+    if admission.refusal is None:
+        raise UsageError("an admission without a checkout names its refusal")
+    context = await _bare(admission, line, checkpoint, "refuse")
+    return context.ended(admission.refusal, admission.reason, advice=admission.advice)
+
+
+async def _bare(admission: Admission, line: Line, checkpoint: Checkpoint, step: str) -> MissionContext:
+    """A mission of which only the request is known."""
     request = admission.request
 
-    async def told() -> MissionContext:
-        context = MissionContext(
+    async def begun() -> MissionContext:
+        return MissionContext(
             mission_id=request.mission_id,
             request=request,
             policy=admission.policy,
             created_at=line.clock.now().isoformat(),
-            target_path=request.repository.full_name if request.repository else "",
+            target_path=request.repository.full_name if request.repository else request.folder or "",
         )
-        if admission.refusal is None:
-            raise UsageError("an admission without a checkout names its refusal")
-        return context.ended(admission.refusal, admission.reason, advice=admission.advice)
 
-    return await checkpoint.step("refuse", MissionContext, told)
+    return await checkpoint.step(step, MissionContext, begun)
 
 
 def _with_fresh_token(open_workspace: OpenWorkspace, github: GitHub, repository: RepositoryRef) -> OpenWorkspace:
