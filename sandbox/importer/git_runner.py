@@ -1,0 +1,194 @@
+"""GitPython as a typed runner: argv is built here, and no setting of host or repository counts."""
+
+import os
+import re
+import signal
+import sys
+import threading
+from collections.abc import Generator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sandbox.errors import ImportRejected, SandboxUnavailable
+from sandbox.spec import MIB, SandboxSpec
+
+_ENVIRONMENT = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "LANG": "C.UTF-8",
+    "HOME": "/nonexistent",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "/bin/false",
+    "SSH_ASKPASS": "/bin/false",
+    "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_LFS_SKIP_SMUDGE": "1",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+}
+_SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.symlinks=false",
+    "core.protectHFS=true",
+    "core.protectNTFS=true",
+    "core.pager=cat",
+    "core.sshCommand=/bin/false",
+    "core.askPass=/bin/false",
+    "core.gitProxy=",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.alternateRefsCommand=",
+    "core.bigFileThreshold=1m",
+    "core.quotePath=false",
+    "protocol.allow=never",
+    "transfer.fsckObjects=true",
+    "fetch.fsckObjects=true",
+    "transfer.bundleURI=false",
+    # One pack per fetch, so that the limit on a file's size is a limit on the fetch.
+    "fetch.unpackLimit=1",
+    "submodule.recurse=false",
+    "fetch.recurseSubmodules=false",
+    "safe.bareRepository=explicit",
+    "credential.helper=",
+    "http.followRedirects=false",
+    "uploadpack.packObjectsHook=",
+    "diff.external=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "gpg.program=/bin/false",
+    "pack.windowMemory=64m",
+    "pack.threads=1",
+    # Mistakes of old tools in honest repositories; never hasDot*, hasDotgit, gitmodules*.
+    *(
+        f"fetch.fsck.{name}=warn"
+        for name in ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate", "missingSpaceBeforeEmail")
+    ),
+)
+# GitPython hands its child the whole environment of this process; this drops all but the named variables and sets the
+# limits in the child itself (a preexec_fn may deadlock in a process with threads).
+_LAUNCHER = """import os, resource, sys
+limits = {resource.RLIMIT_FSIZE: int(sys.argv[1]), resource.RLIMIT_AS: 2 << 30, resource.RLIMIT_CORE: 0}
+for which, most in limits.items():
+    resource.setrlimit(which, (most, most))
+kept = {name: os.environ[name] for name in sys.argv[2].split(",") if name in os.environ}
+os.execvpe(sys.argv[3], sys.argv[3:], kept)
+"""
+_REASONS = (
+    (r"authentication failed|could not read (username|password)|error: 40[13]", "the server refuses access to it"),
+    (r"not our ref|couldn't find remote ref|no such remote ref|unadvertised object", "the commit is not there"),
+    (r"repository .* not found|error: 404|not found", "there is no such repository, or no access to it"),
+    (
+        r"could not resolve|failed to connect|connection (refused|reset|timed out)|timed out",
+        "the server does not answer",
+    ),
+    (r"unable to update url base|redirect", "the server redirects to another address"),
+    (r"file size limit|signal 25|file too large|write error|no space left", "it is larger than the limit"),
+    (r"ssl|certificate", "the server's certificate cannot be verified"),
+)
+_FETCH_BYTES = 256 * MIB
+
+
+class GitRunner:
+    """Runs git on one bare repository of ours.
+
+    Args:
+        repository: The repository; may not exist yet.
+        spec: Limits of time and size.
+    """
+
+    def __init__(self, repository: Path, spec: SandboxSpec) -> None:
+        self._repository = repository
+        self._spec = spec
+
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None, most: int = MIB, scheme: str = "") -> bytes:
+        """Run one git command and return what it printed, at most `most` bytes."""
+        kept = bytearray()
+        for chunk in self.stream(*arguments, env=env, scheme=scheme):
+            kept += chunk
+            if len(kept) > most:
+                raise ImportRejected(f"git {arguments[0]} printed more than {most} bytes.")
+        return bytes(kept)
+
+    def stream(
+        self, *arguments: str, env: Mapping[str, str] | None = None, stdin: Any = None, scheme: str = ""
+    ) -> Generator[bytes]:
+        """Run one git command and yield what it prints; closing the iterator kills the command."""
+        process = self._start(arguments, {**_ENVIRONMENT, **(env or {}), "GIT_ALLOW_PROTOCOL": scheme}, stdin, scheme)
+        errors: list[bytes] = []
+        late = threading.Event()
+
+        def stop() -> None:
+            if process.returncode is None:
+                late.set()
+                _kill_group(process.pid)
+
+        watch = threading.Timer(self._spec.fetch_wall_s, stop)
+        listener = threading.Thread(target=_drain, args=(process.stderr, errors), daemon=True)
+        watch.start()
+        listener.start()
+        try:
+            while chunk := process.stdout.read1(1 << 16):
+                yield chunk
+            status = process.wait()
+        finally:
+            watch.cancel()
+            if process.returncode is None:
+                _kill_group(process.pid)
+                process.wait()
+            listener.join()
+            process.stdout.close()
+            process.stderr.close()
+        if late.is_set():
+            raise ImportRejected(f"git {arguments[0]} took longer than {self._spec.fetch_wall_s:g} s.")
+        if status != 0:
+            raise ImportRejected(_reason(arguments[0], status, b"".join(errors)))
+
+    def _start(self, arguments: tuple[str, ...], env: dict[str, str], stdin: Any, scheme: str) -> Any:
+        try:
+            from git import Git
+            from git.exc import GitCommandNotFound
+        except ImportError as error:
+            raise SandboxUnavailable("git is not installed on this host.", "Install git 2.39 or newer.") from error
+        settings = [*_SETTINGS, *([f"protocol.{scheme}.allow=always"] if scheme else [])]
+        if self._spec.ca_bundle and scheme == "https":
+            settings.append(f"http.sslCAInfo={self._spec.ca_bundle}")
+        argv = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(_FETCH_BYTES), ",".join(env), "git"]
+        argv += ["--no-pager", "--literal-pathspecs", "--no-optional-locks", f"--git-dir={self._repository}"]
+        argv += [part for setting in settings for part in ("-c", setting)]
+        try:
+            wrapper = Git("/").execute(
+                [*argv, *arguments], env=env, istream=stdin, as_process=True, shell=False, start_new_session=True
+            )
+        except (GitCommandNotFound, OSError) as error:
+            raise SandboxUnavailable("git could not be started on this host.", "Install git 2.39 or newer.") from error
+        process = wrapper.proc
+        wrapper.proc = None  # we end the whole group ourselves
+        return process
+
+
+def _reason(command: str, status: int, errors: bytes) -> str:
+    """A sentence of our own for what git said; its words come from the server and are not repeated."""
+    said = errors.decode("utf-8", "replace").lower()
+    if check := re.search(r"(?:error|fsck)[^\n]*?: ([a-z]{4,40}):", said):
+        return f"The repository holds a malformed object ({check[1]}) and is not taken in."
+    for pattern, reason in _REASONS:
+        if re.search(pattern, said):
+            return f"The commit could not be fetched: {reason}."
+    return f"git {command} failed with status {status}."
+
+
+def _drain(pipe: Any, kept: list[bytes]) -> None:
+    """Read a pipe to its end and keep the first 64 KiB."""
+    size = 0
+    while chunk := pipe.read1(1 << 14):
+        if size < 1 << 16:
+            kept.append(chunk)
+        size += len(chunk)
+
+
+def _kill_group(pid: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
