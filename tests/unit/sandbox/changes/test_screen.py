@@ -1,0 +1,97 @@
+"""The tamper guard."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.changes.screen import added_lines, screen
+from sandbox.changes.suspicions import Severity
+
+OLD = "import os\n\n\ndef f(x):\n    assert x\n    return x + 1\n"
+REFUSED = {
+    "suppression": ["    return x + 1  # noqa", "    return x + 1  # type: ignore[x]", "    return x  # pylint: disable=all"],
+    "skip": ["    pytest.skip('no')", "@pytest.mark.xfail", "@unittest.skip('x')", "    raise SkipTest"],
+    "exit": ["    os._exit(0)", "    sys.exit(0)", "    sys.exit()", "    raise SystemExit", "    os.kill(1, 9)"],
+    "test-aware": ["    if 'pytest' in sys.modules: return 3", "    if os.environ.get('PYTEST_CURRENT_TEST'): return 3"],
+    "hook": ["atexit.register(print)", "sys.settrace(None)"],
+    "swallow": ["try:\n    f(1)\nexcept Exception:\n    pass", "with contextlib.suppress(Exception):\n    f(1)"],
+    "always-equal": ["class A:\n    def __eq__(self, other):\n        return True", "class A:\n    __eq__ = lambda s, o: True"],
+    "hidden": ["# \u202e check \u2066", "x = 'a\u200bb'", "x = '\U000e0041'"],
+    "binary": ["x = '\0'"],
+    "secret": ["T = 'ghs_0123456789abcdefghijABCDEFGHIJ'"],
+}  # fmt: skip
+DOUBTED = {
+    "execution": ["eval('1')", "exec('x')", "__import__('os')"],
+    "process": ["import subprocess", "os.system('x')"],
+    "network": ["import socket", "from urllib import request"],
+    "introspection": ["inspect.stack()", "sys._getframe()"],
+    "constant-condition": ["if True:\n    x = 1"],
+}
+
+
+def rules(old: str, new: str, path: str = "m.py") -> dict[str, Severity]:
+    return {concern.rule: concern.severity for concern in screen(old, new, path)}
+
+
+@pytest.mark.parametrize(("rule", "line"), [(rule, line) for rule, lines in REFUSED.items() for line in lines])
+def test_what_no_honest_fix_needs_is_refused(rule: str, line: str) -> None:
+    assert rules(OLD, f"{OLD}{line}\n").get(rule) is Severity.REFUSE
+    assert rules("", f"{line}\n").get(rule) is Severity.REFUSE
+    if rule != "binary":
+        assert rule not in rules(f"{OLD}{line}\n", f"{OLD}{line}\ny = 2\n"), "what was there already is no concern"
+
+
+@pytest.mark.parametrize(("rule", "line"), [(rule, line) for rule, lines in DOUBTED.items() for line in lines])
+def test_what_it_rarely_needs_is_doubted(rule: str, line: str) -> None:
+    assert rules(OLD, f"{OLD}{line}\n").get(rule) is Severity.DOUBT
+
+
+def test_assertions_that_go_are_refused() -> None:
+    (concern,) = screen(OLD, OLD.replace("    assert x\n", ""), "m.py")
+    assert (concern.rule, concern.severity) == ("assertions", Severity.REFUSE)
+
+
+def test_rewritten_line_endings_are_refused() -> None:
+    assert rules(OLD, OLD.replace("\n", "\r\n"))["line-endings"] is Severity.REFUSE
+    assert rules(OLD.replace("\n", "\r\n"), OLD)["line-endings"] is Severity.REFUSE
+    assert rules(OLD, OLD + "x = '\\r'\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (OLD, OLD.replace("+ 1", "- 1")),
+        (OLD, OLD.replace("def f", "def __eq__").replace("return x + 1", "return NotImplemented")),
+        ("try:\n    a()\nexcept ValueError:\n    b()\n", "try:\n    a()\nexcept KeyError:\n    b()\n"),
+        ("x = eval(a)\n", "x = (\n    eval(a)\n)\n"),
+        ("a = 1\n", "a = 'skip this'  # the exit is left\n"),
+        ("print('é')\n", "print('éé — naïve 日本語')\n"),
+    ],
+)
+def test_an_honest_change_raises_no_concern(old: str, new: str) -> None:
+    assert screen(old, new, "m.py") == ()
+
+
+def test_a_concern_names_its_line() -> None:
+    (concern,) = screen(OLD, f"{OLD}os._exit(0)\n", "m.py")
+    assert concern.line == 7
+
+
+def test_other_languages_are_read_by_line() -> None:
+    assert rules("", "// eslint-disable-next-line\n", "a.js")["suppression"] is Severity.REFUSE
+
+
+def test_a_text_that_cannot_be_parsed_is_doubted() -> None:
+    assert rules(OLD, f"{OLD}def (:\n") == {"syntax": Severity.DOUBT}
+    assert rules("", "(" * 5000 + ")" * 5000) == {"syntax": Severity.DOUBT}
+
+
+@given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
+def test_added_lines_count_what_became_more(old: list[str], new: list[str]) -> None:
+    added = added_lines("\n".join(old), "\n".join(new))
+    assert len(added) == sum(max(0, new.count(c) - old.count(c)) for c in "abc")
+
+
+@given(st.text(max_size=200), st.text(max_size=200))
+def test_no_text_breaks_the_screen(old: str, new: str) -> None:
+    screen(old, new, "m.py")
