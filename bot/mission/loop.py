@@ -1,11 +1,11 @@
 """run_mission: triage, then analyze, plan, critique, evaluate, confidence, decide, fix, verify; again until done."""
 
-from bot.domain.decision import Action
-from bot.domain.diagnosis import FailureKind
+from bot.domain.decision import Action, NextAction
 from bot.domain.mission import MissionContext, MissionState, Outcome
+from bot.domain.plan import Plan
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
-from bot.domain.verdict import Route
+from bot.domain.verdict import ConfidenceAssessment, Critique, MetaEvaluation, Route
 from bot.errors import MetaAgentError
 from bot.mission.attempts import Ground, mend
 from bot.mission.confidence import assess_confidence
@@ -20,20 +20,13 @@ from bot.mission.start import begin, run_on
 from bot.mission.steps import Ended, end, trouble_of
 from bot.mission.think import Thinking, think
 from bot.mission.tree import Tree
-from bot.mission.triage import triage_failure
+from bot.mission.triage import OUTCOMES, triage_failure
 from sandbox.changes import is_protected
 from sandbox.errors import SandboxError
 from sandbox.types import Checkout, FileChange
 
 __all__ = ["MissionPorts", "run_mission"]
 
-_OUTCOMES = {
-    FailureKind.FLAKE: Outcome.FLAKY,
-    FailureKind.BASE_RED: Outcome.BASE_RED,
-    FailureKind.OUTAGE: Outcome.INFRA,
-    FailureKind.NOT_REPRODUCED: Outcome.NOT_REPRODUCED,
-    FailureKind.NOT_BUILDABLE: Outcome.ENV_UNBUILDABLE,
-}
 _DEEP = 3
 
 
@@ -82,8 +75,8 @@ async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -
     )
     facts, triage = finding.facts, finding.triage
     run.know(facts=facts, triage=triage, test_results=triage.report, test_command=facts.recipe.command)
-    if triage.kind in _OUTCOMES:
-        raise end(_OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes))
+    if triage.kind in OUTCOMES:
+        raise end(OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes))
     if triage.report is None:
         raise end(Outcome.ERROR, "triage named a bug without a run that shows it")
     run.know(state=MissionState.RUNNING)
@@ -106,7 +99,7 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
     run.note(diagnosis=thinking.diagnosis)
     run.know(lessons=thinking.lessons or run.context.lessons)
     await _plan(run, ground)
-    action = await run.judge("decide", decide_next_action(run.context, retried=ground.retried))
+    action = await run.judge("decide", NextAction, lambda: decide_next_action(run.context, retried=ground.retried))
     run.note(next_action=action)
     match action.decision.action:
         case Action.RUN_WORKER:
@@ -125,12 +118,13 @@ async def _plan(run: Run, ground: Ground) -> None:
     if facts is None or diagnosis is None:
         raise end(Outcome.ERROR, "there is nothing to plan from")
     rungs = usable_rungs(run.context, run.ports.fixers)
-    plan = await run.judge("plan", plan_fix(diagnosis, ground.report, facts, rungs))
+    plan = await run.judge("plan", Plan, lambda: plan_fix(diagnosis, ground.report, facts, rungs))
     run.note(plan=plan)
     if not run.context.acceptance_criteria:
         run.know(acceptance_criteria=plan.acceptance_criteria)
     if await _weigh(run) is Route.REPLAN and (critique := run.context.iterations[-1].critique):
-        run.note(plan=await run.judge("replan", refine_plan(plan, critique, rungs)), replanned=True)
+        refined = await run.judge("replan", Plan, lambda: refine_plan(plan, critique, rungs))
+        run.note(plan=refined, replanned=True)
         await _weigh(run, again="-again")
 
 
@@ -140,9 +134,12 @@ async def _weigh(run: Run, *, again: str = "") -> Route:
     if iteration.diagnosis is None or iteration.plan is None:
         raise end(Outcome.ERROR, "there is nothing to weigh")
     diagnosis, plan = iteration.diagnosis, iteration.plan
-    critique = await run.judge(f"critique{again}", critique_plan(plan, is_protected=is_protected))
-    meta = await run.judge(f"evaluate{again}", evaluate_reasoning(diagnosis, plan, critique))
-    weighed = assess_confidence(diagnosis.confidence, plan.confidence, critique, meta)
-    confidence = await run.judge(f"confidence{again}", weighed)
+    critique = await run.judge(f"critique{again}", Critique, lambda: critique_plan(plan, is_protected=is_protected))
+    meta = await run.judge(f"evaluate{again}", MetaEvaluation, lambda: evaluate_reasoning(diagnosis, plan, critique))
+    confidence = await run.judge(
+        f"confidence{again}",
+        ConfidenceAssessment,
+        lambda: assess_confidence(diagnosis.confidence, plan.confidence, critique, meta),
+    )
     run.note(critique=critique, meta=meta, confidence=confidence)
     return confidence.action

@@ -69,13 +69,19 @@ class Run:
         self._count()
         return value
 
-    async def judge(self, name: str, value: Stage) -> Stage:
-        """Remember a judgement that is arithmetic here and may be somebody's opinion elsewhere."""
+    async def judge(self, name: str, returns: type[Stage], call: Callable[[], Stage]) -> Stage:
+        """Run a judging stage that needs nothing from outside.
 
-        async def given() -> Stage:
-            return value
+        Args:
+            name: The stage.
+            returns: Its value's type.
+            call: Makes the value; not called when it is remembered.
+        """
 
-        return await self.stage(name, type(value), given)
+        async def judged() -> Stage:
+            return call()
+
+        return await self.stage(name, returns, judged)
 
     def know(self, **fields: Any) -> None:
         """The context knows more than before."""

@@ -27,7 +27,7 @@ def from_frames(failures: Sequence[TestResult]) -> tuple[Suspect, ...]:
     """The frames of the tracebacks outside the tests, the deepest first."""
     found = []
     for failure in failures:
-        frames = [frame for frame in reversed(failure.frames) if not is_protected(frame[0])]
+        frames = [f for f in reversed(failure.frames) if is_safe_path(f[0]) and not is_protected(f[0])]
         for depth, (file, line, function) in enumerate(frames):
             score = max(0.3, _DEEPEST - _PER_FRAME * depth)
             reason = f"{'raised' if depth == 0 else 'called'} in {function}"
@@ -40,7 +40,7 @@ def from_red_diff(red_diff: SourceDiff) -> tuple[Suspect, ...]:
     return tuple(
         Suspect(file=file, line=line, score=_CHANGED, reason="changed by the commit that turned the check red")
         for file, lines in sorted(red_diff.files.items())
-        if not is_protected(file) and file.endswith(".py")
+        if file.endswith(".py") and is_safe_path(file) and not is_protected(file)
         for line in lines
     )
 

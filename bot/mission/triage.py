@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bot.domain.diagnosis import FailureKind, Triage
+from bot.domain.mission import Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.mission.reports import reds_of, slim, targets_of
 from bot.mission.reproduce import Reproduction, reproduce_failures
@@ -13,6 +14,15 @@ from bot.mission.tree import Tree
 from bot.ports import OpenWorkspace, Workspace
 from sandbox.errors import SandboxError
 from sandbox.types import Checkout, Frozen, RunVerdict, StepKind, TestReport, WorkspaceFacts
+
+OUTCOMES = {
+    FailureKind.FLAKE: Outcome.FLAKY,
+    FailureKind.BASE_RED: Outcome.BASE_RED,
+    FailureKind.OUTAGE: Outcome.INFRA,
+    FailureKind.NOT_REPRODUCED: Outcome.NOT_REPRODUCED,
+    FailureKind.NOT_BUILDABLE: Outcome.ENV_UNBUILDABLE,
+}
+"""The kinds that end a mission before any edit."""
 
 _MIN_RERUNS = 3
 

@@ -504,6 +504,27 @@ async def test_too_little_knowledge_is_a_question_to_a_human() -> None:
     assert context.question.endswith(".") or "?" in context.question
 
 
+async def test_a_plan_that_is_not_good_enough_is_refined_once() -> None:
+    def opaque(_: Asked) -> TestReport:
+        report = a_run({"make check": ": x"}, runner="command")
+        return report.with_(failures=(report.failures[0].with_(error=None, error_message=None, frames=(), file=None),))
+
+    world = World(files={"readme": ""}, run=opaque, facts=facts(base_sha=None))
+    checkpoint = Recording()
+    context = await Stage(world=world, checkpoint=checkpoint).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert context.iterations[0].replanned
+    assert context.iterations[0].plan is not None
+    assert context.iterations[0].plan.refined
+    assert checkpoint.ran[-5:] == [
+        "iteration-1/replan",
+        "iteration-1/critique-again",
+        "iteration-1/evaluate-again",
+        "iteration-1/confidence-again",
+        "iteration-1/decide",
+    ]
+
+
 async def test_after_the_patch_the_runs_do_not_agree() -> None:
     def shaky(asked: Asked) -> TestReport:
         said = outcomes(asked.files[PATH])
