@@ -40,9 +40,9 @@ class ProcessGuest:
         read, write = os.pipe()
         reader = asyncio.create_task(asyncio.to_thread(_drain, read, limits.results_bytes))
         started = time.perf_counter()
-        path = f"{os.path.dirname(self.python)}:/usr/bin:/bin"
+        path = f"{Path(self.python).parent}:/usr/bin:/bin"
         process = await asyncio.create_subprocess_exec(
-            "/bin/sh",
+            "/bin/bash",
             "-c",
             f'exec "$@" 3>&{write} {write}>&-',
             "sh",
@@ -101,14 +101,17 @@ class ProcessGuest:
         return file.read_bytes()[:max_bytes] if file.is_file() else None
 
     async def list_files(self) -> tuple[str, ...]:
-        root = Path(self.workdir)
-        return tuple(sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()))
+        return tuple(_files(Path(self.workdir)))
 
     async def snap(self) -> int:
         return len(await self.list_files())
 
     async def export(self) -> tuple[FileEdit, ...]:
         return ()
+
+
+def _files(root: Path) -> list[str]:
+    return sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
 
 
 def _drain(descriptor: int, limit: int) -> bytes:

@@ -1,0 +1,71 @@
+"""Records that leave the sandbox, and what becomes of forged ones."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.guest.record_channel import DETAIL_BYTES, Channel
+from sandbox.runners.records import RecordsForged, read_records, unpack_names
+
+KEY = b"0123456789abcdef"
+
+
+def written(*records: object, held: bool = False) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "records"
+        channel = Channel(os.open(path, os.O_WRONLY | os.O_CREAT), KEY)
+        for record in records:
+            channel.send([record], held=held)
+        channel.send(["last"])
+        channel.close()
+        assert channel.send(["late"]) is False
+        return path.read_bytes()
+
+
+@given(st.lists(st.text(max_size=20), max_size=8), st.booleans())
+def test_what_is_sent_is_read(texts: list[str], held: bool) -> None:  # noqa: FBT001 - drawn by hypothesis
+    assert list(read_records(written(*texts, held=held), KEY)) == [
+        *([text] for text in texts if text is not None),
+        ["last"],
+    ]
+
+
+@given(st.binary(min_size=1, max_size=40))
+def test_any_foreign_line_is_noticed(line: bytes) -> None:
+    data = written("a", "b")
+    for forged in (line + b"\n" + data, data + line + b"\n"):
+        with pytest.raises(RecordsForged):
+            list(read_records(forged, KEY))
+
+
+def test_dropped_moved_repeated_and_changed_lines_are_noticed() -> None:
+    first, second, third, _ = written("a", "b").split(b"\n")
+    for lines in ((second, third), (second, first, third), (first, first), (first, second.replace(b"b", b"c"))):
+        with pytest.raises(RecordsForged):
+            list(read_records(b"".join(line + b"\n" for line in lines), KEY))
+
+
+def test_a_last_line_that_was_cut_off_is_left_out() -> None:
+    data = written("a")
+    assert list(read_records(data[:-5], KEY)) == [["a"]]
+    assert list(read_records(b"", KEY)) == []
+
+
+def test_details_give_way_before_results_do(tmp_path: Path) -> None:
+    channel = Channel(os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY)
+    big = ["x" * 100_000]
+    sent = sum(channel.send(big, detail=True) for _ in range(40))
+    assert sent * 100_000 <= DETAIL_BYTES
+    assert channel.send(["small"])
+    channel.close()
+    assert (tmp_path / "r").stat().st_size < 4 << 20
+
+
+@pytest.mark.parametrize("packed", ["", "!!", "AAAA", "eJw=", json.dumps([1])])
+def test_names_that_are_no_names_are_none(packed: str) -> None:
+    assert unpack_names(packed) == ()

@@ -1,0 +1,99 @@
+"""Any other command, and command lines of several."""
+
+import pytest
+
+from sandbox.runners import detect_runner
+from sandbox.runners.base import GuestPlaces, Invocation, Reading, RunRequest
+from sandbox.runners.steps import split_steps
+from sandbox.types import CommandResult, TestStatus
+
+PLACES = GuestPlaces(python="/opt/env/bin/python", guest_dir="/g", checkout="/work/repo", cwd="/work/repo")
+TRACEBACK = """Traceback (most recent call last):
+  File "/usr/lib/python3.11/runpy.py", line 3, in run
+  File "/work/repo/pkg/m.py", line 7, in f
+    return 1 / 0
+ZeroDivisionError: division by zero
+"""
+
+
+def read(command: str, result: CommandResult) -> Reading:
+    return detect_runner(command).read(RunRequest(command=command), Invocation(argv=("sh",)), result)
+
+
+def test_the_exit_status_decides() -> None:
+    passed = read("make check", CommandResult(argv=("sh",), exit_code=0))
+    failed = read("make check", CommandResult(argv=("sh",), exit_code=3))
+    assert [(r.name, r.status) for r in passed.results] == [("make check", TestStatus.PASS)]
+    assert [(r.name, r.status, r.error_message) for r in failed.results] == [
+        ("make check", TestStatus.FAIL, "exit status 3")
+    ]
+
+
+def test_a_traceback_tells_where() -> None:
+    (result,) = read("make check", CommandResult(argv=("sh",), exit_code=1, stderr=TRACEBACK)).results
+    assert (result.file, result.line, result.error) == ("pkg/m.py", 7, "ZeroDivisionError")
+    assert result.frames == (("pkg/m.py", 7, "f"),)
+
+
+def test_a_compilers_place_tells_where() -> None:
+    (result,) = read("make", CommandResult(argv=("sh",), exit_code=2, stderr="src/a.c:12:5: error: no x\n")).results
+    assert (result.file, result.line, result.error_message) == ("src/a.c", 12, "error: no x")
+
+
+def test_tests_named_in_the_output_are_results() -> None:
+    out = "FAILED tests/a.py::test_x - AssertionError: no\nERROR tests/b.py - ImportError: y\n"
+    reading = read("tox -e py", CommandResult(argv=("sh",), exit_code=1, stdout=out))
+    assert reading.outcomes == {"tests/a.py::test_x": TestStatus.FAIL, "tests/b.py": TestStatus.ERROR}
+
+
+@pytest.mark.parametrize("status", [126, 127])
+def test_a_command_that_cannot_start_is_no_verdict(status: int) -> None:
+    reading = read("nope", CommandResult(argv=("sh",), exit_code=status))
+    assert str(status) in reading.inconclusive
+    assert reading.results == ()
+
+
+def test_the_shell_stops_at_the_first_error() -> None:
+    invocation = detect_runner("a | b").prepare(RunRequest(command="a | b", environment={"X": "1"}), PLACES)
+    assert invocation.argv == ("/bin/sh", "-e", "-c", "a | b")
+    assert invocation.environment["X"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("pytest", [("pytest", ".")]),
+        ("cd sub && pytest -q", [("pytest -q", "sub")]),
+        ("ruff check .\npytest", [("ruff check .", "."), ("pytest", ".")]),
+        ("set -e; cd a; cd ../b\npytest", [("pytest", "b")]),
+        ("# comment\npytest 'a && b'", [("pytest 'a && b'", ".")]),
+        ("pytest \\\n  -q", [("pytest    -q", ".")]),
+    ],
+)
+def test_plain_commands_are_taken_apart(line: str, expected: list[tuple[str, str]]) -> None:
+    steps = split_steps(line)
+    assert steps is not None
+    assert [(step.command, step.folder) for step in steps] == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "a | b",
+        "cd .. && pytest",
+        "cd /tmp && pytest",
+        "source x && pytest",
+        "pytest || true",
+        "cd 'x",
+        "if a; then b; fi",
+    ],
+)
+def test_what_needs_a_shell_stays_whole(line: str) -> None:
+    assert split_steps(line) is None
+
+
+def test_exports_reach_the_commands_behind_them() -> None:
+    steps = split_steps("export A=1 B=2\npytest")
+    assert steps is not None
+    assert steps[0].environment == {"A": "1", "B": "2"}

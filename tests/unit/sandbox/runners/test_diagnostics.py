@@ -1,0 +1,76 @@
+"""What linters, formatters and type checkers print."""
+
+import pytest
+
+from sandbox.runners import detect_runner
+from sandbox.runners.base import Invocation, RunRequest
+from sandbox.types import CommandResult, TestStatus
+
+RUFF_FULL = """F401 [*] `os` imported but unused
+ --> pkg/m.py:1:8
+  |
+1 | import os
+  |        ^^
+  |
+help: Remove unused import: `os`
+
+invalid-syntax: Expected a parameter
+ --> bad.py:3:7
+  |
+
+Found 2 errors.
+"""
+CASES = {
+    "ruff check .": (RUFF_FULL, [("pkg/m.py", 1, "F401"), ("bad.py", 3, "invalid-syntax")]),
+    "ruff check --output-format=concise pkg": (
+        "pkg/m.py:1:8: F401 [*] `os` imported but unused\n\x1b[1mbad.py\x1b[0m:3:7: invalid-syntax: Expected x\n",
+        [("pkg/m.py", 1, "F401"), ("bad.py", 3, "invalid-syntax")],
+    ),
+    "ruff format --check .": ("Would reformat: pkg/m.py\n1 file would be reformatted\n", [("pkg/m.py", None, "format")]),
+    "uv run ruff format --check": (
+        "unformatted: File would be reformatted\n --> pkg/m.py:3:1\n",
+        [("pkg/m.py", 3, "format")],
+    ),
+    "python -m flake8": ("./pkg/m.py:1:1: F401 'os' imported but unused\n", [("pkg/m.py", 1, "F401")]),
+    "black --check .": ("would reformat /work/repo/m.py\nOh no!\n", [("m.py", None, "format")]),
+    "isort --check .": ("ERROR: /work/repo/m.py Imports are incorrectly sorted and/or formatted.\n", [("m.py", None, "imports")]),
+    "mypy pkg": (
+        'pkg/m.py:3: error: Incompatible return value type (got "str")  [return-value]\npkg/m.py:3: note: see\n',
+        [("pkg/m.py", 3, "return-value")],
+    ),
+    "mypy --show-column-numbers pkg": ("pkg/m.py:3:5: error: Bad thing  [misc]\n", [("pkg/m.py", 3, "misc")]),
+    "pyright": ('  /work/repo/m.py:3:5 - error: "x" is bad (reportGeneral)\n', [("m.py", 3, "reportGeneral")]),
+    "pylint pkg": ("pkg/m.py:1:0: C0114: Missing module docstring (x)\n", [("pkg/m.py", 1, "C0114")]),
+}  # fmt: skip
+
+
+def read(command: str, stdout: str, exit_code: int = 1):  # noqa: ANN201 - a Reading
+    runner = detect_runner(command)
+    assert runner.name == "diagnostics"
+    result = CommandResult(argv=("sh",), exit_code=exit_code, stdout=stdout)
+    return runner.read(RunRequest(command=command), Invocation(argv=("sh",)), result)
+
+
+@pytest.mark.parametrize(("command", "case"), CASES.items())
+def test_findings_get_file_line_and_rule(command: str, case: tuple[str, list[tuple[str, int | None, str]]]) -> None:
+    printed, expected = case
+    results = read(command, printed).results
+    assert [(result.file, result.line, result.error) for result in results] == expected
+    assert all(result.status is TestStatus.FAIL and result.error_message for result in results)
+    assert results[0].name.startswith(f"{expected[0][0]}:")
+
+
+def test_the_same_finding_twice_on_a_line_is_told_apart() -> None:
+    results = read("flake8", "m.py:1:1: E1 one\nm.py:1:5: E1 two\nm.py:1:9: E1 three\n").results
+    assert [result.name for result in results] == ["m.py:1:E1", "m.py:1:E1#2", "m.py:1:E1#3"]
+
+
+def test_nothing_found_is_a_pass_and_a_broken_tool_is_no_verdict() -> None:
+    assert [result.status for result in read("ruff check .", "", 0).results] == [TestStatus.PASS]
+    assert "unknown option" in read("ruff check .", "error: unknown option\n", 2).inconclusive
+    assert "not found" in read("ruff check .", "", 127).inconclusive
+
+
+def test_hostile_output_is_read_in_time() -> None:
+    read("mypy .", "a:1: error: " * 10_000 + "\n" * 10_000)
+    read("ruff check .", "F401 x\n" * 20_000)

@@ -1,0 +1,133 @@
+"""From records to a verdict: only what every record agrees on is green."""
+
+import base64
+import json
+import zlib
+
+import pytest
+
+from sandbox.guest.record_channel import START, sign
+from sandbox.judge import judge
+from sandbox.runners.base import GuestPlaces, RunRequest
+from sandbox.runners.python_pytest import PythonPytest
+from sandbox.types import CommandResult, RunVerdict, TestReport, TestStatus
+
+PLACES = GuestPlaces(python="/opt/env/bin/python", guest_dir="/g", checkout="/work/repo", cwd="/work/repo")
+CANARIES = [["canary", 0, "ppp", 1], ["canary", 1, "pfp", 0]]
+END = [["end", 0, 0], ["exit", 0]]
+RED = [["end", 1, 0], ["exit", 1]]
+
+
+def items(*names: str) -> list[object]:
+    return ["items", base64.b64encode(zlib.compress(json.dumps(names).encode())).decode()]
+
+
+GREEN = [items("t.py::a", "t.py::b"), *CANARIES, ["test", 0, "ppp", 1, 3], ["test", 1, "psp", 0, 1], *CANARIES, *END]
+
+
+def judged(records: list[list[object]], *, targets: tuple[str, ...] = (), **result: object) -> TestReport:
+    runner = PythonPytest()
+    request = RunRequest(command="pytest -q", targets=targets, wall_s=9)
+    invocation = runner.prepare(request, PLACES)
+    lines, digits = [], START
+    for record in records:
+        payload = json.dumps(record).encode()
+        digits = sign(invocation.key, digits, payload)
+        lines.append(f"{digits} ".encode() + payload + b"\n")
+    done = CommandResult.model_validate(
+        {"argv": ("p",), "exit_code": 0, "results": b"".join(lines), "duration_s": 0.05, **result}
+    )
+    return judge(request, runner, runner.read(request, invocation, done), done)
+
+
+def test_a_session_in_which_everything_agrees_is_green() -> None:
+    report = judged(GREEN, targets=("t.py::a",))
+    assert (report.verdict, report.success, report.failed) == (RunVerdict.PASS, True, False)
+    assert report.summary == "1 passed, 1 skipped in 0.05s"
+    assert report.target == "pytest -q t.py::a"
+
+
+def test_failures_are_counted_in_full_and_shown_in_part() -> None:
+    names = [f"t.py::x{number}" for number in range(12)]
+    detail = {"error": "E", "message": "no", "frames": [["m.py", 3, "f"]], "text": "tb", "output": "out"}
+    records = [items(*names)]
+    for number in range(12):
+        records += [["fail", number, "call", detail], ["test", number, "pfp", 0, 5]]
+    report = judged([*records, *CANARIES, *RED], exit_code=1)
+    assert (report.verdict, report.failure_count, len(report.failures)) == (RunVerdict.FAIL, 12, 10)
+    first = report.failures[0]
+    assert (first.file, first.line, first.error, first.error_message, first.test) == ("m.py", 3, "E", "no", "x0")
+    assert (first.traceback, first.output, first.frames) == ("tb", "out", (("m.py", 3, "f"),))
+
+
+@pytest.mark.parametrize(
+    ("records", "result", "verdict"),
+    [
+        (GREEN, {"timed_out": True, "exit_code": None}, RunVerdict.TIMEOUT),
+        (GREEN, {"flooded": True, "exit_code": None}, RunVerdict.OUTPUT_LIMIT),
+        (GREEN, {"oom_kills": 1}, RunVerdict.OOM),
+        (GREEN[:-1], {}, RunVerdict.NO_VERDICT),
+        ([], {}, RunVerdict.NO_VERDICT),
+        ([["broken", "pytest cannot be imported"]], {"exit_code": 1}, RunVerdict.NO_VERDICT),
+        ([items(), ["end", 5, 0], ["exit", 5]], {"exit_code": 5}, RunVerdict.NO_VERDICT),
+        ([["end", 4, 0], ["exit", 4]], {"exit_code": 4}, RunVerdict.NO_VERDICT),
+        ([items("t.py::a"), *CANARIES, *END], {}, RunVerdict.NO_VERDICT),
+        ([items("t.py::a"), ["test", 0, "ppp", 1, 1], *END], {}, RunVerdict.NO_VERDICT),
+        ([items("t.py::a"), *CANARIES, ["test", 0, "pxp", 0, 1], *END], {}, RunVerdict.NO_VERDICT),
+        ([items("t.py::a", "t.py::b"), *CANARIES, ["test", 0, "ppp", 1, 1], *END], {}, RunVerdict.NO_VERDICT),
+        ([items("t.py::a"), *CANARIES, ["test", 0, "ppp", 0, 1], *END], {}, RunVerdict.TAMPERED),
+        ([items("t.py::a"), *CANARIES, ["test", 0, "ppp", None, 1], *END], {}, RunVerdict.TAMPERED),
+        ([*GREEN[:-2], ["canary", 1, "ppp", 1], *END], {}, RunVerdict.TAMPERED),
+        ([*GREEN[:-2], ["canary", 0, "pfp", 0], *END], {}, RunVerdict.TAMPERED),
+        ([*GREEN[:-2], ["patched", ["Function.runtest"]], *END], {}, RunVerdict.TAMPERED),
+        ([*GREEN[:-2], *RED], {"exit_code": 0}, RunVerdict.TAMPERED),
+        ([items("t.py::a"), *CANARIES, ["test", 0, "pfp", 0, 1], *END], {}, RunVerdict.TAMPERED),
+        (GREEN, {"exit_code": 3}, RunVerdict.FAIL),
+        ([*GREEN[:-2], *RED], {"exit_code": 1}, RunVerdict.FAIL),
+        ([items("t.py::a"), ["start", 0]], {"exit_code": None, "signal": 11}, RunVerdict.FAIL),
+        ([items("t.py::a"), ["start", 0]], {"exit_code": 0}, RunVerdict.TAMPERED),
+    ],
+)
+def test_anything_less_is_not_green(
+    records: list[list[object]], result: dict[str, object], verdict: RunVerdict
+) -> None:
+    report = judged(records, **result)
+    assert report.verdict is verdict
+    assert not report.success
+    assert report.summary
+
+
+def test_a_forged_line_is_tampering() -> None:
+    runner = PythonPytest()
+    request = RunRequest(command="pytest")
+    invocation = runner.prepare(request, PLACES)
+    done = CommandResult(argv=("p",), exit_code=0, results=b'["end",0,0]\n["exit",0]\n')
+    assert judge(request, runner, runner.read(request, invocation, done), done).verdict is RunVerdict.TAMPERED
+
+
+def test_targets_have_to_be_there_and_to_pass() -> None:
+    assert judged(GREEN, targets=("t.py::zzz",)).verdict is RunVerdict.NO_VERDICT
+    assert judged(GREEN, targets=("t.py::b",)).verdict is RunVerdict.NO_VERDICT
+    assert judged(GREEN, targets=("t.py",)).success
+
+
+def test_the_test_that_hangs_is_named_with_its_line() -> None:
+    hang = [items("t.py::a"), ["start", 0], ["hang", 0, [["m.py", 9, "loop"]]]]
+    report = judged(hang, timed_out=True, exit_code=None)
+    (failure,) = report.failures
+    assert (failure.name, failure.status, failure.error) == ("t.py::a", TestStatus.ERROR, "Timeout")
+    assert (failure.file, failure.line) == ("m.py", 9)
+
+
+def test_a_key_is_new_for_every_run_and_not_on_the_command_line() -> None:
+    runner = PythonPytest()
+    first, second = (runner.prepare(RunRequest(command="pytest"), PLACES) for _ in range(2))
+    assert first.key != second.key
+    assert first.key.hex() not in " ".join((*first.argv, *first.environment.values()))
+
+
+@pytest.mark.parametrize(
+    "record", [["test"], ["test", "x", 1, 2, 3], ["items", 5], ["fail", 0, "call", []], ["hang", 1, 2], ["?"]]
+)
+def test_malformed_records_are_left_out(record: list[object]) -> None:
+    assert judged([record, *GREEN]).success
