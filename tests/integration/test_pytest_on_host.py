@@ -3,6 +3,7 @@
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ KINDS = """
 """
 
 
-async def run(folder: Path, command: str = "python -m pytest -q", **options: object) -> TestReport:
+async def run(folder: Path, command: str = "python -m pytest -q", **options: Any) -> TestReport:
     environment = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return await run_tests(
         ProcessGuest(folder, sys.executable), command, limits=LIMITS, environment=environment, **options

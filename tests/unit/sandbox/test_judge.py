@@ -3,6 +3,7 @@
 import base64
 import json
 import zlib
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def items(*names: str) -> list[object]:
 GREEN = [items("t.py::a", "t.py::b"), *CANARIES, ["test", 0, "ppp", 1, 3], ["test", 1, "psp", 0, 1], *CANARIES, *END]
 
 
-def judged(records: list[list[object]], *, targets: tuple[str, ...] = (), **result: object) -> TestReport:
+def judged(records: list[list[object]], *, targets: tuple[str, ...] = (), **result: Any) -> TestReport:
     runner = PythonPytest()
     request = RunRequest(command="pytest -q", targets=targets, wall_s=9)
     invocation = runner.prepare(request, PLACES)
@@ -88,9 +89,7 @@ def test_failures_are_counted_in_full_and_shown_in_part() -> None:
         ([items("t.py::a"), ["start", 0]], {"exit_code": 0}, RunVerdict.TAMPERED),
     ],
 )
-def test_anything_less_is_not_green(
-    records: list[list[object]], result: dict[str, object], verdict: RunVerdict
-) -> None:
+def test_anything_less_is_not_green(records: list[list[object]], result: dict[str, Any], verdict: RunVerdict) -> None:
     report = judged(records, **result)
     assert report.verdict is verdict
     assert not report.success

@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.runners import detect_runner
-from sandbox.runners.base import Invocation, RunRequest
+from sandbox.runners.base import Invocation, Reading, RunRequest
 from sandbox.types import CommandResult, TestStatus
 
 RUFF_FULL = """F401 [*] `os` imported but unused
@@ -44,7 +44,7 @@ CASES = {
 }  # fmt: skip
 
 
-def read(command: str, stdout: str, exit_code: int = 1):  # noqa: ANN201 - a Reading
+def read(command: str, stdout: str, exit_code: int = 1) -> Reading:
     runner = detect_runner(command)
     assert runner.name == "diagnostics"
     result = CommandResult(argv=("sh",), exit_code=exit_code, stdout=stdout)
