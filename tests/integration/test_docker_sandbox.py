@@ -188,7 +188,9 @@ async def test_ten_megabytes_are_unpacked_quickly(backend: DockerBackend, image:
         assert await guest.snap() == 800
 
 
-async def test_an_environment_is_kept_and_found_with_nothing_of_the_set_up(backend: DockerBackend, image: str) -> None:
+async def test_an_environment_is_kept_and_found_with_nothing_of_the_set_up(
+    backend: DockerBackend, image: str, tmp_path: Path
+) -> None:
     key = "integration-kept"
     async with backend.open_setup(image) as setup:
         script = (
@@ -214,7 +216,7 @@ async def test_an_environment_is_kept_and_found_with_nothing_of_the_set_up(backe
             assert "cache" not in result.stdout
             assert ".pem" not in result.stdout
         newer = GuestTree(files={**GuestTree.installed().files, "new.py": b'"""New."""\n'})
-        images = Images(client, SandboxSpec(), newer, Path("/tmp/metaagent-test-locks"))
+        images = Images(client, SandboxSpec(), newer, tmp_path)
         derived = images.environment(key)
         assert derived not in {None, reference}
         async with backend.open(str(derived)) as guest:
