@@ -20,6 +20,7 @@ from sandbox.types import CommandResult, Fidelity, Frozen, Recipe, TrustTier
 _VERSION = "1"
 """Raise when the way of installing changes: older environments are then not found."""
 _ENV = {"UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
+_DEBIAN_PYTHON = {"bookworm": "3.11", "trixie": "3.13"}
 _LOG_CHARACTERS = 4000
 _PLACE = """
 import os, shutil, sys, sysconfig
@@ -93,6 +94,7 @@ class Snapshotter:
         toolchain = await self._backend.ensure_toolchain()
         base = await self._backend.digest(toolchain)
         files = files or {}
+        recipe, noted = self._with_known_python(recipe)
         # A set-up that only unpacks wheels of named requirements runs no code of the repository, and its result is a
         # function of the lines in the key: the same environment serves every repository and tier, so that the first
         # run of a plain pytest repository finds it warm. As soon as anything is built or a set-up command runs, code
@@ -102,14 +104,22 @@ class Snapshotter:
         async with self._locks.setdefault(shared, asyncio.Lock()):
             for key in (private,) if recipe.setup else (shared, private):
                 if (image := await self._backend.find_environment(key)) is not None:
-                    return Environment(image=image, key=key, warm=True)
+                    return Environment(image=image, key=key, warm=True, notes=noted)
             started = time.perf_counter()
             async with self._backend.open_setup(toolchain) as guest:
                 run = _Setup(guest, self._spec)
                 notes, built = await run.install(recipe, files, place)
                 key = private if built else shared
                 image = await self._backend.keep_environment(guest, key)
-            return Environment(image=image, key=key, setup_s=time.perf_counter() - started, notes=notes)
+            return Environment(image=image, key=key, setup_s=time.perf_counter() - started, notes=noted + notes)
+
+    def _with_known_python(self, recipe: Recipe) -> tuple[Recipe, tuple[Fidelity, ...]]:
+        """A toolchain built from Debian packages has one Python: whoever asks for it, or for another, shares it."""
+        own = _DEBIAN_PYTHON.get(self._spec.debian_suite)
+        if recipe.python is None or own is None or self._spec.image is not None or self._backend.name != "docker":
+            return recipe, ()
+        noted = () if recipe.python == own else (_replaced_python(recipe.python),)
+        return recipe.with_(python=None), noted
 
     def _key(self, base: str, recipe: Recipe, files: Mapping[str, str], origin: Origin | None) -> str:
         parts = {
@@ -117,7 +127,7 @@ class Snapshotter:
             "base": base,
             "platform": platform.machine(),
             "python": recipe.python,
-            "requirements": recipe.requirements,
+            "requirements": sorted(recipe.requirements),
             "setup": recipe.setup,
             "files": sorted(files.items()),
             "index": self._spec.index_url,
@@ -173,8 +183,7 @@ class _Setup:
             made = await self._run(*command, "--python", python, self._folder)
             if made.ok:
                 return
-            reason = "the image has no such Python; its own is used"
-            notes.append(Fidelity(step=f"Python {python}", treatment="replaced", reason=reason))
+            notes.append(_replaced_python(python))
         await self._check(
             await self._run(*command, "--python", self._guest.python, self._folder), "make the environment"
         )
@@ -215,6 +224,12 @@ class _Setup:
         if result.timed_out:
             raise SetupFailed(f"Set-up took longer than {self._spec.setup_wall_s:g} s ({what}).", log=log)
         raise SetupFailed(f"Set-up failed: could not {what}.", "Read the set-up's output.", log=log)
+
+
+def _replaced_python(python: str) -> Fidelity:
+    return Fidelity(
+        step=f"Python {python}", treatment="replaced", reason="the image has no such Python; its own is used"
+    )
 
 
 def _may_need_build(result: CommandResult) -> bool:

@@ -74,7 +74,10 @@ limits = {resource.RLIMIT_FSIZE: int(sys.argv[1]), resource.RLIMIT_AS: 2 << 30, 
 for which, most in limits.items():
     resource.setrlimit(which, (most, most))
 kept = {name: os.environ[name] for name in sys.argv[2].split(",") if name in os.environ}
-os.execvpe(sys.argv[3], sys.argv[3:], kept)
+try:
+    os.execvpe(sys.argv[3], sys.argv[3:], kept)
+except FileNotFoundError:
+    sys.exit(127)
 """
 _REASONS = (
     (r"authentication failed|could not read (username|password)|error: 40[13]", "the server refuses access to it"),
@@ -88,6 +91,7 @@ _REASONS = (
     (r"file size limit|signal 25|file too large|write error|no space left", "it is larger than the limit"),
     (r"ssl|certificate", "the server's certificate cannot be verified"),
 )
+_NOT_FOUND = 127
 _FETCH_BYTES = 256 * MIB
 
 
@@ -143,6 +147,8 @@ class GitRunner:
             process.stderr.close()
         if late.is_set():
             raise ImportRejected(f"git {arguments[0]} took longer than {self._spec.fetch_wall_s:g} s.")
+        if status == _NOT_FOUND:
+            raise SandboxUnavailable("git was not found on this host.", "Install git 2.39 or newer.")
         if status != 0:
             raise ImportRejected(_reason(arguments[0], status, b"".join(errors)))
 

@@ -64,8 +64,9 @@ def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, 
     kind = kind_of(command, hints.step_name)
     wanted = _wanted(step.wanted if step else Wanted(), project, contents, _prefixes(folder), log=log)
     tools = [tool for tool in tools_for(command, project.pytest_options) if tool not in _names(wanted)]
-    # ruff is there for rung 0, whatever the command
-    wanted = wanted.plus(Wanted(lines=tuple(tool for tool in (*tools, "ruff") if tool not in _names(wanted))))
+    # ruff is there for rung 0, and pytest so that repositories with a lint job share the environment of all others
+    usual = (*tools, *(tool for tool in ("pytest", "ruff") if tool not in tools))
+    wanted = wanted.plus(Wanted(lines=tuple(tool for tool in usual if tool not in _names(wanted))))
     has_setup = any(
         f"{prefix}{name}" in contents for prefix in _prefixes(folder)[:1] for name in ("setup.py", "setup.cfg")
     )

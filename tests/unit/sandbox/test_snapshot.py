@@ -134,3 +134,19 @@ async def test_the_checkouts_metadata_is_brought_along() -> None:
 
 def test_the_same_files_make_the_same_archive() -> None:
     assert pack({"a": b"1", "b": b"2"}) == pack({"b": b"2", "a": b"1"})
+
+
+@pytest.mark.anyio
+async def test_the_one_python_of_a_built_toolchain_is_known_without_asking() -> None:
+    backend = ScriptedBackend()
+    backend.name = "docker"
+    snapshotter = Snapshotter(backend, SandboxSpec(debian_suite="bookworm"))
+    plain = await snapshotter.ensure(RECIPE, MINE)
+    same = await snapshotter.ensure(RECIPE.with_(python="3.11"), MINE)
+    other = await snapshotter.ensure(RECIPE.with_(python="3.9"), MINE)
+    assert plain.key == same.key == other.key
+    assert (plain.notes, same.notes) == ((), ())
+    assert other.notes[0].step == "Python 3.9"
+    assert (
+        await Snapshotter(backend, SandboxSpec(image="x")).ensure(RECIPE.with_(python="3.9"), MINE)
+    ).key != plain.key

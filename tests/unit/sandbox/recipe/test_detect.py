@@ -78,7 +78,7 @@ def test_tox_is_replaced_by_pytest_and_told() -> None:
 def test_a_lint_step_brings_its_tool() -> None:
     recipe = plan(workflow="jobs: {a: {steps: [{run: flake8 .}]}}")
     assert recipe.kind is StepKind.LINT
-    assert recipe.requirements == ("flake8", "ruff")
+    assert recipe.requirements == ("flake8", "pytest", "ruff")
 
 
 def test_hints_carry_python_and_set_up() -> None:
