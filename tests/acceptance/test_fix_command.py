@@ -1,0 +1,153 @@
+"""metaagent fix on a red working tree: what a person at a terminal gets, also when something is wrong."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.demo.repositories import broken_repository
+
+SHOWN_AT_ONCE = {"outcome", "mission_id", "diff", "rung", "template", "confidence", "candidates_tried", "plausible"}
+FIELDS = SHOWN_AT_ONCE | {"seconds", "cost_usd", "report"}
+
+
+def metaagent(*words: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as its own process, with its data in a folder of the test."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("METAAGENT_")}
+    environment |= {"METAAGENT_DATA_DIR": str(folder / "data"), **variables}
+    command = [sys.executable, "-m", "bot", *words]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=240, check=False)
+
+
+def fix(*words: str, folder: Path, **variables: str) -> tuple[int, dict[str, Any]]:
+    """Run `metaagent fix --json`; its status and its one object."""
+    done = metaagent("fix", *words, "--json", folder=folder, **variables)
+    assert done.stdout.count("\n") == 1, done.stdout + done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_a_red_tree_is_fixed_and_the_diff_applies(tmp_path: Path, docker_ready: None) -> None:
+    tree = broken_repository("broken_math").write(tmp_path / "tree")
+    status, result = fix(str(tree), "--test", "python -m pytest -q", folder=tmp_path)
+    assert (status, result["outcome"], result["rung"]) == (0, "FIXED", 1)
+    assert result.keys() >= FIELDS
+    assert result["cost_usd"] == 0
+    assert "a - b" in (tree / "broken_math.py").read_text(), "without --apply nothing is written"
+    subprocess.run(["git", "init", "--quiet", "."], cwd=tree, check=True)
+    subprocess.run(["git", "apply", "-"], cwd=tree, input=result["diff"], text=True, check=True)
+    tests = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:randomly"], cwd=tree, capture_output=True, check=False
+    )
+    assert tests.returncode == 0, tests.stdout
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_apply_writes_the_verified_fix_and_nothing_else(tmp_path: Path, docker_ready: None) -> None:
+    tree = broken_repository("untidy").write(tmp_path / "tree")
+    before = {path: path.read_bytes() for path in tree.rglob("*") if path.is_file()}
+    done = metaagent("fix", str(tree), "--test", "ruff check .", "--apply", folder=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    changed = {path.name for path in tree.rglob("*") if path.is_file() and before.get(path) != path.read_bytes()}
+    assert changed == {"words.py"}
+    assert "The fix is applied" in done.stdout
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_same_seed_finds_the_same_fix(tmp_path: Path, docker_ready: None) -> None:
+    tree = broken_repository("invoices").write(tmp_path / "tree")
+    first, second = (fix(str(tree), "--seed", "7", folder=tmp_path / name)[1] for name in ("one", "two"))
+    assert first["diff"] == second["diff"] != ""
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("files", "command", "outcome"),
+    [
+        ({"calc.py": "x = 1\n", "test_calc.py": "def test_one():\n    assert 1 + 1 == 2\n"}, None, "NOT_REPRODUCED"),
+        ({"calc.py": "x = 1\n"}, None, "ENV_UNBUILDABLE"),
+        ({"calc.py": "x = 1\n"}, "no-such-tool --all", "ENV_UNBUILDABLE"),
+        ({"test_odd.py": "def test_odd():\n    assert 'a' == 'b'\n"}, "python -m pytest -q", "NO_FIX"),
+    ],
+    ids=["green", "no tests", "no such command", "beyond repair"],
+)
+def test_every_other_end_is_status_1_and_says_why(
+    tmp_path: Path, docker_ready: None, files: dict[str, str], command: str | None, outcome: str
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name, content in files.items():
+        (tree / name).write_text(content)
+    words = [str(tree), *(["--test", command] if command else []), "--time-limit", "20"]
+    status, result = fix(*words, folder=tmp_path)
+    assert (status, result["outcome"]) == (1, outcome), result
+    assert result["reason"]
+    assert result["diff"] == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["/no/such/folder"], "is not a folder"),
+        ([".", "--rungs", "5"], "--rungs"),
+        ([".", "--rungs", "one"], "--rungs"),
+        ([".", "--time-limit", "-3"], "--time-limit"),
+        ([".", "--test", "  "], "--test"),
+        ([".", "--sandbox-backend", "cloud"], "sandbox.backend"),
+        ([".", "--config", "/no/such/file.toml"], "cannot be read"),
+    ],
+)
+def test_wrong_use_is_status_2_and_says_what_to_do(tmp_path: Path, words: list[str], wanted: str) -> None:
+    status, result = fix(*words, folder=tmp_path)
+    assert status == 2
+    assert result["outcome"] == "ERROR"
+    assert wanted in result["message"]
+
+
+def test_without_docker_the_operator_is_told(tmp_path: Path) -> None:
+    tree = broken_repository("broken_math").write(tmp_path / "tree")
+    status, result = fix(str(tree), folder=tmp_path, DOCKER_HOST=f"unix://{tmp_path}/absent.sock")
+    assert status == 2
+    assert result["outcome"] == "ERROR"
+    assert "Docker" in result.get("message", result.get("reason", ""))
+
+
+def test_the_local_backend_refuses_to_run_as_root(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can be refused")
+    tree = broken_repository("broken_math").write(tmp_path / "tree")
+    status, result = fix(str(tree), "--sandbox-backend", "local", folder=tmp_path)
+    assert status == 2
+    assert "root" in result.get("message", result.get("reason", ""))
+
+
+def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
+    done = metaagent("doctor", "--json", folder=tmp_path, DOCKER_HOST=f"unix://{tmp_path}/absent.sock")
+    findings = {finding["subject"]: finding for finding in json.loads(done.stdout)}
+    assert done.returncode == 1
+    assert findings["webhook secret"]["state"] == "missing"
+    assert findings["sandbox docker"]["state"] == "missing"
+    assert all(finding["advice"] for finding in findings.values() if finding["state"] == "missing")
+
+
+def test_serve_refuses_to_start_without_a_secret(tmp_path: Path) -> None:
+    done = metaagent("serve", "--app-id", "1", "--private-key", "x", folder=tmp_path)
+    assert done.returncode == 2
+    assert "METAAGENT_WEBHOOK_SECRET" in done.stderr
+
+
+def test_help_is_there_at_once(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "bot", "--help"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0
+    for heavy in ("pydantic", "docker", "githubkit", "fastapi", "dbos", "httpx"):
+        assert f" {heavy}\n" not in done.stderr, f"--help imports {heavy}"
