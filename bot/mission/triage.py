@@ -41,8 +41,8 @@ class Evidence(Frozen):
 
     reruns: tuple[TestReport, ...] = ()
     """The failing tests alone, again."""
-    whole: TestReport | None = None
-    """The whole command again, when the failing tests pass alone."""
+    whole: tuple[TestReport, ...] = ()
+    """The whole command again, when the failing tests pass alone; until a run disagrees with the first."""
     base: BaseRun = BaseRun()
     files: tuple[str, ...] = ()
     """The checkout's files; only filled when a missing module has to be told from a mistyped one."""
@@ -116,12 +116,20 @@ async def _rerun(tree: Tree, red: TestReport, reruns: int) -> Evidence:
     """The failing tests alone, several times; the whole command once more when they all pass alone."""
     workspace = await tree.at()
     targets = targets_of(red)
-    reports = tuple([slim(await workspace.run_tests(targets=targets)) for _ in range(reruns)])
-    whole = None
+    reports: list[TestReport] = []
+    while len(reports) < reruns:
+        report = slim(await workspace.run_tests(targets=targets))
+        if targets and not report.success and no_verdict(report):
+            targets = ()  # the names cannot be asked for one by one
+        else:
+            reports.append(report)
+    whole: list[TestReport] = []
     if targets and not any(reds_of(r, red) for r in reports):
-        whole = slim(await workspace.run_tests())
+        # Either they depend on what runs before them, or chance had its hand in it: one more red run cannot tell.
+        while len(whole) < reruns and (not whole or reds_of(whole[-1], red)):
+            whole.append(slim(await workspace.run_tests()))
     files = await workspace.list_files() if missing_modules(red, ()) else ()
-    return Evidence(reruns=reports, whole=whole, files=files)
+    return Evidence(reruns=tuple(reports), whole=tuple(whole), files=files)
 
 
 async def _base(open_workspace: OpenWorkspace, checkout: Checkout, facts: WorkspaceFacts, red: TestReport) -> BaseRun:
@@ -189,12 +197,12 @@ def _counts(reports: list[TestReport], red: TestReport, evidence: Evidence) -> T
     alone = [r for r in evidence.reruns if r.failing or no_verdict(r) is None]
     runs = [*reports, *alone]
     notes = (evidence.base.note,) if evidence.base.note else ()
-    if evidence.whole is not None and reds_of(evidence.whole, red):
-        # They pass alone and fail together: order dependence, which is a bug and not a flake.
-        runs = [*reports, evidence.whole]
+    if evidence.whole and all(reds_of(r, red) for r in evidence.whole):
+        # They pass alone and fail together, every time: order dependence, which is a bug and not a flake.
+        runs = [*reports, *evidence.whole]
         notes = (*notes, "the failing tests pass when they run alone: they depend on tests that run before them")
-    elif evidence.whole is not None:
-        runs.append(evidence.whole)
+    else:
+        runs += evidence.whole
     base = evidence.base.report
     return Triage(
         kind=FailureKind.BUG,

@@ -8,7 +8,7 @@ from bot.domain.plan import AcceptanceCriterion
 from bot.mission.criteria import Findings, all_critical_passed, judged
 from bot.mission.guard import screen_edits
 from bot.mission.reports import bounded, failing_of, outcomes_of, targets_of
-from bot.mission.signatures import stopped_early
+from bot.mission.signatures import no_verdict, stopped_early
 from bot.ports import Clock, OpenWorkspace, Workspace
 from sandbox.errors import ChangeRejected
 from sandbox.types import Checkout, StepKind, TestReport, TestStatus
@@ -78,7 +78,10 @@ async def _run_all(workspace: Workspace, before: TestReport) -> tuple[VerifiedRu
     targets = targets_of(before)
     if targets:
         first = await run("failing tests", targets)
-        if not first.success and not _gone(before, first):
+        if not first.success and no_verdict(first):
+            runs.clear()  # the names cannot be asked for one by one: the whole command decides
+            targets = ()
+        elif not first.success and not _gone(before, first):
             return tuple(runs)
     full = await run("full command")
     if full.success:

@@ -258,6 +258,29 @@ async def test_tests_that_pass_alone_and_fail_together_are_no_flake() -> None:
     assert any("depend on tests that run before" in note for note in context.triage.notes)
 
 
+async def test_a_test_that_fails_by_chance_again_with_all_the_others_is_still_a_flake() -> None:
+    # Whole runs are the first and the fifth (red) and the sixth (green); in between the test passes alone.
+    def chance(asked: Asked) -> TestReport:
+        return a_run(outcomes(ADDS if asked.number in {1, 5} else MENDED), targets=asked.targets)
+
+    context = await Stage(world=a_world(ADDS, base=None, run=chance)).play()
+    assert context.outcome is Outcome.FLAKY
+    assert context.triage is not None
+    assert (context.triage.red_runs, context.triage.runs) == (2, 6)
+
+
+async def test_tests_that_cannot_be_asked_for_by_name_are_measured_with_the_whole_command() -> None:
+    def whole_only(asked: Asked) -> TestReport:
+        return nothing_ran("ERROR: not found") if asked.targets else honest(asked)
+
+    context = await Stage(world=a_world(ADDS, base=None, run=whole_only)).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert context.triage is not None
+    assert (context.triage.red_runs, context.triage.runs) == (4, 4)
+    assert context.fix is not None
+    assert [run.label for run in context.fix[1].runs] == ["full command", "full command again"]
+
+
 async def test_a_file_that_is_collected_alone_but_not_with_the_others_is_no_flake() -> None:
     def clash(asked: Asked) -> TestReport:
         mismatch = {"tests/test_math.py": "CollectError: import file mismatch"}
