@@ -133,4 +133,7 @@ def greet() -> tuple[docker.DockerClient, dict[str, Any]]:
 
 def connect() -> docker.DockerClient:
     """A client for the daemon that the host's Docker settings name."""
-    return docker.from_env(timeout=120, max_pool_size=16)
+    client = docker.from_env(timeout=120, max_pool_size=16)
+    # No connection is kept between requests: none is left open by whoever forgets the client.
+    client.api.headers["Connection"] = "close"
+    return client
