@@ -20,7 +20,7 @@ from sandbox.types import CommandResult, Fidelity, Frozen, Recipe, TrustTier
 _VERSION = "1"
 """Raise when the way of installing changes: older environments are then not found."""
 _ENV = {"UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
-_DEBIAN_PYTHON = {"bookworm": "3.11", "trixie": "3.13"}
+_ONE_PYTHON = ("bookworm", "trixie")
 _LOG_CHARACTERS = 4000
 _PLACE = """
 import os, shutil, sys, sysconfig
@@ -94,7 +94,7 @@ class Snapshotter:
         toolchain = await self._backend.ensure_toolchain()
         base = await self._backend.digest(toolchain)
         files = files or {}
-        recipe, noted = self._with_known_python(recipe)
+        recipe = self._with_known_python(recipe)
         # A set-up that only unpacks wheels of named requirements runs no code of the repository, and its result is a
         # function of the lines in the key: the same environment serves every repository and tier, so that the first
         # run of a plain pytest repository finds it warm. As soon as anything is built or a set-up command runs, code
@@ -104,22 +104,20 @@ class Snapshotter:
         async with self._locks.setdefault(shared, asyncio.Lock()):
             for key in (private,) if recipe.setup else (shared, private):
                 if (image := await self._backend.find_environment(key)) is not None:
-                    return Environment(image=image, key=key, warm=True, notes=noted)
+                    notes = _notes(recipe, files, built=key == private)
+                    return Environment(image=image, key=key, warm=True, notes=notes)
             started = time.perf_counter()
             async with self._backend.open_setup(toolchain) as guest:
-                run = _Setup(guest, self._spec)
-                notes, built = await run.install(recipe, files, place)
-                key = private if built else shared
+                built = await _Setup(guest, self._spec).install(recipe, files, place)
+                key = private if built or recipe.setup else shared
                 image = await self._backend.keep_environment(guest, key)
-            return Environment(image=image, key=key, setup_s=time.perf_counter() - started, notes=noted + notes)
+            notes = _notes(recipe, files, built=built)
+            return Environment(image=image, key=key, setup_s=time.perf_counter() - started, notes=notes)
 
-    def _with_known_python(self, recipe: Recipe) -> tuple[Recipe, tuple[Fidelity, ...]]:
+    def _with_known_python(self, recipe: Recipe) -> Recipe:
         """A toolchain built from Debian packages has one Python: whoever asks for it, or for another, shares it."""
-        own = _DEBIAN_PYTHON.get(self._spec.debian_suite)
-        if recipe.python is None or own is None or self._spec.image is not None or self._backend.name != "docker":
-            return recipe, ()
-        noted = () if recipe.python == own else (_replaced_python(recipe.python),)
-        return recipe.with_(python=None), noted
+        known = self._backend.name == "docker" and self._spec.image is None
+        return recipe.with_(python=None) if known and self._spec.debian_suite in _ONE_PYTHON else recipe
 
     def _key(self, base: str, recipe: Recipe, files: Mapping[str, str], origin: Origin | None) -> str:
         parts = {
@@ -146,30 +144,21 @@ class _Setup:
         self._folder = ""
         self._scratch = f"{dirname(guest.workdir)}/setup"
 
-    async def install(
-        self, recipe: Recipe, files: Mapping[str, str], place: Materialize | None
-    ) -> tuple[tuple[Fidelity, ...], bool]:
-        """Install everything; returns what differs, and whether any code of others ran."""
-        notes: list[Fidelity] = []
+    async def install(self, recipe: Recipe, files: Mapping[str, str], place: Materialize | None) -> bool:
+        """Install everything; returns whether anything was built from source."""
         where = await self._run("/bin/sh", "-c", 'printf %s "$VIRTUAL_ENV"')
         self._folder = where.stdout
         await self._bring(recipe, files)
-        await self._make_environment(recipe.python, notes)
-        built = await self._install_requirements(recipe, notes)
+        await self._make_environment(recipe.python)
+        built = await self._install_requirements(recipe)
         if files:
-            await self._check(
-                await self._run(f"{self._folder}/bin/python", "-I", "-c", _PLACE, self._scratch), "place the checkout"
-            )
-            reason = "its folders are on the import path and its metadata is written from what it declares"
-            notes.append(Fidelity(step="install the project", treatment="replaced", reason=reason))
+            command = (f"{self._folder}/bin/python", "-I", "-c", _PLACE, self._scratch)
+            await self._check(await self._run(*command), "place the checkout")
         if recipe.setup and place is not None:
             await place(self._guest)
-            for command in recipe.setup:
-                await self._check(await self._run("/bin/sh", "-c", command, cwd=self._guest.workdir), command)
-        await self._run(
-            "/bin/sh", "-c", 'rm -rf -- "$HOME/.cache"'
-        )  # what was installed is linked from there, not lost
-        return tuple(notes), built or bool(recipe.setup)
+            for line in recipe.setup:
+                await self._check(await self._run("/bin/sh", "-c", line, cwd=self._guest.workdir), line)
+        return built
 
     async def _bring(self, recipe: Recipe, files: Mapping[str, str]) -> None:
         """Requirement lines and the checkout's metadata, as one archive."""
@@ -177,39 +166,24 @@ class _Setup:
         bundle = {"requirements.txt": lines.encode(), **{name: text.encode() for name, text in files.items()}}
         await self._guest.unpack(pack(bundle), self._scratch)
 
-    async def _make_environment(self, python: str | None, notes: list[Fidelity]) -> None:
-        command = ("uv", "venv", "--allow-existing", "--no-project")
-        if python is not None:
-            made = await self._run(*command, "--python", python, self._folder)
-            if made.ok:
-                return
-            notes.append(_replaced_python(python))
-        await self._check(
-            await self._run(*command, "--python", self._guest.python, self._folder), "make the environment"
-        )
+    async def _make_environment(self, python: str | None) -> None:
+        """With the Python asked for when the image has it, else with its own; the workspace sees which it became."""
+        command = ("uv", "venv", "--allow-existing", "--no-project", "--python")
+        if python is None or not (await self._run(*command, python, self._folder)).ok:
+            await self._check(await self._run(*command, self._guest.python, self._folder), "make the environment")
 
-    async def _install_requirements(self, recipe: Recipe, notes: list[Fidelity]) -> bool:
+    async def _install_requirements(self, recipe: Recipe) -> bool:
         """Wheels only; when some requirement has none, its source is built. Returns whether anything was built."""
         if not recipe.requirements:
             return False
-        command = (
-            "uv",
-            "pip",
-            "install",
-            "--compile-bytecode",  # the root is read-only later: every start of pytest would compile it anew
-            "--python",
-            f"{self._folder}/bin/python",
-            "-r",
-            f"{self._scratch}/requirements.txt",
-        )
+        lines = ("-r", f"{self._scratch}/requirements.txt")
+        command = ("uv", "pip", "install", "--python", f"{self._folder}/bin/python", *lines)
         wheels = await self._run(*command, "--only-binary", ":all:")
         if wheels.ok:
             return False
         if not _may_need_build(wheels):
             await self._check(wheels, "install the requirements")
         await self._check(await self._run(*command), "install the requirements")
-        reason = "some requirements have no wheel and were built from source"
-        notes.append(Fidelity(step="install the requirements", treatment="replayed", reason=reason))
         return True
 
     async def _run(self, *argv: str, cwd: str = "/") -> CommandResult:
@@ -226,10 +200,16 @@ class _Setup:
         raise SetupFailed(f"Set-up failed: could not {what}.", "Read the set-up's output.", log=log)
 
 
-def _replaced_python(python: str) -> Fidelity:
-    return Fidelity(
-        step=f"Python {python}", treatment="replaced", reason="the image has no such Python; its own is used"
-    )
+def _notes(recipe: Recipe, files: Mapping[str, str], *, built: bool) -> tuple[Fidelity, ...]:
+    """What is different from the job, the same for an environment just made and one found again."""
+    notes = []
+    if files:
+        reason = "its folders are on the import path and its metadata is written from what it declares"
+        notes.append(Fidelity(step="install the project", treatment="replaced", reason=reason))
+    if built and not recipe.setup:
+        reason = "some requirements have no wheel and were built from source"
+        notes.append(Fidelity(step="install the requirements", treatment="replayed", reason=reason))
+    return tuple(notes)
 
 
 def _may_need_build(result: CommandResult) -> bool:

@@ -24,6 +24,7 @@ from sandbox.trials import search
 from sandbox.types import (
     Checkout,
     CommandResult,
+    Fidelity,
     FileChange,
     FileContext,
     FileEdit,
@@ -229,15 +230,20 @@ class SandboxWorkspace:
 
     async def _facts(self, guest: Guest, source: Source, recipe: Recipe, environment: Environment) -> WorkspaceFacts:
         version = await guest.run((guest.python, "-I", "-S", "-V"), limits=RunLimits(wall_s=30.0))
+        interpreter = version.stdout.strip()[:100]
+        notes = environment.notes
+        if recipe.python is not None and not f"{interpreter}.".startswith(f"Python {recipe.python}."):
+            reason = f"the image has no such Python; {interpreter} is used"
+            notes = (*notes, Fidelity(step=f"Python {recipe.python}", treatment="replaced", reason=reason))
         return WorkspaceFacts(
             backend=self._parts.backend.name,
             image=environment.image,
             image_digest=await self._parts.backend.digest(environment.image),
             environment_key=environment.key,
-            interpreter=version.stdout.strip()[:100],
+            interpreter=interpreter,
             head_sha=source.head_sha,
             base_sha=source.base_sha,
-            recipe=recipe.with_(fidelity=(*recipe.fidelity, *environment.notes)),
+            recipe=recipe.with_(fidelity=(*recipe.fidelity, *notes)),
             red_diff=source.red_diff,
             setup_s=environment.setup_s,
             warm=environment.warm,
