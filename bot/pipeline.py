@@ -90,8 +90,8 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
         try:
             return await run_mission(admission.request, admission.policy, checkout, ports)
         except Exception as error:  # a fault of ours must still be told, with a reference that finds it in the log
-            reference = f"{admission.request.mission_id}/{type(error).__name__}"
-            log.exception("mission broke", extra={"mission": admission.request.mission_id})
+            reference = f"{admission.request.mission_id}:{type(error).__name__}"
+            log.exception("mission broke", extra={"mission": admission.request.mission_id, "reference": reference})
             context = await _bare(admission, line, checkpoint, "broken")
             reason = "something broke inside MetaAgent; this is our fault, not yours"
             return context.ended(Outcome.ERROR, reason, error_reference=reference)

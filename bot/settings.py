@@ -63,11 +63,17 @@ class Settings(BaseModel):
         except OSError as error:
             message = f"the private key file cannot be read ({error.strerror})"
             raise SettingsError(message, f"check {PREFIX}PRIVATE_KEY_FILE") from error
+        except UnicodeDecodeError as error:
+            raise SettingsError("the private key file is not text", f"check {PREFIX}PRIVATE_KEY_FILE") from error
 
     @property
     def secrets(self) -> tuple[SecretStr, ...]:
         """Every value that must never be seen."""
-        return tuple(s for s in (self.private_key, self.webhook_secret) if s is not None)
+        try:
+            key = self.signing_key  # also when it stands in a file
+        except SettingsError:
+            key = None
+        return tuple(s for s in (key, self.webhook_secret) if s is not None)
 
     @property
     def engine_url(self) -> str:

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from sandbox.gate import clean, needles_of
 
+OWN_LOGGERS = ("bot", "metaagent", "sandbox")
 _LINE_CAP = 8_192
 _STANDARD = frozenset(logging.LogRecord("", 0, "", 0, "", None, None).__dict__) | {"message", "asctime", "taskName"}
 
@@ -61,5 +62,6 @@ def set_up_logging(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
-    logging.getLogger("metaagent").setLevel(level.upper())
+    for own in OWN_LOGGERS:
+        logging.getLogger(own).setLevel(level.upper())
     return handler

@@ -1,7 +1,10 @@
 """Write a verified diff into a folder of this host: strictly, all or nothing, never through a symbolic link."""
 
+import contextlib
 import os
+import secrets
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from sandbox.changes.patch import read_patch
@@ -23,13 +26,34 @@ def apply_diff(folder: Path, diff: str) -> tuple[str, ...]:
             written then.
     """
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    staged: list[_Staged] = []
     try:
         edits = read_patch(diff.encode(), lambda path: _read(root, path))
         for edit in edits:
-            _write(root, edit)
+            staged.append(_stage(root, edit))  # noqa: PERF401 - what is staged must be closed also when the next fails
+        for one in staged:
+            _put(one)
     finally:
+        for one in staged:
+            one.close()
         os.close(root)
     return tuple(edit.path for edit in edits)
+
+
+@dataclass(frozen=True)
+class _Staged:
+    """A file that is written beside the one it will replace: a reader sees the old file or the new one."""
+
+    path: str
+    parent: int
+    temporary: str
+    name: str
+
+    def close(self) -> None:
+        """Take away what was not moved into place."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.temporary, dir_fd=self.parent)
+        os.close(self.parent)
 
 
 def _parent(root: int, path: str) -> int:
@@ -56,31 +80,38 @@ def _read(root: int, path: str) -> bytes | None:
         raise ChangeRejected(f"{path} cannot be read ({error.strerror})", "apply the diff by hand") from error
     finally:
         os.close(parent)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ChangeRejected(f"{path} is not a regular file", "apply the diff by hand")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ChangeRejected(f"{path} is not a regular file", "apply the diff by hand")
-        return file.read(_LARGEST)
+        content = file.read(_LARGEST + 1)
+    if len(content) > _LARGEST:
+        raise ChangeRejected(f"{path} is larger than {_LARGEST} bytes", "apply the diff by hand")
+    return content
 
 
-def _write(root: int, edit: FileEdit) -> None:
+def _stage(root: int, edit: FileEdit) -> _Staged:
+    """Write the new content beside the file; every reason to fail comes up here, before anything is replaced."""
     name = edit.path.rsplit("/", 1)[-1]
     parent = _parent(root, edit.path)
+    staged = _Staged(edit.path, parent, f".metaagent-{secrets.token_hex(8)}", name)
     try:
-        if edit.mode == "deleted":
-            os.unlink(name, dir_fd=parent)
-            return
-        # Written beside and moved over: a reader sees the old file or the new one.
-        temporary = f".{name}.metaagent"
         mode = _present_mode(parent, name) or 0o644
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-        with os.fdopen(os.open(temporary, flags, mode, dir_fd=parent), "wb") as file:
+        with os.fdopen(os.open(staged.temporary, flags, mode, dir_fd=parent), "wb") as file:
             os.fchmod(file.fileno(), mode)
             file.write(edit.content)
-        os.rename(temporary, name, src_dir_fd=parent, dst_dir_fd=parent)
     except OSError as error:
+        staged.close()
         raise ChangeRejected(f"{edit.path} cannot be written ({error.strerror})", "apply the diff by hand") from error
-    finally:
-        os.close(parent)
+    return staged
+
+
+def _put(staged: _Staged) -> None:
+    try:
+        os.rename(staged.temporary, staged.name, src_dir_fd=staged.parent, dst_dir_fd=staged.parent)
+    except OSError as error:
+        raise ChangeRejected(f"{staged.path} cannot be written ({error.strerror})", "apply the diff by hand") from error
 
 
 def _present_mode(parent: int, name: str) -> int | None:

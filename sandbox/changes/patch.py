@@ -15,7 +15,7 @@ MAX_PATCH_BYTES = 200_000
 MAX_PATCH_FILES = 20
 _GIT = re.compile(r"^diff --git a/(?P<old>[^\t\"]+) b/(?P<new>[^\t\"]+)$")
 _HUNK = re.compile(r"^@@ -(\d{1,7})(?:,(\d{1,7}))? \+(\d{1,7})(?:,(\d{1,7}))? @@(?: .*)?$")
-_INDEX = re.compile(r"^index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: 100644)?$")
+_INDEX = re.compile(r"^index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: 100(?:644|755))?$")
 _NO_NEWLINE = "\\ No newline at end of file"
 _ABSENT = "/dev/null"
 

@@ -73,6 +73,20 @@ def test_the_private_key_may_stand_in_the_environment_or_in_a_file(tmp_path: Pat
         _ = absent.signing_key
 
 
+def test_a_private_key_file_that_is_not_text_is_named(tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_bytes(b"\xff\xfe")
+    filed = load({}, environment={"METAAGENT_PRIVATE_KEY_FILE": str(tmp_path / "key.pem")})
+    with pytest.raises(SettingsError, match="not text"):
+        _ = filed.signing_key
+
+
+def test_the_key_in_a_file_is_a_secret_like_the_one_in_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "key.pem").write_text("KEY IN A FILE")
+    variables = {"METAAGENT_PRIVATE_KEY_FILE": str(tmp_path / "key.pem"), "METAAGENT_WEBHOOK_SECRET": "hunter2"}
+    assert [s.get_secret_value() for s in load({}, environment=variables).secrets] == ["KEY IN A FILE", "hunter2"]
+    assert load({}, environment={"METAAGENT_PRIVATE_KEY_FILE": str(tmp_path / "no.pem")}).secrets == ()
+
+
 def test_secrets_do_not_show() -> None:
     settings = load({}, environment={"METAAGENT_WEBHOOK_SECRET": "hunter2", "METAAGENT_PRIVATE_KEY": "hunter3"})
     assert "hunter" not in repr(settings)

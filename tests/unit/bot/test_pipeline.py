@@ -1,0 +1,290 @@
+"""The story from request to outcome, on fakes: admitted, refused, broken, forked, resumed, forgotten."""
+
+import copy
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from typing_extensions import override
+
+from bot.domain.github import CommitState
+from bot.domain.lesson import Lesson
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.request import MissionRequest
+from bot.errors import GitHubError, StoreError, UsageError
+from bot.mission.loop import MissionPorts
+from bot.pipeline import Line, handle_feedback, handle_folder, handle_request
+from bot.ports import Progress, Value, Workspace
+from bot.progress import SilentProgress
+from bot.queue.memory import MemoryCheckpoint
+from sandbox.errors import SandboxUnavailable
+from sandbox.types import Checkout, FolderSource, GitSource, TestReport, TrustTier
+from tests.builders import (
+    BASE,
+    HEAD,
+    a_commanded_request,
+    a_feedback,
+    a_folder_request,
+    a_lesson,
+    a_pull_request,
+    a_request,
+)
+from tests.fakes.fake_github import FakeGitHub
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.memory_lessons import MemoryLessons
+from tests.fakes.scripted_fixer import ScriptedFixer
+from tests.fakes.scripted_workspace import Asked, World
+from tests.unit.bot.mission.world import ADDS, a_world, one_step_at_a_time
+
+pytestmark = pytest.mark.anyio
+
+
+class RecordingCheckpoint:
+    """Remembers every value as JSON, as the engine does, and gives it back to whoever resumes."""
+
+    def __init__(self, known: dict[str, str] | None = None) -> None:
+        self.known = known or {}
+        self.ran: list[str] = []
+
+    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+        if name not in self.known:
+            self.ran.append(name)
+            self.known[name] = (await call()).model_dump_json()
+        return returns.model_validate_json(self.known[name])
+
+
+class ForgetfulLessons(MemoryLessons):
+    """A store that cannot be written."""
+
+    @override
+    async def remember(self, lesson: Lesson) -> None:
+        raise StoreError("the lessons file is read-only", "check the data directory")
+
+
+@dataclass
+class Stage:
+    """A line on a world in memory, and a GitHub on which the red commit is the head of main."""
+
+    world: World = field(default_factory=a_world)
+    github: FakeGitHub = field(default_factory=FakeGitHub)
+    lessons: MemoryLessons = field(default_factory=MemoryLessons)
+    checkouts: list[Checkout] = field(default_factory=list)
+    listened: list[MissionRequest] = field(default_factory=list)
+    listening: int = 0
+
+    def __post_init__(self) -> None:
+        self.github.branches["main"] = HEAD
+        self.github.commits[HEAD] = CommitState(sha=HEAD, parents=(BASE,), message="break it", author="ann")
+
+    @property
+    def line(self) -> Line:
+        @asynccontextmanager
+        async def open_workspace(checkout: Checkout) -> AsyncIterator[Workspace]:
+            self.checkouts.append(checkout)
+            async with self.world.open_workspace(checkout) as workspace:
+                yield workspace
+
+        @asynccontextmanager
+        async def listen(request: MissionRequest) -> AsyncIterator[Progress]:
+            self.listened.append(request)
+            self.listening += 1
+            try:
+                yield SilentProgress()
+            finally:
+                self.listening -= 1
+
+        return Line(
+            open_workspace=open_workspace,
+            fixers=(ScriptedFixer(one_step_at_a_time),),
+            lessons=self.lessons,
+            clock=FixedClock(),
+            open_progress=listen,
+        )
+
+    async def play(self, request: MissionRequest | None = None, checkpoint: Any = None) -> MissionContext:
+        context = await handle_request(
+            request or a_request(), self.line, self.github, checkpoint or RecordingCheckpoint()
+        )
+        assert (self.world.open_now, self.listening) == (0, 0), "what was opened is closed"
+        return context
+
+
+async def test_a_red_check_becomes_a_pull_request_and_a_lesson() -> None:
+    stage = Stage(a_world(ADDS))
+    context = await stage.play()
+    assert context.outcome is Outcome.FIXED
+    (number,) = stage.github.pulls
+    (check,) = stage.github.checks
+    assert check.updates[-1].status == "completed"
+    assert "FIXED" in check.updates[-1].title
+    (lesson,) = stage.lessons.lessons.values()
+    assert (lesson.outcome, lesson.pull_request, lesson.repository_id) == ("FIXED", number, "42")
+    assert [request.mission_id for request in stage.listened] == ["m-0001"]
+
+
+async def test_the_next_like_failure_recalls_the_lesson() -> None:
+    stage = Stage(a_world(ADDS))
+    await stage.play()
+    again = await stage.play(a_request(mission_id="m-0002"))
+    assert [one.lesson.id for one in again.lessons] == ["m-0001"]
+
+
+async def test_a_refused_request_opens_nothing_and_is_told() -> None:
+    stage = Stage()
+    stage.github.branches["main"] = "f" * 40
+    context = await stage.play()
+    assert context.outcome is Outcome.STALE
+    assert "moved on" in context.reason
+    assert stage.checkouts == stage.listened == []
+    assert "STALE" in stage.github.checks[0].updates[-1].title
+    assert [lesson.outcome for lesson in stage.lessons.lessons.values()] == ["STALE"]
+
+
+async def test_a_command_by_a_stranger_is_answered_where_it_was_given() -> None:
+    stage = Stage()
+    stage.github.pulls[5] = a_pull_request(number=5, head_sha=HEAD, head_ref="feature/x", author="ann")
+    context = await stage.play(a_commanded_request())
+    assert context.outcome is Outcome.POLICY
+    assert stage.checkouts == []
+    assert "write access" in stage.github.comments[0].body
+
+
+async def test_a_fork_is_repaired_and_told_but_nothing_is_pushed() -> None:
+    stage = Stage(a_world(ADDS))
+    fork = a_pull_request(number=5, head_sha=HEAD, head_ref="feature/x", author="ann", from_fork=True)
+    stage.github.pulls[5] = fork
+    stage.github.permissions["alice"] = "write"
+    context = await stage.play(a_commanded_request())
+    assert context.outcome is Outcome.FIXED
+    assert {checkout.tier for checkout in stage.checkouts} == {TrustTier.FORK}
+    assert list(stage.github.pulls) == [5]
+    assert stage.github.edits == {}
+    assert "+    return n % 2 == 0" in stage.github.comments[0].body + stage.github.checks[0].updates[-1].text
+    assert [lesson.repository_id for lesson in stage.lessons.lessons.values()] == ["42:fork"]
+
+
+async def test_the_right_to_fetch_is_asked_for_at_each_opening_and_never_stored() -> None:
+    stage = Stage(a_world(ADDS))
+    checkpoint = RecordingCheckpoint()
+    await stage.play(checkpoint=checkpoint)
+    assert len(stage.checkouts) >= 2, "a mission opens at least one workspace to work and a fresh one to verify"
+    # One more call than openings: admission asks where the repository is, and drops the right that comes with it.
+    assert stage.github.calls.count("clone_source") == len(stage.checkouts) + 1
+    for checkout in stage.checkouts:
+        assert isinstance(checkout.source, GitSource)
+        assert checkout.source.authorization is not None
+        assert checkout.source.authorization.get_secret_value() == "Basic none"
+    assert "Basic none" not in "".join(checkpoint.known.values())
+
+
+async def test_a_mission_that_breaks_is_told_with_a_reference_that_the_log_knows(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def breaks(asked: Asked) -> TestReport:
+        raise ZeroDivisionError("a bug of ours")
+
+    stage = Stage(a_world(run=breaks))
+    with caplog.at_level(logging.ERROR, logger="bot.pipeline"):
+        context = await stage.play()
+    assert context.outcome is Outcome.ERROR
+    assert context.error_reference == "m-0001:ZeroDivisionError"
+    told = stage.github.checks[0].updates[-1]
+    assert "ERROR" in told.title
+    assert "m-0001:ZeroDivisionError" in told.summary + told.text
+    assert "a bug of ours" not in told.summary + told.text
+    (record,) = [r for r in caplog.records if r.name == "bot.pipeline"]
+    assert record.exc_info is not None
+    assert record.__dict__["reference"] == context.error_reference
+    assert [lesson.outcome for lesson in stage.lessons.lessons.values()] == ["ERROR"]
+
+
+async def test_a_sandbox_that_cannot_be_had_ends_the_mission_and_is_told() -> None:
+    stage = Stage(a_world(trouble=lambda _: SandboxUnavailable("Docker does not answer", "start it")))
+    context = await stage.play()
+    assert context.outcome is not None
+    assert context.outcome is not Outcome.FIXED
+    told = stage.github.checks[0].updates[-1]
+    assert told.status == "completed"
+    assert "Docker does not answer" in told.summary + told.text
+
+
+async def test_a_lesson_that_cannot_be_kept_undoes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    stage = Stage(a_world(ADDS), lessons=ForgetfulLessons())
+    context = await stage.play()
+    assert context.outcome is Outcome.FIXED
+    assert len(stage.github.pulls) == 1
+    assert "lesson not kept: the lessons file is read-only" in caplog.text
+
+
+async def test_what_github_refuses_is_left_to_the_engine_to_try_again() -> None:
+    stage = Stage(a_world(ADDS))
+    stage.github.faults["publish_check"] = [GitHubError("bad gateway", status=502, retryable=True)]
+    checkpoint = RecordingCheckpoint()
+    with pytest.raises(GitHubError, match="bad gateway"):
+        await stage.play(checkpoint=checkpoint)
+    context = await stage.play(checkpoint=checkpoint)
+    assert context.outcome is Outcome.FIXED
+    assert len(stage.github.pulls) == 1
+
+
+async def test_a_resumed_mission_runs_nothing_twice() -> None:
+    stage = Stage(a_world(ADDS))
+    first = RecordingCheckpoint()
+    context = await stage.play(checkpoint=first)
+    calls, runs = len(stage.github.calls), len(stage.world.runs)
+    again = RecordingCheckpoint(first.known)
+    assert await stage.play(checkpoint=again) == context
+    assert again.ran == []
+    assert len(stage.world.runs) == runs
+    # A workspace is entered, which fetches and starts nothing before its first use.
+    assert stage.github.calls[calls:] == ["clone_source"]
+    assert len(first.ran) == len(set(first.ran))
+
+
+async def test_a_mission_cut_off_anywhere_ends_the_same_and_repeats_no_finished_step() -> None:
+    whole = RecordingCheckpoint()
+    expected = await Stage(a_world(ADDS)).play(checkpoint=whole)
+    for cut in range(0, len(whole.ran), 3):
+        done = {name: whole.known[name] for name in whole.ran[:cut]}
+        resumed = RecordingCheckpoint(copy.copy(done))
+        stage = Stage(a_world(ADDS))
+        context = await stage.play(checkpoint=resumed)
+        assert context.outcome is expected.outcome, f"cut before {whole.ran[cut]}"
+        assert context.fix is not None
+        assert expected.fix is not None
+        assert context.fix[1].diff == expected.fix[1].diff
+        assert not set(resumed.ran) & set(done)
+
+
+async def test_a_folder_is_repaired_without_anybody_to_tell() -> None:
+    stage = Stage(a_world(ADDS, base=None))
+    context = await handle_folder(a_folder_request("/checkout"), stage.line, MemoryCheckpoint(through_json=True))
+    assert context.outcome is Outcome.FIXED
+    source = stage.checkouts[0].source
+    assert isinstance(source, FolderSource)
+    assert (source.path, stage.checkouts[0].tier, stage.checkouts[0].hints.command) == (
+        "/checkout",
+        TrustTier.LOCAL,
+        "pytest -q",
+    )
+    assert stage.github.calls == []
+    assert [lesson.repository_id for lesson in stage.lessons.lessons.values()] == ["local:/checkout"]
+
+
+async def test_a_folder_request_without_a_folder_is_wrong_use() -> None:
+    with pytest.raises(UsageError, match="folder"):
+        await handle_folder(a_request(), Stage().line, MemoryCheckpoint())
+
+
+async def test_a_merged_pull_request_teaches_its_lesson() -> None:
+    stage = Stage(lessons=MemoryLessons(a_lesson(pull_request=17, fate="open")))
+    await handle_feedback(a_feedback(), stage.line)
+    assert stage.lessons.lessons["m-0001"].fate == "merged"
+
+
+def test_a_mission_needs_nothing_that_the_line_does_not_give() -> None:
+    given = set(Line.__dataclass_fields__) | {"recall", "checkpoint", "progress"}
+    assert set(MissionPorts.__dataclass_fields__) <= given
