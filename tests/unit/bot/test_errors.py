@@ -27,12 +27,12 @@ def test_the_drawing_shows_every_error_and_no_other(page: str, kinds: set[type[E
     assert {name for name in drawn if name.endswith("Error")} <= {kind.__name__ for kind in kinds}
 
 
-@pytest.mark.parametrize("kind", sorted(BOT, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(BOT, key=repr))
 def test_every_error_of_the_bot_names_one_at_fault(kind: type[MetaAgentError]) -> None:
     assert kind.fault in errors.Fault
 
 
-@pytest.mark.parametrize("kind", sorted(SANDBOX, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(SANDBOX, key=repr))
 def test_every_error_of_the_sandbox_names_one_at_fault(kind: type[SandboxError]) -> None:
     assert kind.fault in sandbox_errors.Fault
 

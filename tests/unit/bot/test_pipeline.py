@@ -138,7 +138,7 @@ async def test_a_refused_request_opens_nothing_and_is_told() -> None:
     context = await stage.play()
     assert context.outcome is Outcome.STALE
     assert "moved on" in context.reason
-    assert stage.checkouts == stage.listened == []
+    assert (stage.checkouts, stage.listened) == ([], [])
     assert "STALE" in stage.github.checks[0].updates[-1].title
     assert [lesson.outcome for lesson in stage.lessons.lessons.values()] == ["STALE"]
 

@@ -75,11 +75,8 @@ def test_what_has_the_shape_of_a_token_is_masked_without_being_known() -> None:
 
 
 def test_a_secret_in_an_exception_is_masked() -> None:
-    try:
-        int(f"sign with {SECRET}")
-    except ValueError:
-        line = logged("broke", exc_info=True)
-    assert "'sign with ***'" in line["exception"]
+    line = logged("broke", exc_info=ValueError(f"cannot sign with {SECRET}"))
+    assert line["exception"] == "ValueError: cannot sign with ***"
 
 
 def test_line_breaks_and_control_characters_cannot_forge_a_line() -> None:
