@@ -1,5 +1,8 @@
 """run_mission: triage, then analyze, plan, critique, evaluate, confidence, decide, fix, verify; again until done."""
 
+import logging
+from contextlib import AsyncExitStack
+
 from bot.domain.decision import Action, NextAction
 from bot.domain.mission import MissionContext, MissionState, Outcome
 from bot.domain.plan import Plan
@@ -17,7 +20,7 @@ from bot.mission.plan import plan_fix, refine_plan
 from bot.mission.reports import narrowed
 from bot.mission.run import MissionPorts, Run, what_is_spent
 from bot.mission.start import begin, run_on
-from bot.mission.steps import Ended, end, trouble_of
+from bot.mission.steps import Ended, Trouble, end
 from bot.mission.think import Thinking, think
 from bot.mission.tree import Tree
 from bot.mission.triage import OUTCOMES, triage_failure
@@ -26,6 +29,8 @@ from sandbox.errors import SandboxError
 from sandbox.types import Checkout, FileChange
 
 __all__ = ["MissionPorts", "run_mission"]
+
+log = logging.getLogger(__name__)
 
 _DEEP = 3
 
@@ -48,23 +53,37 @@ async def run_mission(
         starting_from: Changes an earlier mission left behind that mended a part.
     """
     run = await begin(request, policy, checkout, ports)
+    stack = AsyncExitStack()
     try:
-        async with ports.open_workspace(checkout) as workspace:
-            tree = Tree(workspace)
-            ground = await _triage(run, tree, starting_from)
-            while run.context.budget.allows_another_iteration:
-                ground = await _iterate(run, tree, ground)
-                run.end_iteration()
-            raise end(Outcome.BUDGET, what_is_spent(run.context.budget))
+        tree = Tree(lambda: stack.enter_async_context(ports.open_workspace(checkout)))
+        trouble = await _to_its_end(run, tree, starting_from)
+    finally:
+        await _closed(stack, request.mission_id)
+    return run.finish(trouble)
+
+
+async def _to_its_end(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Trouble:
+    """Triage, then turn the loop until something ends it; what that was."""
+    try:
+        ground = await _triage(run, tree, starting_from)
+        while run.context.budget.allows_another_iteration:
+            ground = await _iterate(run, tree, ground)
+            run.end_iteration()
+        return Trouble(outcome=Outcome.BUDGET, reason=what_is_spent(run.context.budget))
     except Ended as ended:
-        return run.finish(ended.trouble)
+        return ended.trouble
+
+
+async def _closed(stack: AsyncExitStack, mission_id: str) -> None:
+    """A sandbox that cannot be cleared away changes nothing about what was found out in it."""
+    try:
+        await stack.aclose()
     except (SandboxError, MetaAgentError) as error:
-        return run.finish(trouble_of(error, f"{request.mission_id}/workspace"))
+        log.warning("a workspace was not closed: %s", error.message, extra={"mission": mission_id})
 
 
 async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Ground:
     """Measure before any edit; go on only with a bug or a linter's finding."""
-    await run.ports.progress.stage(run.context, "triage")
     finding = await triage_failure(
         run.steps,
         tree,

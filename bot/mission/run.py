@@ -64,8 +64,13 @@ class Run:
         Raises:
             Ended: the stage met trouble.
         """
-        await self.ports.progress.stage(self.context, name.split("-", maxsplit=1)[0], detail)
-        value = await self._steps.run(f"iteration-{len(self.context.iterations)}/{name}", returns, call)
+
+        async def told() -> Stage:
+            # Inside the step, so that a replay tells nobody again: a check run that is completed stays completed.
+            await self.ports.progress.stage(self.context, name.split("-", maxsplit=1)[0], detail)
+            return await call()
+
+        value = await self._steps.run(f"iteration-{len(self.context.iterations)}/{name}", returns, told)
         self._count()
         return value
 

@@ -26,22 +26,23 @@ async def begin(request: MissionRequest, policy: RepositoryPolicy, checkout: Che
         ports: Everything from outside.
     """
     steps = Steps(request.mission_id, ports.checkpoint, ports.clock)
-
-    async def started() -> _Started:
-        return _Started(created_at=ports.clock.now().isoformat())
-
-    start = await steps.run("start", _Started, started)
-    context = MissionContext(
+    pending = MissionContext(
         mission_id=request.mission_id,
         request=request,
         policy=policy,
-        created_at=start.created_at,
+        created_at="",
         target_path=request.repository.full_name if request.repository else request.folder or "",
         test_command=request.command or policy.test_command or "",
         state=MissionState.PLANNING,
         budget=Budget(iterations=ports.limits.iterations, seconds=ports.limits.mission_wall_s),
     )
-    return Run(context, checkout, ports, steps)
+
+    async def started() -> _Started:
+        await ports.progress.stage(pending, "triage")
+        return _Started(created_at=ports.clock.now().isoformat())
+
+    start = await steps.run("start", _Started, started)
+    return Run(pending.with_(created_at=start.created_at), checkout, ports, steps)
 
 
 async def run_on(run: Run, tree: Tree, changes: tuple[FileChange, ...]) -> TestReport:

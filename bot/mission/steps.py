@@ -6,7 +6,7 @@ from typing import Generic, TypeVar, cast
 from pydantic import BaseModel
 
 from bot.domain.mission import Outcome
-from bot.errors import MetaAgentError, Superseded
+from bot.errors import GitHubError, MetaAgentError, Superseded
 from bot.ports import Checkpoint, Clock
 from sandbox.errors import ImportRejected, SandboxError, SetupFailed
 from sandbox.types import Frozen
@@ -104,12 +104,17 @@ class Steps:
             try:
                 value = await call()
             except (SandboxError, MetaAgentError) as error:
+                if isinstance(error, GitHubError) and error.retryable:
+                    raise  # not the stage's trouble yet: the checkpoint waits and tries again
                 trouble = trouble_of(error, f"{self._mission_id}/{name}")
             seconds = round(self._clock.monotonic() - started, 6)
             return kind(value=value, trouble=trouble, seconds=seconds)
 
         kind = cast("type[Done[Stage]]", Done.__class_getitem__(returns))
-        done = await self._checkpoint.step(name, kind, measured)
+        try:
+            done = await self._checkpoint.step(name, kind, measured)
+        except GitHubError as error:
+            raise Ended(trouble_of(error, f"{self._mission_id}/{name}")) from error
         self.seconds += done.seconds
         if done.trouble is not None:
             raise Ended(done.trouble)

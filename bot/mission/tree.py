@@ -1,5 +1,7 @@
 """Puts a workspace's tree where a step expects it, so that no step relies on what another one left behind."""
 
+from collections.abc import Awaitable, Callable
+
 from bot.ports import Workspace
 from sandbox.types import ChangeAction, FileChange
 
@@ -40,14 +42,16 @@ def _merge(earlier: FileChange, later: FileChange) -> FileChange | None:
 
 
 class Tree:
-    """One workspace, brought to a known state before each use.
+    """One workspace, opened by its first use and brought to a known state before each.
 
     Args:
-        workspace: Freshly opened, still at the commit.
+        enter: Gives the workspace, at the commit; called once, inside the step that needs it first. A mission that
+            is replayed from its steps alone opens nothing, and trouble while opening is remembered like any other.
     """
 
-    def __init__(self, workspace: Workspace) -> None:
-        self._workspace = workspace
+    def __init__(self, enter: Callable[[], Awaitable[Workspace]]) -> None:
+        self._enter = enter
+        self._workspace: Workspace | None = None
         self._stands_at: tuple[FileChange, ...] | None = ()
 
     async def at(self, changes: tuple[FileChange, ...] = ()) -> Workspace:
@@ -56,6 +60,9 @@ class Tree:
         Args:
             changes: What shall be applied; nothing means the commit itself.
         """
+        if self._workspace is None:
+            self._workspace = await self._enter()
+            self._stands_at = ()
         if self._stands_at != changes:
             self._stands_at = None  # an error in the middle leaves it unknown
             await self._workspace.revert()

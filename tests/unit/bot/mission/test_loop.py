@@ -1,7 +1,9 @@
 """The mission loop on a world in memory: every outcome, resumption, cancellation."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import pytest
@@ -15,9 +17,10 @@ from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.verdict import Route
 from bot.errors import StoreError, Superseded
 from bot.mission.loop import run_mission
+from bot.ports import Workspace
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import ImportRejected, SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
-from sandbox.types import RunVerdict, StepKind, TestReport
+from sandbox.types import Checkout, RunVerdict, StepKind, TestReport
 from tests.builders import a_change, a_lint_recipe, a_recalled_lesson, a_request, facts
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import KnownLessons, ScriptedFixer
@@ -605,6 +608,44 @@ async def test_a_finished_mission_replays_without_a_sandbox() -> None:
     expected = await Stage(checkpoint=checkpoint).play()
     world = a_world(trouble=lambda use: SandboxDied(f"nothing may run, but {use} did"))
     assert await Stage(checkpoint=checkpoint, world=world).play() == expected
+
+
+async def test_a_replay_opens_no_workspace_and_tells_nobody_again() -> None:
+    checkpoint = Recording()
+    first, again = Told(), Told()
+    await Stage(checkpoint=checkpoint, progress=first).play()
+    world = a_world()
+    await Stage(checkpoint=checkpoint, progress=again, world=world).play()
+    assert first.stages[:2] == ["triage", "analyze"]
+    assert again.stages == []
+    assert world.opened == 0
+
+
+class Told:
+    """Hears the stages."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
+        self.stages.append(name)
+
+
+async def test_a_workspace_that_cannot_be_closed_does_not_undo_the_outcome() -> None:
+    stage = Stage(world=a_world(ADDS))
+
+    @asynccontextmanager
+    async def sticky(checkout: Checkout) -> AsyncIterator[Workspace]:
+        async with stage.world.open_workspace(checkout) as workspace:
+            yield workspace
+        raise SandboxDied("the container does not go away")
+
+    def first_one(checkout: Checkout) -> AbstractAsyncContextManager[Workspace]:
+        return sticky(checkout) if stage.world.opened == 0 else stage.world.open_workspace(checkout)
+
+    ports = replace(stage.ports, open_workspace=first_one)
+    context = await run_mission(a_request(), stage.policy, CHECKOUT, ports)
+    assert context.outcome is Outcome.FIXED
 
 
 async def test_step_names_are_stable() -> None:

@@ -1,15 +1,21 @@
 """Steps: values remembered, time measured inside, trouble turned into an outcome."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
 import pytest
+from pydantic import BaseModel
+from typing_extensions import override
 
 from bot.domain.mission import Outcome
-from bot.errors import GitHubError, MetaAgentError, Superseded
+from bot.errors import GitHubError, MetaAgentError, RateLimited, Superseded
 from bot.mission.steps import Done, Ended, Steps, trouble_of
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import ChangeRejected, ImportRejected, SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
 from sandbox.types import SourceDiff
 from tests.fakes.fixed_clock import FixedClock
 
+Value = TypeVar("Value", bound=BaseModel)
 VALUE = SourceDiff(files={"a.py": (1,)})
 
 
@@ -33,6 +39,41 @@ async def test_trouble_ends_with_a_reference_to_the_step() -> None:
     steps = Steps("m-1", MemoryCheckpoint(through_json=True), FixedClock())
     with pytest.raises(Ended) as caught:
         await steps.run("one", SourceDiff, fails)
+    assert caught.value.trouble.outcome is Outcome.ERROR
+    assert caught.value.trouble.reference == "m-1/one"
+
+
+class Patient(MemoryCheckpoint):
+    """Tries a step again when GitHub turns it away, as the engine does."""
+
+    @override
+    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+        try:
+            return await super().step(name, returns, call)
+        except GitHubError:
+            return await super().step(f"{name}#2", returns, call)
+
+
+@pytest.mark.anyio
+async def test_what_github_may_grant_later_is_left_to_the_checkpoint() -> None:
+    answers: list[SourceDiff | GitHubError] = [RateLimited("wait", retry_after_s=1.0), VALUE]
+
+    async def limited() -> SourceDiff:
+        answer = answers.pop(0)
+        if isinstance(answer, GitHubError):
+            raise answer
+        return answer
+
+    assert await Steps("m-1", Patient(through_json=True), FixedClock()).run("one", SourceDiff, limited) == VALUE
+
+
+@pytest.mark.anyio
+async def test_what_github_never_grants_is_trouble() -> None:
+    async def away() -> SourceDiff:
+        raise GitHubError("GitHub did not answer in time", retryable=True)
+
+    with pytest.raises(Ended) as caught:
+        await Steps("m-1", MemoryCheckpoint(), FixedClock()).run("one", SourceDiff, away)
     assert caught.value.trouble.outcome is Outcome.ERROR
     assert caught.value.trouble.reference == "m-1/one"
 

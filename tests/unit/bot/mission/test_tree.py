@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.mission.tree import Tree, compose
+from bot.ports import Workspace
 from sandbox.changes import apply
 from sandbox.errors import ChangeRejected
 from sandbox.types import ChangeAction, FileChange
@@ -65,10 +66,17 @@ def test_a_composition_does_what_both_do(first: tuple[FileChange, ...], second: 
         assert result(compose(first, second)) == apart
 
 
+def a_tree(workspace: ScriptedWorkspace) -> Tree:
+    async def enter() -> Workspace:
+        return workspace
+
+    return Tree(enter)
+
+
 @pytest.mark.anyio
 async def test_a_tree_goes_from_changes_to_changes_and_back() -> None:
     workspace = ScriptedWorkspace(World(files=FILES, run=honest), "head")
-    tree = Tree(workspace)
+    tree = a_tree(workspace)
     await tree.at((replace("a.py", "x"),))
     assert workspace.texts()["a.py"] == "x"
     await tree.at((replace("b.py", "y"),))
@@ -80,7 +88,8 @@ async def test_a_tree_goes_from_changes_to_changes_and_back() -> None:
 @pytest.mark.anyio
 async def test_a_touched_tree_is_put_back() -> None:
     workspace = ScriptedWorkspace(World(files=FILES, run=honest), "head")
-    tree = Tree(workspace)
+    tree = a_tree(workspace)
+    await tree.at()
     await workspace.apply_changes([replace("a.py", "somebody else")])
     tree.touched()
     await tree.at()

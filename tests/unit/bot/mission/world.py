@@ -7,7 +7,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, RungNote
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.mission.loop import MissionPorts, run_mission
-from bot.ports import Checkpoint
+from bot.ports import Checkpoint, Progress
 from bot.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.types import Checkout, GitSource, TestReport
@@ -76,6 +76,7 @@ class Stage:
     recall: KnownLessons = field(default_factory=KnownLessons)
     checkpoint: Checkpoint = field(default_factory=lambda: MemoryCheckpoint(through_json=True))
     clock: FixedClock = field(default_factory=FixedClock)
+    progress: Progress = field(default_factory=SilentProgress)
     limits: Limits = field(default_factory=Limits)
     policy: RepositoryPolicy = field(default_factory=RepositoryPolicy)
 
@@ -86,7 +87,7 @@ class Stage:
             fixers=self.fixers,
             recall=self.recall,
             checkpoint=self.checkpoint,
-            progress=SilentProgress(),
+            progress=self.progress,
             clock=self.clock,
             limits=self.limits,
         )
