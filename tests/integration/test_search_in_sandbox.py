@@ -1,0 +1,179 @@
+"""The search in a real sandbox: it finds fixes, says what it cannot do, and keeps to its limits."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from sandbox.backends.base import Backend
+from sandbox.backends.docker_container import DockerBackend
+from sandbox.spec import SandboxSpec
+from sandbox.types import (
+    Checkout,
+    FolderSource,
+    NearMiss,
+    SearchRequest,
+    Survivor,
+    TrialDone,
+    TrialEvent,
+    TrialStarted,
+)
+from sandbox.workspace import Sandboxes
+
+pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def backend(docker_ready: None) -> Backend:
+    return DockerBackend(SandboxSpec())
+
+
+async def searched(backend: Backend, folder: Path, files: dict[str, str], **changes: object) -> list[TrialEvent]:
+    """The events of a search in a repository of these files; its failing tests are measured first when not given."""
+    for name, text in files.items():
+        path = folder / "repo" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
+    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
+        if "failing" not in changes:
+            report = await workspace.run_tests(command="python -m pytest -q")
+            changes = {"failing": sorted(report.failing), "passing": sorted(report.passing), **changes}
+        given: dict[str, object] = {
+            "command": "python -m pytest -q",
+            "protected": ("test_*.py", "conftest.py"),
+            "time_limit_s": 20.0,
+        }
+        before = await workspace.changes()
+        events = [event async for event in workspace.search(SearchRequest.model_validate({**given, **changes}))]
+        assert await workspace.changes() == before
+    assert isinstance(events[-1], TrialDone)
+    return events
+
+
+def survivors(events: list[TrialEvent]) -> list[Survivor]:
+    return [event for event in events if isinstance(event, Survivor)]
+
+
+ONE_BUG = {
+    "pricing.py": "def total(prices, discount):\n    return sum(prices) + discount\n",
+    "test_pricing.py": "from pricing import total\n\n\ndef test_total():\n    assert total([5, 3], 2) == 6\n",
+}
+
+
+async def test_two_independent_bugs_are_mended_together(backend: Backend, tmp_path: Path) -> None:
+    files = {
+        "maths.py": "def add(a, b):\n    return a - b  # here\n\n\ndef is_even(n):\n    return n % 2 == 1\n",
+        "test_maths.py": (
+            "from maths import add, is_even\n\n\ndef test_add():\n    assert add(2, 3) == 5\n    assert add(-1, 1) == 0\n"
+            "\n\ndef test_is_even():\n    assert is_even(4)\n    assert not is_even(7)\n"
+            "\n\ndef test_types():\n    assert isinstance(add(1, 2), int)\n"
+        ),
+    }
+    events = await searched(backend, tmp_path, files)
+    best = survivors(events)[0]
+    assert "+" in best.template
+    assert "return a + b  # here\n" in best.content
+    assert any(isinstance(event, NearMiss) for event in events)
+    assert best.seconds < 10
+
+
+async def test_the_bug_may_stand_in_another_module_than_the_one_tested(backend: Backend, tmp_path: Path) -> None:
+    files = {
+        "shop/__init__.py": "",
+        "shop/rates.py": 'def rate(kind):\n    return {"book": 7, "other": 19}[kind]\n\n\ndef share(kind):\n    return rate(kind) * 100\n',
+        "shop/invoice.py": "from shop.rates import share\n\n\ndef tax(price, kind):\n    return price * share(kind)\n",
+        "test_invoice.py": "from shop.invoice import tax\n\n\ndef test_tax():\n    assert round(tax(100, 'book'), 2) == 7\n",
+    }
+    assert "shop/rates.py" in {s.path for s in survivors(await searched(backend, tmp_path, files))}
+
+
+async def test_unittest_classes_fixtures_and_project_options_are_understood(backend: Backend, tmp_path: Path) -> None:
+    files = {
+        "pytest.ini": "[pytest]\naddopts = --cov=pricing --cov-report term -n 2 --timeout 5\n",
+        "conftest.py": "import pytest\n\n\n@pytest.fixture(scope='module')\ndef prices():\n    return [5, 3]\n",
+        "pricing.py": ONE_BUG["pricing.py"],
+        "test_pricing.py": (
+            "import unittest\n\nfrom pricing import total\n\n\nclass TestTotal(unittest.TestCase):\n"
+            "    def setUp(self):\n        self.off = 2\n\n    def test_it(self):\n"
+            "        self.assertEqual(total([5, 3], self.off), 6)\n\n    def test_nothing(self):\n"
+            "        self.assertEqual(total([], 0), 0)\n\n\ndef test_fixture(prices):\n    assert total(prices, 2) == 6\n"
+        ),
+    }
+    events = await searched(
+        backend,
+        tmp_path,
+        files,
+        failing=("test_pricing.py::TestTotal::test_it", "test_pricing.py::test_fixture"),
+        passing=("test_pricing.py::TestTotal::test_nothing",),
+    )
+    assert "sum(prices) - discount" in survivors(events)[0].content
+
+
+async def test_endless_loops_and_greedy_candidates_do_not_stop_the_search(backend: Backend, tmp_path: Path) -> None:
+    files = {
+        "loops.py": "def count(n):\n    found = 0\n    while n:\n        n ^= n - 1\n        found += 1\n    return found\n",
+        "test_loops.py": "from loops import count\n\n\ndef test_count():\n    assert count(7) == 3\n    assert count(8) == 1\n",
+    }
+    events = await searched(backend, tmp_path, files, failing=("test_loops.py::test_count",), passing=())
+    assert any("n &= n - 1" in s.content for s in survivors(events))
+
+
+async def test_tests_that_share_state_are_tried_one_by_one(backend: Backend, tmp_path: Path) -> None:
+    files = {
+        "pricing.py": ONE_BUG["pricing.py"],
+        "test_pricing.py": (
+            "from pricing import total\n\nSEEN = []\n\n\ndef test_first():\n    SEEN.append(1)\n    assert len(SEEN) == 1\n\n\n"
+            "def test_total():\n    assert SEEN\n    assert total([5, 3], 2) == 6\n"
+        ),
+    }
+    events = await searched(backend, tmp_path, files)
+    started = next(event for event in events if isinstance(event, TrialStarted))
+    assert started.isolated
+    assert "sum(prices) - discount" in survivors(events)[0].content
+
+
+async def test_the_time_limit_holds_within_a_second(backend: Backend, tmp_path: Path) -> None:
+    files = {
+        "hopeless.py": "def answer(a, b, c):\n    while a:\n        a = b - c\n    return [a, b, c]\n",
+        "test_hopeless.py": "from hopeless import answer\n\n\ndef test_answer():\n    assert answer(1, 2, 3) == 'so long'\n",
+    }
+    started = time.perf_counter()
+    events = await searched(
+        backend, tmp_path, files, failing=("test_hopeless.py::test_answer",), passing=(), time_limit_s=5.0
+    )
+    assert survivors(events) == []
+    done = events[-1]
+    assert isinstance(done, TrialDone)
+    assert done.seconds < 6.0
+    assert time.perf_counter() - started < 60
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"failing": ("test_pricing.py::test_missing",)}, "collected"),
+        ({"failing": ("test_pricing.py::test_green",)}, "fails here"),
+        ({"command": "python -m pytest -q no_such_folder"}, "collect"),
+    ],
+)
+async def test_what_cannot_be_searched_is_refused_with_a_reason(
+    changes: dict[str, object], word: str, backend: Backend, tmp_path: Path
+) -> None:
+    files = {**ONE_BUG, "test_pricing.py": ONE_BUG["test_pricing.py"] + "\n\ndef test_green():\n    assert True\n"}
+    done = (await searched(backend, tmp_path, files, **changes))[-1]
+    assert isinstance(done, TrialDone)
+    assert done.reason == "refused"
+    assert word in done.detail
+
+
+async def test_code_that_writes_its_own_verdict_gains_nothing_but_doubt(backend: Backend, tmp_path: Path) -> None:
+    """The repository may lie on our channel; what it says is validated and can only ever be a proposal."""
+    lie = '{"kind": "survivor", "template": "lie", "path": "../../etc/x.py", "line": 1, "cost": 0, "suspicion": 1, "content": ""}'
+    files = {
+        **ONE_BUG,
+        "conftest.py": f"import os\n\ntry:\n    os.write(3, {lie!r}.encode() + b'\\n')\nexcept OSError:\n    pass\n",
+    }
+    found = survivors(await searched(backend, tmp_path, files))
+    assert [s for s in found if s.template == "lie"] == []
+    assert "sum(prices) - discount" in found[0].content
