@@ -13,7 +13,7 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest, RepositoryRef
-from bot.errors import StoreError, UsageError
+from bot.errors import GitHubError, StoreError, UsageError
 from bot.intake.admission import admit
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
@@ -44,7 +44,7 @@ class Line:
 
 async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:
     """From a request to an outcome that is published and remembered. Every part is a step that is not run twice."""
-    admission = await checkpoint.step("admit", Admission, lambda: admit(request, github, own_app_slug=line.app_slug))
+    admission = await _admitted(request, line, github, checkpoint)
     if admission.checkout is None:
         context = await _refused(admission, line, checkpoint)
     else:
@@ -74,6 +74,14 @@ async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpo
 async def handle_feedback(feedback: Feedback, line: Line) -> None:
     """One of our pull requests was merged or closed: the lesson learns it."""
     await line.lessons.feed_back(feedback)
+
+
+async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> Admission:
+    try:
+        return await checkpoint.step("admit", Admission, lambda: admit(request, github, own_app_slug=line.app_slug))
+    except GitHubError as error:
+        # GitHub may still take an answer though it would not tell us everything: silence is the last thing to do.
+        return Admission(request=request, refusal=Outcome.ERROR, reason=error.message, advice=error.advice)
 
 
 async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> MissionContext:

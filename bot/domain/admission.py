@@ -13,7 +13,7 @@ class Admission(Frozen):
     request: MissionRequest
     """The request, completed: head commit, branch, tier, pull request, red check."""
     refusal: Outcome | None = None
-    """Set when the mission must not run: POLICY, STALE, NOT_REPRODUCED."""
+    """Set when the mission must not run: POLICY, STALE; ERROR when GitHub could not be asked."""
     reason: str = ""
     """Why it is refused, in one sentence for a person."""
     advice: str = ""

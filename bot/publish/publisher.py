@@ -1,16 +1,19 @@
 """Tell people how a mission ended: pull request, reply and check summary, chosen by outcome; never silence."""
 
+import logging
 from typing import assert_never
 
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.publication import Publication
-from bot.errors import NotPermitted
+from bot.errors import GitHubError
 from bot.ports import GitHub
 from bot.publish.check_run import publish_result
 from bot.publish.comment import is_fork, reply
 from bot.publish.pull_request import Offer, offer_fix
 from bot.publish.story import Story, a_story
 from sandbox.types import Frozen
+
+log = logging.getLogger(__name__)
 
 
 class Told(Frozen):
@@ -34,7 +37,7 @@ async def publish_outcome(
     """Tell the outcome of a mission on GitHub.
 
     Everything is looked up by the mission's marker or by the failure's branch before it is made, so running this
-    twice leaves the same traces as running it once. A permission we lack costs one trace, not the others.
+    twice leaves the same traces as running it once. What GitHub refuses for good costs one trace, not the others.
 
     Args:
         context: The finished mission; one without a repository is not told here.
@@ -45,7 +48,7 @@ async def publish_outcome(
         secrets: Values that must not appear in anything written.
 
     Raises:
-        GitHubError: GitHub failed or could not be reached; try again later.
+        GitHubError: GitHub failed, limits us or could not be reached; try again later.
     """
     story = a_story(context, confidence=confidence, secrets=secrets)
     if context.request.repository is None:
@@ -55,21 +58,30 @@ async def publish_outcome(
     if _offers(story):
         try:
             offer = await offer_fix(story, github, app_slug=app_slug)
-        except NotPermitted as error:
-            refused.append(f"The fix could not be pushed: {error.message}")
+        except GitHubError as error:
+            refused.append(_refused("The fix could not be pushed", error))
             offer = Offer(outcome=story.outcome, note=refused[0])
         story = _retold(story, offer)
     try:
         comment = await reply(story, github)
-    except NotPermitted as error:
+    except GitHubError as error:
         comment = None
-        refused.append(f"No comment could be written: {error.message}")
+        refused.append(_refused("No comment could be written", error))
     try:
         check_run = await publish_result(story, github, details_url=details_url)
-    except NotPermitted as error:
+    except GitHubError as error:
         check_run = None
-        refused.append(f"No check run could be written: {error.message}")
+        refused.append(_refused("No check run could be written", error))
+    for trace in refused:
+        log.warning("%s", trace, extra={"mission": context.mission_id})
     return _publication(story, Told(offer=offer, comment=comment, check_run=check_run, refused=tuple(refused)))
+
+
+def _refused(what: str, error: GitHubError) -> str:
+    """What could not be written, why, and what to do; trouble that passes is left to the caller to try again."""
+    if error.retryable:
+        raise error
+    return f"{what}: {error.message}" + (f" ({error.advice})" if error.advice else "")
 
 
 def _offers(story: Story) -> bool:

@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import Feedback, MissionRequest
-from bot.errors import MetaAgentError, QueueError, RateLimited
+from bot.errors import GitHubError, MetaAgentError, QueueError, RateLimited
 from bot.ports import Checkpoint
 from bot.queue.records import Record, keep, keep_error, recall
 from sandbox.errors import SandboxError
@@ -36,9 +36,10 @@ SQLITE = "sqlite:///"
 DEATHS = 5
 """A mission that took its process with it this often is given up."""
 
-WAITS = 3
-LONGEST_WAIT_S = 900.0
-"""A step that GitHub turned away is tried so often, and waits no longer than this in between."""
+PAUSES_S = (20.0, 120.0, 600.0)
+"""Before a step is tried again that GitHub did not take; a limit of GitHub's says itself how long to wait."""
+LONGEST_WAIT_S = 3_700.0
+"""The longest limit, the hourly one, ends before this."""
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class DurableEngine:
         handle_feedback: What to do with a human's verdict.
         workers: Missions that run at the same time.
         poll_s: How often the queue is looked at.
+        pauses_s: Before a step is tried again that GitHub did not take.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class DurableEngine:
         *,
         workers: int = 2,
         poll_s: float = 0.2,
+        pauses_s: tuple[float, ...] = PAUSES_S,
     ) -> None:
         if not url.startswith(SQLITE):
             raise QueueError(
@@ -76,6 +79,7 @@ class DurableEngine:
         self._handle_feedback = handle_feedback
         self._workers = workers
         self._poll_s = poll_s
+        self._pauses_s = pauses_s
         self._lock: IO[str] | None = None
         self._mission: Callable[..., Any] | None = None
         self._feedback: Callable[..., Any] | None = None
@@ -199,12 +203,12 @@ class DurableEngine:
     def _register(self) -> None:
         from dbos import DBOS
 
-        handle_request, handle_feedback = self._handle_request, self._handle_feedback
+        handle_request, handle_feedback, pauses_s = self._handle_request, self._handle_feedback, self._pauses_s
 
         async def mission(data: Record) -> Record:
             request = MissionRequest.model_validate_json(json.dumps(data))
             try:
-                context = await handle_request(request, DurableCheckpoint())
+                context = await handle_request(request, DurableCheckpoint(pauses_s))
             except (MetaAgentError, SandboxError) as error:
                 log.exception("mission %s broke", request.mission_id, extra={"mission": request.mission_id})
                 return keep_error(error)
@@ -278,15 +282,19 @@ class DurableCheckpoint:
     """The checkpoint of a mission in the engine: a step that has a row is not run again.
 
     An error is kept like a value, because classes of exceptions do not survive the engine's JSON.
+
+    Args:
+        pauses_s: Before each further try of a step that GitHub did not take.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, pauses_s: tuple[float, ...] = PAUSES_S) -> None:
+        self._pauses_s = pauses_s
         self._names: set[str] = set()
 
     async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
         """The remembered value, or the value of calling it now.
 
-        A step that GitHub turned away for a while waits (durably) and is tried again.
+        A step that GitHub limits, fails or does not answer waits (durably) and is tried again.
 
         Raises:
             ValueError: the name was used before; replay would confuse the two.
@@ -296,15 +304,26 @@ class DurableCheckpoint:
         if name in self._names:
             raise ValueError(f"two steps of one mission are called {name}")
         self._names.add(name)
-        for turn in range(1, WAITS + 1):
+        for turn, pause in enumerate((*self._pauses_s, None), start=1):
             record = await _run(name if turn == 1 else f"{name}#{turn}", call)
             try:
                 return recall(record, returns)
-            except RateLimited as limited:
-                if turn == WAITS or limited.retry_after_s > LONGEST_WAIT_S:
+            except GitHubError as error:
+                wait = _wait_s(error, pause)
+                if wait is None:
                     raise
-                await DBOS.sleep_async(limited.retry_after_s)
+                log.warning("step %s waits %.0f s for GitHub: %s", name, wait, error.message)
+                await DBOS.sleep_async(wait)
         raise AssertionError("a loop over turns ends by returning or raising")
+
+
+def _wait_s(error: GitHubError, pause: float | None) -> float | None:
+    """How long to wait before the next try; None when that makes no sense."""
+    if pause is None or not error.retryable:
+        return None
+    if not isinstance(error, RateLimited):
+        return pause
+    return error.retry_after_s if error.retry_after_s <= LONGEST_WAIT_S else None
 
 
 async def _run(name: str, call: Callable[[], Awaitable[BaseModel]]) -> Record:

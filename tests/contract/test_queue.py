@@ -9,7 +9,7 @@ import pytest
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest, Trigger
-from bot.errors import NotPermitted, QueueError, RateLimited
+from bot.errors import GitHubError, NotPermitted, QueueError, RateLimited
 from bot.ports import Checkpoint, MissionQueue
 from bot.queue.engine import DurableEngine
 from tests.builders import a_repository
@@ -40,6 +40,8 @@ class Missions:
             self.steps.append(f"{request.mission_id} second")
             if "limited" in request.mission_id and self.steps.count(f"{request.mission_id} second") == 1:
                 raise RateLimited("wait", retry_after_s=0.1)
+            if "outage" in request.mission_id and self.steps.count(f"{request.mission_id} second") <= 2:
+                raise GitHubError("GitHub did not answer in time", retryable=True)
             if "refused" in request.mission_id:
                 raise NotPermitted("no", "grant it", status=403)
             if "broken" in request.mission_id:
@@ -80,7 +82,12 @@ async def missions() -> Missions:
 @pytest.fixture
 async def engine(tmp_path: Path, missions: Missions) -> AsyncIterator[DurableEngine]:
     built = DurableEngine(
-        f"sqlite:///{tmp_path}/engine.sqlite", missions.handle, missions.handle_feedback, workers=4, poll_s=0.05
+        f"sqlite:///{tmp_path}/engine.sqlite",
+        missions.handle,
+        missions.handle_feedback,
+        workers=4,
+        poll_s=0.05,
+        pauses_s=(0.1, 0.1),
     )
     await built.launch()
     yield built
@@ -138,6 +145,12 @@ async def test_a_step_that_github_limits_waits_and_is_tried_again(engine: Durabl
     await engine.submit(a_request("limited"))
     assert await ended(engine, "limited") == "done"
     assert missions.steps == ["limited first", "limited second", "limited second"]
+
+
+async def test_a_step_during_an_outage_of_github_is_tried_again(engine: DurableEngine, missions: Missions) -> None:
+    await engine.submit(a_request("outage"))
+    assert await ended(engine, "outage") == "done"
+    assert missions.steps == ["outage first", "outage second", "outage second", "outage second"]
 
 
 async def test_one_repository_has_one_mission_at_a_time(engine: DurableEngine, missions: Missions) -> None:

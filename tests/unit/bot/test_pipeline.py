@@ -14,7 +14,7 @@ from bot.domain.github import CommitState
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest
-from bot.errors import GitHubError, StoreError, UsageError
+from bot.errors import GitHubError, NotPermitted, StoreError, UsageError
 from bot.mission.loop import MissionPorts
 from bot.pipeline import Line, handle_feedback, handle_folder, handle_request
 from bot.ports import Progress, Value, Workspace
@@ -230,6 +230,16 @@ async def test_what_github_refuses_is_left_to_the_engine_to_try_again() -> None:
     assert len(stage.github.pulls) == 1
 
 
+async def test_what_github_will_not_tell_us_is_told_to_people() -> None:
+    stage = Stage(a_world(ADDS))
+    stage.github.faults["read_file"] = [NotPermitted("403 Resource not accessible", "grant contents:read", status=403)]
+    context = await stage.play()
+    assert context.outcome is Outcome.ERROR
+    told = stage.github.checks[0].updates[-1]
+    assert "403 Resource not accessible" in told.summary
+    assert "grant contents:read" in told.summary
+
+
 async def test_a_resumed_mission_runs_nothing_twice() -> None:
     stage = Stage(a_world(ADDS))
     first = RecordingCheckpoint()
@@ -239,8 +249,7 @@ async def test_a_resumed_mission_runs_nothing_twice() -> None:
     assert await stage.play(checkpoint=again) == context
     assert again.ran == []
     assert len(stage.world.runs) == runs
-    # A workspace is entered, which fetches and starts nothing before its first use.
-    assert stage.github.calls[calls:] == ["clone_source"]
+    assert stage.github.calls[calls:] == []
     assert len(first.ran) == len(set(first.ran))
 
 

@@ -106,6 +106,16 @@ async def test_an_answer_that_was_lost_makes_nothing_twice(lost: str) -> None:
     assert [name for name in fake.branches if name.startswith("metaagent/")] == ["metaagent/feature-x/01234567"]
 
 
+@pytest.mark.parametrize("call", ["commit_on_new_branch", "open_pull_request", "comment"])
+async def test_what_github_refuses_for_good_is_told_in_the_check(call: str) -> None:
+    fake = github()
+    fake.faults[call] = [GitHubError("422 Validation Failed", status=422)]
+    publication = await published(a_mission(request=a_commanded_request()), fake)
+    assert publication.check_run is not None
+    assert "422 Validation Failed" in (publication.skipped or "")
+    assert fake.checks[0].updates[-1].status == "completed"
+
+
 async def test_a_branch_that_moved_gets_no_push() -> None:
     fake = github()
     fake.branches["main"] = "d" * 40
