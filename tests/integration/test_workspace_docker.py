@@ -1,7 +1,6 @@
 """Workspaces on real parts: real git, a real daemon, a real package index."""
 
 import asyncio
-import gc
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -13,7 +12,7 @@ import pytest
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.errors import ImportRejected, SandboxUnavailable, SetupFailed
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, GitSource, JobHints, RunVerdict, TrustTier
+from sandbox.types import Checkout, FolderSource, GitSource, JobHints, RunVerdict, TrustTier
 from sandbox.workspace import Sandboxes, SandboxWorkspace
 from tests.fakes.scripted_backend import ScriptedBackend
 from tests.integration.git_http import GitServer, commit, git, serve_git
@@ -282,15 +281,11 @@ async def test_nothing_is_opened_before_the_first_use_and_everything_closed_afte
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the SDK forgets a socket it could not connect
 @pytest.mark.anyio
 async def test_without_a_daemon_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/none.sock")
+    monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     (tmp_path / "test_m.py").write_text("def test_x(): pass\n")
-    from sandbox.types import FolderSource
-
     sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec()), tmp_path / "data")
     async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(tmp_path)))) as workspace:
         with pytest.raises(SandboxUnavailable, match="Docker does not answer"):
             await workspace.facts()
-    gc.collect()
