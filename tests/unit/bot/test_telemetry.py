@@ -5,7 +5,6 @@ import io
 import json
 import logging
 import urllib.parse
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,15 +15,7 @@ from bot.telemetry import JsonFormatter, set_up_logging
 SECRET = "s3cr3t-hunter-two"
 
 
-@pytest.fixture(autouse=True)
-def loggers_as_they_were() -> Iterator[None]:
-    """Logging is the process's own: what a test sets up is taken back."""
-    loggers = [logging.getLogger(name) for name in ("", "bot", "metaagent", "sandbox")]
-    before = [(logger, logger.level, logger.handlers[:]) for logger in loggers]
-    yield
-    for logger, level, handlers in before:
-        logger.setLevel(level)
-        logger.handlers[:] = handlers
+pytestmark = pytest.mark.usefixtures("loggers_as_they_were")
 
 
 def logged(message: str, *args: object, **more: Any) -> dict[str, Any]:

@@ -1,0 +1,87 @@
+"""The service as a web application: health, routes, and what it refuses to start without."""
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from bot import __version__
+from bot.app import create_app
+from bot.errors import SettingsError
+from bot.settings import Settings
+from tests.github_server.server import new_private_key
+from tests.unit.bot.intake import payloads
+
+pytestmark = pytest.mark.anyio
+Make = Callable[..., Settings]
+
+
+@pytest.fixture(scope="module")
+def key() -> str:
+    return new_private_key()
+
+
+@pytest.fixture
+def complete(settings: Make, key: str) -> Settings:
+    """Everything a service needs."""
+    return settings(
+        app_id=str(payloads.APP_ID),
+        private_key=key,
+        webhook_secret=payloads.SECRET,
+        github_api_url="http://127.0.0.1:9/",
+    )
+
+
+def client(app: FastAPI) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
+
+
+async def test_healthz_says_that_it_lives_and_which_version(complete: Settings) -> None:
+    async with client(create_app(complete)) as http:
+        answer = await http.get("/healthz")
+    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "version": __version__})
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [("GET", "/", 404), ("GET", "/docs", 404), ("GET", "/redoc", 404), ("GET", "/webhook", 405), ("POST", "/x", 404)],
+)
+async def test_nothing_else_is_offered(complete: Settings, method: str, path: str, status: int) -> None:
+    async with client(create_app(complete)) as http:
+        assert (await http.request(method, path)).status_code == status
+
+
+@pytest.mark.parametrize("secret", [None, ""])
+def test_without_a_secret_there_is_no_application(settings: Make, key: str, secret: str | None) -> None:
+    given = {"app_id": "1", "private_key": key} | ({} if secret is None else {"webhook_secret": secret})
+    with pytest.raises(SettingsError, match="no webhook secret"):
+        create_app(settings(**given))
+
+
+@pytest.mark.parametrize(("missing", "message"), [("app_id", "no App id"), ("private_key", "no private key")])
+def test_without_an_app_there_is_no_application(settings: Make, key: str, missing: str, message: str) -> None:
+    given = {"app_id": "1", "private_key": key, "webhook_secret": payloads.SECRET}
+    del given[missing]
+    with pytest.raises(SettingsError, match=message):
+        create_app(settings(**given))
+
+
+async def test_while_it_runs_deliveries_are_written_down_and_answered(complete: Settings) -> None:
+    app = create_app(complete)
+    body = payloads.encoded({"zen": "Keep it logically awesome."})
+    async with app.router.lifespan_context(app), client(app) as http:
+        first = await http.post("/webhook", content=body, headers=payloads.signed(body, "ping"))
+        again = await http.post("/webhook", content=body, headers=payloads.signed(body, "ping"))
+        wrong = await http.post("/webhook", content=body + b" ", headers=payloads.signed(body, "ping"))
+    assert (first.status_code, first.json()["result"]) == (202, "ignored")
+    assert (again.status_code, again.json()["result"]) == (202, "duplicate")
+    assert wrong.status_code == 401
+    assert (complete.data_dir / "inbox.sqlite").is_file()
+
+
+async def test_a_body_larger_than_the_setting_is_refused(complete: Settings) -> None:
+    body = payloads.encoded({"zen": "x" * 2000})
+    async with client(create_app(complete.model_copy(update={"webhook_max_bytes": 1000}))) as http:
+        answer = await http.post("/webhook", content=body, headers=payloads.signed(body, "ping"))
+    assert answer.status_code == 413

@@ -1,0 +1,76 @@
+"""The doctor looks at everything a mission needs and says what to do about what is missing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.doctor import Finding, examine, render
+from bot.settings import Settings
+
+Make = Callable[..., Settings]
+
+
+def found(settings: Settings) -> dict[str, Finding]:
+    return {finding.subject: finding for finding in examine(settings)}
+
+
+def test_a_bare_machine_is_told_secret_and_app(settings: Make) -> None:
+    findings = found(settings())
+    assert {subject for subject, one in findings.items() if one.state == "missing"} >= {"webhook secret", "GitHub App"}
+    assert all(one.advice for one in findings.values() if one.state == "missing")
+    assert "permissions" not in findings, "without an App nobody is asked"
+
+
+def test_the_sandbox_that_is_set_is_looked_at(settings: Make) -> None:
+    assert found(settings())["sandbox local"].state == "ok"
+
+
+def test_the_folder_of_the_data_may_not_be_there_yet(settings: Make, tmp_path: Path) -> None:
+    disk = found(settings(data_dir=str(tmp_path / "not" / "yet")))["disk"]
+    assert "GiB free" in disk.message
+    assert not (tmp_path / "not").exists(), "the doctor changes nothing"
+
+
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [(None, "no private key"), ("nonsense", "not PEM")],
+)
+def test_a_key_that_cannot_sign_is_named(settings: Make, key: str | None, message: str) -> None:
+    given = {"app_id": "1"} | ({"private_key": key} if key else {})
+    app = found(settings(**given))["GitHub App"]
+    assert app.state == "missing"
+    assert message in app.message
+
+
+def test_a_github_that_cannot_be_reached_is_told(settings: Make) -> None:
+    from tests.github_server.server import new_private_key
+
+    nobody = {"github_api_url": "http://127.0.0.1:9/", "app_id": "1", "private_key": new_private_key()}
+    permissions = found(settings(**nobody))["permissions"]
+    assert permissions.state == "missing"
+    assert permissions.message
+
+
+def test_secrets_are_never_shown(settings: Make) -> None:
+    findings = examine(settings(webhook_secret="hunter-two-secret", app_id="1", private_key="hunter-key"))
+    assert "hunter" not in render(findings)
+
+
+def test_a_model_is_a_note(settings: Make) -> None:
+    assert "work without one" in found(settings())["model"].message
+    assert "any:model is set" in found(settings(model="any:model"))["model"].message
+
+
+def test_findings_are_lines_and_advice_stands_beneath_what_is_missing() -> None:
+    findings = (
+        Finding(subject="disk", state="ok", message="9.0 GiB free", advice="not shown"),
+        Finding(subject="webhook secret", state="missing", message="not set", advice="set it"),
+        Finding(subject="model", state="note", message="none is set"),
+    )
+    assert render(findings).splitlines() == [
+        "ok       disk             9.0 GiB free",
+        "MISSING  webhook secret   not set",
+        "                           set it",
+        "note     model            none is set",
+    ]

@@ -1,0 +1,38 @@
+"""What a service needs besides a line."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.errors import QueueError, SettingsError
+from bot.github.gateway import GitHubGateway
+from bot.settings import Settings
+from bot.wiring.service import Service, build_github
+from tests.github_server.server import new_private_key
+
+Make = Callable[..., Settings]
+
+
+@pytest.fixture(scope="module")
+def key() -> str:
+    return new_private_key()
+
+
+def test_github_needs_an_app(settings: Make, key: str) -> None:
+    with pytest.raises(SettingsError, match="no App id"):
+        build_github(settings(private_key=key))
+    assert isinstance(build_github(settings(private_key=key, app_id="7")), GitHubGateway)
+
+
+@pytest.mark.parametrize(("given", "numeric"), [("123", 123), ("Iv23liABC", None)])
+def test_an_app_is_known_by_its_number_or_by_its_slug_alone(
+    settings: Make, key: str, given: str, numeric: int | None
+) -> None:
+    service = Service(settings(app_id=given, private_key=key, webhook_secret="s", app_slug="mender"))
+    assert (service.own.app_id, service.own.slug) == (numeric, "mender")
+
+
+def test_a_database_the_engine_cannot_use_is_named_at_the_start(settings: Make, key: str) -> None:
+    given = settings(app_id="1", private_key=key, webhook_secret="s", database_url="postgresql://db/metaagent")
+    with pytest.raises(QueueError, match="SQLite"):
+        Service(given)
