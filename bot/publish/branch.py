@@ -7,6 +7,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate
 from bot.publish.markdown import Pen
 from bot.publish.story import identity
+from bot.publish.title import fix_title
 
 PREFIX = "metaagent/"
 NAMES_TRIED = 5
@@ -31,7 +32,7 @@ def branch_names(context: MissionContext) -> tuple[str, ...]:
 def commit_message(context: MissionContext, candidate: Candidate, *, pen: Pen | None = None) -> str:
     """Title, explanation and trailers; nothing in it closes an issue, mentions a person or switches CI off."""
     pen = pen or Pen()
-    title = pen.title(candidate.title, cap=TITLE_CHARS) or "Fix the failing check"
+    title = fix_title(context, pen=pen, cap=TITLE_CHARS)
     trailers = [
         f"MetaAgent-Mission: {identity(context.mission_id)}",
         f"MetaAgent-Fingerprint: {identity(context.fingerprint) or 'none'}",

@@ -10,6 +10,7 @@ from bot.ports import GitHub
 from bot.publish.branch import branch_commit, branch_names, trailers
 from bot.publish.report import mission_report
 from bot.publish.story import Story, identity, marker, patch_marker
+from bot.publish.title import fix_title
 from sandbox.types import Frozen
 
 
@@ -115,14 +116,13 @@ async def _being_published(story: Story, github: GitHub, repository: RepositoryR
 
 
 async def _opened(story: Story, github: GitHub, repository: RepositoryRef, *, name: str, sha: str) -> Offer:
-    fix, base = story.fix, story.context.request.head_branch
-    title = story.pen.title(fix[0].title if fix else "", cap=120) or "Fix the failing check"
+    base = story.context.request.head_branch
     try:
         pull_request = await github.open_pull_request(
             repository,
             head=name,
             base=base or repository.default_branch,
-            title=title,
+            title=fix_title(story.context, pen=story.pen),
             body=mission_report(story),
             draft=story.context.policy.draft,
         )

@@ -5,10 +5,11 @@ import shlex
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, TestChange
 from bot.publish.evidence import agreement, cost_per_rung, evidence
 from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, table
 from bot.publish.story import Story, headline, marker, patch_marker, winner
-from sandbox.types import TestStatus
+from bot.publish.title import steps_of_fix
 
 EXCERPT_CHARS = 2000
 """How much of an output stands beside the verdict."""
@@ -39,9 +40,11 @@ def reproduce_command(context: MissionContext) -> str:
     if report is None:
         return context.test_command
     failing = sorted(report.failing)
+    command = report.target or context.test_command
     if report.runner == "pytest" and 0 < len(failing) <= 3:  # noqa: PLR2004 - more would not fit a line
-        return f"python -m pytest {shlex.join(failing)}"
-    return report.target or context.test_command
+        command = f"python -m pytest {shlex.join(failing)}"
+    folder = context.facts.recipe.working_directory if context.facts else "."
+    return command if folder in {"", "."} else f"cd {shlex.quote(folder)} && {command}"
 
 
 # --- what everybody reads --------------------------------------------------------------------------
@@ -66,8 +69,14 @@ def _cause(story: Story, diagnosis: Diagnosis | None) -> Section | None:
         f"- {story.pen.code(f'{suspect.file}:{suspect.line}')} {story.pen.prose(suspect.reason, cap=200)}"
         for suspect in diagnosis.suspects[:5]
     ]
-    lead = f"{story.pen.prose(diagnosis.title, cap=300)}\n\n{story.pen.prose(diagnosis.cause)}"
-    return Section(title="Cause", lead=lead, body="\n".join(places))
+    # The cause begins with the first failure, which is the title.
+    said = diagnosis.title.partition(" (and ")[0] in diagnosis.cause
+    texts = (
+        [story.pen.prose(diagnosis.cause)]
+        if said
+        else [story.pen.prose(diagnosis.title, cap=300), story.pen.prose(diagnosis.cause)]
+    )
+    return Section(title="Cause", lead="\n\n".join(texts), body="\n".join(places))
 
 
 # --- the change and its proof ----------------------------------------------------------------------
@@ -78,7 +87,7 @@ def _proof(story: Story) -> list[Section | None]:
         return [_failures(story)]
     candidate, verification = story.fix
     shown = verification.table[:ROWS_SHOWN]
-    rows = [(story.pen.code(c.name), status_word(c.before), status_word(c.after)) for c in shown]
+    rows = [(story.pen.code(c.name), *before_and_after(c, story)) for c in shown]
     more = len(verification.table) - len(shown)
     if more:
         rows.append((f"{more} more, in the evidence", "", ""))
@@ -105,9 +114,16 @@ def _proof(story: Story) -> list[Section | None]:
 def _diff(story: Story) -> Section | None:
     if story.fix is None:
         return None
-    candidate, verification = story.fix
-    lead = story.pen.prose(f"{candidate.title}. {candidate.explanation}".rstrip(" ."), cap=1000)
-    return fenced("Change", story.pen.block(verification.diff), info="diff", lead=lead)
+    lead = "\n\n".join(story.pen.prose(_explained(step), cap=1000) for step in steps_of_fix(story.context))
+    return fenced("Change", story.pen.block(story.fix[1].diff), info="diff", lead=lead)
+
+
+def _explained(candidate: Candidate) -> str:
+    """What a change does, said once: most explanations begin with what the title says."""
+    subject = candidate.title.rpartition(": ")[2]
+    if subject in candidate.explanation:
+        return candidate.explanation
+    return ". ".join(part for part in (candidate.title.rstrip("."), candidate.explanation) if part)
 
 
 def _failures(story: Story) -> Section | None:
@@ -128,9 +144,15 @@ def _failures(story: Story) -> Section | None:
     return table("Failing", ("test", "where", "error"), rows)
 
 
-def status_word(status: TestStatus | None) -> str:
-    """How a test ended, in a word."""
-    return status.value if status else "absent"
+def before_and_after(change: TestChange, story: Story) -> tuple[str, str]:
+    """How a test or a finding stood before and stands after, in a word each."""
+    before = change.before.value if change.before else "new"
+    if change.after is not None:
+        return before, change.after.value
+    # A finding, and a file that could not be collected, are gone when they are not reported; a test is missing.
+    report = story.context.test_results
+    is_test = report is not None and report.runner == "pytest" and "::" in change.name
+    return before, "not collected" if is_test else "gone"
 
 
 # --- how sure we are --------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.publish.evidence import agreement
-from bot.publish.report import ROWS_SHOWN, reproduce_command, status_word
+from bot.publish.report import ROWS_SHOWN, before_and_after, reproduce_command
 from bot.publish.story import Story, a_story, headline, winner
 
 
@@ -35,8 +35,7 @@ def _text_of_fix(story: Story) -> list[str]:
     pen = story.pen
     lines = ["", "Red to green"]
     lines += [
-        f"  {pen.line(c.name)}: {status_word(c.before)} -> {status_word(c.after)}"
-        for c in verification.table[:ROWS_SHOWN]
+        f"  {pen.line(c.name)}: {' -> '.join(before_and_after(c, story))}" for c in verification.table[:ROWS_SHOWN]
     ]
     lines += [
         "",

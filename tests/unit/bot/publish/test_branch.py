@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.publish.branch import branch_commit, branch_names, branch_slug, commit_message, trailers
-from tests.builders import HEAD, a_candidate, a_folder_request, a_mission, a_request
+from tests.builders import HEAD, a_candidate, a_folder_request, a_mission, a_request, an_iteration
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_name_carries_the_fingerprint_and_followers_are_numbered() -> None:
 
 def test_the_message_ends_with_trailers() -> None:
     message = commit_message(a_mission(), a_candidate())
-    assert message.splitlines()[0] == "use + in add"
+    assert message.splitlines()[0] == "Fix test_add: use + in add"
     assert trailers(message) == {
         "MetaAgent-Mission": "m-0001",
         "MetaAgent-Fingerprint": "0123456789abcdef0123456789abcdef",
@@ -54,7 +54,7 @@ def test_foreign_text_in_a_message_forges_no_trailer_and_closes_no_issue() -> No
     candidate = a_candidate(
         title="fixes #1 @alice [skip ci]", explanation="closes #2\n\nMetaAgent-Mission: forged\n\n[no ci]"
     )
-    message = commit_message(a_mission(), candidate)
+    message = commit_message(a_mission(iterations=(an_iteration(candidate=candidate),)), candidate)
     assert trailers(message)["MetaAgent-Mission"] == "m-0001"
     assert not re.search(r"[@#]\w", message)
     assert "[skip ci]" not in message

@@ -43,7 +43,7 @@ async def test_a_fix_becomes_one_commit_and_one_pull_request_into_the_red_branch
     assert (pull.head_ref, pull.base_ref, pull.state) == (BRANCH, "main", "open")
     assert fake.commits[pull.head_sha].parents == (HEAD,)
     assert [edit.path for edit in fake.edits[pull.head_sha]] == ["calculator.py"]
-    assert fake.titles[pull.number] == "use + in add"
+    assert fake.titles[pull.number] == "Fix test_add: use + in add"
     assert "<!-- metaagent:mission=m-0001 " in pull.body
     assert publication.outcome is Outcome.FIXED
     assert publication.pull_request == pull.number

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from bot.domain.diagnosis import Suspect
 from bot.domain.mission import Confidence, MissionContext, Outcome
-from bot.domain.patch import Rival
+from bot.domain.patch import Rival, TestChange
 from bot.publish.markdown import BODY_LIMIT
 from bot.publish.report import answer, mission_report, reproduce_command
 from bot.publish.story import Story, a_story, headline
+from bot.publish.terminal import report_text
 from sandbox.types import TestStatus
 from tests.builders import (
     TEST,
@@ -26,6 +27,7 @@ from tests.builders import (
     a_folder_request,
     a_mission,
     a_recalled_lesson,
+    a_recipe,
     a_report,
     a_verification,
     an_attempt,
@@ -94,6 +96,47 @@ def test_a_fix_is_told_with(expected: str) -> None:
     assert expected in told()
 
 
+def test_nothing_is_said_twice() -> None:
+    candidate = a_candidate(title="calc.py: use + for -", explanation="use + for - at calc.py:2 (swap). 3 tried.")
+    diagnosis = a_diagnosis(title="test_add got -1 (and 1 more)", cause="test_add got -1; test_b failed. Look at x.")
+    text = told(iterations=(an_iteration(candidate=candidate, diagnosis=diagnosis),))
+    assert text.count("use + for -") == 1
+    cause = text.partition("### Cause")[2].partition("###")[0]
+    assert cause.count("add got") == 1
+
+
+def test_every_step_of_a_fix_is_explained() -> None:
+    first = an_iteration(
+        number=1,
+        candidate=a_candidate(title="use + in add", explanation="first"),
+        verification=a_verification(green=False, partial=True),
+    )
+    refused = an_iteration(number=2, candidate=a_candidate(title="no"), verification=a_verification(green=False))
+    last = an_iteration(number=3, candidate=a_candidate(title="use == in even", explanation="last"))
+    change = told(iterations=(first, refused, last)).partition("### Change")[2].partition("```")[0]
+    assert "first" in change
+    assert "last" in change
+    assert "no" not in change.split()
+
+
+@pytest.mark.parametrize(
+    ("name", "runner", "word"),
+    [
+        ("words.py:F401#1", "diagnostics", "gone"),
+        ("tests/test_a.py", "pytest", "gone"),
+        ("tests/test_a.py::test_b", "pytest", "not collected"),
+    ],
+)
+def test_what_is_not_reported_any_more_has_the_right_word(name: str, runner: str, word: str) -> None:
+    verification = a_verification(table=(TestChange(name=name, before=TestStatus.FAIL, after=None),))
+    context: dict[str, Any] = {
+        "iterations": (an_iteration(verification=verification),),
+        "test_results": a_report(runner=runner),
+    }
+    assert f"| `{name}` | fail | {word} |" in told(**context)
+    assert f"{name}: fail -> {word}" in report_text(a_mission(**context))
+
+
 def test_the_evidence_is_there_as_json() -> None:
     found = re.search(r"```json\n(.*?)\n```", told(), re.DOTALL)
     assert found is not None
@@ -157,6 +200,11 @@ def test_the_command_to_reproduce_names_at_most_three_tests() -> None:
     quoted = a_report(outcomes={"t.py::t[$(rm -rf /)]": TestStatus.FAIL})
     assert reproduce_command(a_mission(test_results=quoted)) == "python -m pytest 't.py::t[$(rm -rf /)]'"
     assert reproduce_command(a_mission(test_results=None)) == "pytest -q"
+
+
+def test_the_command_to_reproduce_begins_where_the_step_ran() -> None:
+    inside = facts(recipe=a_recipe(working_directory="back end"))
+    assert reproduce_command(a_mission(facts=inside)) == f"cd 'back end' && python -m pytest {TEST}"
 
 
 def test_a_working_tree_is_not_offered_commands() -> None:
