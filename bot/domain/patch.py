@@ -118,7 +118,6 @@ class Verification(Frozen):
     doubts: tuple[str, ...] = ()
     criteria: tuple[AcceptanceCriterion, ...] = ()
     """The acceptance criteria as these runs leave them."""
-    restored: tuple[str, ...] = ()
     diff: str = ""
     """Unified diff, accepted by `git apply`."""
     edits: tuple[FileEdit, ...] = ()

@@ -1,5 +1,6 @@
 """VERIFY: fresh workspace, full command, nothing else broken; only this file may call a mission fixed."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from bot.domain.mission import MissionContext
@@ -61,15 +62,22 @@ async def _verified(candidate: Candidate, context: MissionContext, workspace: Wo
     before = context.test_results
     if before is None:
         return shown.with_(reason="there is no red run to compare with")
-    runs = await _run_all(workspace, before)
+    runs = await _run_all(workspace, before, candidate)
     return _judge(shown, before, runs, context.acceptance_criteria)
 
 
-async def _run_all(workspace: Workspace, before: TestReport) -> tuple[VerifiedRun, ...]:
+async def _run_all(workspace: Workspace, before: TestReport, candidate: Candidate) -> tuple[VerifiedRun, ...]:
     """The failing tests first; the rest only as far as it can still matter."""
     runs: list[VerifiedRun] = []
+    untouched = True
 
     async def run(label: Label, targets: tuple[str, ...] = (), *, backwards: bool = False) -> TestReport:
+        nonlocal untouched
+        if not untouched:
+            # A run can write files, tests among them: each one starts from the failing commit and the change alone.
+            await workspace.revert()
+            await workspace.apply_changes(candidate.changes)
+        untouched = False
         order: Literal["given", "reversed"] = "reversed" if backwards else "given"
         report = bounded(await workspace.run_tests(targets=targets, order=order))
         runs.append(VerifiedRun(label=label, report=report))
@@ -98,9 +106,11 @@ def _judge(
     whole = [r.report for r in runs if r.label in {"full command", "full command again"}]
     was = outcomes_of(before)
     now = outcomes_of(whole[0]) if whole else outcomes_of(runs[0].report)
+    seen = [outcomes_of(report) for report in whole] or [now]
     broken = _newly_failing(before, runs)
     missing = _missing(before, whole)
-    skipped = tuple(sorted(n for n, s in now.items() if s is TestStatus.SKIP and was.get(n, s) is not TestStatus.SKIP))
+    skips = {n for outcomes in seen for n, s in outcomes.items() if s is TestStatus.SKIP}
+    skipped = tuple(sorted(n for n in skips if was.get(n, TestStatus.SKIP) is not TestStatus.SKIP))
     suite = len(whole) > 1 and all(run.report.success for run in runs)
     criteria = judged(
         criteria,
@@ -158,10 +168,13 @@ def _newly_failing(before: TestReport, runs: tuple[VerifiedRun, ...]) -> tuple[s
 
 
 def _missing(before: TestReport, whole: list[TestReport]) -> tuple[str, ...]:
-    """Tests that were collected before and are not now."""
-    if before.runner != "pytest" or not whole or stopped_early(whole[0]):
+    """Tests that were collected before and are not in every run of the whole command now."""
+    # Only a red run may have stopped early: what a green one prints about itself proves nothing.
+    complete = [report for report in whole if report.success or not stopped_early(report)]
+    if before.runner != "pytest":
         return ()
-    return tuple(sorted(name for name in before.outcomes if "::" in name and name not in whole[0].outcomes))
+    names = [name for name in before.outcomes if "::" in name]
+    return tuple(sorted(name for name in names if any(name not in report.outcomes for report in complete)))
 
 
 def _always_passing(runs: tuple[VerifiedRun, ...]) -> frozenset[str]:
@@ -190,11 +203,11 @@ def _reason(found: Verification, before: TestReport, gone: int) -> str:
     if found.green:
         return f"all {total} failures are gone in {len(found.runs)} runs, and nothing else changed"
     if found.newly_failing:
-        return f"{len(found.newly_failing)} tests fail that did not fail before"
+        return f"{_tests(found.newly_failing, 'fails', 'fail')} that did not fail before"
     if found.missing:
-        return f"{len(found.missing)} tests are no longer collected"
+        return f"{_tests(found.missing, 'is', 'are')} no longer collected"
     if found.newly_skipped:
-        return f"{len(found.newly_skipped)} tests are skipped that were not skipped before"
+        return f"{_tests(found.newly_skipped, 'is', 'are')} skipped that did run before"
     if found.partial and gone < total:
         return f"{gone} of {total} failures are gone, and nothing else changed"
     if _agrees_not(found.runs):
@@ -202,6 +215,11 @@ def _reason(found: Verification, before: TestReport, gone: int) -> str:
     if gone == total and not found.runs[-1].report.success:
         return f"the failures are gone, but the command still fails: {found.runs[-1].report.summary}"
     return f"{total - gone} of {total} failures are still there"
+
+
+def _tests(names: Sequence[str], one: str, many: str) -> str:
+    """`1 test fails`, `3 tests fail`."""
+    return f"1 test {one}" if len(names) == 1 else f"{len(names)} tests {many}"
 
 
 def _table(was: dict[str, TestStatus], now: dict[str, TestStatus]) -> tuple[TestChange, ...]:

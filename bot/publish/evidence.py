@@ -126,7 +126,6 @@ def _verification(verification: Verification) -> dict[str, Any]:
         "newly_skipped": list(verification.newly_skipped[:50]),
         "refusals": list(verification.refusals),
         "doubts": list(verification.doubts),
-        "restored": list(verification.restored[:50]),
         "not_verified": list(verification.not_verified),
         "seconds": round(verification.seconds, 2),
     }

@@ -1,16 +1,35 @@
 """The verdict: what makes a candidate green, partial or refused."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
 import pytest
+from typing_extensions import override
 
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.mission.plan import plan_fix
 from bot.mission.verify import verify_fix
-from sandbox.types import TestReport, TestStatus
+from bot.ports import Workspace
+from sandbox.types import Checkout, TestReport, TestStatus
 from tests.builders import a_change, a_diagnosis, a_running_mission, facts
 from tests.fakes.fixed_clock import FixedClock
-from tests.fakes.scripted_workspace import SKIP, Asked, World, a_run
-from tests.unit.bot.mission.world import ADD, ADDS, BROKEN, CHECKOUT, EVEN, MENDED, PATH, SUB, a_fix, a_world, outcomes
+from tests.fakes.scripted_workspace import SKIP, Asked, ScriptedWorkspace, World, a_run
+from tests.unit.bot.mission.world import (
+    ADD,
+    ADDS,
+    BROKEN,
+    CHECKOUT,
+    EVEN,
+    MENDED,
+    PATH,
+    SUB,
+    TESTS,
+    a_fix,
+    a_world,
+    outcomes,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -91,12 +110,12 @@ async def test_a_part_is_partial_after_two_runs() -> None:
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ({"sub": "AssertionError: assert 3 == -1"}, "1 tests fail that did not fail before"),
-        ({"sub": "gone"}, "1 tests are no longer collected"),
-        ({"sub": SKIP}, "1 tests are skipped that were not skipped before"),
-        ({"new": "AssertionError: assert 0"}, "1 tests fail that did not fail before"),
-        ({"even": SKIP}, "1 tests are skipped that were not skipped before"),
-        ({"even": "gone"}, "1 tests are no longer collected"),
+        ({"sub": "AssertionError: assert 3 == -1"}, "1 test fails that did not fail before"),
+        ({"sub": "gone"}, "1 test is no longer collected"),
+        ({"sub": SKIP}, "1 test is skipped that did run before"),
+        ({"new": "AssertionError: assert 0"}, "1 test fails that did not fail before"),
+        ({"even": SKIP}, "1 test is skipped that did run before"),
+        ({"even": "gone"}, "1 test is no longer collected"),
     ],
 )
 async def test_a_fix_that_harms_anything_is_neither_green_nor_partial(said: dict[str, str], words: str) -> None:
@@ -104,6 +123,50 @@ async def test_a_fix_that_harms_anything_is_neither_green_nor_partial(said: dict
     assert not found.green
     assert not found.partial
     assert found.reason == words
+
+
+async def test_a_green_run_that_says_it_stopped_early_is_not_believed() -> None:
+    def run(asked: Asked) -> TestReport:
+        found = {name: said for name, said in outcomes(asked.files[PATH]).items() if name != SUB}
+        return a_run(found, targets=asked.targets).with_(raw_output="!!! stopping after 1 failures !!!")
+
+    found = await verified(a_world(run=run))
+    assert not found.green
+    assert found.missing == (SUB,)
+
+
+@pytest.mark.parametrize("said", ["gone", SKIP])
+async def test_the_second_run_counts_like_the_first(said: str) -> None:
+    def run(asked: Asked) -> TestReport:
+        found = outcomes(asked.files[PATH])
+        if asked.number == 3:
+            found = {n: SKIP if n == SUB else s for n, s in found.items() if (n, said) != (SUB, "gone")}
+        return a_run(found, targets=asked.targets)
+
+    assert not (await verified(a_world(run=run))).green
+
+
+class Meddling(ScriptedWorkspace):
+    """Its runs edit the tests."""
+
+    @override
+    async def run_tests(self, *words: Any, **options: Any) -> TestReport:
+        report = await super().run_tests(*words, **options)
+        await self.apply_changes([a_change("tests/test_math.py", "def test_nothing(): ...\n")])
+        return report
+
+
+async def test_every_run_starts_from_the_commit_and_the_change_alone() -> None:
+    world = a_world()
+
+    @asynccontextmanager
+    async def dirty(checkout: Checkout) -> AsyncIterator[Workspace]:
+        yield Meddling(world, checkout.revision)
+
+    red = a_run(outcomes(BROKEN))
+    found = await verify_fix(a_fix(MENDED), mission(red), CHECKOUT, dirty, clock=FixedClock())
+    assert found.green
+    assert [asked.files["tests/test_math.py"] for asked in world.runs] == [TESTS] * 4
 
 
 async def test_a_new_test_that_passes_is_no_harm() -> None:
