@@ -1,6 +1,8 @@
 """Fixtures every tier shares: where the data folder is, whether Docker answers."""
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,15 @@ def _missing(reason: str) -> None:
 def anyio_backend() -> str:
     """Everything asynchronous runs on asyncio."""
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def tracing_goes_on() -> Iterator[None]:
+    """Python switches a tracer off that hits the recursion limit; coverage would be blind for all later tests."""
+    before = sys.gettrace()
+    yield
+    if sys.gettrace() is not before:
+        sys.settrace(before)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,123 @@
+"""What stands in no file, what the lock files hold, and how workflows name what they use."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.architecture.tracked import ROOT, text_of, tracked
+
+# Written in pieces, so that this file does not hold what it looks for.
+HOSTS = [
+    r"py" + r"pi\.org",
+    r"python" + r"hosted\.org",
+    r"npm" + r"js\.(?:org|com)",
+    r"ghcr" + r"\.io",
+    r"docker" + r"\.io/",
+    r"quay" + r"\.io",
+    r"gcr" + r"\.io",
+    r"deb" + r"ian\.org",
+    r"proxy\.go" + r"lang",
+    r"ana" + r"conda\.(?:org|com)",
+]
+MACHINES = [
+    r"/Us" + r"ers/\w",
+    r"/ro" + r"ot/\w",
+    r"/ho" + r"me/(?!sandbox\b|x\b|a/b\.txt)\w+/",
+    r"/wo" + r"rk/(?:main|shared|\.lib)",
+    r"[A-Z]:\\" + r"Users",
+]
+LOCKS = ["requirements.lock", "requirements-dev.lock"]
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def mentions(patterns: list[str]) -> list[str]:
+    """Every `file:line` that holds one of them."""
+    wanted = re.compile("|".join(patterns))
+    return [
+        f"{path.relative_to(ROOT)}:{number}: {found.group()}"
+        for path in tracked()
+        for number, line in enumerate(text_of(path).splitlines(), 1)
+        if (found := wanted.search(line))
+    ]
+
+
+def test_no_file_names_a_package_registry() -> None:
+    assert mentions(HOSTS) == []
+
+
+def test_no_file_names_a_developers_machine() -> None:
+    assert mentions(MACHINES) == []
+
+
+def test_the_patterns_would_notice() -> None:
+    assert re.search("|".join(HOSTS), "--index-url https://" + "py" + "pi.org/simple")
+    assert re.search("|".join(MACHINES), "/ho" + "me/ann/project")
+    assert not re.search("|".join([*HOSTS, *MACHINES]), "apt-get install docker" + ".io; cd /home/sandbox /work/repo")
+
+
+def test_nothing_reads_the_data_folder_but_tests() -> None:
+    readers = [p for p in tracked("bot", "sandbox", "scripts") if "../sha" + "red" in text_of(p)]
+    assert readers == []
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_file_holds_hashes_and_no_addresses(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert "://" not in text
+    options = {word for line in text.splitlines() for word in re.findall(r"(?<![\w-])--[a-z][\w-]*", line)}
+    assert options <= {"--hash"}
+    entries = re.split(r"\n(?=[A-Za-z0-9])", "\n" + text)[1:]
+    assert len(entries) > 10
+    for entry in entries:
+        head = entry.splitlines()[0]
+        assert re.match(r"^[A-Za-z0-9._-]+(\[[\w,-]+\])?==[^\s;]+( ; .+?)? \\$", head), head
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}\b", entry), head
+
+
+def test_the_lock_of_development_holds_all_of_the_services_lock() -> None:
+    pinned = [
+        dict(re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==(\S+)", (ROOT / name).read_text(), re.MULTILINE)) for name in LOCKS
+    ]
+    assert pinned[0].items() <= pinned[1].items()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
+def test_a_workflow_names_every_action_by_its_commit(path: Path) -> None:
+    for line in path.read_text().splitlines():
+        used = re.search(r"uses:\s*(\S+)(.*)", line)
+        if used and not used.group(1).startswith("./"):
+            assert re.fullmatch(r"[\w.-]+/[\w./-]+@[0-9a-f]{40}", used.group(1)), line
+            assert re.match(r"\s+# v\d", used.group(2)), f"say which version that is: {line}"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
+def test_a_workflow_has_no_rights_but_those_a_job_asks_for(path: Path) -> None:
+    workflow = yaml.safe_load(path.read_text())
+    assert workflow["permissions"] == {}
+    for name, job in workflow["jobs"].items():
+        assert "timeout-minutes" in job, name
+        for step in job.get("steps", []):
+            if str(step.get("uses", "")).startswith("actions/checkout@"):
+                assert step["with"]["persist-credentials"] is False, name
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda p: p.name)
+def test_a_workflow_runs_what_a_person_can_run(path: Path) -> None:
+    for job in yaml.safe_load(path.read_text())["jobs"].values():
+        for step in job.get("steps", []):
+            if "run" in step and "RESULTS" not in step.get("env", {}):
+                assert step["run"].startswith(("make ", "./")), step["run"]
+
+
+def test_zizmor_finds_nothing_in_the_workflows() -> None:
+    zizmor = Path(sys.executable).with_name("zizmor")
+    if not zizmor.is_file():
+        pytest.skip("zizmor is not installed")
+    done = subprocess.run(
+        [zizmor, "--offline", "--no-progress", ROOT / ".github"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

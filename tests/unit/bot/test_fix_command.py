@@ -1,0 +1,160 @@
+"""metaagent fix on a folder: what is refused, what a person gets, what a program gets, what is written."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bot.errors import UsageError
+from bot.fix_command import FixOrder, FixResult, run_fix
+from bot.pipeline import Line, OpenProgress
+from bot.settings import Settings
+from sandbox.errors import ChangeRejected, SandboxUnavailable
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.memory_lessons import MemoryLessons
+from tests.fakes.scripted_fixer import ScriptedFixer
+from tests.fakes.scripted_workspace import World
+from tests.unit.bot.mission.world import ADDS, MENDED, PATH, a_world, one_step_at_a_time
+
+pytestmark = pytest.mark.usefixtures("loggers_as_they_were")
+Make = Callable[..., Settings]
+FIELDS = {
+    *("outcome", "mission_id", "reason", "advice", "diff", "rung", "template", "confidence", "candidates_tried"),
+    *("plausible", "seconds", "cost_usd", "applied", "report"),
+}
+
+
+class Bench:
+    """Builds lines on a world in memory, and remembers what it was given."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.settings: list[Settings] = []
+        self.fixer = ScriptedFixer(one_step_at_a_time)
+
+    def build(self, settings: Settings, open_progress: OpenProgress) -> Line:
+        self.settings.append(settings)
+        return Line(
+            open_workspace=self.world.open_workspace,
+            fixers=(self.fixer,),
+            lessons=MemoryLessons(),
+            clock=FixedClock(),
+            open_progress=open_progress,
+        )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The red tree on disk, as the world has it in memory."""
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / PATH).write_text(ADDS)
+    return project
+
+
+def a_bench(source: str = ADDS) -> Bench:
+    return Bench(a_world(source, base=None))
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        (FixOrder(path="/no/such/folder"), "is not a folder"),
+        (FixOrder(path=".", time_limit_s=0), "--time-limit"),
+        (FixOrder(path=".", time_limit_s=-1), "--time-limit"),
+        (FixOrder(path=".", command="  "), "--test is empty"),
+        (FixOrder(path=".", rungs=""), "--rungs"),
+        (FixOrder(path=".", rungs="0,one"), "--rungs"),
+        (FixOrder(path=".", rungs="0,3"), "--rungs"),
+    ],
+)
+def test_wrong_use_is_refused_before_anything_is_built(settings: Make, order: FixOrder, message: str) -> None:
+    bench = a_bench()
+    with pytest.raises(UsageError, match=message):
+        run_fix(order, settings(), build=bench.build)
+    assert bench.settings == []
+
+
+def test_a_file_is_no_folder(settings: Make, folder: Path) -> None:
+    with pytest.raises(UsageError, match="is not a folder"):
+        run_fix(FixOrder(path=str(folder / PATH)), settings(), build=a_bench().build)
+
+
+def test_a_program_gets_every_field(settings: Make, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result = run_fix(FixOrder(path=str(folder), as_json=True), settings(), build=a_bench().build)
+    found = result.json_object
+    assert found.keys() == FIELDS
+    assert (found["outcome"], found["rung"], found["template"], found["applied"]) == (
+        "FIXED",
+        1,
+        "swap_operator",
+        False,
+    )
+    assert found["mission_id"].startswith("local:")
+    assert "+    return n % 2 == 0" in found["diff"]
+    assert 0 <= found["confidence"] <= 1
+    assert capsys.readouterr() == ("", ""), "nothing but the object is printed, by who asked for it"
+
+
+def test_every_field_is_documented() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "fix-json.md"
+    assert {field for field in FIELDS if f"`{field}`" not in page.read_text()} == set()
+
+
+def test_a_person_is_told_how_far_it_is_and_how_to_write_the_fix(
+    settings: Make, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result = run_fix(FixOrder(path=str(folder)), settings(), build=a_bench().build)
+    assert "FIXED" in result.text
+    assert "Run again with --apply" in result.text
+    assert (folder / PATH).read_text() == ADDS, "nothing is written without being asked"
+    assert capsys.readouterr().err.count("\n") >= 3, "progress goes to standard error"
+
+
+def test_apply_writes_the_verified_fix(settings: Make, folder: Path) -> None:
+    result = run_fix(FixOrder(path=str(folder), apply=True), settings(), build=a_bench().build)
+    assert (folder / PATH).read_text() == MENDED
+    assert result.json_object["applied"] is True
+    assert "The fix is applied" in result.text
+
+
+def test_apply_never_overwrites_what_changed_meanwhile(settings: Make, folder: Path) -> None:
+    mine = "# rewritten by hand while the mission ran\n"
+    (folder / PATH).write_text(mine)
+    with pytest.raises(ChangeRejected):
+        run_fix(FixOrder(path=str(folder), apply=True), settings(), build=a_bench().build)
+    assert (folder / PATH).read_text() == mine
+
+
+def test_without_a_fix_there_is_no_diff_and_nothing_to_apply(settings: Make, folder: Path) -> None:
+    result: FixResult = run_fix(FixOrder(path=str(folder), apply=True), settings(), build=a_bench(MENDED).build)
+    found = result.json_object
+    assert (found["outcome"], found["diff"], found["rung"], found["applied"]) == ("NOT_REPRODUCED", "", None, False)
+    assert "--apply" not in result.text
+
+
+def test_the_order_reaches_the_mission(settings: Make, folder: Path) -> None:
+    bench = a_bench()
+    order = FixOrder(path=str(folder), command="make check", seed=7, time_limit_s=5.0, rungs="1,0,1")
+    run_fix(order, settings(), build=bench.build)
+    request = bench.fixer.contexts[0].request
+    assert (request.command, request.seed, request.time_limit_s, request.rungs) == ("make check", 7, 5.0, (0, 1))
+    assert request.folder == str(folder.resolve())
+    assert bench.fixer.budgets[0].time_limit_s <= 5.0
+
+
+@pytest.mark.parametrize(("level", "spoken"), [("info", "warning"), ("debug", "debug")])
+def test_the_terminal_is_kept_quiet_unless_everything_was_asked_for(
+    settings: Make, folder: Path, level: str, spoken: str
+) -> None:
+    bench = a_bench()
+    run_fix(FixOrder(path=str(folder), as_json=True), settings(log_level=level), build=bench.build)
+    assert bench.settings[0].log_level == spoken
+
+
+def test_a_host_without_a_sandbox_is_told(settings: Make, folder: Path) -> None:
+    bench = Bench(a_world(ADDS, base=None, trouble=lambda _: SandboxUnavailable("Docker does not answer", "start it")))
+    result = run_fix(FixOrder(path=str(folder)), settings(), build=bench.build)
+    assert result.outcome == "ERROR"
+    assert "Docker does not answer" in result.text
+    assert result.json_object["advice"] == "start it"
