@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest, Trigger
 from bot.errors import UsageError
 from bot.lessons.calibration import confidence_by_rules
-from bot.pipeline import handle_folder
+from bot.pipeline import Line, OpenProgress, handle_folder
 from bot.ports import Progress
 from bot.progress import SilentProgress, TerminalProgress
 from bot.publish.terminal import report_text
@@ -24,6 +24,8 @@ from sandbox.apply import apply_diff
 from sandbox.types import TrustTier
 
 RUNGS = frozenset({0, 1, 2})
+
+BuildLine = Callable[[Settings, OpenProgress], Line]
 
 
 @dataclass(frozen=True)
@@ -48,8 +50,13 @@ class FixResult:
     json_object: dict[str, Any]
 
 
-def run_fix(order: FixOrder, settings: Settings) -> FixResult:
+def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_line) -> FixResult:
     """Run one mission on a folder.
+
+    Args:
+        order: What was asked for.
+        settings: All settings.
+        build: From settings to everything a mission needs.
 
     Raises:
         UsageError: the folder is not there, or an option makes no sense.
@@ -66,19 +73,21 @@ def run_fix(order: FixOrder, settings: Settings) -> FixResult:
     if settings.log_level != "debug":
         settings = settings.model_copy(update={"log_level": "warning"})
     set_up_logging(level=settings.log_level, secrets=settings.secrets)
-    context = asyncio.run(_mission(order, folder.resolve(), rungs, settings))
+    context = asyncio.run(_mission(order, folder.resolve(), settings, build, rungs=rungs))
     applied = order.apply and context.outcome is Outcome.FIXED and context.fix is not None
     if applied and context.fix is not None:
         apply_diff(folder.resolve(), context.fix[1].diff)
     return _result(context, applied=applied)
 
 
-async def _mission(order: FixOrder, folder: Path, rungs: tuple[int, ...], settings: Settings) -> MissionContext:
+async def _mission(
+    order: FixOrder, folder: Path, settings: Settings, build: BuildLine, *, rungs: tuple[int, ...]
+) -> MissionContext:
     @asynccontextmanager
     async def listening(_: MissionRequest) -> AsyncIterator[Progress]:
         yield SilentProgress() if order.as_json else TerminalProgress()
 
-    line = build_line(settings, listening)
+    line = build(settings, listening)
     name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]
     request = MissionRequest(
         mission_id=f"local:{name}",
