@@ -8,9 +8,10 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rival, Rung, RungNote
 from bot.fixers.rung1_search.locate import suspect_lines
 from bot.fixers.rung1_search.order import template_costs
+from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
 from bot.fixers.rung1_search.rank import Ranked, rank_survivors
 from bot.ports import Recall, Workspace
-from sandbox.types import ChangeAction, FileChange, SearchRequest, Survivor, TestReport, TrialDone, TrialEvent
+from sandbox.types import ChangeAction, FileChange, NearMiss, SearchRequest, Survivor, TestReport, TrialDone
 
 PROTECTED = (
     "test_*.py",
@@ -61,10 +62,21 @@ class SearchFixer:
             return
         request = _bounded(await self._request(context, diagnosis, workspace, report), budget)
         survivors: list[Survivor] = []
+        near: list[NearMiss] = []
         done = TrialDone(reason="refused", detail="the search said nothing")
         async for event in workspace.search(request):
-            done = _note(event, survivors, done)
+            match event:
+                case Survivor():
+                    survivors.append(event)
+                case NearMiss():
+                    near.append(event)
+                case TrialDone():
+                    done = event
+                case _:
+                    pass
         if not survivors:
+            for fixes in partial_fixes(near, report.failing):
+                yield partial_candidate(fixes, report.failing, done)
             yield RungNote(reason=_why_none(done), candidates_tried=done.tried)
             return
         originals = {path: await workspace.read_file(path) or "" for path in {s.path for s in survivors}}
@@ -95,12 +107,6 @@ def _bounded(request: SearchRequest, budget: FixBudget) -> SearchRequest:
         max_survivors=budget.max_survivors,
         time_limit_s=max(LEAST_S, budget.time_limit_s - SPARE_S),
     )
-
-
-def _note(event: TrialEvent, survivors: list[Survivor], done: TrialDone) -> TrialDone:
-    if isinstance(event, Survivor):
-        survivors.append(event)
-    return event if isinstance(event, TrialDone) else done
 
 
 def _why_none(done: TrialDone) -> str:

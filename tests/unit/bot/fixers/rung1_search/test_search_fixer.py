@@ -6,9 +6,10 @@ from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.locate import suspect_lines
 from bot.fixers.rung1_search.order import MOST, PRIORS, template_costs
+from bot.fixers.rung1_search.partial import partial_fixes
 from bot.fixers.rung1_search.rank import changed_characters, rank_survivors
 from sandbox.guest.search.templates import load_templates
-from sandbox.types import SourceDiff, Survivor, TrialDone, TrialEvent
+from sandbox.types import NearMiss, SourceDiff, Survivor, TrialDone, TrialEvent
 from tests.builders import a_diagnosis, a_failure, a_lint_report, a_report, a_running_mission
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.memory_lessons import MemoryLessons
@@ -67,6 +68,27 @@ async def test_no_survivor_leaves_a_note_that_says_why() -> None:
     (note,) = found
     assert isinstance(note, RungNote)
     assert (note.candidates_tried, "time limit" in note.reason) == (7, True)
+
+
+def a_near_miss(path: str, *fixed: str) -> NearMiss:
+    return NearMiss(template="swap_operator", path=path, line=2, content=f"# {path}\n", fixed=fixed)
+
+
+@pytest.mark.anyio
+async def test_partial_fixes_are_proposed_when_nothing_mends_everything() -> None:
+    (name, *_) = sorted(a_report().failing)
+    found, _ = await proposed(a_near_miss("calculator.py", name), TrialDone(reason="exhausted", tried=5))
+    candidate, note = found
+    assert isinstance(candidate, Candidate)
+    assert isinstance(note, RungNote)
+    assert candidate.score < 0.5
+
+
+def test_partial_fixes_of_different_files_are_joined() -> None:
+    one, other, same = a_near_miss("a.py", "t1"), a_near_miss("b.py", "t2"), a_near_miss("a.py", "t3")
+    assert partial_fixes([one, other, same], ["t1", "t2"])[0] == (one, other)
+    assert partial_fixes([one, same], ["t1", "t2", "t3"]) == ((one,), (same,))
+    assert partial_fixes([a_near_miss("a.py", "not asked for")], ["t1"]) == ()
 
 
 @pytest.mark.anyio

@@ -1,0 +1,47 @@
+"""Fixes of some of the failing tests: joined over several files, or proposed alone for the loop to build on."""
+
+import hashlib
+from collections.abc import Collection, Sequence
+
+from bot.domain.patch import Candidate, Rung
+from sandbox.types import ChangeAction, FileChange, NearMiss, TrialDone
+
+MAX_ALONE = 2
+SCORE = 0.3
+"""A part of a fix is believed less than any whole one."""
+
+
+def partial_fixes(near: Sequence[NearMiss], failing: Collection[str]) -> tuple[tuple[NearMiss, ...], ...]:
+    """What is worth proposing when nothing mends everything: a set over several files first, then single ones."""
+    ranked = sorted(range(len(near)), key=lambda i: (-len(set(near[i].fixed) & set(failing)), i))
+    useful = [near[i] for i in ranked if set(near[i].fixed) & set(failing)]
+    joined: list[NearMiss] = []
+    covered: set[str] = set()
+    for one in useful:
+        # The sandbox has tried to join edits of one file already; here only other files can help.
+        if set(one.fixed) - covered and all(one.path != other.path for other in joined):
+            joined.append(one)
+            covered |= set(one.fixed)
+    alone = tuple((one,) for one in useful[:MAX_ALONE])
+    return ((tuple(joined), *alone) if len(joined) > 1 else alone) if useful else ()
+
+
+def partial_candidate(fixes: Sequence[NearMiss], failing: Collection[str], done: TrialDone) -> Candidate:
+    """Partial fixes, at most one of each file, as one change."""
+    mended = {name for fix in fixes for name in fix.fixed} & set(failing)
+    identity = hashlib.sha256("\0".join(f"{fix.path}\0{fix.content}" for fix in fixes).encode()).hexdigest()[:12]
+    told = f"makes {len(mended)} of {len(failing)} failing tests pass and breaks none"
+    places = ", ".join(f"{fix.path}:{fix.line}" for fix in fixes)
+    return Candidate(
+        id=f"search-{identity}",
+        rung=Rung.SEARCH,
+        fixer="search",
+        template="+".join(fix.template for fix in fixes),
+        title=f"{fixes[0].path}: {told}"[:120],
+        explanation=f"An edit at {places} {told}. {done.tried} candidates tried; no single edit mends all of them.",
+        changes=tuple(FileChange(action=ChangeAction.REPLACE, path=f.path, content=f.content) for f in fixes),
+        candidates_tried=done.tried,
+        warnings=() if len(mended) == len(failing) else (told,),
+        score=SCORE,
+        seconds=done.seconds,
+    )
