@@ -199,6 +199,8 @@ def _merge(into: dict[str, Any], values: Mapping[str, Any], origins: dict[str, s
 def _put(into: dict[str, Any], path: tuple[str, ...], value: str) -> None:
     for name in path[:-1]:
         into = into.setdefault(name, {})
+        if not isinstance(into, dict):
+            raise SettingsError(f"setting {name} is a table of settings, not a value", f"write [{name}] in the file")
     into[path[-1]] = value
 
 

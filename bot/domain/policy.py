@@ -27,7 +27,6 @@ class Limits(Frozen):
     iterations: int = 5
     reruns: int = 3
     maxfail: int = 5
-    test_wall_s: float = 300.0
     mission_wall_s: float = 1800.0
     search_s: float = 90.0
     max_candidates: int = 20_000

@@ -14,6 +14,8 @@ from sandbox.types import Checkout, GitSource, JobHints, TrustTier
 MAY_COMMAND = frozenset({"admin", "write"})
 """GitHub reports `maintain` as write and `triage` as read."""
 
+_ASK = "a maintainer may write `/metaagent fix` in the pull request"
+
 
 async def admit(request: MissionRequest, github: GitHub, *, own_app_slug: str = "metaagent") -> Admission:
     """Whether a request may become a mission, and on what.
@@ -39,6 +41,9 @@ async def admit(request: MissionRequest, github: GitHub, *, own_app_slug: str = 
         advice = f"change {POLICY_PATH} on {repository.default_branch}"
         return _refusal(known, Outcome.POLICY, reason, advice=advice, policy=policy)
     if (stale := await _stale(known, repository, pull, github)) is not None:
+        if not commanded and await _is_in_a_fork(known, repository, github):
+            reason = "the failing commit is in a fork, and forks are repaired on request only"
+            return _refusal(known, Outcome.POLICY, reason, advice=_ASK, policy=policy)
         return _refusal(known, Outcome.STALE, stale, policy=policy)
     if commanded:
         known = known.with_(check=await _red_check(known, repository, github, own_app_slug))
@@ -107,6 +112,12 @@ async def _stale(
     if now != head:
         return f"the branch {request.head_branch} has moved on from {head[:8]} to {now[:8]}"
     return None
+
+
+async def _is_in_a_fork(request: MissionRequest, repository: RepositoryRef, github: GitHub) -> bool:
+    """Whether only a fork's pull request has this commit as its head: its branch may be called like one of ours."""
+    pulls = await github.pull_requests_at(repository, request.head_sha or "")
+    return bool(pulls) and all(pull.from_fork for pull in pulls)
 
 
 async def _red_check(

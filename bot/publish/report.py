@@ -220,6 +220,7 @@ def _background(story: Story) -> list[Section | None]:
     unverified = story.fix[1].not_verified if story.fix else ()
     data = json.dumps(evidence(story), indent=1, sort_keys=True)
     return [
+        _settings_problems(story),
         bullets("What was tried", [pen.prose(note) for note in tried]) if tried else None,
         bullets("Recalled from earlier missions", lessons) if lessons else None,
         bullets("Not verified", [pen.prose(text) for text in unverified]) if unverified else None,
@@ -229,6 +230,12 @@ def _background(story: Story) -> list[Section | None]:
         # ASCII only, so that a character nobody sees is visible as an escape.
         fenced("Evidence as JSON", data, info="json", folded=True),
     ]
+
+
+def _settings_problems(story: Story) -> Section | None:
+    """What the repository's own settings file gets wrong: it was left out, and somebody should know."""
+    problems = [story.pen.prose(problem, cap=300) for problem in story.context.policy.problems[:20]]
+    return bullets("Not understood in .github/metaagent.yml", problems) if problems else None
 
 
 def _facts(story: Story) -> list[tuple[str, str]]:

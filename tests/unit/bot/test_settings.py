@@ -31,6 +31,13 @@ def test_a_wrong_value_names_its_key_and_its_origin() -> None:
         load({"port": "many"}, environment={})
 
 
+def test_a_value_where_a_table_belongs_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "metaagent.toml"
+    file.write_text("sandbox = 3\n")
+    with pytest.raises(SettingsError, match="sandbox"):
+        load({}, environment={"METAAGENT_SANDBOX__BACKEND": "local"}, file=file)
+
+
 def test_an_unknown_key_in_the_file_is_an_error(tmp_path: Path) -> None:
     file = tmp_path / "metaagent.toml"
     file.write_text("prot = 80\n")

@@ -194,6 +194,14 @@ async def test_the_pull_request_of_a_fork_at_the_same_commit_is_not_taken(github
     assert admission.request.pull_request is None
 
 
+async def test_the_branch_of_a_fork_that_is_called_like_one_of_ours_starts_nothing(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull(from_fork=True, head_ref="main")
+    admission = await admit(automatic(head_branch="main"), github)
+    assert admission.refusal is Outcome.POLICY
+    assert "fork" in admission.reason
+    assert "/metaagent fix" in admission.advice
+
+
 async def test_an_admission_survives_its_json(github: FakeGitHub) -> None:
     admission = await admit(automatic(), github)
     assert type(admission).model_validate_json(admission.model_dump_json()) == admission

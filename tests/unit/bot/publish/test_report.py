@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bot.domain.diagnosis import Suspect
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Rival, TestChange
+from bot.domain.policy import RepositoryPolicy
 from bot.publish.markdown import BODY_LIMIT
 from bot.publish.report import answer, mission_report, reproduce_command
 from bot.publish.story import Story, a_story, headline
@@ -151,6 +152,12 @@ def test_the_evidence_is_there_as_json() -> None:
     assert evidence["verification"]["table"] == [{"name": TEST, "before": "fail", "after": "pass"}]
     assert evidence["fix"]["plausible"] == 1
     assert evidence["triage"]["red_runs"] == 3
+
+
+def test_what_the_settings_file_gets_wrong_is_said() -> None:
+    text = told(policy=RepositoryPolicy(problems=("unknown key `rung`",)))
+    assert "Not understood in .github/metaagent.yml" in text
+    assert "unknown key" in text
 
 
 def test_a_recalled_lesson_is_named() -> None:
