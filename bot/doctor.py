@@ -95,10 +95,17 @@ def _key(settings: Settings) -> Finding:
 async def _app(settings: Settings) -> Finding:
     from bot.wiring.service import build_github
 
+    github = build_github(settings)
     try:
-        missing = await build_github(settings).missing_permissions()
+        missing = await github.missing_permissions()
+        slug = await github.app_slug()
     except MetaAgentError as error:
         return Finding(subject="permissions", state="missing", message=error.message, advice=error.advice)
+    finally:
+        await github.aclose()
+    if slug != settings.app_slug:
+        message, advice = f"GitHub calls the App {slug}, not {settings.app_slug}", f"set METAAGENT_APP_SLUG to {slug}"
+        return Finding(subject="permissions", state="missing", message=message, advice=advice)
     if missing:
         advice = "grant them on the App's settings page, and accept them in each installation"
         return Finding(subject="permissions", state="missing", message=", ".join(missing), advice=advice)

@@ -7,6 +7,10 @@ import pytest
 
 from bot.doctor import Finding, examine, render
 from bot.settings import Settings
+from tests.github_server.fixtures import app_key, local_github
+from tests.github_server.server import LocalGitHub
+
+__all__ = ["app_key", "local_github"]
 
 Make = Callable[..., Settings]
 
@@ -50,6 +54,22 @@ def test_a_github_that_cannot_be_reached_is_told(settings: Make) -> None:
     permissions = found(settings(**nobody))["permissions"]
     assert permissions.state == "missing"
     assert permissions.message
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize(("slug", "state"), [(None, "ok"), ("somebody-else", "missing")])
+def test_the_slug_must_be_the_one_github_knows(
+    settings: Make, local_github: LocalGitHub, slug: str | None, state: str
+) -> None:
+    given = {
+        "github_api_url": local_github.api_url,
+        "app_id": str(local_github.app_id),
+        "private_key": local_github.private_key_pem,
+        "app_slug": slug or local_github.world.app.slug,
+    }
+    permissions = found(settings(**given))["permissions"]
+    assert permissions.state == state
+    assert slug is None or f"set METAAGENT_APP_SLUG to {local_github.world.app.slug}" in permissions.advice
 
 
 def test_secrets_are_never_shown(settings: Make) -> None:
