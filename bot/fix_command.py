@@ -99,7 +99,10 @@ async def _mission(
         time_limit_s=order.time_limit_s,
         rungs=rungs,
     )
-    return await handle_folder(request, line, MemoryCheckpoint())
+    try:
+        return await handle_folder(request, line, MemoryCheckpoint())
+    finally:
+        await line.close()
 
 
 def _rungs(text: str) -> tuple[int, ...]:

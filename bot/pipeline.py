@@ -1,7 +1,7 @@
 """The whole story on one page: admit, open a workspace, run the mission, tell people, remember."""
 
 import logging
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -28,6 +28,10 @@ OpenProgress = Callable[[MissionRequest], AbstractAsyncContextManager[Progress]]
 """Somebody who listens to one mission, for as long as it runs."""
 
 
+async def _nothing() -> None:
+    """Nothing is held ready."""
+
+
 @dataclass(frozen=True)
 class Line:
     """Everything a mission needs from outside, whatever asked for it."""
@@ -40,6 +44,8 @@ class Line:
     limits: Limits = field(default_factory=Limits)
     app_slug: str = "metaagent"
     secrets: tuple[str, ...] = ()
+    close: Callable[[], Awaitable[None]] = _nothing
+    """Gives back what is held ready for the next mission."""
 
 
 async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:

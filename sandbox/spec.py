@@ -79,7 +79,9 @@ class SandboxSpec(Frozen):
     """Toolchain image to pull; None builds one from Debian packages."""
     debian_suite: str = "bookworm"
     pool: int = 1
-    """Sandboxes started before they are asked for, per hot environment."""
+    """Sandboxes started before they are asked for, per hot environment; 0 starts none."""
+    pool_idle_s: float = 600.0
+    """Those of an environment that nobody asked for so long are removed."""
     local_uid: int | None = None
     """Local backend only: the unprivileged user id children run as when we are root (root itself is refused)."""
     disposable_host: bool = False

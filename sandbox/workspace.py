@@ -78,6 +78,10 @@ class Sandboxes:
         async with AsyncExitStack() as stack:
             yield SandboxWorkspace(checkout, self._parts, stack)
 
+    async def close(self) -> None:
+        """Give back what is held ready; more can be opened afterwards."""
+        await self._parts.backend.close()
+
 
 class SandboxWorkspace:
     """One checkout in one sandbox.

@@ -52,4 +52,5 @@ def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
         limits=settings.limits,
         app_slug=settings.app_slug,
         secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
+        close=sandboxes.close,
     )

@@ -77,6 +77,7 @@ class Service:
             self._dispatching.cancel()
             await asyncio.gather(self._dispatching, return_exceptions=True)
         await self.engine.close()
+        await self._line.close()
         self.inbox.close()
 
     async def _handle_request(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:

@@ -123,3 +123,7 @@ class Backend(Protocol):
     async def digest(self, image: str) -> str:
         """The content digest of an image reference, for the evidence."""
         ...
+
+    async def close(self) -> None:
+        """Give back what is held ready for the next opening; the backend can still be used."""
+        ...

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import io
 import json
+import select
 import socket
 import tarfile
 import weakref
@@ -23,6 +24,7 @@ from sandbox.backends.docker_images import Images
 from sandbox.backends.docker_link import DockerLink, attach, read_hello, remove
 from sandbox.backends.guest_tree import GUEST_DIR, LIBRARY, START, GuestTree
 from sandbox.backends.link import SocketLink
+from sandbox.backends.pool import Pool
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
 from sandbox.spec import Deviation, RunLimits, SandboxSpec
@@ -56,6 +58,12 @@ class Started:
         self.connection = connection
         self.hello = hello
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether its end of the stream is still open."""
+        readable, _, _ = select.select([self.connection], [], [], 0)
+        return not readable or self.connection.recv(1, socket.MSG_PEEK) != b""
+
     def discard(self) -> None:
         """Nobody wants it."""
         self.connection.close()
@@ -77,7 +85,7 @@ class DockerBackend:
         self._client: docker.DockerClient | None = None
         self._images: Images | None = None
         self._runtime: str | None = None
-        self._pool: dict[str, list[Started]] = {}
+        self._pool = Pool(self._started, spec.pool, spec.pool_idle_s)
         self._setups: dict[int, Any] = {}
 
     @property
@@ -167,8 +175,8 @@ class DockerBackend:
     @asynccontextmanager
     async def open(self, image: str) -> AsyncIterator[Guest]:
         """A hardened sandbox without network; one started in advance when there is one."""
-        waiting = self._pool.get(image) or []
-        started = waiting.pop() if waiting else await _blocking(lambda: self._start(image, "mission"))
+        started = self._pool.take(image) or await self._started(image)
+        self._pool.keep_hot(image)
         async with self._serving(started, variables.for_commands(PATHS, HOME)) as guest:
             yield guest
 
@@ -190,16 +198,14 @@ class DockerBackend:
             image: The environment.
             count: How many shall wait; the specification's `pool` when None.
         """
-        wanted = self._spec.pool if count is None else count
-        waiting = self._pool.setdefault(image, [])
-        while len(waiting) < wanted:
-            waiting.append(await _blocking(lambda: self._start(image, "mission")))
+        await self._pool.fill(image, self._spec.pool if count is None else count)
 
     async def close(self) -> None:
         """Remove the sandboxes that wait in the pool."""
-        waiting = [started for many in self._pool.values() for started in many]
-        self._pool.clear()
-        await asyncio.gather(*(asyncio.to_thread(started.discard) for started in waiting))
+        await self._pool.close()
+
+    async def _started(self, image: str) -> Started:
+        return await _blocking(lambda: self._start(image, "mission"))
 
     # --- setting up -------------------------------------------------------------------------------
 

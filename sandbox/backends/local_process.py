@@ -53,6 +53,9 @@ class LocalBackend:
         self._setups: dict[int, Path] = {}
         self._kept: set[Path] = set()
 
+    async def close(self) -> None:
+        """Nothing is held ready here."""
+
     @property
     def name(self) -> str:
         """`local`."""

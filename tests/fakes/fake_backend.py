@@ -171,6 +171,9 @@ class FakeBackend:
     async def ensure_toolchain(self) -> str:
         return "fake-toolchain"
 
+    async def close(self) -> None:
+        pass
+
     async def find_environment(self, key: str) -> str | None:
         return self.environments.get(key)
 

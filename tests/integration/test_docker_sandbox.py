@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 @pytest.fixture(scope="module")
 def backend(docker_ready: None, tmp_path_factory: pytest.TempPathFactory) -> DockerBackend:
-    return DockerBackend(SandboxSpec())
+    return DockerBackend(SandboxSpec(pool=0))
 
 
 @pytest.fixture(scope="module")
