@@ -24,6 +24,14 @@ class Candidate(NamedTuple):
     source: Source
     unit: Unit | None
     edits: Tuple[Edit, ...]
+    earlier: str = ""
+    """What was edited before, when this is a second edit."""
+
+    def after(self, first: Candidate) -> Candidate:
+        """This candidate as the second edit behind a first one."""
+        return self._replace(
+            template=f"{first.template}+{self.template}", cost=first.cost + self.cost, earlier=f"{first.description}; "
+        )
 
     @property
     def priority(self) -> float:
@@ -38,8 +46,9 @@ class Candidate(NamedTuple):
         old = self.source.data[start:end].decode("utf-8", "replace").strip()
         new = self.source.render(self.edits)[start : end + growth].decode("utf-8", "replace").strip()
         if not old:
-            return f"`{_short(new)}` added"
-        return f"`{_short(old)}` became `{_short(new)}`" if new else f"`{_short(old)}` removed"
+            return f"{self.earlier}`{_short(new)}` added"
+        what = f"`{_short(old)}` became `{_short(new)}`" if new else f"`{_short(old)}` removed"
+        return self.earlier + what
 
 
 def _short(text: str) -> str:

@@ -2,61 +2,30 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import time
 import warnings
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search import baseline as base
 from sandbox.guest.search.behaviour import behaviour_of
-from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
+from sandbox.guest.search.candidates import Candidate, Suspicion
+from sandbox.guest.search.combine import Partial, covers
 from sandbox.guest.search.doubts import doubts_about
-from sandbox.guest.search.functions import LiveFunctions, Swap, Unit, signature, units_of
-from sandbox.guest.search.harness import PASS, TIMEOUT, Items, find_items
-from sandbox.guest.search.render import Edit, Source
-from sandbox.guest.search.scope import SeenLiterals
-from sandbox.guest.search.screen import DIED, NEAR, Alone, Chunk, Limits, Screen, Trial, Verdict
+from sandbox.guest.search.functions import Swap, signature, units_of
+from sandbox.guest.search.ground import Ground, Request
+from sandbox.guest.search.harness import PASS, TIMEOUT
+from sandbox.guest.search.render import Source
+from sandbox.guest.search.screen import DIED, NEAR, Alone, Chunk, Limits, Trial, Verdict
 
 FIRST_CHUNK, CHUNK = 16, 40
 WORKERS = max(1, min(2, os.cpu_count() or 1))
 """Children at work at the same time."""
 MARGIN_S = 0.35
 """Kept back of the time limit, so that the end is told in time."""
-MOST_UNITS = 80
-MOST_PASSING = 30
-"""How many passing tests a candidate meets in its chunk; a survivor meets all of them."""
-
-
-class Request(NamedTuple):
-    """The host's request; see `sandbox.types.SearchRequest`."""
-
-    failing: Tuple[str, ...]
-    passing: Tuple[str, ...]
-    suspects: Tuple[Dict[str, Any], ...]
-    template_costs: Dict[str, float]
-    protected: Tuple[str, ...]
-    max_candidates: int
-    max_survivors: int
-    time_limit_s: float
-    test_cpu_s: float
-    root: str
-    """Absolute path of the checkout; paths and test names are told relative to it."""
-
-
-class Refused(Exception):
-    """The search cannot work on this; the message says why."""
 
 
 class Ended(Exception):
     """A bound was reached; the message is the reason in the words of TrialDone."""
-
-
-class Partial(NamedTuple):
-    """A confirmed candidate with which some failing tests pass and none breaks."""
-
-    trial: Trial
-    fixed: Tuple[int, ...]
 
 
 class Conductor:
@@ -78,7 +47,6 @@ class Conductor:
         self.started = started
         self.tried = 0
         self.survivors = 0
-        self.root = os.path.realpath(request.root)
         self._deadline = started + request.time_limit_s - MARGIN_S
         self._last_progress = started
         self._seen: Set[Any] = set()
@@ -116,88 +84,21 @@ class Conductor:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._prepare(session)
-            self._screen_all(self.generator.best_first(self.units, self.suspicion, self.literals))
+            self._ground = ground = Ground(session, self.request, self.templates, self.left)
+            self._tell_started(ground)
+            self._screen_all(ground.generator.best_first(ground.units, ground.suspicion, ground.literals))
             self._combine()
             self._second_chances()
             if not self.survivors:
                 self._second_edits()
 
-    def _prepare(self, session: Any) -> None:
-        request = self.request
-        items = find_items(session, self.root, request.failing, request.passing)
-        if not items.failing:
-            raise Refused("none of the failing tests can be collected here")
-        self.live = LiveFunctions()
-        gc.collect()
-        gc.freeze()  # forked children then copy fewer pages
-        share = request.time_limit_s * 0.3
-        self.baseline = base.reproduce(items, request.test_cpu_s, min(share, self.left()))
-        self.items: Items = self.baseline.items
-        if not self.items.failing:
-            raise Refused("none of the failing tests fails here")
-        reach = base.Reach(self.root, request.protected)
-        self.coverage = base.trace(self.baseline, reach, min(share, self.left()))
-        scores = base.suspicion_of(self.coverage, self.items.failing, base.merge_hints(request.suspects))
-        self.suspicion = Suspicion(scores)
-        self.mentioned = base.names_in(self.items.all, self.items.failing)
-        self.units = self._units(scores)
-        if not self.units:
-            raise Refused("the failing tests run no function of the checkout that could be edited")
-        numbers, strings = base.literals_of(self.items.all, self.items.failing)
-        self.literals = SeenLiterals(tuple(numbers), tuple(strings))
-        self.generator = Generator(self.templates, request.template_costs)
-        self.screen = Screen(self.items, self._limits())
-        self._reject_no_op()
-        self._tell_started(scores)
-
-    def _units(self, scores: Dict[str, Dict[int, float]]) -> List[Unit]:
-        units: List[Unit] = []
-        for path in sorted(scores):
-            filename = os.path.join(self.root, path)
-            try:
-                with open(filename, "rb") as file:
-                    source = Source(path, file.read())
-            except (OSError, ValueError, SyntaxError, RecursionError):
-                continue
-            units += [u for u in units_of(source, filename) if self.suspicion.of_unit(u) > 0 and self.live.has(u)]
-        self._favour_mentioned(units, scores)
-        units.sort(key=lambda u: (-self.suspicion.of_unit(u), u.source.path, u.first_line))
-        return units[:MOST_UNITS]
-
-    def _favour_mentioned(self, units: Sequence[Unit], scores: Dict[str, Dict[int, float]]) -> None:
-        """A patch of a helper can cheat: functions that the failing tests call by name come first."""
-        for unit in units:
-            lines = scores[unit.source.path]
-            factor = 1.0 if unit.names[-1] in self.mentioned else 0.9 if unit.names[0] in self.mentioned else 0.85
-            for line in range(unit.first_line, unit.last_line + 1):
-                if line in lines:
-                    lines[line] *= factor
-
-    def _limits(self) -> Limits:
-        most = self.request.test_cpu_s
-        known = {i: min(0.02 + 10 * s, most * 3) for i, s in self.baseline.seconds.items()}
-        slowest = max((self.baseline.seconds[i] for i in self.items.passing), default=0.0)
-        usual = min(0.015 + 5 * slowest, most)
-        # A failing test may take longer once it is mended than it took to fail.
-        known.update({i: min(max(usual, known[i]), most) for i in self.items.failing if i in known})
-        return Limits(known, usual)
-
-    def _reject_no_op(self) -> None:
-        """The harness must find the unedited program as broken as it is."""
-        unit = self.units[0]
-        trial = Trial(_nothing(unit), self.live.swaps(unit, unit.originals[()]), self.items.failing, ())
-        verdict = Chunk(self.screen, [trial], 1.0).results(self.left)[0]
-        if verdict.outcome in (PASS, NEAR):
-            raise Refused("failing tests pass here without an edit")
-
-    def _tell_started(self, scores: Dict[str, Dict[int, float]]) -> None:
-        ranked = sorted(((-s, p, line) for p, lines in scores.items() for line, s in lines.items()))[:20]
+    def _tell_started(self, ground: Ground) -> None:
+        ranked = sorted(((-s, p, line) for p, lines in ground.scores.items() for line, s in lines.items()))[:20]
         suspects = [{"file": p, "line": line, "score": round(-s, 3), "reason": "coverage"} for s, p, line in ranked]
         self.emit({
             "kind": "started", "candidates": self.request.max_candidates, "suspect_lines": suspects,
-            "baseline_failing": len(self.items.failing), "baseline_passing": len(self.items.passing),
-            "isolated": self.baseline.isolated, "seconds": self.seconds(),
+            "baseline_failing": len(self._ground.items.failing), "baseline_passing": len(self._ground.items.passing),
+            "isolated": self._ground.baseline.isolated, "seconds": self.seconds(),
         })  # fmt: skip
 
     def _tell_progress(self) -> None:
@@ -209,7 +110,7 @@ class Conductor:
 
     def _screen_all(self, candidates: Iterator[Candidate], origin: Optional[Partial] = None) -> None:
         """Chunk after chunk; the next one is made ready while the child works."""
-        size = 1 if self.baseline.isolated else FIRST_CHUNK
+        size = 1 if self._ground.baseline.isolated else FIRST_CHUNK
         running: List[Any] = []
         try:
             while True:
@@ -218,7 +119,7 @@ class Conductor:
                 if not running:
                     return
                 work = running.pop(0)
-                size = 1 if self.baseline.isolated else CHUNK
+                size = 1 if self._ground.baseline.isolated else CHUNK
                 for trial, verdict in zip(work.trials, self._verdicts(work)):
                     self.tried += 1
                     self._judge(trial, verdict)
@@ -231,9 +132,9 @@ class Conductor:
                 work.end()
 
     def _start(self, trials: List[Trial]) -> Any:
-        if self.baseline.isolated:
-            return self.screen.alone(trials[0])
-        return Chunk(self.screen, trials, 1.0)
+        if self._ground.baseline.isolated:
+            return self._ground.screen.alone(trials[0])
+        return Chunk(self._ground.screen, trials, 1.0)
 
     def _verdicts(self, work: Any) -> List[Verdict]:
         if isinstance(work, Alone):
@@ -264,45 +165,34 @@ class Conductor:
         if key in self._seen:
             return None
         self._seen.add(key)
-        first = origin.trial.candidate.unit if origin else unit
-        swaps = self.live.swaps(unit, code, first)
-        return Trial(candidate, swaps, self._failing_through(first or unit), self._passing_through(first or unit))
-
-    def _failing_through(self, unit: Unit) -> List[int]:
-        """Quick ones first; a test that hung too early to be traced may reach anything."""
-        reached = [i for i in self.items.failing if i not in self.coverage or self._reaches(i, unit)]
-        return sorted(reached, key=lambda i: (self.baseline.seconds.get(i, 9.9) // 0.002, i))
-
-    def _passing_through(self, unit: Unit) -> List[int]:
-        traced = [i for i in self.items.passing if i in self.coverage and self._reaches(i, unit)]
-        return sorted(traced, key=lambda i: (self.baseline.seconds.get(i, 0.0) // 0.005, i))[:MOST_PASSING]
-
-    def _reaches(self, test: int, unit: Unit) -> bool:
-        lines = self.coverage.get(test, {}).get(unit.source.path, ())
-        return any(unit.first_line <= line <= unit.last_line for line in lines)
+        first = unit
+        if origin:
+            candidate = candidate.after(origin.trial.candidate)
+            first = origin.trial.candidate.unit or unit
+        swaps = self._ground.live.swaps(unit, code, first)
+        return Trial(candidate, swaps, self._ground.failing_through(first), self._ground.passing_through(first))
 
     def _alone(self, trial: Trial) -> Verdict:
         """The whole suite in a fork of its own, in the original order."""
-        return self._verdict(self.screen.alone(trial).fixed(self._wait()))
+        return self._verdict(self._ground.screen.alone(trial).fixed(self._wait()))
 
     def _verdict(self, fixed: Sequence[int]) -> Verdict:
         if not fixed:
             return Verdict("fail")
-        return Verdict(PASS if len(fixed) == len(self.items.failing) else NEAR, tuple(fixed))
+        return Verdict(PASS if len(fixed) == len(self._ground.items.failing) else NEAR, tuple(fixed))
 
     def _wait(self) -> float:
         """How long the whole suite may take, once."""
-        usual = 3 * sum(self.screen.limits.of(i, 1.0) for i in self.items.failing)
-        return min(3.0 + usual + 3 * sum(self.baseline.seconds.values()), max(0.0, self.left()))
+        return min(self._ground.suite_s(), max(0.0, self.left()))
 
     def _judge(self, trial: Trial, verdict: Verdict) -> None:
         if verdict.outcome in (TIMEOUT, DIED) and len(self._requeued) < 400:
             self._requeued.append(trial)
         if verdict.outcome not in (PASS, NEAR) or self.survivors >= self.request.max_survivors:
             return
-        fixed = self.screen.confirm(trial.swaps, self._wait())
-        if len(fixed) == len(self.items.failing):
-            self._survives([trial])
+        fixed = self._ground.screen.confirm(trial.swaps, self._wait())
+        if len(fixed) == len(self._ground.items.failing):
+            self._survives([trial], trial.swaps)
         elif fixed:
             self._keep_partial(trial, fixed)
 
@@ -315,20 +205,19 @@ class Conductor:
             self.emit({
                 "kind": "near_miss", "template": candidate.template, "path": candidate.source.path,
                 "line": candidate.line, "content": candidate.source.render(candidate.edits).decode("utf-8"),
-                "fixed": [self.items.names[i] for i in fixed],
+                "fixed": [self._ground.items.names[i] for i in fixed],
             })  # fmt: skip
 
-    def _survives(self, trials: Sequence[Trial]) -> None:
+    def _survives(self, trials: Sequence[Trial], swaps: Sequence[Swap]) -> None:
         """Tell the host of a survivor; several trials are edits to be made together."""
         candidates = [trial.candidate for trial in trials]
         first = candidates[0]
         edits = tuple(edit for candidate in candidates for edit in candidate.edits)
-        swaps = [swap for trial in trials for swap in trial.swaps]
         units = [c.unit for c in candidates if c.unit is not None]
-        doubts = [d for c in candidates for d in doubts_about(c, self.literals)]
+        doubts = [d for c in candidates for d in doubts_about(c, self._ground.literals)]
         wait = max(0.0, min(2.0, self.left()))
-        functions = [f for unit in dict.fromkeys(units) for f in self.live.outer(unit)[:1]]
-        behaviour = "" if self.baseline.isolated else behaviour_of(self.items, functions, swaps, wait)
+        functions = [f for unit in dict.fromkeys(units) for f in self._ground.live.outer(unit)[:1]]
+        behaviour = "" if self._ground.baseline.isolated else behaviour_of(self._ground.items, functions, swaps, wait)
         self.emit({
             "kind": "survivor", "template": "+".join(c.template for c in candidates), "path": first.source.path,
             "line": first.line, "cost": sum(c.cost for c in candidates),
@@ -349,8 +238,8 @@ class Conductor:
         """Join partial fixes of different tests that touch different places of one file."""
         if self.survivors or not self._covered():
             return
-        goal = set(self.items.failing)
-        for chosen in _covers(self._partials, goal):
+        goal = set(self._ground.items.failing)
+        for chosen in covers(self._partials, goal):
             if self.left() <= 0:
                 return
             key = tuple(sorted(chosen))
@@ -362,14 +251,16 @@ class Conductor:
                 return
 
     def _covered(self) -> bool:
-        return {i for partial in self._partials for i in partial.fixed} == set(self.items.failing)
+        return {i for partial in self._partials for i in partial.fixed} == set(self._ground.items.failing)
 
     def _should_combine(self) -> bool:
         """Before the end only when no single edit can do, or much time has passed."""
         if self.survivors or not self._covered():
             return False
         late = self.seconds() > 0.4 * self.request.time_limit_s
-        return late or all(len(self._failing_through(u)) < len(self.items.failing) for u in self.units)
+        return late or all(
+            len(self._ground.failing_through(u)) < len(self._ground.items.failing) for u in self._ground.units
+        )
 
     def _try_together(self, partials: Sequence[Partial]) -> None:
         candidates = [p.trial.candidate for p in partials]
@@ -382,20 +273,20 @@ class Conductor:
             code = unit.compile(edits)
             if code is None:
                 return
-            swaps += self.live.swaps(unit, code)
+            swaps += self._ground.live.swaps(unit, code)
         self.tried += 1
-        if len(self.screen.confirm(swaps, self._wait())) == len(self.items.failing):
-            self._survives([p.trial for p in partials])
+        if len(self._ground.screen.confirm(swaps, self._wait())) == len(self._ground.items.failing):
+            self._survives([p.trial for p in partials], swaps)
 
     def _second_chances(self) -> None:
         """Candidates that ran out of time once more, with ten times as much."""
         waiting, self._requeued = self._requeued, []
-        factor = max(10.0, self.request.test_cpu_s / max(0.02, self.screen.limits.default))
+        factor = max(10.0, self.request.test_cpu_s / max(0.02, self._ground.screen.limits.default))
         for trial in waiting:
             self.check()
-            verdict = Chunk(self.screen, [trial], factor).results(self.left)[0]
+            verdict = Chunk(self._ground.screen, [trial], factor).results(self.left)[0]
             if verdict.outcome in (PASS, NEAR):
-                self.screen.limits = Limits({}, self.screen.limits.default * factor)
+                self._ground.screen.limits = Limits({}, self._ground.screen.limits.default * factor)
                 self._judge(trial, verdict)
 
     def _second_edits(self) -> None:
@@ -410,26 +301,5 @@ class Conductor:
                 continue
             units = [u for u in units_of(source, candidate.unit.filename) if u.names == candidate.unit.names]
             flat = Suspicion({source.path: {line: 1.0 for u in units for line in range(u.first_line, u.last_line + 1)}})
-            self._screen_all(self.generator.best_first(units[:1], flat, self.literals), partial)
+            self._screen_all(self._ground.generator.best_first(units[:1], flat, self._ground.literals), partial)
             self.check()
-
-
-def _nothing(unit: Unit) -> Candidate:
-    return Candidate("nothing", 0.0, 1.0, unit.first_line, unit.source, unit, (Edit(0, 0, ""),))
-
-
-def _covers(partials: Sequence[Partial], goal: Set[int]) -> Iterator[List[int]]:
-    """Sets of partial fixes that together cover the goal, cheap ones first; a bounded beam."""
-    order = sorted(range(len(partials)), key=lambda i: (partials[i].trial.candidate.priority, i))
-    beam: List[Tuple[List[int], Set[int]]] = [([], set())]
-    for _ in range(4):
-        grown: List[Tuple[List[int], Set[int]]] = []
-        for chosen, covered in beam:
-            missing = min(goal - covered)
-            useful = [i for i in order if missing in partials[i].fixed and i not in chosen][:4]
-            grown += [([*chosen, i], covered | set(partials[i].fixed)) for i in useful]
-        grown.sort(key=lambda g: sum(partials[i].trial.candidate.priority for i in g[0]))
-        yield from (chosen for chosen, covered in grown if covered >= goal and len(chosen) > 1)
-        beam = [g for g in grown if not g[1] >= goal][:12]
-        if not beam:
-            return

@@ -77,7 +77,8 @@ def main() -> None:
 
 def prepare(request: Dict[str, Any], started: float) -> Any:
     """Import everything of ours before the repository can shadow it."""
-    from sandbox.guest.search.conductor import Conductor, Request
+    from sandbox.guest.search.conductor import Conductor
+    from sandbox.guest.search.ground import Request
     from sandbox.guest.search.templates import load_templates
 
     wanted = Request(
@@ -98,7 +99,8 @@ def prepare(request: Dict[str, Any], started: float) -> Any:
 def search(command_line: str, conductor: Any) -> Dict[str, str]:
     """Let pytest collect, then search; the reason and detail of the end."""
     from sandbox.guest.pytest_command import extend_sys_path, split_pytest_command
-    from sandbox.guest.search.conductor import Ended, Refused
+    from sandbox.guest.search.conductor import Ended
+    from sandbox.guest.search.ground import Refused
     from sandbox.guest.search.harness import OFF, Options
 
     command = split_pytest_command(command_line)

@@ -1,0 +1,141 @@
+"""What a search stands on: the reproduced baseline, where to look, what may be tried there."""
+
+from __future__ import annotations
+
+import gc
+import os
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+
+from sandbox.guest.search import baseline as base
+from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
+from sandbox.guest.search.functions import LiveFunctions, Unit, units_of
+from sandbox.guest.search.harness import PASS, Items, find_items
+from sandbox.guest.search.render import Edit, Source
+from sandbox.guest.search.scope import SeenLiterals
+from sandbox.guest.search.screen import NEAR, Chunk, Limits, Screen, Trial
+
+MOST_UNITS = 80
+MOST_PASSING = 30
+"""How many passing tests a candidate meets in its chunk; a survivor meets all of them."""
+SHARE = 0.3
+"""Of the time limit, for each of: reproducing the baseline, tracing."""
+
+
+class Request(NamedTuple):
+    """The host's request; see `sandbox.types.SearchRequest`."""
+
+    failing: Tuple[str, ...]
+    passing: Tuple[str, ...]
+    suspects: Tuple[Dict[str, Any], ...]
+    template_costs: Dict[str, float]
+    protected: Tuple[str, ...]
+    max_candidates: int
+    max_survivors: int
+    time_limit_s: float
+    test_cpu_s: float
+    root: str
+    """Absolute path of the checkout; paths and test names are told relative to it."""
+
+
+class Refused(Exception):
+    """The search cannot work on this; the message says why."""
+
+
+class Ground:
+    """Everything known before the first candidate.
+
+    Args:
+        session: pytest's, with everything collected.
+        request: What to do.
+        templates: Template modules by name.
+        left: Seconds until the search has to end.
+
+    Raises:
+        Refused: nothing can be searched here.
+    """
+
+    def __init__(self, session: Any, request: Request, templates: Mapping[str, Any], left: Callable[[], float]) -> None:
+        self.root = os.path.realpath(request.root)
+        items = find_items(session, self.root, request.failing, request.passing)
+        if not items.failing:
+            raise Refused("none of the failing tests can be collected here")
+        self.live = LiveFunctions()
+        gc.collect()
+        gc.freeze()  # forked children then copy fewer pages
+        share = request.time_limit_s * SHARE
+        self.baseline = base.reproduce(items, request.test_cpu_s, min(share, left()))
+        self.items: Items = self.baseline.items
+        if not self.items.failing:
+            raise Refused("none of the failing tests fails here")
+        reach = base.Reach(self.root, request.protected)
+        self.coverage = base.trace(self.baseline, reach, min(share, left()))
+        self.scores = base.suspicion_of(self.coverage, self.items.failing, base.merge_hints(request.suspects))
+        self.suspicion = Suspicion(self.scores)
+        self.units = self._units()
+        if not self.units:
+            raise Refused("the failing tests run no function of the checkout that could be edited")
+        numbers, strings = base.literals_of(self.items.all, self.items.failing)
+        self.literals = SeenLiterals(tuple(numbers), tuple(strings))
+        self.generator = Generator(templates, request.template_costs)
+        self.screen = Screen(self.items, self._limits(request.test_cpu_s))
+        self._reject_no_op(left)
+
+    def failing_through(self, unit: Unit) -> List[int]:
+        """Quick ones first; a test that hung too early to be traced may reach anything."""
+        reached = [i for i in self.items.failing if i not in self.coverage or self._reaches(i, unit)]
+        return sorted(reached, key=lambda i: (self.baseline.seconds.get(i, 9.9) // 0.002, i))
+
+    def passing_through(self, unit: Unit) -> List[int]:
+        """A bounded number of traced tests that reach a function, quick ones first."""
+        traced = [i for i in self.items.passing if i in self.coverage and self._reaches(i, unit)]
+        return sorted(traced, key=lambda i: (self.baseline.seconds.get(i, 0.0) // 0.005, i))[:MOST_PASSING]
+
+    def _reaches(self, test: int, unit: Unit) -> bool:
+        lines = self.coverage.get(test, {}).get(unit.source.path, ())
+        return any(unit.first_line <= line <= unit.last_line for line in lines)
+
+    def suite_s(self) -> float:
+        """How long the whole suite may take, once."""
+        usual = 3 * sum(self.screen.limits.of(i, 1.0) for i in self.items.failing)
+        return 3.0 + usual + 3 * sum(self.baseline.seconds.values())
+
+    def _units(self) -> List[Unit]:
+        units: List[Unit] = []
+        for path in sorted(self.scores):
+            filename = os.path.join(self.root, path)
+            try:
+                with open(filename, "rb") as file:
+                    source = Source(path, file.read())
+            except (OSError, ValueError, SyntaxError, RecursionError):
+                continue
+            units += [u for u in units_of(source, filename) if self.suspicion.of_unit(u) > 0 and self.live.has(u)]
+        self._favour_mentioned(units)
+        units.sort(key=lambda u: (-self.suspicion.of_unit(u), u.source.path, u.first_line))
+        return units[:MOST_UNITS]
+
+    def _favour_mentioned(self, units: Sequence[Unit]) -> None:
+        """A patch of a helper can cheat: functions that the failing tests call by name come first."""
+        mentioned = base.names_in(self.items.all, self.items.failing)
+        for unit in units:
+            lines = self.scores[unit.source.path]
+            factor = 1.0 if unit.names[-1] in mentioned else 0.9 if unit.names[0] in mentioned else 0.85
+            for line in range(unit.first_line, unit.last_line + 1):
+                if line in lines:
+                    lines[line] *= factor
+
+    def _limits(self, most: float) -> Limits:
+        known = {i: min(0.02 + 10 * s, most * 3) for i, s in self.baseline.seconds.items()}
+        slowest = max((self.baseline.seconds[i] for i in self.items.passing), default=0.0)
+        usual = min(0.015 + 5 * slowest, most)
+        # A failing test may take longer once it is mended than it took to fail.
+        known.update({i: min(max(usual, known[i]), most) for i in self.items.failing if i in known})
+        return Limits(known, usual)
+
+    def _reject_no_op(self, left: Callable[[], float]) -> None:
+        """The harness must find the unedited program as broken as it is."""
+        unit = self.units[0]
+        nothing = Candidate("nothing", 0.0, 1.0, unit.first_line, unit.source, unit, (Edit(0, 0, ""),))
+        trial = Trial(nothing, self.live.swaps(unit, unit.originals[()]), self.items.failing, ())
+        verdict = Chunk(self.screen, [trial], 1.0).results(left)[0]
+        if verdict.outcome in (PASS, NEAR):
+            raise Refused("failing tests pass here without an edit")
