@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import traceback
 from collections.abc import Sequence
 
 from bot import __version__
@@ -35,6 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _COMMANDS[arguments.command](arguments)
     except (MetaAgentError, SandboxError) as error:
         _complain(error, as_json=bool(getattr(arguments, "json", False)))
+        return EXIT_ERROR
+    except Exception as error:  # whatever breaks has the status of an error, not of another outcome
+        traceback.print_exc(file=sys.stderr)
+        _complain(_our_fault(error), as_json=bool(getattr(arguments, "json", False)))
         return EXIT_ERROR
     except KeyboardInterrupt:
         print("metaagent: stopped", file=sys.stderr)
@@ -76,6 +81,13 @@ def _add_settings(parser: argparse.ArgumentParser) -> None:
     for leaf in leaves():
         text = " ".join(filter(None, (leaf.description, f"[{leaf.default}]" if leaf.default else "")))
         group.add_argument(leaf.option, dest=f"setting:{leaf.key}", metavar="VALUE", help=text.replace("%", "%%"))
+
+
+def _our_fault(error: Exception) -> Exception:
+    from bot.errors import MetaAgentError
+
+    message = f"something broke inside MetaAgent ({type(error).__name__}); this is our fault, not yours"
+    return MetaAgentError(message, "report it with the lines above")
 
 
 def _complain(error: Exception, *, as_json: bool) -> None:

@@ -36,7 +36,7 @@ SQLITE = "sqlite:///"
 DEATHS = 5
 """A mission that took its process with it this often is given up."""
 
-PAUSES_S = (20.0, 120.0, 600.0)
+PAUSES_S = (20.0, 120.0, 600.0, 1_800.0)
 """Before a step is tried again that GitHub did not take; a limit of GitHub's says itself how long to wait."""
 LONGEST_WAIT_S = 3_700.0
 """The longest limit, the hourly one, ends before this."""

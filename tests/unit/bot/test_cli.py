@@ -88,6 +88,17 @@ def test_an_error_is_one_object_when_json_was_asked_for(capsys: pytest.CaptureFi
     }
 
 
+def test_what_breaks_inside_is_an_error_of_ours_and_not_another_outcome(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # A NUL byte in a path is refused by the system below all our checks.
+    assert main(["doctor", "--json", "--data-dir", f"{tmp_path}/a\0b", "--sandbox-backend", "local"]) == EXIT_ERROR
+    said = capsys.readouterr()
+    assert json.loads(said.out)["fault"] == "us"
+    assert "our fault" in said.out
+    assert "Traceback" in said.err
+
+
 def test_a_wrong_setting_names_its_option(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["fix", str(tmp_path), "--sandbox-cpus", "many"]) == EXIT_ERROR
     assert "sandbox.cpus (--sandbox-cpus)" in capsys.readouterr().err
