@@ -207,3 +207,23 @@ async def test_after_a_restart_everything_is_still_known(
     assert await again.status("m-1") == "done"
     assert not await again.submit(a_request("m-1"))
     await again.close()
+
+
+async def test_a_mission_that_runs_at_an_orderly_stop_goes_on_at_the_next_start(tmp_path: Path) -> None:
+    missions = Missions()
+    url = f"sqlite:///{tmp_path}/engine.sqlite"
+    first = DurableEngine(url, missions.handle, missions.handle_feedback, poll_s=0.05)
+    await first.launch()
+    await first.submit(a_request("slow-1"))
+    async with asyncio.timeout(20):
+        while not missions.steps:  # noqa: ASYNC110 -- the engine tells nobody
+            await asyncio.sleep(0.02)
+    await first.close()
+    missions.release.set()
+    second = DurableEngine(url, missions.handle, missions.handle_feedback, poll_s=0.05)
+    await second.launch()
+    try:
+        assert await ended(second, "slow-1") == "done"
+        assert missions.steps == ["slow-1 first", "slow-1 first", "slow-1 second"]
+    finally:
+        await second.close()
