@@ -67,11 +67,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[GitServer
 
 
 @pytest.fixture(scope="module")
-def backend(docker_ready: None) -> Backend:
+async def backend(docker_ready: None) -> AsyncIterator[Backend]:
     """One daemon connection for all; it keeps no state between workspaces."""
     from sandbox.backends.docker_container import DockerBackend
 
-    return DockerBackend(SandboxSpec())
+    backend = DockerBackend(SandboxSpec())
+    yield backend
+    await backend.close()
 
 
 @pytest.fixture(scope="module")

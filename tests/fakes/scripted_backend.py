@@ -127,3 +127,6 @@ class ScriptedBackend:
 
     async def digest(self, image: str) -> str:
         return f"sha256:{image}"
+
+    async def close(self) -> None:
+        """Nothing waits here."""

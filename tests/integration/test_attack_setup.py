@@ -32,7 +32,8 @@ def cases(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 async def test_no_attack_on_the_set_up_runs_or_hangs(cases: list[Path], docker_ready: None, tmp_path: Path) -> None:
     assert cases
-    sandboxes = Sandboxes(SandboxSpec(), open_backend(SandboxSpec()), tmp_path)
+    backend = open_backend(SandboxSpec())
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path)
     for case in cases:
         form = json.loads((case / "attack.json").read_text())
         source = FolderSource(path=str(case / "repo"), repository_id=case.name)
@@ -51,3 +52,4 @@ async def test_no_attack_on_the_set_up_runs_or_hangs(cases: list[Path], docker_r
             )
             assert "canary" not in left.stdout.lower()
             assert left.stdout.split("\n")[0] in {"0", "1"}, "there is a route"
+    await backend.close()

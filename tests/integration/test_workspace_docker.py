@@ -44,8 +44,10 @@ class Ground:
 
 
 @pytest.fixture(scope="module")
-def backend(docker_ready: None) -> DockerBackend:
-    return DockerBackend(SandboxSpec())
+async def backend(docker_ready: None) -> AsyncIterator[DockerBackend]:
+    backend = DockerBackend(SandboxSpec())
+    yield backend
+    await backend.close()
 
 
 @pytest.fixture
