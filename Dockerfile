@@ -2,21 +2,23 @@
 # bundle. Wheels come from build/wheels, filled by scripts/build-service-image, so the build itself needs no network.
 ARG BASE=python:3.13-slim
 FROM ${BASE} AS build
+USER 0:0
 COPY build/wheels /wheels
 COPY requirements.lock /wheels/
-RUN python3 -m venv /opt/metaagent \
- && /opt/metaagent/bin/python -m pip install --no-cache-dir --disable-pip-version-check --no-index \
+RUN python3 -m venv /opt/bot \
+ && /opt/bot/bin/python -m pip install --no-cache-dir --disable-pip-version-check --no-index \
     --find-links /wheels --require-hashes -r /wheels/requirements.lock \
- && /opt/metaagent/bin/python -m pip install --no-cache-dir --disable-pip-version-check --no-index --no-deps \
+ && /opt/bot/bin/python -m pip install --no-cache-dir --disable-pip-version-check --no-index --no-deps \
     /wheels/metaagent-*.whl
 
 FROM ${BASE} AS bot
-COPY --from=build /opt/metaagent /opt/metaagent
+USER 0:0
+COPY --from=build /opt/bot /opt/bot
 RUN mkdir -p /data && chown 65532:65532 /data
 USER 65532:65532
-ENV METAAGENT_DATA_DIR=/data METAAGENT_HOST=0.0.0.0 PATH=/opt/metaagent/bin:/usr/local/bin:/usr/bin:/bin
+ENV METAAGENT_DATA_DIR=/data METAAGENT_HOST=0.0.0.0 PATH=/opt/bot/bin:/usr/local/bin:/usr/bin:/bin
 VOLUME /data
 EXPOSE 8080
-HEALTHCHECK CMD ["/opt/metaagent/bin/python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/healthz', timeout=5)"]
+HEALTHCHECK CMD ["/opt/bot/bin/python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/healthz', timeout=5)"]
 ENTRYPOINT ["metaagent"]
 CMD ["serve"]

@@ -144,9 +144,13 @@ class Images:
         return reference
 
 
+_UNOWNED = {LABEL: "", OWNER_LABEL: ""}
+"""A commit takes the container's labels along; whoever starts something else from the image must not be swept."""
+
+
 def _clean(labels: dict[str, str]) -> dict[str, Any]:
     """A configuration that carries nothing over from the container."""
-    return {"Env": [], "User": USER, "Cmd": None, "Entrypoint": None, "WorkingDir": "/", "Labels": labels}
+    return {"Env": [], "User": USER, "Cmd": None, "Entrypoint": None, "WorkingDir": "/", "Labels": _UNOWNED | labels}
 
 
 def _problems(config: dict[str, Any]) -> str:

@@ -126,6 +126,20 @@ async def test_the_sweep_removes_what_a_dead_owner_left_and_nothing_else(backend
         client.close()
 
 
+async def test_a_container_that_somebody_else_starts_from_our_image_is_never_swept(
+    backend: DockerBackend, image: str
+) -> None:
+    client = connect()
+    service = client.containers.create(image, ["/bin/true"], network_mode="none")
+    try:
+        assert service.labels[OWNER_LABEL] == ""
+        backend.sweep()
+        assert service.id in {one.id for one in client.containers.list(all=True, ignore_removed=True)}
+    finally:
+        service.remove()
+        client.close()
+
+
 async def test_sandboxes_started_in_advance_open_at_once(backend: DockerBackend, image: str) -> None:
     await backend.prestart(image, 1)
     started = time.perf_counter()
