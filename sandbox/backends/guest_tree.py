@@ -15,6 +15,9 @@ LIBRARY = f"{HOME}/lib"
 START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sandbox.guest.supervisor import main; main()"
 """What the interpreter is given to become the supervisor; arguments: the library folder, the settings."""
 
+LAYER = b"2"
+"""Goes up when images are made otherwise than before from the same files."""
+
 
 class GuestTree(Frozen):
     """The guest programs.
@@ -34,8 +37,8 @@ class GuestTree(Frozen):
 
     @property
     def digest(self) -> str:
-        """Twelve hex digits that change with any file."""
-        total = hashlib.sha256()
+        """Twelve hex digits that change with any file, and with how the layer is made."""
+        total = hashlib.sha256(LAYER)
         for path, content in sorted(self.files.items()):
             total.update(f"{path}\0{len(content)}\0".encode() + content)
         return total.hexdigest()[:12]
