@@ -12,8 +12,8 @@ from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
-from bot.domain.request import Feedback, MissionRequest, RepositoryRef
-from bot.errors import GitHubError, StoreError, UsageError
+from bot.domain.request import Feedback, MissionRequest
+from bot.errors import GitHubError, StoreError, Superseded, UsageError
 from bot.intake.admission import admit
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
@@ -54,7 +54,7 @@ async def handle_request(request: MissionRequest, line: Line, github: GitHub, ch
     if admission.checkout is None:
         context = await _refused(admission, line, checkpoint)
     else:
-        door = _with_fresh_token(line.open_workspace, github, admission.repository)
+        door = _guarded(line.open_workspace, github, admission)
         context = await _mission(admission, admission.checkout, replace(line, open_workspace=door), checkpoint)
     publication = await checkpoint.step("publish", Publication, lambda: _publish(context, line, github))
     await _remember(context, publication, line, checkpoint)
@@ -153,16 +153,35 @@ async def _bare(admission: Admission, line: Line, checkpoint: Checkpoint, step: 
     return await checkpoint.step(step, MissionContext, begun)
 
 
-def _with_fresh_token(open_workspace: OpenWorkspace, github: GitHub, repository: RepositoryRef) -> OpenWorkspace:
-    """Ask for the right to fetch at the moment of fetching: tokens are short-lived and never stored."""
+def _guarded(open_workspace: OpenWorkspace, github: GitHub, admission: Admission) -> OpenWorkspace:
+    """Look before each opening whether the branch still stands where it stood, and ask for the right to fetch then.
+
+    So a mission that nobody needs any more ends before its next long stage, and tokens are short-lived and never
+    stored.
+    """
 
     @asynccontextmanager
     async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
+        await _ensure_unmoved(admission.request, github)
         source = checkout.source
         if isinstance(source, GitSource):
-            clone = await github.clone_source(repository)
+            clone = await github.clone_source(admission.repository)
             source = source.with_(url=clone.url, authorization=SecretStr(clone.authorization))
         async with open_workspace(checkout.with_(source=source)) as workspace:
             yield workspace
 
     return door
+
+
+async def _ensure_unmoved(request: MissionRequest, github: GitHub) -> None:
+    """Whether the failing commit is still the head of its branch; a fork's branch is not ours to ask about.
+
+    Raises:
+        Superseded: somebody pushed, or took the branch away.
+    """
+    if request.repository is None or request.head_branch is None or request.tier is TrustTier.FORK:
+        return
+    head = await github.branch_head(request.repository, request.head_branch)
+    if head != request.head_sha:
+        where = f"moved on to {head[:12]}" if head else "is gone"
+        raise Superseded(f"the branch {request.head_branch} {where} while we worked")

@@ -28,11 +28,6 @@ def quick_score(issues: int) -> float:
     return round(_WITHOUT_ISSUES if issues == 0 else max(_FLOOR, _WITHOUT_ISSUES - _PER_ISSUE * issues), _DIGITS)
 
 
-def is_valid(score: float) -> bool:
-    """Whether a plan with this score may be acted on as it is."""
-    return score >= APPROVE_FROM
-
-
 def recommend(overall: float) -> Recommendation:
     """Approve from 0.8, revise from 0.6, reject below."""
     if overall >= APPROVE_FROM:

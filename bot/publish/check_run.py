@@ -23,7 +23,7 @@ CHECK_LIMIT = 60_000
 """Characters per text: below GitHub's 65,535 even with some characters of several bytes."""
 
 
-async def publish_result(story: Story, github: GitHub, *, details_url: str | None = None) -> int | None:
+async def publish_result(story: Story, github: GitHub) -> int | None:
     """The result, with the whole report and notes at the suspect lines; None for a mission without a commit.
 
     Raises:
@@ -38,7 +38,7 @@ async def publish_result(story: Story, github: GitHub, *, details_url: str | Non
         summary=answer(story, limit=CHECK_LIMIT),
         text=mission_report(story, limit=CHECK_LIMIT),
         annotations=annotations(story),
-        details_url=story.pull_request_url or details_url,
+        details_url=story.pull_request_url or None,
         external_id=story.context.mission_id,
     )
     return await github.publish_check(request.repository, request.head_sha, update)

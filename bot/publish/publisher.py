@@ -31,7 +31,6 @@ async def publish_outcome(
     *,
     app_slug: str,
     confidence: Confidence | None = None,
-    details_url: str | None = None,
     secrets: tuple[str, ...] = (),
 ) -> Publication:
     """Tell the outcome of a mission on GitHub.
@@ -44,7 +43,6 @@ async def publish_outcome(
         github: Where to tell it.
         app_slug: Who we are there: pull requests by `<app_slug>[bot]` are ours.
         confidence: The confidence after verification, when it was worked out.
-        details_url: Where the check's "details" lead when there is no pull request.
         secrets: Values that must not appear in anything written.
 
     Raises:
@@ -68,7 +66,7 @@ async def publish_outcome(
         comment = None
         refused.append(_refused("No comment could be written", error))
     try:
-        check_run = await publish_result(story, github, details_url=details_url)
+        check_run = await publish_result(story, github)
     except GitHubError as error:
         check_run = None
         refused.append(_refused("No check run could be written", error))

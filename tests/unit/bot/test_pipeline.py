@@ -37,7 +37,7 @@ from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.fakes.scripted_workspace import Asked, World
-from tests.unit.bot.mission.world import ADDS, a_world, one_step_at_a_time
+from tests.unit.bot.mission.world import ADDS, a_world, honest, one_step_at_a_time
 
 pytestmark = pytest.mark.anyio
 
@@ -238,6 +238,21 @@ async def test_what_github_will_not_tell_us_is_told_to_people() -> None:
     told = stage.github.checks[0].updates[-1]
     assert "403 Resource not accessible" in told.summary
     assert "grant contents:read" in told.summary
+
+
+async def test_a_push_in_the_middle_ends_the_mission_before_its_next_long_stage() -> None:
+    stage = Stage()
+
+    def pushed(asked: Asked) -> TestReport:
+        stage.github.branches["main"] = "d" * 40
+        return honest(asked)
+
+    stage.world.run = pushed
+    context = await stage.play()
+    assert context.outcome is Outcome.STALE
+    assert "dddddddddddd" in context.reason
+    assert stage.github.pulls == {}
+    assert "STALE" in stage.github.checks[0].updates[-1].title
 
 
 async def test_a_resumed_mission_runs_nothing_twice() -> None:
