@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import override
 
 from sandbox.types import Frozen
@@ -46,27 +46,48 @@ class RunLimits(Frozen):
 class SandboxSpec(Frozen):
     """How a sandbox is made. Every field is a setting `sandbox.<name>`."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     backend: Literal["docker", "local"] = "docker"
+    """Where repository code runs."""
     memory_bytes: int = 2 * GIB
+    """Memory of one sandbox, its temporary files included."""
     cpus: float = 2.0
+    """Processors of one sandbox."""
     pids: int = 256
+    """Processes and threads in one sandbox."""
     work_bytes: int = 512 * MIB
+    """Room for the checkout."""
     tmp_bytes: int = 256 * MIB
+    """Room for /tmp."""
     home_bytes: int = 64 * MIB
+    """Room for the home folder."""
     shm_bytes: int = 64 * MIB
+    """Room for /dev/shm."""
     file_bytes: int = 256 * MIB
     """The largest single file a command may write."""
     setup_wall_s: float = 600.0
+    """How long a set-up may take."""
     setup_bytes: int = 3 * GIB
+    """How much a set-up may write."""
     test_wall_s: float = 300.0
+    """How long one run of the tests may take."""
     command_wall_s: float = 120.0
+    """How long any other command may take."""
     mission_wall_s: float = 1800.0
+    """How long a sandbox may live."""
     export_bytes: int = 8 * MIB
+    """How much may come out of a sandbox."""
     export_files: int = 20
+    """How many edited files may come out."""
     max_files: int = 20_000
+    """Files of a checkout."""
     max_tree_bytes: int = 200 * MIB
+    """Size of a checkout."""
     max_blob_bytes: int = 100 * MIB
+    """Size of one file of a checkout."""
     fetch_wall_s: float = 60.0
+    """How long fetching may take."""
     runtime: Literal["auto", "require", "runc"] = "auto"
     """`auto` takes gVisor's runsc when the daemon has it, `require` refuses without."""
     setup_network: str = "bridge"
@@ -78,6 +99,7 @@ class SandboxSpec(Frozen):
     image: str | None = None
     """Toolchain image to pull; None builds one from Debian packages."""
     debian_suite: str = "bookworm"
+    """Debian release the toolchain image is built from."""
     pool: int = 1
     """Sandboxes started before they are asked for, per hot environment; 0 starts none."""
     pool_idle_s: float = 600.0

@@ -1,5 +1,7 @@
 """RepositoryPolicy: what this repository allows us."""
 
+from pydantic import ConfigDict
+
 from sandbox.types import Frozen
 
 
@@ -24,11 +26,19 @@ class RepositoryPolicy(Frozen):
 class Limits(Frozen):
     """Limits of a mission; each is a setting."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     iterations: int = 5
+    """Turns of the mission loop."""
     reruns: int = 3
+    """Times the failing tests run again before any edit."""
     maxfail: int = 5
+    """Failures after which a second run stops when the first one timed out."""
     mission_wall_s: float = 1800.0
+    """How long a mission may take."""
     search_s: float = 90.0
+    """How long one climb of the ladder may take."""
     max_candidates: int = 20_000
+    """Candidates tried in one climb."""
     outage_share: float = 0.9
     """This share of tests failing alike, with an outage signature, is an outage."""
