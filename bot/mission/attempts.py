@@ -132,5 +132,6 @@ def _after_refusals(ground: Ground, attempt: FixAttempt, tried: list[tuple[Candi
 
 def _exhausted(attempt: FixAttempt) -> str:
     """Why nothing could be proposed, rung by rung."""
-    tried = f"{attempt.candidates_tried} candidates tried" if attempt.candidates_tried else "no candidate tried"
+    count = attempt.candidates_tried
+    tried = f"{count or 'no'} {'candidates' if count > 1 else 'candidate'} tried"
     return "; ".join(("the ladder is exhausted", tried, *attempt.notes[:5]))

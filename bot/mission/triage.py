@@ -187,7 +187,8 @@ def _by_rules(
         reason = f"the same commit was red in {counted.red_runs} of {counted.runs} runs"
         return counted.with_(kind=FailureKind.FLAKE, reason=reason)
     if steady <= set(counted.base_failing):
-        reason = f"all {len(steady)} failing tests fail on the base commit in the same way"
+        who = "the failing test fails" if len(steady) == 1 else f"all {len(steady)} failing tests fail"
+        reason = f"{who} on the base commit in the same way"
         return counted.with_(kind=FailureKind.BASE_RED, reason=reason)
     return counted.with_(notes=_notes(counted, steady), kind=_kind(red, facts), reason=_bug_reason(counted))
 
@@ -268,5 +269,6 @@ def _bug_reason(counted: Triage) -> str:
 
 def _outage_reason(red: TestReport, sign: str) -> str:
     """What an outage looks like to a reader."""
-    failing = f"all {len(red.failing)} failing tests" if red.failing else "the command"
+    failing = f"all {len(red.failing)} failing tests" if len(red.failing) > 1 else "the failing test"
+    failing = failing if red.failing else "the command"
     return f"{failing} could not reach something outside: {sign}"

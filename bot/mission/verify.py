@@ -201,7 +201,8 @@ def _reason(found: Verification, before: TestReport, gone: int) -> str:
     """The verdict in one sentence."""
     total = len(failing_of(outcomes_of(before)))
     if found.green:
-        return f"all {total} failures are gone in {len(found.runs)} runs, and nothing else changed"
+        gone_now = "the failure is gone" if total == 1 else f"all {total} failures are gone"
+        return f"{gone_now} in {len(found.runs)} runs, and nothing else changed"
     if found.newly_failing:
         return f"{_tests(found.newly_failing, 'fails', 'fail')} that did not fail before"
     if found.missing:
@@ -214,7 +215,7 @@ def _reason(found: Verification, before: TestReport, gone: int) -> str:
         return "flaky after the patch: the runs do not agree"
     if gone == total and not found.runs[-1].report.success:
         return f"the failures are gone, but the command still fails: {found.runs[-1].report.summary}"
-    return f"{total - gone} of {total} failures are still there"
+    return "the failure is still there" if total == 1 else f"{total - gone} of {total} failures are still there"
 
 
 def _tests(names: Sequence[str], one: str, many: str) -> str:

@@ -77,7 +77,8 @@ def _words(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of fi
         case Outcome.NEEDS_HUMAN:
             return "one question has to be answered by a person"
         case Outcome.NO_FIX:
-            return f"no fix was found; {story.context.candidates_tried} candidates were tried"
+            tried = story.context.candidates_tried
+            return f"no fix was found; {tried} {'candidate was' if tried == 1 else 'candidates were'} tried"
         case Outcome.BUDGET:
             return "the budget was spent before a fix was found"
         case Outcome.STALE:
@@ -90,7 +91,7 @@ def _words(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of fi
             return "stopped on request"
         case Outcome.ERROR:
             reference = story.context.error_reference
-            return "an error of ours" + (f", reference {identity(reference)}" if reference else "")
+            return "MetaAgent could not finish this" + (f", reference {identity(reference)}" if reference else "")
         case _:
             assert_never(story.outcome)
 

@@ -243,3 +243,9 @@ async def test_a_criterion_that_nothing_decides_keeps_a_fix_from_being_green() -
 async def test_what_was_not_verified_is_said() -> None:
     found = await verified(a_world())
     assert found.not_verified == ("step `Upload coverage`: needs a secret",)
+
+
+async def test_one_failure_is_told_in_the_singular() -> None:
+    red = a_run(outcomes(ADDS))
+    assert (await verified(a_world(), before=red)).reason == "the failure is gone in 4 runs, and nothing else changed"
+    assert (await verified(a_world(), a_fix(f"{ADDS}# no\n"), before=red)).reason == "the failure is still there"

@@ -311,5 +311,6 @@ def test_a_report_fits_any_limit(limit: int) -> None:
 
 def test_the_headline_of_an_error_names_its_reference() -> None:
     assert (
-        headline(a_story(a_mission(Outcome.ERROR, error_reference="E-12"))) == "ERROR: an error of ours, reference E-12"
+        headline(a_story(a_mission(Outcome.ERROR, error_reference="E-12")))
+        == "ERROR: MetaAgent could not finish this, reference E-12"
     )
