@@ -16,6 +16,7 @@ from typing import Any
 from benchmarks.measure import as_users_have_it, report, run, summary, timed
 from bot.settings import load
 from sandbox.backends import open_backend
+from sandbox.backends.docker_hardening import OWNER_LABEL
 from sandbox.spec import SandboxSpec
 from sandbox.types import Checkout, FolderSource, JobHints, TrustTier
 from sandbox.workspace import Sandboxes
@@ -90,7 +91,9 @@ async def _ours(spec: SandboxSpec, project: Path, data: Path, runs: int) -> dict
 
 def _docker(image: str, project: Path, runs: int) -> dict[str, Any]:
     """What somebody gets who starts a container per command, with nothing but the network taken away."""
-    base = ["docker", "run", "--rm", "--network", "none", "-v", f"{project}:/project:ro", "-w", "/project"]
+    # Labels come along with the image; one that named a dead owner would have the container swept.
+    options = ["--rm", "--network", "none", "--label", f"{OWNER_LABEL}="]
+    base = ["docker", "run", *options, "-v", f"{project}:/project:ro", "-w", "/project"]
     test = ["--entrypoint", "/opt/env/bin/python", image, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     return {
         "run_true_s": summary([timed(lambda: run(*base, "--entrypoint", "/bin/true", image)) for _ in range(runs)]),

@@ -1,0 +1,88 @@
+"""Every benchmark runs on its smallest input and prints one line of JSON of the agreed shape; no figure is judged here."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.measure import summary
+from benchmarks.mission import stages_of
+from bot.publish.report import mission_report
+from bot.publish.story import a_story
+from tests.builders import a_mission
+from tests.unit.bot.intake import payloads
+
+ROOT = Path(__file__).resolve().parents[2]
+SUMMARY = {"median", "p99", "min", "max"}
+
+
+def run(name: str, *words: str) -> dict[str, Any]:
+    """The one line of a benchmark."""
+    command = [sys.executable, "-m", f"benchmarks.{name}", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    (line,) = done.stdout.splitlines()
+    found: dict[str, Any] = json.loads(line)
+    assert found["benchmark"] == name
+    assert found["machine"].keys() >= {"cpus", "load_1m", "python", "bytecode"}
+    return found
+
+
+def test_the_webhook_benchmark_compares_with_a_null_route(tmp_path: Path) -> None:
+    (tmp_path / "check_run").mkdir()
+    (tmp_path / "check_run" / "red.json").write_bytes(payloads.encoded(payloads.check_run()))
+    found = run("webhook", str(tmp_path), "--rounds", "1")
+    assert (found["payloads"], found["answers"]) == (1, {"202": 1})
+    assert found["ours_ms"].keys() == found["null_route_ms"].keys() == SUMMARY
+    assert "own_time_median_ms" in found
+
+
+def test_the_webhook_benchmark_without_payloads_is_wrong_use(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.webhook", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "no payloads" in done.stderr
+
+
+@pytest.mark.slow
+def test_the_start_up_benchmark_compares_with_an_empty_application() -> None:
+    found = run("startup", "--runs", "1")
+    for name in ("help_s", "help_of_fix_s", "bare_interpreter_s", "import_fastapi_s", "import_fix_command_s"):
+        assert found[name].keys() == SUMMARY
+    assert found["serve_idle_rss_mb"] > found["empty_fastapi_rss_mb"] > 0
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_sandbox_benchmark_compares_with_docker_and_a_plain_process(docker_ready: None) -> None:
+    found = run("sandbox", "--runs", "1")
+    for name in ("without_pool", "from_pool"):
+        assert found[name].keys() == {"open_s", "run_true_s", "pytest_s"}
+    for name in ("docker_run", "plain_process"):
+        assert found[name].keys() == {"run_true_s", "pytest_s"}
+        assert found[name]["pytest_s"].keys() == SUMMARY
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_mission_benchmark_tells_time_by_stage(docker_ready: None) -> None:
+    found = run("mission", "--runs", "1", "--only", "broken_math")
+    (numbers,) = found["repositories"].values()
+    assert (numbers["outcome"], numbers["problems"]) == ("FIXED", [])
+    assert numbers["to_pull_request_s"].keys() == SUMMARY
+    assert numbers["stages_s"].keys() == {"mission", "reproduce_once", "fix", "verify"}
+    assert numbers["stages_s"]["mission"] > 0
+    assert numbers["plain_run_s"] > 0
+
+
+def test_stages_are_read_from_a_pull_request_as_it_is_written() -> None:
+    stages = stages_of(mission_report(a_story(a_mission())))
+    assert stages == {"mission": 6.5, "reproduce_once": 0.1, "fix": 1.2, "verify": 2.5}
+
+
+def test_a_summary_of_one_value_is_that_value() -> None:
+    assert summary([0.12345]) == {"median": 0.123, "p99": 0.123, "min": 0.123, "max": 0.123}
+    assert summary([3.0, 1.0, 2.0])["median"] == 2.0
