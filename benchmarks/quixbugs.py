@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bot.fixers.rung1_search.rank import rank_survivors
 from sandbox.backends.docker_container import DockerBackend
+from sandbox.errors import SandboxError
 from sandbox.spec import SandboxSpec
 from sandbox.types import (
     ChangeAction,
@@ -142,6 +143,17 @@ async def repair(sandboxes: Sandboxes, folder: Path, limit_s: float) -> dict[str
     }
 
 
+async def repair_or_tell(sandboxes: Sandboxes, folder: Path, limit_s: float) -> dict[str, object]:
+    """The same; a sandbox that goes away under it is tried once more, then told."""
+    end = ""
+    for _ in range(2):
+        try:
+            return await repair(sandboxes, folder, limit_s)
+        except SandboxError as error:
+            end = error.message
+    return {"program": folder.name, "plausible": False, "correct": False, "seconds": 0.0, "end": end}
+
+
 async def behaves_as_reference(workspace: SandboxWorkspace, folder: Path, survivor: Survivor) -> bool | None:
     """Whether the repaired program gives the reference's results; None when that cannot be told."""
     entry = entry_point(folder, survivor.path)
@@ -170,7 +182,7 @@ async def main() -> None:
         sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec()), Path(data))
         for folder in folders:
             if not arguments.only or folder.name in arguments.only:
-                results.append(await repair(sandboxes, folder, arguments.limit))
+                results.append(await repair_or_tell(sandboxes, folder, arguments.limit))
                 print(results[-1], file=sys.stderr, flush=True)
     told = {
         "programs": len(results),
