@@ -71,7 +71,7 @@ async def backend(docker_ready: None) -> AsyncIterator[Backend]:
     """One daemon connection for all; it keeps no state between workspaces."""
     from sandbox.backends.docker_container import DockerBackend
 
-    backend = DockerBackend(SandboxSpec())
+    backend = DockerBackend(SandboxSpec(pool=0))
     yield backend
     await backend.close()
 

@@ -32,7 +32,7 @@ def cases(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 async def test_no_attack_on_the_set_up_runs_or_hangs(cases: list[Path], docker_ready: None, tmp_path: Path) -> None:
     assert cases
-    backend = open_backend(SandboxSpec())
+    backend = open_backend(SandboxSpec(pool=0))
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path)
     for case in cases:
         form = json.loads((case / "attack.json").read_text())

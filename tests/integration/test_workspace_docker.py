@@ -45,7 +45,7 @@ class Ground:
 
 @pytest.fixture(scope="module")
 async def backend(docker_ready: None) -> AsyncIterator[DockerBackend]:
-    backend = DockerBackend(SandboxSpec())
+    backend = DockerBackend(SandboxSpec(pool=0))
     yield backend
     await backend.close()
 
