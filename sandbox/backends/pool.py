@@ -73,17 +73,25 @@ class Pool(Generic[Waiting]):
         Raises:
             SandboxError: one did not start.
         """
-        waiting = self._waiting.setdefault(image, [])
-        while len(waiting) < count:
-            waiting.append(await self._start(image))
+        while len(self._waiting.get(image, ())) < count:
+            starting = asyncio.ensure_future(self._start(image))
+            try:
+                started = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                # A start cannot be stopped half way; what comes of it must not be lost.
+                await asyncio.to_thread((await starting).discard)
+                raise
+            self._waiting.setdefault(image, []).append(started)
 
     async def close(self) -> None:
         """Discard all that wait, and start no more."""
-        for keeper in self._keepers.values():
+        keepers, self._keepers = self._keepers, {}
+        here = asyncio.get_running_loop()
+        for keeper in keepers.values():
             loop = keeper.get_loop()
             if not loop.is_closed():
                 loop.call_soon_threadsafe(keeper.cancel)
-        self._keepers.clear()
+        await asyncio.gather(*(k for k in keepers.values() if k.get_loop() is here), return_exceptions=True)
         await asyncio.gather(*(self._discard(image) for image in tuple(self._waiting)))
 
     async def _keep(self, image: str, wanted: asyncio.Event) -> None:

@@ -31,7 +31,7 @@ class Starter:
     broken: bool = False
 
     async def __call__(self, image: str) -> Waiter:
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.001)
         if self.broken:
             raise SandboxUnavailable("no daemon")
         self.made.append(Waiter(image))
@@ -42,8 +42,7 @@ class Starter:
 
 
 async def settled() -> None:
-    for _ in range(20):
-        await asyncio.sleep(0)
+    await asyncio.sleep(0.02)
 
 
 async def test_nobody_waits_before_the_environment_is_hot() -> None:
@@ -112,6 +111,16 @@ async def test_closing_discards_all_and_the_pool_can_be_used_again() -> None:
     await settled()
     assert pool.take("a") is not None
     await pool.close()
+
+
+async def test_closing_while_one_starts_loses_nothing() -> None:
+    starter = Starter()
+    pool = starter.pool()
+    pool.keep_hot("a")
+    await asyncio.sleep(0)
+    await pool.close()
+    assert all(one.discarded for one in starter.made)
+    assert pool.take("a") is None
 
 
 async def test_one_that_does_not_start_is_not_the_pools_to_complain_about() -> None:
