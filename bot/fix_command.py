@@ -24,6 +24,7 @@ from sandbox.apply import apply_diff
 from sandbox.types import TrustTier
 
 RUNGS = frozenset({0, 1, 2})
+APPLIED = "The fix is applied to the folder."
 
 BuildLine = Callable[[Settings, OpenProgress], Line]
 
@@ -74,10 +75,18 @@ def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_lin
         settings = settings.model_copy(update={"log_level": "warning"})
     set_up_logging(level=settings.log_level, secrets=settings.secrets)
     context = asyncio.run(_mission(order, folder.resolve(), settings, build, rungs=rungs))
-    applied = order.apply and context.outcome is Outcome.FIXED and context.fix is not None
-    if applied and context.fix is not None:
-        apply_diff(folder.resolve(), context.fix[1].diff)
-    return _result(context, applied=applied)
+    return _result(context, _apply(context, folder.resolve()) if order.apply else None)
+
+
+def _apply(context: MissionContext, folder: Path) -> str:
+    """Write a verified fix into the folder; says what became of it. What was found is never lost by that."""
+    if context.outcome is not Outcome.FIXED or context.fix is None:
+        return "Nothing is applied: there is no verified fix."
+    try:
+        apply_diff(folder, context.fix[1].diff)
+    except ChangeRejected as error:
+        return f"The fix is NOT applied: {error.message}. Apply the diff by hand."
+    return APPLIED
 
 
 async def _mission(
@@ -115,7 +124,7 @@ def _rungs(text: str) -> tuple[int, ...]:
     return rungs
 
 
-def _result(context: MissionContext, *, applied: bool) -> FixResult:
+def _result(context: MissionContext, application: str | None) -> FixResult:
     outcome = context.outcome or Outcome.ERROR
     confidence = confidence_by_rules(context)
     report = report_text(context, confidence=confidence)
@@ -133,12 +142,12 @@ def _result(context: MissionContext, *, applied: bool) -> FixResult:
         "plausible": candidate.plausible if candidate else 0,
         "seconds": round(context.seconds, 3),
         "cost_usd": context.cost_usd,
-        "applied": applied,
+        "applied": application == APPLIED,
         "report": report,
     }
     text = report
-    if applied:
-        text += "\nThe fix is applied to the folder.\n"
+    if application is not None:
+        text += f"\n{application}\n"
     elif outcome is Outcome.FIXED:
         text += "\nRun again with --apply to write it into the folder.\n"
     return FixResult(str(outcome), text, json_object)

@@ -17,9 +17,15 @@ from sandbox.gate import clean
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import CommandResult, Fidelity, Frozen, Recipe, TrustTier
 
-_VERSION = "1"
+_VERSION = "2"
 """Raise when the way of installing changes: older environments are then not found."""
-_ENV = {"UV_NO_PROGRESS": "1", "UV_NO_CONFIG": "1", "UV_PYTHON_DOWNLOADS": "never"}
+_ENV = {
+    "UV_NO_PROGRESS": "1",
+    "UV_NO_CONFIG": "1",
+    "UV_PYTHON_DOWNLOADS": "never",
+    # The root is read-only later: without this every start of pytest would compile all it imports anew.
+    "UV_COMPILE_BYTECODE": "1",
+}
 _ONE_PYTHON = ("bookworm", "trixie")
 _LOG_CHARACTERS = 4000
 _PLACE = """

@@ -76,6 +76,12 @@ async def test_head_is_red_base_is_green_in_the_same_environment(ground: Ground)
 
 
 @pytest.mark.anyio
+async def test_what_is_installed_is_compiled_so_that_tests_start_quickly(ground: Ground) -> None:
+    async with ground.open(commit(ground.folder, dict(GOOD))) as workspace:
+        program = "import pytest, pathlib; print(pathlib.Path(pytest.__file__).with_name('__pycache__').is_dir())"
+        assert (await workspace.run(f'python -c "{program}"')).stdout.strip() == "True"
+
+
 async def test_the_recipe_of_the_head_holds_for_the_base(ground: Ground) -> None:
     commit(ground.folder, {"m.py": "x = 1\n"})
     head = commit(ground.folder, {"test_m.py": "def test_x():\n    pass\n"})

@@ -9,7 +9,7 @@ from bot.errors import UsageError
 from bot.fix_command import FixOrder, FixResult, run_fix
 from bot.pipeline import Line, OpenProgress
 from bot.settings import Settings
-from sandbox.errors import ChangeRejected, SandboxUnavailable
+from sandbox.errors import SandboxUnavailable
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_fixer import ScriptedFixer
@@ -121,9 +121,11 @@ def test_apply_writes_the_verified_fix(settings: Make, folder: Path) -> None:
 def test_apply_never_overwrites_what_changed_meanwhile(settings: Make, folder: Path) -> None:
     mine = "# rewritten by hand while the mission ran\n"
     (folder / PATH).write_text(mine)
-    with pytest.raises(ChangeRejected):
-        run_fix(FixOrder(path=str(folder), apply=True), settings(), build=a_bench().build)
+    result = run_fix(FixOrder(path=str(folder), apply=True), settings(), build=a_bench().build)
     assert (folder / PATH).read_text() == mine
+    assert result.json_object["applied"] is False
+    assert result.json_object["diff"], "what was found is not lost"
+    assert "NOT applied" in result.text
 
 
 def test_without_a_fix_there_is_no_diff_and_nothing_to_apply(settings: Make, folder: Path) -> None:
