@@ -21,6 +21,7 @@ from bot.settings import Settings
 from bot.telemetry import set_up_logging
 from bot.wiring.line import build_line
 from sandbox.apply import apply_diff
+from sandbox.errors import ChangeRejected
 from sandbox.types import TrustTier
 
 RUNGS = frozenset({0, 1, 2})
