@@ -1,19 +1,25 @@
 """The web service: routes, health, start and stop of the worker."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from fastapi.responses import JSONResponse
 
 from bot import __version__
+from bot.errors import MetaAgentError
 from bot.intake.webhook import webhook_router
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
 from bot.wiring.service import Service
 
 
-def create_app(settings: Settings) -> FastAPI:
+def create_app(settings: Settings, on_failure: Callable[[MetaAgentError], None] | None = None) -> FastAPI:
     """The application; starting it starts the worker.
+
+    Args:
+        settings: All settings.
+        on_failure: Told why the worker could not be started, before the server gives up.
 
     Raises:
         SettingsError: something a service cannot do without is missing.
@@ -22,7 +28,12 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await service.start()
+        try:
+            await service.start()
+        except MetaAgentError as error:
+            if on_failure is not None:
+                on_failure(error)
+            raise
         try:
             yield
         finally:
@@ -39,9 +50,11 @@ def create_app(settings: Settings) -> FastAPI:
     )
 
     @app.get("/healthz")
-    async def healthz() -> dict[str, str]:
-        """Alive: the process answers and its worker was started."""
-        return {"status": "ok", "version": __version__}
+    async def healthz() -> JSONResponse:
+        """Alive: the process answers, and what it takes in is handed on."""
+        working = service.is_working
+        body = {"status": "ok" if working else "stopped", "version": __version__}
+        return JSONResponse(body, 200 if working else 503)
 
     return app
 
@@ -51,8 +64,17 @@ def serve(settings: Settings) -> None:
 
     Raises:
         SettingsError: something a service cannot do without is missing.
+        QueueError: another process already works on this data.
     """
     import uvicorn
 
     set_up_logging(level=settings.log_level, secrets=settings.secrets)
-    uvicorn.run(create_app(settings), host=settings.host, port=settings.port, log_config=None, access_log=False)
+    failures: list[MetaAgentError] = []
+    app = create_app(settings, failures.append)
+    try:
+        uvicorn.run(app, host=settings.host, port=settings.port, log_config=None, access_log=False)
+    except SystemExit:
+        # The server's own way to say that it could not start; ours says why.
+        if failures:
+            raise failures[0] from None
+        raise

@@ -1,5 +1,6 @@
 """Runs a stage once, measures it, and turns expected trouble into a value that can be remembered."""
 
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar, cast
 
@@ -15,6 +16,8 @@ Stage = TypeVar("Stage", bound=BaseModel)
 
 _LOG_TAIL = 1500
 """Characters of a failed set-up's log that go into the advice."""
+
+_logger = logging.getLogger(__name__)
 
 
 class Trouble(Frozen):
@@ -59,6 +62,7 @@ def trouble_of(error: SandboxError | MetaAgentError, reference: str) -> Trouble:
         return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=error.message, advice=error.advice)
     if isinstance(error, Superseded):
         return Trouble(outcome=Outcome.STALE, reason=error.message, advice=error.advice)
+    _logger.error("mission ends as ERROR: %s", error.message, extra={"reference": reference})
     return Trouble(outcome=Outcome.ERROR, reason=error.message, advice=error.advice, reference=reference)
 
 
@@ -106,7 +110,7 @@ class Steps:
             except (SandboxError, MetaAgentError) as error:
                 if isinstance(error, GitHubError) and error.retryable:
                     raise  # not the stage's trouble yet: the checkpoint waits and tries again
-                trouble = trouble_of(error, f"{self._mission_id}/{name}")
+                trouble = trouble_of(error, f"{self._mission_id}:{name}")
             seconds = round(self._clock.monotonic() - started, 6)
             return kind(value=value, trouble=trouble, seconds=seconds)
 
@@ -114,7 +118,7 @@ class Steps:
         try:
             done = await self._checkpoint.step(name, kind, measured)
         except GitHubError as error:
-            raise Ended(trouble_of(error, f"{self._mission_id}/{name}")) from error
+            raise Ended(trouble_of(error, f"{self._mission_id}:{name}")) from error
         self.seconds += done.seconds
         if done.trouble is not None:
             raise Ended(done.trouble)

@@ -71,6 +71,11 @@ class Service:
         await self.engine.launch()
         self._dispatching = asyncio.create_task(self._dispatcher.run())
 
+    @property
+    def is_working(self) -> bool:
+        """Whether deliveries are handed on to the engine."""
+        return self._dispatching is not None and not self._dispatching.done()
+
     async def stop(self) -> None:
         """Stop taking work; what runs is taken up at the next start."""
         if self._dispatching is not None:

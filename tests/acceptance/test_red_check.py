@@ -3,6 +3,7 @@
 import json
 import time
 
+import psutil
 import pytest
 
 from tests.demo.bot_process import BotProcess
@@ -186,6 +187,20 @@ def test_a_command_that_does_not_exist_is_told_so(github: LocalGitHub, bot: BotP
     own = github.own_check_runs(sha)[-1]
     assert "ENV_UNBUILDABLE" in (own.title or "")
     assert "no-such-tool" in json.dumps([own.title, own.summary, own.text])
+
+
+def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(
+    github: LocalGitHub, bot: BotProcess
+) -> None:
+    second = BotProcess(github, bot.data)
+    with pytest.raises(RuntimeError, match="another process already works"):
+        second.start()
+    assert push_green(github, broken_repository("broken_math")), "the first one goes on"
+
+
+def test_the_idle_service_is_small(bot: BotProcess) -> None:
+    assert bot.process is not None
+    assert psutil.Process(bot.process.pid).memory_info().rss < 150 * 2**20
 
 
 def test_no_secret_is_written_anywhere(github: LocalGitHub, bot: BotProcess) -> None:

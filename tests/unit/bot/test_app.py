@@ -37,10 +37,10 @@ def client(app: FastAPI) -> httpx.AsyncClient:
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://bot")
 
 
-async def test_healthz_says_that_it_lives_and_which_version(complete: Settings) -> None:
+async def test_healthz_is_not_well_while_nothing_is_handed_on(complete: Settings) -> None:
     async with client(create_app(complete)) as http:
         answer = await http.get("/healthz")
-    assert (answer.status_code, answer.json()) == (200, {"status": "ok", "version": __version__})
+    assert (answer.status_code, answer.json()) == (503, {"status": "stopped", "version": __version__})
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ async def test_trouble_ends_with_a_reference_to_the_step() -> None:
     with pytest.raises(Ended) as caught:
         await steps.run("one", SourceDiff, fails)
     assert caught.value.trouble.outcome is Outcome.ERROR
-    assert caught.value.trouble.reference == "m-1/one"
+    assert caught.value.trouble.reference == "m-1:one"
 
 
 class Patient(MemoryCheckpoint):
@@ -75,7 +75,7 @@ async def test_what_github_never_grants_is_trouble() -> None:
     with pytest.raises(Ended) as caught:
         await Steps("m-1", MemoryCheckpoint(), FixedClock()).run("one", SourceDiff, away)
     assert caught.value.trouble.outcome is Outcome.ERROR
-    assert caught.value.trouble.reference == "m-1/one"
+    assert caught.value.trouble.reference == "m-1:one"
 
 
 @pytest.mark.anyio
