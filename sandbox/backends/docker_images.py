@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import logging
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -17,6 +18,8 @@ from sandbox.backends.guest_tree import GuestTree
 from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.image import build
 from sandbox.spec import ENVIRONMENT_NAMES, SandboxSpec
+
+log = logging.getLogger(__name__)
 
 TOOLCHAIN = "metaagent-toolchain"
 ENVIRONMENT = "metaagent-env"
@@ -119,11 +122,31 @@ class Images:
         reference = f"{TOOLCHAIN}:{tag}"
         if self.find(reference) is None:
             with only_one(self._cache, "image"):
-                if self.find(reference) is None:
+                if self.find(reference) is None and not self._built_on_registry(reference):
                     with build.root_archive(self._spec) as archive:
                         changes = [f"USER {USER}", f"LABEL {KEY_LABEL}=toolchain"]
                         self._client.api.import_image(src=archive, repository=TOOLCHAIN, tag=tag, changes=changes)
         return reference
+
+    def _built_on_registry(self, reference: str) -> bool:
+        """Build from the Dockerfile on a base from a registry; False where none can be reached."""
+        base = f"debian:{self._spec.debian_suite}-slim"
+        arguments = {"BASE": base, "UV_VERSION": build.UV_VERSION}
+        try:
+            if self.find(base) is None:
+                self._client.images.pull(base)
+            self._client.images.build(
+                path=str(build.DOCKERFILE.parent),
+                tag=reference,
+                buildargs=arguments,
+                labels={KEY_LABEL: "toolchain"},
+                rm=True,
+                timeout=int(build.BUILD_WALL_S),
+            )
+        except (DockerException, APIError) as error:
+            log.info("no image from a registry (%s): building from Debian packages", str(error)[:200])
+            return False
+        return True
 
     def _with_guest(self, base: str, reference: str) -> str:
         """The base with a thin layer of guest programs, made when it is not there."""

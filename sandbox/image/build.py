@@ -54,6 +54,9 @@ BUILD_WALL_S = 1200.0
 
 ADVICE = "Set sandbox.image to an image that can be pulled, or choose --sandbox-backend local."
 
+DOCKERFILE = Path(__file__).with_name("Dockerfile")
+"""The same image for hosts that reach a registry."""
+
 
 def inputs_hash(spec: SandboxSpec) -> str:
     """Twelve hex digits that change with anything the image is made from."""
