@@ -6,8 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# Continuous integration tries the same examples every time, so that a red run is about the change; people explore.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "explore")
 
 
 def _missing(reason: str) -> None:

@@ -189,9 +189,7 @@ def test_a_command_that_does_not_exist_is_told_so(github: LocalGitHub, bot: BotP
     assert "no-such-tool" in json.dumps([own.title, own.summary, own.text])
 
 
-def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(
-    github: LocalGitHub, bot: BotProcess
-) -> None:
+def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(github: LocalGitHub, bot: BotProcess) -> None:
     second = BotProcess(github, bot.data)
     with pytest.raises(RuntimeError, match="another process already works"):
         second.start()

@@ -35,7 +35,7 @@ def attacks(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Atta
 
 @pytest.fixture(scope="module")
 async def backend(docker_ready: None) -> DockerBackend:
-    return DockerBackend(SandboxSpec())
+    return DockerBackend(SandboxSpec(pool=0))
 
 
 @pytest.fixture(scope="module")

@@ -210,7 +210,7 @@ async def test_a_server_that_never_answers_is_given_up(server: GitServer, root: 
     started = time.perf_counter()
     with pytest.raises(ImportRejected, match="longer than 1 s"):
         await fetch(tmp_path, source(server, sha), SandboxSpec(fetch_wall_s=1.0))
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 20
     assert not [line for line in processes().values() if b"git-remote-http" in line and server.url.encode() in line]
 
 

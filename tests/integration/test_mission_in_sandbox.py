@@ -53,7 +53,7 @@ class Field:
 
 @pytest.fixture(scope="module")
 def backend(docker_ready: None) -> DockerBackend:
-    return DockerBackend(SandboxSpec())
+    return DockerBackend(SandboxSpec(pool=0))
 
 
 @pytest.fixture

@@ -41,7 +41,7 @@ def packed(files: dict[str, str]) -> bytes:
 
 @pytest.fixture(scope="module")
 async def guest(docker_ready: None) -> AsyncIterator[Guest]:
-    backend = DockerBackend(SandboxSpec())
+    backend = DockerBackend(SandboxSpec(pool=0))
     recipe = Recipe(command="python -m pytest", requirements=("pytest",))
     origin = Origin(repository_id="tests", tier=TrustTier.LOCAL)
     environment = await Snapshotter(backend, SandboxSpec()).ensure(recipe, origin)

@@ -82,6 +82,7 @@ async def test_what_is_installed_is_compiled_so_that_tests_start_quickly(ground:
         assert (await workspace.run(f'python -c "{program}"')).stdout.strip() == "True"
 
 
+@pytest.mark.anyio
 async def test_the_recipe_of_the_head_holds_for_the_base(ground: Ground) -> None:
     commit(ground.folder, {"m.py": "x = 1\n"})
     head = commit(ground.folder, {"test_m.py": "def test_x():\n    pass\n"})
@@ -110,7 +111,7 @@ async def test_what_a_command_does_and_sees(ground: Ground) -> None:
         started = time.perf_counter()
         slow = await workspace.run("sleep 60 & sleep 60", timeout_s=1.0)
         assert slow.timed_out
-        assert time.perf_counter() - started < 4
+        assert time.perf_counter() - started < 20
         assert "sleep" not in (await workspace.run("ps -A -o comm")).stdout
         assert (await workspace.run("no-such-command")).exit_code == 127
         assert not (await workspace.run("touch /opt/env/x || touch /etc/x")).ok
@@ -293,7 +294,7 @@ async def test_nothing_is_opened_before_the_first_use_and_everything_closed_afte
 async def test_without_a_daemon_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:9")
     (tmp_path / "test_m.py").write_text("def test_x(): pass\n")
-    sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec()), tmp_path / "data")
+    sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
     async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(tmp_path)))) as workspace:
         with pytest.raises(SandboxUnavailable, match="Docker does not answer"):
             await workspace.facts()

@@ -23,7 +23,7 @@ def test_a_fence_holds_whatever_stands_in_it(text: str) -> None:
 @given(TEXT)
 def test_prose_has_no_mention_reference_link_or_markup(text: str) -> None:
     markdown = for_markdown(text)
-    assert not re.search(r"@\w|GH-\d|://|[<>]|(?<!\\)[`*_\[\]!|#]", re.sub(r"\\\\", "", markdown))
+    assert not re.search(r"@\w|GH-\d|://|[<>]|(?<!\\)[`*_\[\]!|#]", re.sub(r"\\\\", ".", markdown))
     assert not re.search(r"(?m)^ +", markdown)
 
 

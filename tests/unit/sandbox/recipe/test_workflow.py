@@ -141,7 +141,7 @@ def test_a_malformed_workflow_is_noted_and_never_raises(name: str) -> None:
     started = time.perf_counter()
     log = FidelityLog()
     find_step(JobHints(), {PATH: HOSTILE[name].encode("utf-8", "surrogateescape")}, log)
-    assert time.perf_counter() - started < 5
+    assert time.perf_counter() - started < 30
 
 
 def test_the_named_workflow_is_read_first() -> None:
