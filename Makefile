@@ -21,7 +21,7 @@ fix: dev
 	$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
 
 test: dev docker  ## every test; TESTS="-k word" runs a part
-	$(PY) -m pytest $(TESTS)
+	./scripts/test $(VENV) $(TESTS)
 
 demo: dev docker  ## red repositories on a local GitHub become pull requests; no key, no account
 	$(PY) -m tests.demo
