@@ -40,14 +40,20 @@ def packed(files: dict[str, str]) -> bytes:
 
 
 @pytest.fixture(scope="module")
-async def guest(docker_ready: None) -> AsyncIterator[Guest]:
+async def machine(docker_ready: None) -> AsyncIterator[Guest]:
     backend = DockerBackend(SandboxSpec(pool=0))
     recipe = Recipe(command="python -m pytest", requirements=("pytest",))
     origin = Origin(repository_id="tests", tier=TrustTier.LOCAL)
     environment = await Snapshotter(backend, SandboxSpec()).ensure(recipe, origin)
     async with backend.open(environment.image) as opened:
-        await opened.unpack(packed(FILES), opened.workdir)
         yield opened
+
+
+@pytest.fixture
+async def guest(machine: Guest) -> Guest:
+    """The sandbox with the files as they were: an earlier test may have changed them."""
+    await machine.unpack(packed(FILES), machine.workdir)
+    return machine
 
 
 async def test_failures_come_with_their_place_and_their_frames(guest: Guest) -> None:
