@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Literal, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
@@ -29,6 +29,7 @@ from sandbox.types import (
     FileContext,
     FileEdit,
     SearchRequest,
+    TestOrder,
     TestReport,
     TrialEvent,
     WorkspaceFacts,
@@ -53,10 +54,19 @@ class Workspace(Protocol):
         command: str | None = None,
         *,
         targets: tuple[str, ...] = (),
-        order: Literal["given", "reversed"] = "given",
+        order: TestOrder = "given",
+        seed: int = 0,
         maxfail: int | None = None,
     ) -> TestReport:
-        """The recipe's command (or another), read into structured failures."""
+        """The recipe's command (or another), read into structured failures.
+
+        Args:
+            command: Instead of the recipe's.
+            targets: Test names that replace the command's own selection.
+            order: `random` shuffles by the seed.
+            seed: Also seeds Python's hashing, so that two runs with one seed are alike.
+            maxfail: Stop after so many failures.
+        """
         ...
 
     async def read_file(self, path: str) -> str | None:
@@ -69,6 +79,10 @@ class Workspace(Protocol):
 
     async def list_files(self) -> tuple[str, ...]:
         """The checkout's files."""
+        ...
+
+    async def archive(self) -> bytes:
+        """The checked-out commit as a tar archive of regular files, within the import's limits."""
         ...
 
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:

@@ -106,6 +106,10 @@ class Source(Protocol):
         """Files as they were placed, for comparing with what became of them."""
         ...
 
+    async def archive(self) -> bytes:
+        """What is placed, as a tar archive of regular files."""
+        ...
+
     async def place(self, guest: Guest) -> None:
         """Put the work tree into a guest's work folder, in place of whatever is there."""
         ...
@@ -166,6 +170,11 @@ class CommitSource:
         blobs = await asyncio.to_thread(self._repository.read, [file.oid for file in known.values()])
         return {name: Original(content=blobs[file.oid], mode=file.mode) for name, file in known.items()}
 
+    async def archive(self) -> bytes:
+        """The commit as a tar archive; links and submodules are left out."""
+        tree = self._repository.tree(self._revision)
+        return _archive(await self.originals(tree))
+
     async def place(self, guest: Guest) -> None:
         """Unpack the bundle inside and check the commit out there."""
         bundle = await asyncio.to_thread(self._repository.bundle)
@@ -209,6 +218,10 @@ class FolderSource:
     async def originals(self, names: Iterable[str]) -> dict[str, Original]:
         """Files as they were taken in."""
         return {name: self._files[name] for name in names if name in self._files}
+
+    async def archive(self) -> bytes:
+        """The folder as it was taken in."""
+        return self._archive
 
     async def place(self, guest: Guest) -> None:
         """Unpack the files inside, and commit them there for tools that ask git."""

@@ -2,14 +2,13 @@
 
 import posixpath
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 from sandbox.backends.base import Guest
 from sandbox.runners import detect_runner
 from sandbox.runners.base import GuestPlaces, Reading, RunRequest, TestRunner
 from sandbox.runners.steps import Step, split_steps
 from sandbox.spec import RunLimits
-from sandbox.types import FAILURES_IN_FULL, CommandResult, RunVerdict, TestReport, TestStatus
+from sandbox.types import FAILURES_IN_FULL, CommandResult, RunVerdict, TestOrder, TestReport, TestStatus
 
 RAW_OUTPUT_CHARACTERS = 64 * 1024
 _BAD = frozenset({TestStatus.FAIL, TestStatus.ERROR})
@@ -21,7 +20,8 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
     *,
     limits: RunLimits,
     targets: Iterable[str] = (),
-    order: Literal["given", "reversed"] = "given",
+    order: TestOrder = "given",
+    seed: int = 0,
     maxfail: int | None = None,
     working_directory: str = ".",
     environment: Mapping[str, str] | None = None,
@@ -34,7 +34,8 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
             run and read one by one, up to the first that is not green.
         limits: What each command may use.
         targets: Test names, relative to the checkout, that replace the command's own selection.
-        order: `reversed` runs the tests the other way round.
+        order: `reversed` runs the tests the other way round, `random` shuffles them by the seed.
+        seed: For the order, and for Python's hashing.
         maxfail: Stop after so many failures.
         working_directory: Relative to the checkout.
         environment: Added to the sandbox's own few names.
@@ -52,6 +53,7 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
             command=step.command,
             targets=targets,
             order=order,
+            seed=seed,
             maxfail=maxfail,
             environment={**(environment or {}), **step.environment},
             wall_s=limits.wall_s,

@@ -19,6 +19,10 @@ class Frozen(BaseModel):
         return self.model_validate({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
 
 
+TestOrder = Literal["given", "reversed", "random"]
+"""In which order tests run; `random` is shuffled by the seed that comes with it."""
+
+
 class CommandResult(Frozen):
     """One command run in the sandbox."""
 
@@ -215,6 +219,8 @@ class JobHints(Frozen):
     setup: tuple[str, ...] = ()
     """Explicit set-up commands, run with network before the snapshot is taken."""
     python: str | None = None
+    matrix: dict[str, str] = Field(default_factory=dict)
+    """Which cell of the job's matrix failed; cells not named are read from the job's name."""
 
 
 class Checkout(Frozen):
@@ -260,11 +266,30 @@ class Recipe(Frozen):
     install_project: bool = False
     """Whether the checkout itself is installed (editable) so that its own metadata counts."""
     extras: tuple[str, ...] = ()
+    constraints: tuple[str, ...] = ()
+    """Version bounds for what is installed (`-c`, a lock file), checked line by line; they install nothing."""
     setup: tuple[str, ...] = ()
+    """Shell commands run once, with the set-up's egress, before the environment is kept."""
+    prepare: tuple[str, ...] = ()
+    """Shell commands of earlier steps (code generation, builds in place) run in every workspace, without network,
+    before the work tree is remembered; what they make counts as part of the commit."""
     environment: dict[str, str] = Field(default_factory=dict)
     origin: str = "detected"
     """Where the command comes from: `given`, `policy`, `workflow`, `detected`."""
     fidelity: tuple[Fidelity, ...] = ()
+    workflow: str | None = None
+    """Path of the workflow file the job was read from."""
+    job: str | None = None
+    step: str | None = None
+    """The failed step, as the workflow names it."""
+    matrix: dict[str, str] = Field(default_factory=dict)
+    """The cell of the matrix that is rebuilt."""
+    container: str | None = None
+    """The image the job runs in, by name; we never run it, and say so."""
+    services: tuple[str, ...] = ()
+    """Service containers of the job, by image name; none is started."""
+    obstacles: tuple[str, ...] = ()
+    """Why the failing step cannot be reproduced here, each naming the missing part; empty when it can."""
 
 
 class SourceDiff(Frozen):
@@ -272,6 +297,16 @@ class SourceDiff(Frozen):
 
     files: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """Path to the line numbers, in head, that were added or changed."""
+
+
+class Egress(Frozen):
+    """What a set-up sandbox reached through the allow-list proxy."""
+
+    hosts: tuple[str, ...] = ()
+    """`name:port` it was connected with."""
+    refused: tuple[str, ...] = ()
+    """`name:port` it asked for and did not get."""
+    received_bytes: int = 0
 
 
 class WorkspaceFacts(Frozen):
@@ -291,6 +326,10 @@ class WorkspaceFacts(Frozen):
     open_s: float = 0.0
     warm: bool = False
     """The environment's snapshot was there already."""
+    lock_hash: str = ""
+    """SHA-256 over the exact distributions installed, sorted `name==version` lines."""
+    egress: Egress = Egress()
+    """What the set-up of this environment reached; kept with the environment."""
 
 
 # --- rung 1: search inside the sandbox ------------------------------------------------------------

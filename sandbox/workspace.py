@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
 from sandbox.backends.base import Backend, Guest
 from sandbox.changes import apply_changes, read_file_context
@@ -31,6 +31,7 @@ from sandbox.types import (
     GitSource,
     Recipe,
     SearchRequest,
+    TestOrder,
     TestReport,
     TrialEvent,
     WorkspaceFacts,
@@ -118,10 +119,19 @@ class SandboxWorkspace:
         command: str | None = None,
         *,
         targets: tuple[str, ...] = (),
-        order: Literal["given", "reversed"] = "given",
+        order: TestOrder = "given",
+        seed: int = 0,
         maxfail: int | None = None,
     ) -> TestReport:
-        """The recipe's command (or another), read into structured failures."""
+        """The recipe's command (or another), read into structured failures.
+
+        Args:
+            command: Instead of the recipe's.
+            targets: Test names that replace the command's own selection.
+            order: `random` shuffles by the seed.
+            seed: Also seeds Python's hashing, so that two runs with one seed are alike.
+            maxfail: Stop after so many failures.
+        """
         opened = await self._opened()
         return await run_tests(
             opened.guest,
@@ -129,6 +139,7 @@ class SandboxWorkspace:
             limits=RunLimits(wall_s=self._parts.spec.test_wall_s),
             targets=targets,
             order=order,
+            seed=seed,
             maxfail=maxfail,
             working_directory=opened.recipe.working_directory,
             environment=_environment(opened),
@@ -147,6 +158,10 @@ class SandboxWorkspace:
     async def list_files(self) -> tuple[str, ...]:
         """The checkout's files."""
         return await (await self._opened()).guest.list_files()
+
+    async def archive(self) -> bytes:
+        """The checked-out commit as a tar archive of regular files."""
+        return await (await self._opened()).source.archive()
 
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         """Edit the checkout; all or nothing.

@@ -12,7 +12,7 @@ from bot.mission.reports import bounded, failing_of, outcomes_of, targets_of
 from bot.mission.signatures import no_verdict, stopped_early
 from bot.ports import Clock, OpenWorkspace, Workspace
 from sandbox.errors import ChangeRejected
-from sandbox.types import Checkout, StepKind, TestReport, TestStatus
+from sandbox.types import Checkout, StepKind, TestOrder, TestReport, TestStatus
 
 _ROWS = 200
 """At most this many tests in the table."""
@@ -78,7 +78,7 @@ async def _run_all(workspace: Workspace, before: TestReport, candidate: Candidat
             await workspace.revert()
             await workspace.apply_changes(candidate.changes)
         untouched = False
-        order: Literal["given", "reversed"] = "reversed" if backwards else "given"
+        order: TestOrder = "reversed" if backwards else "given"
         report = bounded(await workspace.run_tests(targets=targets, order=order))
         runs.append(VerifiedRun(label=label, report=report))
         return report

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, FileEdit
+from sandbox.types import CommandResult, Egress, FileEdit
 
 
 class Guest(Protocol):
@@ -109,11 +109,25 @@ class Backend(Protocol):
         ...
 
     def open_setup(self, image: str) -> AbstractAsyncContextManager[Guest]:
-        """A sandbox with network and a writable root, for installing; holds no secret."""
+        """A sandbox with a writable root and the egress proxy as its only way out, for installing; holds no secret."""
         ...
 
-    async def keep_environment(self, setup: Guest, key: str) -> str:
-        """Keep what a set-up sandbox installed as an environment; returns its image reference."""
+    async def end_egress(self, setup: Guest) -> Egress:
+        """Cut a set-up sandbox off from everything outside, for good; says what it reached. Twice is fine."""
+        ...
+
+    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
+        """Keep what a set-up sandbox installed as an environment; returns its image reference.
+
+        Args:
+            setup: An open set-up sandbox of this backend.
+            key: Under which it is found again.
+            notes: Short texts kept with it.
+        """
+        ...
+
+    async def environment_notes(self, image: str) -> dict[str, str]:
+        """The short texts kept with an environment; empty when there are none."""
         ...
 
     def open(self, image: str) -> AbstractAsyncContextManager[Guest]:

@@ -8,7 +8,7 @@ import select
 import socket
 import tarfile
 import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ from sandbox.backends.pool import Pool
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
 from sandbox.spec import Deviation, RunLimits, SandboxSpec
+from sandbox.types import Egress
 
 Result = TypeVar("Result")
 
@@ -241,13 +242,23 @@ class DockerBackend:
                     await asyncio.to_thread(remove, container)
                     return
 
-    async def keep_environment(self, setup: Guest, key: str) -> str:
+    async def end_egress(self, setup: Guest) -> Egress:
+        """Cut a set-up sandbox off."""
+        if id(setup) not in self._setups:
+            raise SandboxError("Only an open set-up sandbox has egress.")
+        return Egress()
+
+    async def environment_notes(self, image: str) -> dict[str, str]:
+        """The short texts kept with an environment."""
+        return await _blocking(lambda: self._images_of().notes(image))
+
+    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
         """Keep what a set-up sandbox installed."""
         container = self._setups.get(id(setup))
         if container is None:
             raise SandboxError("Only an open set-up sandbox can be kept.")
         await setup.run(("/bin/sh", "-c", SWEEP), limits=RunLimits(wall_s=60.0), cwd="/")
-        return await _blocking(lambda: self._images_of().keep(container, key))
+        return await _blocking(lambda: self._images_of().keep(container, key, notes or {}))
 
 
 def _require_equal(deviations: list[Deviation]) -> None:

@@ -2,10 +2,11 @@
 
 import fcntl
 import hashlib
+import json
 import logging
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ GUEST_LABEL = "metaagent.guest"
 """Which guest programs an image carries."""
 
 KEY_LABEL = "metaagent.environment"
+NOTES_LABEL = "metaagent.notes"
 SAFE_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 
 
@@ -79,10 +81,18 @@ class Images:
             return tag
         return self._with_guest(tag, f"{tag}-{self._guest.digest}")
 
-    def keep(self, container: Any, key: str) -> str:
+    def notes(self, image: str) -> dict[str, str]:
+        """The short texts kept with an environment."""
+        try:
+            found = json.loads(_labels(self.find(image) or {}).get(NOTES_LABEL, "{}"))
+        except ValueError:
+            return {}
+        return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+
+    def keep(self, container: Any, key: str, notes: Mapping[str, str]) -> str:
         """Keep a set-up container's root file system under a key."""
         tag = _tag(key)
-        labels = {GUEST_LABEL: self._guest.digest, KEY_LABEL: key[:200]}
+        labels = {GUEST_LABEL: self._guest.digest, KEY_LABEL: key[:200], NOTES_LABEL: json.dumps(dict(notes))}
         container.commit(repository=ENVIRONMENT, tag=tag, conf=_clean(labels))
         reference = f"{ENVIRONMENT}:{tag}"
         problems = _problems(self._attributes(reference)["Config"])

@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 TOOLCHAIN = "local"
@@ -48,7 +49,16 @@ class Environments:
             return None
         return f"{PREFIX}{folder}" if Path(folder).is_dir() else None
 
-    def keep(self, folder: Path, key: str) -> str:
+    def notes(self, image: str) -> dict[str, str]:
+        """The short texts kept with an environment."""
+        folder = folder_of(image)
+        for entry in self.root.glob("*.json") if folder is not None else ():
+            kept = json.loads(entry.read_text())
+            if kept.get("folder") == str(folder):
+                return dict(kept.get("notes", {}))
+        return {}
+
+    def keep(self, folder: Path, key: str, notes: Mapping[str, str]) -> str:
         """Remember a folder under a key; from now on only we may change it."""
         if os.geteuid() == 0:
             for parent, folders, files in os.walk(folder):
@@ -56,7 +66,7 @@ class Environments:
                     os.chown(Path(parent, name), 0, 0, follow_symlinks=False)
         entry = self._entry(key)
         fresh = entry.with_suffix(".new")
-        fresh.write_text(json.dumps({"folder": str(folder)}))
+        fresh.write_text(json.dumps({"folder": str(folder), "notes": dict(notes)}))
         fresh.replace(entry)
         return f"{PREFIX}{folder}"
 

@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.guest.reaper import below, processes
 from sandbox.image import build
 from sandbox.spec import SandboxSpec
+from sandbox.types import Egress
 
 ENVIRONMENT = "/opt/env"
 """What the environment's folder is called in every sandbox; here it is somewhere else."""
@@ -130,12 +131,22 @@ class LocalBackend:
         """The environment kept under a key."""
         return await asyncio.to_thread(self._environments.find, key)
 
-    async def keep_environment(self, setup: Guest, key: str) -> str:
+    async def end_egress(self, setup: Guest) -> Egress:
+        """Nothing is cut off here: this backend is for hosts that are themselves disposable."""
+        if id(setup) not in self._setups:
+            raise SandboxError("Only an open set-up sandbox has egress.")
+        return Egress()
+
+    async def environment_notes(self, image: str) -> dict[str, str]:
+        """The short texts kept with an environment."""
+        return await asyncio.to_thread(self._environments.notes, image)
+
+    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
         """Keep what a set-up sandbox installed, where it was installed."""
         folder = self._setups.get(id(setup))
         if folder is None:
             raise SandboxError("Only an open set-up sandbox can be kept.")
-        reference = await asyncio.to_thread(self._environments.keep, folder, key)
+        reference = await asyncio.to_thread(self._environments.keep, folder, key, notes or {})
         self._kept.add(folder)
         return reference
 

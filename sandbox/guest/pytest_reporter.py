@@ -15,6 +15,7 @@ import base64
 import inspect
 import json
 import os
+import random
 import signal
 import zlib
 from time import monotonic
@@ -138,6 +139,8 @@ class Reporter:
         """Record what is going to run, in order; run the canaries before and after."""
         if self._asked["order"] == "reversed":
             session.items.reverse()
+        elif self._asked["order"] == "random":
+            random.Random(self._asked["seed"]).shuffle(session.items)
         self._record_items(session)
         if session.testsfailed or session.config.option.collectonly:
             yield

@@ -1,11 +1,11 @@
 """TestRunner: the protocol every reader of a command fulfils, and the values between it and the judge."""
 
 from collections.abc import Mapping
-from typing import Literal, Protocol
+from typing import Protocol
 
 from pydantic import Field
 
-from sandbox.types import CommandResult, Frozen, TestResult, TestStatus
+from sandbox.types import CommandResult, Frozen, TestOrder, TestResult, TestStatus
 
 SHELL = ("/bin/sh", "-e", "-c")
 NOT_EXECUTABLE = 126
@@ -18,7 +18,9 @@ class RunRequest(Frozen):
     command: str
     targets: tuple[str, ...] = ()
     """Test names that replace the command's own selection."""
-    order: Literal["given", "reversed"] = "given"
+    order: TestOrder = "given"
+    seed: int = 0
+    """For a random order, and for Python's hashing."""
     maxfail: int | None = None
     """Stop after so many failures; None keeps the command's own idea."""
     environment: dict[str, str] = Field(default_factory=dict)
@@ -100,9 +102,10 @@ class TestRunner(Protocol):
 
 def shell_invocation(request: RunRequest) -> Invocation:
     """The command as it stands, through a shell that stops at the first error."""
-    return Invocation(argv=(*SHELL, request.command), environment=with_defaults(request.environment))
+    return Invocation(argv=(*SHELL, request.command), environment=with_defaults(request))
 
 
-def with_defaults(environment: Mapping[str, str]) -> dict[str, str]:
-    """The job's environment over what makes two runs alike."""
-    return {"PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1", **environment}
+def with_defaults(request: RunRequest, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The job's environment over what makes two runs with one seed alike."""
+    environment = {**request.environment, **(more or {})}
+    return {"PYTHONHASHSEED": str(request.seed), "PYTHONDONTWRITEBYTECODE": "1", **environment}

@@ -37,7 +37,7 @@ class PythonPytest:
         command = split_pytest_command(request.command)
         if command is None:
             raise ValueError("not a pytest command")
-        environment = with_defaults({**request.environment, **command.environment})
+        environment = with_defaults(request, command.environment)
         # PYTHONPATH enters only after pytest is imported: the checkout cannot shadow what judges it.
         python_path = environment.pop("PYTHONPATH", "")
         key = secrets.token_bytes(_KEY_BYTES)
@@ -66,6 +66,7 @@ def _session(
         "args": list(command.args),
         "targets": [f"{places.checkout}/{target}" for target in request.targets],
         "order": request.order,
+        "seed": request.seed,
         "maxfail": request.maxfail,
         "adds_cwd": command.adds_cwd,
         "python_path": python_path,

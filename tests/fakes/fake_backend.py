@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from sandbox.backends.base import Guest
 from sandbox.errors import ChangeRejected, SandboxDied
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, FileEdit
+from sandbox.types import CommandResult, Egress, FileEdit
 
 Program = Callable[[tuple[str, ...], bytes], CommandResult]
 SKIPPED = {".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
@@ -161,6 +161,8 @@ class FakeBackend:
     def __init__(self, guest: Callable[[], FakeGuest] = FakeGuest) -> None:
         self._guest = guest
         self.environments: dict[str, str] = {}
+        self.notes: dict[str, dict[str, str]] = {}
+        self.egress = Egress()
         self.opened: list[FakeGuest] = []
         self._setups: set[int] = set()
 
@@ -184,10 +186,18 @@ class FakeBackend:
             yield guest
             self._setups.discard(id(guest))
 
-    async def keep_environment(self, setup: Guest, key: str) -> str:
+    async def end_egress(self, setup: Guest) -> Egress:
+        assert id(setup) in self._setups
+        return self.egress
+
+    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
         assert id(setup) in self._setups
         self.environments[key] = f"fake-env:{key}"
+        self.notes[self.environments[key]] = dict(notes or {})
         return self.environments[key]
+
+    async def environment_notes(self, image: str) -> dict[str, str]:
+        return self.notes.get(image, {})
 
     @asynccontextmanager
     async def open(self, image: str) -> AsyncIterator[Guest]:

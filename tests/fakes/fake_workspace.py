@@ -1,8 +1,9 @@
 """FakeWorkspace: a checkout in memory that keeps the contract of Workspace; what commands do is scripted."""
 
+import io
+import tarfile
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Literal
 
 from sandbox.changes import apply, check_path, focus
 from sandbox.diffs import Original, write_diff
@@ -16,6 +17,7 @@ from sandbox.types import (
     Recipe,
     RunVerdict,
     SearchRequest,
+    TestOrder,
     TestReport,
     TrialDone,
     TrialEvent,
@@ -101,7 +103,8 @@ class FakeWorkspace:
         command: str | None = None,
         *,
         targets: tuple[str, ...] = (),
-        order: Literal["given", "reversed"] = "given",
+        order: TestOrder = "given",
+        seed: int = 0,
         maxfail: int | None = None,
     ) -> TestReport:
         self._check()
@@ -131,6 +134,16 @@ class FakeWorkspace:
     async def list_files(self) -> tuple[str, ...]:
         self._check()
         return tuple(sorted(self._tree))
+
+    async def archive(self) -> bytes:
+        self._check()
+        raw = io.BytesIO()
+        with tarfile.open(fileobj=raw, mode="w") as archive:
+            for name, content in sorted(self._tree.items()):
+                entry = tarfile.TarInfo(name)
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+        return raw.getvalue()
 
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         self._check()

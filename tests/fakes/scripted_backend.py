@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, FileEdit
+from sandbox.types import CommandResult, Egress, FileEdit
 
 Script = Callable[[tuple[str, ...]], CommandResult | None]
 """How a command ends; None is a quiet success."""
@@ -94,6 +94,8 @@ class ScriptedBackend:
         self.setups: list[ScriptedGuest] = []
         self.guests: list[ScriptedGuest] = []
         self.open_now = 0
+        self.notes: dict[str, dict[str, str]] = {}
+        self.egress = Egress()
 
     async def ensure_toolchain(self) -> str:
         return self.toolchain
@@ -121,9 +123,16 @@ class ScriptedBackend:
         finally:
             self.open_now -= 1
 
-    async def keep_environment(self, setup: object, key: str) -> str:
+    async def end_egress(self, setup: object) -> Egress:
+        return self.egress
+
+    async def keep_environment(self, setup: object, key: str, *, notes: Mapping[str, str] | None = None) -> str:
         self.environments.add(key)
+        self.notes[f"env:{key}"] = dict(notes or {})
         return f"env:{key}"
+
+    async def environment_notes(self, image: str) -> dict[str, str]:
+        return self.notes.get(image, {})
 
     async def digest(self, image: str) -> str:
         return f"sha256:{image}"

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Literal
 
 from typing_extensions import override
 
@@ -13,6 +12,7 @@ from sandbox.types import (
     Checkout,
     FileChange,
     RunVerdict,
+    TestOrder,
     TestReport,
     TestResult,
     TestStatus,
@@ -35,6 +35,7 @@ class Asked:
     order: str
     number: int
     """Runs so far in all workspaces of this world, from 1."""
+    seed: int = 0
 
 
 def a_run(outcomes: dict[str, str], *, targets: tuple[str, ...] = (), runner: str = "pytest") -> TestReport:
@@ -144,12 +145,13 @@ class ScriptedWorkspace(FakeWorkspace):
         command: str | None = None,
         *,
         targets: tuple[str, ...] = (),
-        order: Literal["given", "reversed"] = "given",
+        order: TestOrder = "given",
+        seed: int = 0,
         maxfail: int | None = None,
     ) -> TestReport:
         self._used("run_tests")
         await asyncio.sleep(0)
-        asked = Asked(self.texts(), self._revision, targets, order, len(self._world.runs) + 1)
+        asked = Asked(self.texts(), self._revision, targets, order, len(self._world.runs) + 1, seed)
         self._world.runs.append(asked)
         return self._world.run(asked)
 

@@ -29,7 +29,7 @@ def test_an_environment_is_kept_under_its_key(tmp_path: Path) -> None:
     assert environments.find("k") is None
     folder = environments.new()
     (folder / "x").write_text("x")
-    reference = environments.keep(folder, "k")
+    reference = environments.keep(folder, "k", {})
     assert environments.find("k") == reference
     assert folder_of(reference) == folder
     assert environments.find("other") is None
@@ -42,7 +42,7 @@ def test_an_environment_is_kept_under_its_key(tmp_path: Path) -> None:
 
 def test_a_broken_entry_is_no_environment(tmp_path: Path) -> None:
     environments = Environments(tmp_path)
-    environments.keep(environments.new(), "k")
+    environments.keep(environments.new(), "k", {})
     for entry in tmp_path.glob("*.json"):
         entry.write_text("{")
     assert environments.find("k") is None
