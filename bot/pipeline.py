@@ -102,7 +102,7 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
             limits=line.limits,
         )
         try:
-            return await run_mission(admission.request, admission.policy, checkout, ports)
+            return await run_mission(admission.request, admission.policy, checkout, ports, ci_log=admission.ci_log)
         except Exception as error:  # a fault of ours must still be told, with a reference that finds it in the log
             reference = f"{admission.request.mission_id}:{type(error).__name__}"
             log.exception("mission broke", extra={"mission": admission.request.mission_id, "reference": reference})

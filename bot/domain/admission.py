@@ -4,7 +4,7 @@ from bot.domain.github import FailedJob
 from bot.domain.mission import Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest, RepositoryRef
-from sandbox.types import Checkout, Frozen
+from sandbox.types import Checkout, Frozen, LogReading
 
 
 class Admission(Frozen):
@@ -23,6 +23,8 @@ class Admission(Frozen):
     """What to open the workspace on, without authorization; None when refused."""
     job: FailedJob | None = None
     """The Actions job behind the red check, when there is one."""
+    ci_log: LogReading | None = None
+    """What that job's log says, gated; None when there is no log."""
     base_branch: str | None = None
     """Where the pull request wants to go; None for a push."""
     read_only: bool = False

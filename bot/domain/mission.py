@@ -13,7 +13,7 @@ from bot.domain.plan import AcceptanceCriterion, Plan
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from bot.domain.verdict import ConfidenceAssessment, Critique, MetaEvaluation
-from sandbox.types import Frozen, TestReport, WorkspaceFacts
+from sandbox.types import Frozen, LogReading, TestReport, WorkspaceFacts
 
 
 class Outcome(StrEnum):
@@ -93,6 +93,8 @@ class MissionContext(Frozen):
     test_command: str = ""
     state: MissionState = MissionState.PENDING
     budget: Budget = Budget()
+    ci_log: LogReading | None = None
+    """What the red job's log says; None when there is none."""
     facts: WorkspaceFacts | None = None
     triage: Triage | None = None
     test_results: TestReport | None = None

@@ -26,7 +26,7 @@ from bot.mission.tree import Tree
 from bot.mission.triage import OUTCOMES, triage_failure
 from sandbox.changes import is_protected
 from sandbox.errors import SandboxError
-from sandbox.types import Checkout, FileChange
+from sandbox.types import Checkout, FileChange, LogReading
 
 __all__ = ["MissionPorts", "run_mission"]
 
@@ -42,6 +42,7 @@ async def run_mission(
     ports: MissionPorts,
     *,
     starting_from: tuple[FileChange, ...] = (),
+    ci_log: LogReading | None = None,
 ) -> MissionContext:
     """One mission, from a red check to its one outcome. Trouble becomes an outcome; only cancellation escapes.
 
@@ -51,8 +52,9 @@ async def run_mission(
         checkout: The failing commit.
         ports: Everything from outside.
         starting_from: Changes an earlier mission left behind that mended a part.
+        ci_log: What the red job's log says.
     """
-    run = await begin(request, policy, checkout, ports)
+    run = await begin(request, policy, checkout, ports, ci_log=ci_log)
     stack = AsyncExitStack()
     try:
         tree = Tree(lambda: stack.enter_async_context(ports.open_workspace(checkout)))

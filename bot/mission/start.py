@@ -7,7 +7,7 @@ from bot.mission.reports import bounded
 from bot.mission.run import MissionPorts, Run
 from bot.mission.steps import Steps, end
 from bot.mission.tree import Tree
-from sandbox.types import Checkout, FileChange, Frozen, TestReport
+from sandbox.types import Checkout, FileChange, Frozen, LogReading, TestReport
 
 
 class _Started(Frozen):
@@ -16,7 +16,14 @@ class _Started(Frozen):
     created_at: str
 
 
-async def begin(request: MissionRequest, policy: RepositoryPolicy, checkout: Checkout, ports: MissionPorts) -> Run:
+async def begin(
+    request: MissionRequest,
+    policy: RepositoryPolicy,
+    checkout: Checkout,
+    ports: MissionPorts,
+    *,
+    ci_log: LogReading | None = None,
+) -> Run:
     """A mission that has not done anything yet.
 
     Args:
@@ -24,6 +31,7 @@ async def begin(request: MissionRequest, policy: RepositoryPolicy, checkout: Che
         policy: What the repository allows.
         checkout: The failing commit.
         ports: Everything from outside.
+        ci_log: What the red job's log says.
     """
     steps = Steps(request.mission_id, ports.checkpoint, ports.clock)
     pending = MissionContext(
@@ -34,6 +42,7 @@ async def begin(request: MissionRequest, policy: RepositoryPolicy, checkout: Che
         target_path=request.repository.full_name if request.repository else request.folder or "",
         test_command=request.command or policy.test_command or "",
         state=MissionState.PLANNING,
+        ci_log=ci_log,
         budget=Budget(iterations=ports.limits.iterations, seconds=ports.limits.mission_wall_s),
     )
 
