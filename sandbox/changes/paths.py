@@ -17,7 +17,6 @@ _IGNORED = re.compile(
 _GIT_NAMES = frozenset({".git", ".gitmodules", ".gitattributes", ".gitconfig", ".lfsconfig", ".gitignore_global"})
 _GIT_SHORT = re.compile(r"^(?:git|gi[0-9a-f]{4})~\d+$")
 _MARKUP = frozenset("<>\"|?*`$;&'\\:%!")
-_CONTROL = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def is_safe_path(path: str) -> bool:
@@ -48,8 +47,8 @@ def why_unsafe(path: str) -> str | None:
         return "it is empty or too long"
     if path.startswith(("/", "-", "~")) or path.endswith("/"):
         return "it is not relative, or starts like an option"
-    if any(unicodedata.category(character) in _CONTROL for character in path):
-        return "it has control, format or unassigned characters"
+    if not path.isprintable():
+        return "it has control, format or unassigned characters, or a space that is not the usual one"
     if not _MARKUP.isdisjoint(path):
         return "it has characters of a shell, of markup or of another system's paths"
     if unicodedata.normalize("NFC", path) != path:
