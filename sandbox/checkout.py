@@ -172,8 +172,8 @@ class CommitSource:
 
     async def archive(self) -> bytes:
         """The commit as a tar archive; links and submodules are left out."""
-        tree = self._repository.tree(self._revision)
-        return _archive(await self.originals(tree))
+        files = await self.originals(self._repository.tree(self._revision))
+        return await asyncio.to_thread(_archive, files)
 
     async def place(self, guest: Guest) -> None:
         """Unpack the bundle inside and check the commit out there."""
@@ -205,6 +205,11 @@ class FolderSource:
         self._archive = archive
         self._files = files
         self.notes = notes
+
+    @classmethod
+    def of(cls, files: Mapping[str, Original], notes: tuple[str, ...] = ()) -> "FolderSource":
+        """A folder of these files."""
+        return cls(_archive(files), files, notes)
 
     def names(self) -> Collection[str]:
         """Every regular file taken in."""
@@ -263,7 +268,7 @@ def _take_folder(root: Path, spec: SandboxSpec) -> FolderSource:
             mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
             name = str(path.relative_to(root))
             files[name] = Original(content=file.read(status.st_size), mode=mode)
-    return FolderSource(_archive(files), files, tuple(sorted(notes)))
+    return FolderSource.of(files, tuple(sorted(notes)))
 
 
 def _no_links(path: str, flags: int) -> int:

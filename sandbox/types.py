@@ -255,6 +255,15 @@ class FolderSource(Frozen):
     repository_id: str = "local"
 
 
+class ArchiveSource(Frozen):
+    """Files out of an evidence bundle; read as hostile."""
+
+    content: bytes = Field(repr=False)
+    """A tar archive of regular files, as `Workspace.archive` makes it."""
+    repository_id: str
+    """Nothing the bundle says: environments are never shared with the repository it claims to be of."""
+
+
 class JobHints(Frozen):
     """What is known from outside about the failing job."""
 
@@ -273,11 +282,13 @@ class JobHints(Frozen):
 class Checkout(Frozen):
     """What to open a workspace on."""
 
-    source: GitSource | FolderSource
+    source: GitSource | FolderSource | ArchiveSource
     tier: TrustTier = TrustTier.BRANCH
     hints: JobHints = JobHints()
     revision: Literal["head", "base"] = "head"
     """Which commit of the source stands in the work tree."""
+    recipe: "Recipe | None" = None
+    """A recipe that was planned before; None plans one from what lies in the checkout."""
 
 
 class StepKind(StrEnum):

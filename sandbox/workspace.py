@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from sandbox.archive import take_archive
 from sandbox.backends.base import Backend, Guest
 from sandbox.changes import apply_changes, read_file_context
 from sandbox.checkout import CommitSource, Source, take_folder
@@ -18,10 +19,12 @@ from sandbox.importer import Importer
 from sandbox.judge import run_tests
 from sandbox.recipe.detect import plan_recipe, relevant_files
 from sandbox.recipe.editable import CHECKOUT, WORKDIR, editable_files
+from sandbox.recipe.given import check_given
 from sandbox.snapshot import Environment, Origin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.trials import search
 from sandbox.types import (
+    ArchiveSource,
     Checkout,
     CommandResult,
     Fidelity,
@@ -160,8 +163,10 @@ class SandboxWorkspace:
         return await (await self._opened()).guest.list_files()
 
     async def archive(self) -> bytes:
-        """The checked-out commit as a tar archive of regular files."""
-        return await (await self._opened()).source.archive()
+        """The checked-out commit as a tar archive of regular files; needs no sandbox."""
+        async with self._lock:
+            source = await self._source() if self._state is None else self._state.source
+        return await source.archive()
 
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
         """Edit the checkout; all or nothing.
@@ -227,7 +232,8 @@ class SandboxWorkspace:
         source = await self._source()
         names = source.names()
         contents = await source.read(relevant_files(names))
-        recipe = plan_recipe(self._checkout.hints, names, contents)
+        given = self._checkout.recipe
+        recipe = check_given(given) if given is not None else plan_recipe(self._checkout.hints, names, contents)
         environment = await parts.snapshotter.ensure(
             recipe,
             Origin(repository_id=self._checkout.source.repository_id, tier=self._checkout.tier),
@@ -245,6 +251,8 @@ class SandboxWorkspace:
         source = self._checkout.source
         if isinstance(source, GitSource):
             return CommitSource(await self._parts.importer.fetch(source), self._checkout.revision)
+        if isinstance(source, ArchiveSource):
+            return await take_archive(source.content, self._parts.spec)
         return await take_folder(source.path, self._parts.spec)
 
     async def _facts(self, guest: Guest, source: Source, recipe: Recipe, environment: Environment) -> WorkspaceFacts:
