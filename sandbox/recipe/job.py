@@ -1,4 +1,4 @@
-"""A job of a workflow, resolved: its steps in order up to the one that failed, and what the readers of tools say of them."""
+"""A job of a workflow, resolved: its steps in order up to the failed one, and what readers of tools say of them."""
 
 from typing import Literal
 
