@@ -54,6 +54,8 @@ class Job(Frozen):
     steps: tuple[JobStep, ...] = ()
     python: str | None = None
     """Asked for by setup-python or setup-uv, as `3.11`."""
+    toolchains: dict[str, str] = Field(default_factory=dict)
+    """Other languages the job sets up, with the version asked for: `{"node": "20"}`; none of them is here."""
     obstacles: tuple[str, ...] = ()
 
 

@@ -1,0 +1,83 @@
+"""What expressions may use: the matrix, inputs, env, and the little of `github` and `runner` that is known here."""
+
+from collections.abc import Mapping
+from posixpath import join
+from typing import Any
+
+from sandbox.recipe.actions.document import mapping, sequence, text
+from sandbox.recipe.actions.values import Context, Unknown, Value
+from sandbox.recipe.editable import WORKDIR
+
+_ONLY_GITHUB_KNOWS = (
+    *("actor", "actor_id", "api_url", "base_ref", "event", "event_name", "graphql_url", "head_ref", "ref", "ref_name"),
+    *("ref_protected", "ref_type", "repository", "repository_id", "repository_owner", "repository_owner_id", "run_id"),
+    *("run_number", "run_attempt", "sha", "token", "triggering_actor", "workflow_ref", "workflow_sha", "event_path"),
+)
+_UNKNOWN_EVERYWHERE = ("secrets", "vars", "needs", "job", "jobs")
+
+
+def base_context(document: Mapping[str, Any], inputs: Value) -> dict[str, Value]:
+    """What every job of a workflow may use.
+
+    Args:
+        document: The workflow.
+        inputs: What its caller gives it; unknown for one started by hand.
+    """
+    github: dict[str, Value] = {name: Unknown((f"github.{name}",)) for name in _ONLY_GITHUB_KNOWS}
+    github |= {
+        "workspace": WORKDIR,
+        "workflow": text(document.get("name")),
+        "server_url": "https://github.com",
+        "action_path": WORKDIR,
+    }
+    runner: Value = {"os": "Linux", "arch": "X64", "temp": "/tmp", "name": "metaagent", "debug": ""}  # noqa: S108
+    unknown: dict[str, Value] = {name: Unknown((name,)) for name in _UNKNOWN_EVERYWHERE}
+    return {**unknown, "github": github, "runner": runner, "inputs": inputs, "matrix": None, "env": {}, "steps": {}}
+
+
+def job_context(base: Context, job_id: str, cell: Value, place: tuple[int, int]) -> dict[str, Value]:
+    """What one cell of a job may use.
+
+    Args:
+        base: See `base_context`.
+        job_id: The job.
+        cell: Its values.
+        place: The cell's number and how many there are.
+    """
+    github = base["github"]
+    named = {**github, "job": job_id} if isinstance(github, dict) else github
+    return {
+        **base,
+        "github": named,
+        "matrix": cell,
+        "strategy": {"job-index": place[0], "job-total": place[1], "fail-fast": True, "max-parallel": place[1]},
+    }
+
+
+def own_inputs(document: Mapping[str, Any]) -> Value:
+    """The inputs of a workflow nobody of the repository calls: those it declares are unknown, others are not there."""
+    events = mapping(document.get("on"))
+    declared: dict[str, Value] = {}
+    for event in ("workflow_dispatch", "workflow_call"):
+        for name in mapping(mapping(events.get(event)).get("inputs")):
+            declared[name] = Unknown((f"inputs.{name}",))
+    return declared
+
+
+def in_action(context: Context, inputs: Value, folder: str) -> dict[str, Value]:
+    """What the steps of a composite action may use.
+
+    Args:
+        context: Of the step that uses it.
+        inputs: What that step gives it.
+        folder: Where the action lies in the checkout.
+    """
+    github = context["github"]
+    inside = {**github, "action_path": join(WORKDIR, folder)} if isinstance(github, dict) else github
+    return {**context, "inputs": inputs, "github": inside, "steps": {}}
+
+
+def unknown_steps(steps: object) -> dict[str, Value]:
+    """The `steps` context before any step ran, as far as each has an id."""
+    names = [text(mapping(step).get("id")) for step in sequence(steps)]
+    return {name: Unknown((f"steps.{name}",)) for name in names if name}

@@ -1,0 +1,76 @@
+"""The functions of GitHub's expression language."""
+
+import re
+from collections.abc import Callable, Sequence
+
+from sandbox.recipe.actions.values import Unknown, Value, as_text, both, equal, from_json, has_unknown, to_json
+
+_MOST_CHARACTERS = 100_000
+
+
+def call(name: str, arguments: Sequence[Value]) -> Value:
+    """The value of a function; unknown when an argument is, or when only the runner can tell."""
+    status: dict[str, Value] = {"success": True, "always": True, "failure": False, "cancelled": False}
+    if name in status:
+        # every step before the failed one went well, and the failed one was reached
+        return status[name]
+    if name == "hashfiles":
+        return Unknown(("hashFiles()",))
+    function = _FUNCTIONS.get(name)
+    if function is None:
+        return Unknown((f"{name}()",))
+    unknown = [found for argument in arguments if (found := has_unknown(argument))]
+    if unknown:
+        return both(*unknown)
+    try:
+        return function(*arguments)
+    except TypeError:  # too few or too many arguments
+        return Unknown((f"{name}()",))
+
+
+def _contains(where: Value, what: Value) -> Value:
+    if isinstance(where, list):
+        return any(equal(item, what) for item in where)
+    return as_text(what).lower() in as_text(where).lower()
+
+
+def _starts(where: Value, what: Value) -> Value:
+    return as_text(where).lower().startswith(as_text(what).lower())
+
+
+def _ends(where: Value, what: Value) -> Value:
+    return as_text(where).lower().endswith(as_text(what).lower())
+
+
+def _format(pattern: Value, *values: Value) -> Value:
+    def put(found: re.Match[str]) -> str:
+        if found[0] in {"{{", "}}"}:
+            return found[0][0]
+        index = int(found[1])
+        return as_text(values[index]) if index < len(values) else ""
+
+    return re.sub(r"\{\{|\}\}|\{(\d{1,3})\}", put, as_text(pattern))[:_MOST_CHARACTERS]
+
+
+def _join(values: Value, separator: Value = ",") -> Value:
+    items = values if isinstance(values, list) else [values]
+    return as_text(separator).join(as_text(item) for item in items)[:_MOST_CHARACTERS]
+
+
+def _case(*parts: Value) -> Value:
+    for index in range(0, len(parts) - 1, 2):
+        if parts[index] is True:
+            return parts[index + 1]
+    return parts[-1] if len(parts) % 2 else None
+
+
+_FUNCTIONS: dict[str, Callable[..., Value]] = {
+    "contains": _contains,
+    "startswith": _starts,
+    "endswith": _ends,
+    "format": _format,
+    "join": _join,
+    "tojson": to_json,
+    "fromjson": from_json,
+    "case": _case,
+}
