@@ -81,5 +81,15 @@ class ToolReading(Frozen):
     python: str | None = None
     reason: str = ""
     """For the fidelity: what is done instead (`its environment's commands are run without tox`)."""
-    obstacle: str | None = None
-    """Why it cannot be rebuilt here, naming the missing part."""
+    obstacles: tuple[str, ...] = ()
+    """Why it cannot be rebuilt here, each naming the missing part."""
+
+    def plus(self, other: "ToolReading") -> "ToolReading":
+        """Both, in order."""
+        return ToolReading(
+            wanted=self.wanted.plus(other.wanted),
+            commands=self.commands + other.commands,
+            python=self.python or other.python,
+            reason=self.reason or other.reason,
+            obstacles=tuple(dict.fromkeys(self.obstacles + other.obstacles)),
+        )

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from posixpath import dirname, join, normpath
 
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.files import inside
 from sandbox.types import Frozen
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
@@ -14,10 +15,30 @@ _LINE = re.compile(
     r"\s*(;[A-Za-z0-9_.\s\"'<>=!~(),+-]+)?"
 )
 _HASHES = re.compile(r"(?:\s*--hash=sha(?:256|384|512):[0-9a-f]{64,128})*\s*")
-_ITSELF = re.compile(r"""(?:(?:-e|--editable)[ =]?\s*)?["']?\./?(?:\[([A-Za-z0-9_.,\s-]+)\])?["']?""")
+_EDITABLE = re.compile(r"(?:-e|--editable)(?:[ =]\s*|(?=[./]))")
+_LOCAL = re.compile(
+    r"""["']?((?:file:)?(?:\.{1,2}(?:/[\w.@+-]+)*|[\w@+-][\w.@+-]*(?:/[\w.@+-]+)+)/?)?"""
+    r"""(?:\[([A-Za-z0-9_.,\s-]*)\])?["']?"""
+)
+_INDEX = re.compile(
+    r"(?:--(?:extra-)?index-url|--find-links|--trusted-host|--no-index|-[if])\b|--(?:pre|no-binary|only-binary|prefer-)"
+)
+_ADDRESS = re.compile(r"(?:^|[@\s])\s*(?:(?:git|hg|svn|bzr)\+|https?://|ssh://|git@|file://)")
 _MOST_LINES = 2000
 _MOST_CHARACTERS = 600
 _DEEPEST = 5
+_MOST_LOCAL = 40
+
+
+class Local(Frozen):
+    """A project of the checkout that is to be installed."""
+
+    folder: str = "."
+    """Relative to the checkout."""
+    extras: tuple[str, ...] = ()
+    """Its extras and dependency groups."""
+    alone: bool = False
+    """Without its dependencies (`--no-deps`)."""
 
 
 class Wanted(Frozen):
@@ -28,6 +49,12 @@ class Wanted(Frozen):
     itself: bool = False
     """The checkout itself is to be installed."""
     extras: tuple[str, ...] = ()
+    local: tuple[Local, ...] = ()
+    """Projects of the checkout, by folder."""
+    constraints: tuple[str, ...] = ()
+    """Bounds that install nothing."""
+    missing: tuple[str, ...] = ()
+    """What cannot be had, each naming the part: requirements from addresses."""
 
     def plus(self, other: "Wanted") -> "Wanted":
         """Both, without repetitions, in order."""
@@ -36,7 +63,17 @@ class Wanted(Frozen):
             files=_once(self.files + other.files),
             itself=self.itself or other.itself,
             extras=_once(self.extras + other.extras),
+            local=tuple(dict.fromkeys(self.local + other.local))[:_MOST_LOCAL],
+            constraints=_once(self.constraints + other.constraints),
+            missing=_once(self.missing + other.missing),
         )
+
+    def placed(self, folder: str) -> "Wanted":
+        """The same, with the checkout itself named as the project in a folder."""
+        if not self.itself:
+            return self
+        here = Local(folder=folder, extras=self.extras)
+        return self.with_(itself=False, extras=()).plus(Wanted(local=(here,)))
 
 
 def normal_name(name: str) -> str:
@@ -63,40 +100,107 @@ def clean_line(line: str) -> str | None:
     return " ".join(part for part in (plain, f"; {marker[1:].strip()}" if marker else "", dashes + tail) if part)
 
 
-def clean_lines(lines: list[str], source: str, log: FidelityLog) -> Wanted:
-    """The lines that may be installed; every other line is noted and left out."""
+def clean_lines(lines: list[str], source: str, log: FidelityLog, folder: str | None = None) -> Wanted:
+    """The lines that may be installed; every other line is noted and left out.
+
+    Args:
+        lines: As they stand in a file or on a command line.
+        source: Where they stand, for the note.
+        log: Where the others are noted.
+        folder: From where paths are seen; None leaves "the checkout itself" to the caller.
+    """
     wanted = Wanted()
     for line in lines[:_MOST_LINES]:
-        itself = _ITSELF.fullmatch(line.strip())
-        if itself is not None:
-            extras = tuple(extra.strip() for extra in (itself[1] or "").split(",") if extra.strip())
-            wanted = wanted.plus(Wanted(itself=True, extras=extras))
+        plain = line.strip()
+        if not plain:
+            continue
+        if (local := _local(plain, folder or ".")) is not None:
+            itself = folder is None and local.folder == "."
+            wanted = wanted.plus(Wanted(itself=True, extras=local.extras) if itself else Wanted(local=(local,)))
         elif (clean := clean_line(line)) is not None:
             wanted = wanted.plus(Wanted(lines=(clean,)))
-        elif line.strip():
-            log.dropped(f"{source}: {line}", "only names with versions are installed: no options, paths or addresses")
+        else:
+            wanted = wanted.plus(_refused(plain, source, log))
     return wanted
 
 
-def read_requirement_file(path: str, contents: Mapping[str, bytes], log: FidelityLog, depth: int = 0) -> Wanted:
-    """A requirements file of the repository with the files it refers to by `-r`."""
+def _refused(line: str, source: str, log: FidelityLog) -> Wanted:
+    """A line that is not installed: noted, and when something will be missing, named."""
+    if _INDEX.match(line):
+        log.dropped(f"{source}: {line}", "which index is asked, and how, is the operator's choice")
+        return Wanted()
+    log.dropped(f"{source}: {line}", "only names with versions are installed: no options, paths or addresses")
+    line = line[:_MOST_CHARACTERS]
+    if not _ADDRESS.search(line):
+        return Wanted()
+    egg = re.search(r"[#&]egg=([A-Za-z0-9._-]+)", line)
+    name = egg[1] if egg else (_HEAD.match(line) or _HEAD_OF_ADDRESS.search(line) or [None, line[:80]])[1]
+    return Wanted(missing=(f"the requirement {name}: it comes from an address, and only indexes are asked",))
+
+
+_HEAD = re.compile(rf"({_NAME})\s*(?:\[[^\]]*\])?\s*@")
+_HEAD_OF_ADDRESS = re.compile(r"/([A-Za-z0-9._-]{1,80}?)(?:\.git)?(?:@[^/]*)?/?$")
+
+
+def _local(line: str, folder: str) -> Local | None:
+    """The project of the checkout a line names, such as `-e ./libs/core[test]`; None when it names none."""
+    if len(line) > _MOST_CHARACTERS:
+        return None
+    bare = re.sub(r"\s#.*|\s*;.*", "", line)
+    editable = _EDITABLE.match(bare)
+    found = _LOCAL.fullmatch(bare[editable.end() :].strip() if editable else bare)
+    if found is None or (found[1] is None and not editable and found[2] is None):
+        return None
+    if found[1] and found[1].endswith((".whl", ".zip", ".gz", ".txt", ".bz2")):
+        return None
+    place = inside(folder, found[1] or ".")
+    if place is None:
+        return None
+    extras = tuple(extra.strip() for extra in (found[2] or "").split(",") if extra.strip())
+    return Local(folder=place, extras=extras)
+
+
+def read_requirement_file(
+    path: str, contents: Mapping[str, bytes], log: FidelityLog, depth: int = 0, folder: str | None = None
+) -> Wanted:
+    """A requirements file of the repository with the files it refers to by `-r` and `-c`.
+
+    Args:
+        path: The file.
+        contents: The files that were read.
+        log: Where lines that are left out are noted.
+        depth: How many files led to this one.
+        folder: Where the installer runs: local projects are seen from there. None leaves "the checkout itself" to
+            the caller.
+    """
     raw = contents.get(path)
     if raw is None or depth > _DEEPEST:
         log.dropped(path, "the requirements file cannot be read")
         return Wanted()
     wanted = Wanted(files=(path,))
-    text = re.sub(r"\\\r?\n", " ", raw.decode("utf-8", "replace"))
+    text = re.sub(r"\\\r?\n", " ", raw.decode("utf-8-sig", "replace"))
     plain: list[str] = []
     for line in text.splitlines()[:_MOST_LINES]:
         bare = re.sub(r"(^|\s)#.*", "", line).strip()
-        if refers := re.fullmatch(r"(?:-r|--requirement)[ =]?\s*(\S+)", bare):
-            inner = normpath(join(dirname(path), refers[1]))
-            wanted = wanted.plus(clean_lines(plain, path, log))
-            wanted = wanted.plus(read_requirement_file(inner, contents, log, depth + 1))
-            plain = []
-        else:
+        refers = re.fullmatch(r"(-r|--requirement|-c|--constraint)[ =]?\s*(\S+)", bare)
+        if refers is None:
             plain.append(bare)
-    return wanted.plus(clean_lines(plain, path, log))
+            continue
+        inner = normpath(join(dirname(path), refers[2]))
+        wanted = wanted.plus(clean_lines(plain, path, log, folder))
+        plain = []
+        if refers[1] in {"-c", "--constraint"}:
+            wanted = wanted.plus(read_constraint_file(inner, contents, log))
+        else:
+            wanted = wanted.plus(read_requirement_file(inner, contents, log, depth + 1, folder))
+    return wanted.plus(clean_lines(plain, path, log, folder))
+
+
+def read_constraint_file(path: str, contents: Mapping[str, bytes], log: FidelityLog) -> Wanted:
+    """A file of bounds: its lines constrain, and install nothing."""
+    found = read_requirement_file(path, contents, log)
+    bounds = (re.sub(r"\[[^\]]*\]", "", line) for line in found.lines)
+    return Wanted(constraints=tuple(line.partition("--hash=")[0].strip() for line in bounds), files=found.files)
 
 
 def _once(items: tuple[str, ...]) -> tuple[str, ...]:
