@@ -100,6 +100,16 @@ class SandboxSpec(Frozen):
     """Toolchain image to pull; None builds one from Debian packages."""
     debian_suite: str = "bookworm"
     """Debian release the toolchain image is built from."""
+    environments_bytes: int = Field(default=20 * GIB, ge=0)
+    """Room for environments kept for the next time; those used least recently give way."""
+    environments_days: float = Field(default=14.0, gt=0)
+    """Environments that nobody used for so long are removed."""
+    python_downloads: Literal["auto", "never"] = "auto"
+    """Whether a Python that the image lacks is fetched by uv when an environment is set up."""
+    python_mirror: str | None = None
+    """Where uv fetches Pythons from; None takes its default."""
+    python_downloads_json: str | None = None
+    """List of the Pythons that uv can fetch; None takes the one built into it."""
     pool: int = 1
     """Sandboxes started before they are asked for, per hot environment; 0 starts none."""
     pool_idle_s: float = 600.0

@@ -5,7 +5,17 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, Egress, FileEdit
+from sandbox.types import CommandResult, Egress, FileEdit, Frozen
+
+
+class Kept(Frozen):
+    """What a backend keeps for the next time, after a clean-up or without one."""
+
+    count: int = 0
+    size: int = 0
+    """Bytes, as far as the backend can tell what each alone takes."""
+    removed: int = 0
+    removed_bytes: int = 0
 
 
 class Guest(Protocol):
@@ -112,6 +122,13 @@ class Backend(Protocol):
         """A sandbox with a writable root and the egress proxy as its only way out, for installing; holds no secret."""
         ...
 
+    async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
+        """Let a set-up sandbox reach further hosts (`name:port`) that our own tools named before anything else ran.
+
+        Private and link-local addresses stay refused, but for hosts of the operator's settings.
+        """
+        ...
+
     async def end_egress(self, setup: Guest) -> Egress:
         """Cut a set-up sandbox off from everything outside, for good; says what it reached. Twice is fine."""
         ...
@@ -136,6 +153,14 @@ class Backend(Protocol):
 
     async def digest(self, image: str) -> str:
         """The content digest of an image reference, for the evidence."""
+        ...
+
+    async def prune(self, *, only_count: bool = False) -> Kept:
+        """Remove what was kept and is over the limits of age or size, never what is in use or not ours.
+
+        Args:
+            only_count: Say what is kept, and remove nothing.
+        """
         ...
 
     async def close(self) -> None:

@@ -18,7 +18,7 @@ from docker.errors import DockerException
 
 from sandbox.backends import docker_hardening as hardening
 from sandbox.backends import variables
-from sandbox.backends.base import Guest
+from sandbox.backends.base import Guest, Kept
 from sandbox.backends.docker_hardening import Phase
 from sandbox.backends.docker_images import Images
 from sandbox.backends.docker_link import DockerLink, attach, read_hello, remove
@@ -242,11 +242,18 @@ class DockerBackend:
                     await asyncio.to_thread(remove, container)
                     return
 
+    async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
+        """Every host can be reached while a set-up runs."""
+
     async def end_egress(self, setup: Guest) -> Egress:
         """Cut a set-up sandbox off."""
         if id(setup) not in self._setups:
             raise SandboxError("Only an open set-up sandbox has egress.")
         return Egress()
+
+    async def prune(self, *, only_count: bool = False) -> Kept:
+        """Remove environments and toolchain layers that are too old or too many."""
+        return await _blocking(lambda: self._images_of().prune(only_count=only_count))
 
     async def environment_notes(self, image: str) -> dict[str, str]:
         """The short texts kept with an environment."""

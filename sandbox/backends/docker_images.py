@@ -14,21 +14,28 @@ from typing import Any
 import docker
 from docker.errors import APIError, DockerException, ImageNotFound
 
+from sandbox.backends.base import Kept
+from sandbox.backends.docker_disk import ENVIRONMENT, MADE_BY_US, TOOLCHAIN, Disk
 from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, USER, owner
 from sandbox.backends.guest_tree import GuestTree
+from sandbox.backends.retention import LastUses, Limits
 from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.image import build
 from sandbox.spec import ENVIRONMENT_NAMES, SandboxSpec
 
 log = logging.getLogger(__name__)
 
-TOOLCHAIN = "metaagent-toolchain"
-ENVIRONMENT = "metaagent-env"
 GUEST_LABEL = "metaagent.guest"
 """Which guest programs an image carries."""
 
 KEY_LABEL = "metaagent.environment"
 NOTES_LABEL = "metaagent.notes"
+BASE_NOTE = "base"
+"""The note of a toolchain that names what lies below its guest programs."""
+
+FORBIDDEN = ("Volumes", "Entrypoint", "ExposedPorts", "OnBuild", "Healthcheck")
+"""What no image of an environment may configure."""
+
 SAFE_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 
 
@@ -64,12 +71,20 @@ class Images:
         self._spec = spec
         self._guest = guest
         self._cache = cache
+        self._uses = LastUses(cache / "uses")
+        self._present: tuple[str, ...] = ()
 
     def toolchain(self) -> str:
         """The toolchain with the present guest programs; built, pulled or found."""
         base = self._pulled(self._spec.image) if self._spec.image else self._built()
-        digest = self._attributes(base)["Id"].removeprefix("sha256:")[:12]
-        return self._with_guest(base, f"{TOOLCHAIN}:{digest}-{self._guest.digest}")
+        digest = str(self._attributes(base)["Id"])
+        reference = f"{TOOLCHAIN}:{digest.removeprefix('sha256:')[:12]}-{self._guest.digest}"
+        # The environments' keys go by what stands below the guest programs: a new version of those makes a thin layer
+        # on top of an environment, not a new environment.
+        self._with_guest(base, reference, {NOTES_LABEL: json.dumps({BASE_NOTE: digest})})
+        self._present = (base, reference)
+        self._uses.touch(*self._present)
+        return reference
 
     def environment(self, key: str) -> str | None:
         """The environment kept under a key, with the present guest programs; None when there is none."""
@@ -77,9 +92,17 @@ class Images:
         attributes = self.find(tag)
         if attributes is None:
             return None
-        if _labels(attributes).get(GUEST_LABEL) == self._guest.digest:
-            return tag
-        return self._with_guest(tag, f"{tag}-{self._guest.digest}")
+        self._uses.touch(tag)
+        present, reference = _labels(attributes).get(GUEST_LABEL) == self._guest.digest, tag
+        if not present:
+            kept = {name: text for name, text in _labels(attributes).items() if name in {KEY_LABEL, NOTES_LABEL}}
+            reference = self._with_guest(tag, f"{tag}-{self._guest.digest}", kept)
+            attributes = self._attributes(reference)
+            self._uses.touch(reference)
+        if problems := _problems(attributes["Config"]):
+            log.warning("the environment %s is not used: its image carries %s", tag, problems)
+            return None
+        return reference
 
     def notes(self, image: str) -> dict[str, str]:
         """The short texts kept with an environment."""
@@ -93,13 +116,19 @@ class Images:
         """Keep a set-up container's root file system under a key."""
         tag = _tag(key)
         labels = {GUEST_LABEL: self._guest.digest, KEY_LABEL: key[:200], NOTES_LABEL: json.dumps(dict(notes))}
-        container.commit(repository=ENVIRONMENT, tag=tag, conf=_clean(labels))
+        container.commit(repository=ENVIRONMENT, tag=tag, message=MADE_BY_US, conf=_clean(labels))
         reference = f"{ENVIRONMENT}:{tag}"
+        self._uses.touch(reference)
         problems = _problems(self._attributes(reference)["Config"])
         if problems:
             self._client.images.remove(reference, force=True)
             raise SandboxError(f"The environment was not kept: its image would carry {problems}.")
         return reference
+
+    def prune(self, *, only_count: bool = False) -> Kept:
+        """Remove environments and toolchain layers that are over the limits."""
+        limits = Limits(size=self._spec.environments_bytes, days=self._spec.environments_days)
+        return Disk(self._client, self._uses, limits).prune(self._present, only_count=only_count)
 
     def digest(self, image: str) -> str:
         """The content digest of an image."""
@@ -158,20 +187,21 @@ class Images:
             return False
         return True
 
-    def _with_guest(self, base: str, reference: str) -> str:
-        """The base with a thin layer of guest programs, made when it is not there."""
+    def _with_guest(self, base: str, reference: str, labels: Mapping[str, str]) -> str:
+        """The base with a thin layer of guest programs, made when it is not there; labels tell what it is."""
         if self.find(reference) is not None:
             return reference
         with only_one(self._cache, "guest"):
             if self.find(reference) is not None:
                 return reference
             # Never started: the archive is laid over the file system of a container that only exists.
-            labels = {LABEL: "image", OWNER_LABEL: owner()}
-            container = self._client.containers.create(base, ["/bin/true"], network_mode="none", labels=labels)
+            ours = {LABEL: "image", OWNER_LABEL: owner()}
+            container = self._client.containers.create(base, ["/bin/true"], network_mode="none", labels=ours)
             try:
                 container.put_archive("/", self._guest.archive())
                 repository, _, tag = reference.partition(":")
-                container.commit(repository=repository, tag=tag, conf=_clean({GUEST_LABEL: self._guest.digest}))
+                config = _clean({**labels, GUEST_LABEL: self._guest.digest})
+                container.commit(repository=repository, tag=tag, message=MADE_BY_US, conf=config)
             finally:
                 container.remove(force=True)
         return reference
@@ -190,7 +220,8 @@ def _problems(config: dict[str, Any]) -> str:
     """What an image's configuration carries although it must not; empty when it is clean."""
     names = {entry.partition("=")[0] for entry in config.get("Env") or ()}
     found = sorted(names - ENVIRONMENT_NAMES)
-    found += [name for name in ("Volumes", "Entrypoint", "ExposedPorts", "OnBuild") if config.get(name)]
+    found += [name for name in FORBIDDEN if config.get(name)]
+    found += ["another user"] if config.get("User") != USER else []
     return ", ".join(found)
 
 

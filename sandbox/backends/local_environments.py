@@ -6,8 +6,12 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+from sandbox.backends.base import Kept
+from sandbox.backends.retention import DAY_S, Entry, LastUses, Limits, doomed
 
 TOOLCHAIN = "local"
 """Reference of the bare toolchain: this host's own interpreter."""
@@ -30,6 +34,7 @@ class Environments:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._uses = LastUses(root / "uses")
 
     def _entry(self, key: str) -> Path:
         return self.root / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
@@ -43,32 +48,67 @@ class Environments:
 
     def find(self, key: str) -> str | None:
         """The reference of what was kept under a key."""
-        try:
-            folder = json.loads(self._entry(key).read_text())["folder"]
-        except (OSError, ValueError, KeyError, TypeError):
+        kept = _read(self._entry(key))
+        if kept is None or not Path(kept["folder"]).is_dir():
             return None
-        return f"{PREFIX}{folder}" if Path(folder).is_dir() else None
+        self._uses.touch(kept["folder"])
+        return f"{PREFIX}{kept['folder']}"
 
     def notes(self, image: str) -> dict[str, str]:
         """The short texts kept with an environment."""
         folder = folder_of(image)
-        for entry in self.root.glob("*.json") if folder is not None else ():
-            kept = json.loads(entry.read_text())
-            if kept.get("folder") == str(folder):
-                return dict(kept.get("notes", {}))
-        return {}
+        found = [kept for _, kept in self._kept() if kept["folder"] == str(folder)]
+        return {str(name): str(text) for name, text in (found[0].get("notes") or {}).items()} if found else {}
+
+    def _kept(self) -> Iterator[tuple[Path, dict[str, Any]]]:
+        """Every entry that can be read."""
+        for path in sorted(self.root.glob("*.json")):
+            if (kept := _read(path)) is not None:
+                yield path, kept
 
     def keep(self, folder: Path, key: str, notes: Mapping[str, str]) -> str:
         """Remember a folder under a key; from now on only we may change it."""
-        if os.geteuid() == 0:
-            for parent, folders, files in os.walk(folder):
-                for name in (".", *folders, *files):
-                    os.chown(Path(parent, name), 0, 0, follow_symlinks=False)
+        size = 0
+        for parent, folders, files in os.walk(folder):
+            for name in (".", *folders, *files):
+                path = Path(parent, name)
+                size += path.lstat().st_size
+                if os.geteuid() == 0:
+                    os.chown(path, 0, 0, follow_symlinks=False)
         entry = self._entry(key)
         fresh = entry.with_suffix(".new")
-        fresh.write_text(json.dumps({"folder": str(folder), "notes": dict(notes)}))
+        fresh.write_text(json.dumps({"folder": str(folder), "notes": dict(notes), "size": size}))
         fresh.replace(entry)
+        self._uses.touch(str(folder))
         return f"{PREFIX}{folder}"
+
+    def prune(self, limits: Limits, *, only_count: bool = False) -> Kept:
+        """Remove environments over the limits, and folders that no key leads to any more.
+
+        Args:
+            limits: What may stay; nothing used more recently than they say is touched.
+            only_count: Remove nothing.
+        """
+        if not self.root.is_dir():
+            return Kept()
+        now = self._uses.now()
+        keys = {kept["folder"]: path for path, kept in self._kept()}
+        known = {kept["folder"]: kept for _, kept in self._kept()}
+        entries = []
+        for folder in self.root.glob("env-*"):
+            name, kept = str(folder), known.get(str(folder))
+            size = int(kept.get("size") or 0) if kept is not None else 0
+            idle = now - (self._uses.last(name) or folder.stat().st_mtime)
+            entries.append(Entry(name=name, size=size, idle_s=idle, days=None if kept else limits.busy_s / DAY_S))
+        gone = () if only_count else doomed(entries, limits)
+        for entry in gone:
+            if entry.name in keys:
+                keys[entry.name].unlink(missing_ok=True)
+            remove_tree(Path(entry.name))
+            self._uses.forget(entry.name)
+        stay = [entry for entry in entries if entry not in gone]
+        sizes = (sum(entry.size for entry in stay), sum(entry.size for entry in gone))
+        return Kept(count=len(stay), size=sizes[0], removed=len(gone), removed_bytes=sizes[1])
 
     def digest(self, image: str) -> str:
         """Stands for what an environment holds: the names and sizes of everything in it."""
@@ -77,6 +117,15 @@ class Environments:
         for path in sorted(folder.rglob("*")) if folder is not None else ():
             total.update(f"{path}\0{path.lstat().st_size}\0".encode("utf-8", "surrogateescape"))
         return f"sha256:{total.hexdigest()}"
+
+
+def _read(entry: Path) -> dict[str, Any] | None:
+    """What an entry says; None when it is broken."""
+    try:
+        kept = json.loads(entry.read_text())
+    except (OSError, ValueError):
+        return None
+    return kept if isinstance(kept, dict) and isinstance(kept.get("folder"), str) else None
 
 
 def remove_tree(folder: Path) -> None:

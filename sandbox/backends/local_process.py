@@ -19,10 +19,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sandbox.backends import variables
-from sandbox.backends.base import Guest
+from sandbox.backends.base import Guest, Kept
 from sandbox.backends.guest_tree import START, GuestTree
 from sandbox.backends.link import SocketLink
 from sandbox.backends.local_environments import TOOLCHAIN, Environments, folder_of, remove_tree
+from sandbox.backends.retention import Limits
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.guest.reaper import below, processes
@@ -130,6 +131,15 @@ class LocalBackend:
     async def find_environment(self, key: str) -> str | None:
         """The environment kept under a key."""
         return await asyncio.to_thread(self._environments.find, key)
+
+    async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
+        """Nothing is closed here."""
+
+    async def prune(self, *, only_count: bool = False) -> Kept:
+        """Remove environments that are too old or too many."""
+        spec = self._spec
+        limits = Limits(size=spec.environments_bytes, days=spec.environments_days, busy_s=spec.mission_wall_s)
+        return await asyncio.to_thread(self._environments.prune, limits, only_count=only_count)
 
     async def end_egress(self, setup: Guest) -> Egress:
         """Nothing is cut off here: this backend is for hosts that are themselves disposable."""

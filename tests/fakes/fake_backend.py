@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import PurePosixPath
 
-from sandbox.backends.base import Guest
+from sandbox.backends.base import Guest, Kept
 from sandbox.errors import ChangeRejected, SandboxDied
 from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, Egress, FileEdit
@@ -185,6 +185,12 @@ class FakeBackend:
             self._setups.add(id(guest))
             yield guest
             self._setups.discard(id(guest))
+
+    async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
+        assert id(setup) in self._setups
+
+    async def prune(self, *, only_count: bool = False) -> Kept:
+        return Kept(count=len(self.environments))
 
     async def end_egress(self, setup: Guest) -> Egress:
         assert id(setup) in self._setups

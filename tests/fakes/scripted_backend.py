@@ -5,6 +5,7 @@ import tarfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 
+from sandbox.backends.base import Kept
 from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, Egress, FileEdit
 
@@ -96,6 +97,9 @@ class ScriptedBackend:
         self.open_now = 0
         self.notes: dict[str, dict[str, str]] = {}
         self.egress = Egress()
+        self.allowed: tuple[str, ...] = ()
+        self.ended: list[object] = []
+        self.pruned = 0
 
     async def ensure_toolchain(self) -> str:
         return self.toolchain
@@ -123,7 +127,15 @@ class ScriptedBackend:
         finally:
             self.open_now -= 1
 
+    async def allow_hosts(self, setup: object, hosts: tuple[str, ...]) -> None:
+        self.allowed += hosts
+
+    async def prune(self, *, only_count: bool = False) -> Kept:
+        self.pruned += not only_count
+        return Kept(count=len(self.environments))
+
     async def end_egress(self, setup: object) -> Egress:
+        self.ended.append(setup)
         return self.egress
 
     async def keep_environment(self, setup: object, key: str, *, notes: Mapping[str, str] | None = None) -> str:
