@@ -242,6 +242,8 @@ class GitSource(Frozen):
     sha: str = Field(pattern=r"^[0-9a-f]{40}$")
     base_sha: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}$")
     """The commit to compare with; None asks the importer for the first parent."""
+    merge_sha: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}$")
+    """What CI tests for a pull request: the head merged into its base branch; never opened as a source of its own."""
     authorization: SecretStr | None = None
     """Value of the Authorization header for this fetch only; never in argv, URL, file or sandbox."""
     repository_id: str
