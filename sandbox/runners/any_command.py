@@ -37,9 +37,9 @@ class AnyCommand:
         """Whether this runner reads the command."""
         return True
 
-    def prepare(self, request: RunRequest, _places: GuestPlaces, /) -> Invocation:
+    def prepare(self, request: RunRequest, places: GuestPlaces, /) -> Invocation:
         """What to start."""
-        return shell_invocation(request)
+        return shell_invocation(request, places)
 
     def read(self, request: RunRequest, _invocation: Invocation, result: CommandResult, /) -> Reading:
         """What the run left."""

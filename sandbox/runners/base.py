@@ -1,5 +1,6 @@
 """TestRunner: the protocol every reader of a command fulfils, and the values between it and the judge."""
 
+import posixpath
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -37,6 +38,11 @@ class GuestPlaces(Frozen):
     cwd: str
     """Absolute path of the working directory in it."""
 
+    @property
+    def folder(self) -> str:
+        """The working directory, relative to the checkout."""
+        return posixpath.relpath(self.cwd, self.checkout)
+
 
 class Invocation(Frozen):
     """One command, ready for a Guest."""
@@ -47,6 +53,14 @@ class Invocation(Frozen):
     key: bytes = b""
     """Verifies the records; only this run has it."""
     python_path: str = ""
+    checkout: str = ""
+    """Absolute path of the checkout, where the reader has to know it."""
+    folder: str = "."
+    """The working directory, relative to the checkout."""
+    reports: tuple[str, ...] = ()
+    """Report files the command was asked to write, relative to the checkout; may be patterns."""
+    found: dict[str, bytes] = Field(default_factory=dict)
+    """Those of them that this run wrote, put in by the judge; hostile bytes."""
 
 
 class Reading(Frozen):
@@ -100,9 +114,14 @@ class TestRunner(Protocol):
         ...
 
 
-def shell_invocation(request: RunRequest) -> Invocation:
+def shell_invocation(request: RunRequest, places: GuestPlaces) -> Invocation:
     """The command as it stands, through a shell that stops at the first error."""
-    return Invocation(argv=(*SHELL, request.command), environment=with_defaults(request))
+    return Invocation(
+        argv=(*SHELL, request.command),
+        environment=with_defaults(request),
+        checkout=places.checkout,
+        folder=places.folder,
+    )
 
 
 def with_defaults(request: RunRequest, more: Mapping[str, str] | None = None) -> dict[str, str]:

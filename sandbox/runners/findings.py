@@ -1,0 +1,93 @@
+"""Findings: what a tool says about a place, and how it becomes a failure with a name of its own."""
+
+import posixpath
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sandbox.types import TestResult, TestStatus
+
+MAX_FINDINGS = 2000
+MESSAGE_CHARACTERS = 1000
+_RUNNER_FOLDERS = re.compile(
+    r"^(?:/home/[\w.-]{1,60}/(?:[\w.-]{1,60}/){0,3}_?work/([\w.-]{1,100})/\1/"
+    r"|/Users/[\w.-]{1,60}/(?:[\w.-]{1,60}/){0,3}_?work/([\w.-]{1,100})/\2/"
+    r"|/__w/([\w.-]{1,100})/\3/"
+    r"|[A-Za-z]:/(?:[\w.-]{1,60}/){1,3}([\w.-]{1,100})/\4/"
+    r"|/github/workspace/|/work/repo/)"
+)
+"""Where hosted and self-hosted runners, job containers, Docker actions and our sandbox keep a checkout."""
+
+
+class Finding(NamedTuple):
+    """One thing a tool complains about."""
+
+    file: str
+    line: int | None
+    rule: str
+    message: str
+    column: int | None = None
+    severity: str = "error"
+    """`error`, `warning` or `note`."""
+
+
+class Checkout(NamedTuple):
+    """Where a tool ran, so that its paths can be told relative to the checkout."""
+
+    root: str = ""
+    """Absolute; empty when it is not known, as in a log."""
+    folder: str = "."
+    """The working directory, relative to the root."""
+
+    def relative(self, path: str) -> str:
+        """A path as the checkout knows it; one outside stays as it is."""
+        path = path.strip().removeprefix("file://")
+        if "\\" in path and "/" not in path:
+            path = path.replace("\\", "/")
+        if self.root and path.startswith(f"{self.root}/"):
+            return posixpath.normpath(path.removeprefix(f"{self.root}/"))
+        shorter = _RUNNER_FOLDERS.sub("", path, count=1)
+        if shorter != path or path.startswith("/") or path[1:3] == ":/":
+            return shorter
+        joined = posixpath.normpath(posixpath.join(self.folder, path))
+        return path if joined.startswith("..") else joined
+
+
+def as_results(findings: Iterable[Finding], checkout: Checkout | None = None) -> tuple[TestResult, ...]:
+    """One failure per finding, named `path:line:rule`; findings with one name are told apart by a number.
+
+    Notes belong to the finding before them. Warnings count only when there is nothing worse: a tool that fails on
+    warnings alone was asked to.
+    """
+    place = checkout or Checkout()
+    joined = _with_notes(findings)
+    worst = [finding for finding in joined if finding.severity == "error"] or joined
+    named: dict[str, TestResult] = {}
+    for finding in worst[:MAX_FINDINGS]:
+        path = place.relative(finding.file)
+        plain = f"{path}:{finding.line}:{finding.rule}" if finding.line else f"{path}:{finding.rule}"
+        name, number = plain, 2
+        while name in named and named[name].error_message != finding.message:
+            name, number = f"{plain}#{number}", number + 1
+        named[name] = TestResult(
+            name=name,
+            status=TestStatus.FAIL,
+            error_message=finding.message,
+            file=path,
+            line=finding.line,
+            error=finding.rule,
+        )
+    return tuple(named.values())
+
+
+def _with_notes(findings: Iterable[Finding]) -> list[Finding]:
+    kept: list[Finding] = []
+    for finding in findings:
+        if finding.severity != "note":
+            kept.append(finding)
+        elif kept and len(kept[-1].message) < MESSAGE_CHARACTERS:
+            message = f"{kept[-1].message}; {finding.message}"[:MESSAGE_CHARACTERS]
+            kept[-1] = kept[-1]._replace(message=message)
+        if len(kept) >= 4 * MAX_FINDINGS:
+            break
+    return kept

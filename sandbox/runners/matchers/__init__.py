@@ -1,0 +1,102 @@
+"""Problem matchers: one table per tool, and which of them read what a command prints."""
+
+from sandbox.guest.pytest_command import split_words
+from sandbox.runners.findings import Finding
+from sandbox.runners.matchers import compilers, javascript, python
+from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
+from sandbox.runners.matchers.structured import structured_findings
+
+__all__ = ["EVERY", "Matcher", "matchers_for", "read_findings"]
+
+EVERY: tuple[Matcher, ...] = (*python.ALL, *javascript.ALL, *compilers.ALL)
+"""Every matcher, the ones that say most first: for scripts and logs of which the tool is not known."""
+
+_FORMAT = (python.UNFORMATTED, python.BLACK, python.RUFF_FULL, python.UNPARSED)
+_RUST = (compilers.RUST, compilers.RUST_SHORT, compilers.RUSTFMT)
+_ESLINT = (javascript.ESLINT_STYLISH, javascript.ESLINT_UNIX, javascript.ESLINT_COMPACT)
+_TSC = (javascript.TSC, javascript.TSC_PRETTY)
+_C = (compilers.GCC, compilers.LINKER, compilers.MAKE)
+_JAVA = (compilers.JAVAC, compilers.MAVEN)
+
+TOOLS: tuple[tuple[tuple[str, ...], tuple[Matcher, ...]], ...] = (
+    (("ruff", "format"), _FORMAT),
+    (("ruff",), python.LINTERS),
+    (("flake8",), python.LINTERS),
+    (("pycodestyle",), python.LINTERS),
+    (("pydocstyle",), python.LINTERS),
+    (("pylint",), (python.PYLINT,)),
+    (("black",), _FORMAT),
+    (("isort",), (python.ISORT,)),
+    (("mypy",), python.TYPES),
+    (("dmypy",), python.TYPES),
+    (("pyright",), (python.PYRIGHT,)),
+    (("basedpyright",), (python.PYRIGHT,)),
+    (("ty",), (python.TY, python.TY_FULL)),
+    (("codespell",), (python.CODESPELL,)),
+    (("compileall",), (compilers.PYTHON_SYNTAX,)),
+    (("py_compile",), (compilers.PYTHON_SYNTAX,)),
+    (("tsc",), _TSC),
+    (("vue-tsc",), _TSC),
+    (("eslint",), _ESLINT),
+    (("stylelint",), _ESLINT),
+    (("yamllint",), _ESLINT),
+    (("prettier",), (javascript.PRETTIER, javascript.PRETTIER_SYNTAX)),
+    (("go", "vet"), (compilers.GO,)),
+    (("go", "build"), (compilers.GO,)),
+    (("golangci-lint",), (compilers.GO,)),
+    (("staticcheck",), (compilers.GO,)),
+    (("cargo", "build"), _RUST),
+    (("cargo", "check"), _RUST),
+    (("cargo", "clippy"), _RUST),
+    (("cargo", "fmt"), _RUST),
+    (("rustc",), _RUST),
+    (("rustfmt",), _RUST),
+    (("gcc",), _C),
+    (("g++",), _C),
+    (("cc",), _C),
+    (("clang",), _C),
+    (("clang++",), _C),
+    (("clang-tidy",), _C),
+    (("cl",), (compilers.MSVC,)),
+    (("msbuild",), (compilers.MSVC,)),
+    (("dotnet", "build"), (compilers.MSVC,)),
+    (("javac",), _JAVA),
+    (("shellcheck",), (compilers.GCC, compilers.SHELLCHECK)),
+    (("actionlint",), (compilers.ACTIONLINT,)),
+    (("pre-commit",), EVERY),
+)
+"""How a command begins, and what reads it; the first that fits."""
+
+_LAUNCHERS = (
+    ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("hatch", "run"), ("rye", "run"), ("uvx",),
+    ("pipx", "run"), ("npx",), ("pnpm", "exec"), ("yarn", "run"), ("yarn",), ("bunx",), ("npm", "exec", "--"),
+)  # fmt: skip
+
+
+def matchers_for(command: str) -> tuple[Matcher, ...] | None:
+    """What reads a plain command's output; None when the tool is not known, or the command needs a shell."""
+    words = _program(command)
+    if not words:
+        return None
+    return next((matchers for start, matchers in TOOLS if tuple(words[: len(start)]) == start), None)
+
+
+def read_findings(matchers: tuple[Matcher, ...], text: str) -> list[Finding]:
+    """What a text says, read as JSON or workflow commands where it is that, and line by line else."""
+    return structured_findings(text) or list(match_lines(matchers, plain_lines(text)))
+
+
+def _program(command: str) -> list[str]:
+    """The words from the tool's name on."""
+    words = split_words(command) or []
+    while words and "=" in words[0] and words[0].split("=", 1)[0].isidentifier():
+        words = words[1:]
+    for launcher in _LAUNCHERS:
+        if tuple(words[: len(launcher)]) == launcher:
+            words = words[len(launcher) :]
+            while words and words[0].startswith("-"):
+                words = words[1:]
+            break
+    if words[1:2] == ["-m"] and words[0].rsplit("/", 1)[-1].startswith("python"):
+        words = words[2:]
+    return [words[0].rsplit("/", 1)[-1].removesuffix(".exe"), *words[1:]] if words else []

@@ -1,0 +1,80 @@
+"""How compilers, linters and formatters for JavaScript and TypeScript print what they find."""
+
+import re
+
+from sandbox.runners.matchers.engine import Matcher
+
+_ANY_PATH = r"(?P<file>(?:[A-Za-z]:)?[^\s:(][^:(\n]{0,400})"
+
+TSC = Matcher(
+    tool="tsc",
+    source="printed by tsc 5; the shape of VS Code's $tsc",
+    patterns=(
+        re.compile(
+            rf"^{_ANY_PATH}\((?P<line>\d{{1,7}}),(?P<column>\d{{1,7}})\): (?P<severity>error|warning|info) "
+            r"(?P<rule>TS\d{1,6}): (?P<message>.{1,1000})$"
+        ),
+    ),
+)
+TSC_PRETTY = Matcher(
+    tool="tsc",
+    source="printed by tsc 5 --pretty",
+    patterns=(
+        re.compile(
+            rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}) - (?P<severity>error|warning|message) "
+            r"(?P<rule>TS\d{1,6}): (?P<message>.{1,1000})$"
+        ),
+    ),
+)
+ESLINT_STYLISH = Matcher(
+    tool="eslint",
+    source="printed by eslint 8, stylish; the shape of VS Code's $eslint-stylish; stylelint, yamllint print the same",
+    patterns=(
+        re.compile(r"^(?P<file>(?:[A-Za-z]:\\|/|\./)?[^\s:][^:\n]{0,400}\.\w{1,10})$"),
+        re.compile(
+            r"^ {1,8}(?P<line>\d{1,7}):(?P<column>\d{1,7}) {1,12}(?P<severity>error|warning|info) {1,12}"
+            r"(?P<message>\S.{0,1000}?)(?: {2,400}(?P<rule>[\w@/().:-]{1,100}))?$"
+        ),
+    ),
+    loop=True,
+)
+ESLINT_UNIX = Matcher(
+    tool="eslint",
+    source="printed by eslint 8, unix",
+    patterns=(
+        re.compile(
+            rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}): (?P<message>.{{1,1000}}) "
+            r"\[(?P<severity>Error|Warning)/?(?P<rule>[\w@/-]{0,100})\]$"
+        ),
+    ),
+)
+ESLINT_COMPACT = Matcher(
+    tool="eslint",
+    source="printed by eslint 8, compact; the shape of VS Code's $eslint-compact",
+    patterns=(
+        re.compile(
+            rf"^{_ANY_PATH}: line (?P<line>\d{{1,7}}), col (?P<column>\d{{1,7}}), (?P<severity>Error|Warning|Info) - "
+            r"(?P<message>.{1,1000}?)(?: \((?P<rule>[\w@/-]{1,100})\))?$"
+        ),
+    ),
+)
+PRETTIER = Matcher(
+    tool="prettier",
+    source="printed by prettier 3 --check",
+    patterns=(re.compile(r"^\[warn\] (?P<file>[^\s\[].{0,400}\.\w{1,12})$"),),
+    rule="format",
+    message="the file is not formatted",
+)
+PRETTIER_SYNTAX = Matcher(
+    tool="prettier",
+    source="printed by prettier 3 for files that do not parse",
+    patterns=(
+        re.compile(
+            r"^\[error\] (?P<file>[^:\n]{1,400}): SyntaxError: (?P<message>.{1,600}) "
+            r"\((?P<line>\d{1,7}):(?P<column>\d{1,7})\)$"
+        ),
+    ),
+    rule="syntax",
+)
+
+ALL = (TSC, TSC_PRETTY, ESLINT_STYLISH, ESLINT_UNIX, ESLINT_COMPACT, PRETTIER, PRETTIER_SYNTAX)
