@@ -1,8 +1,8 @@
 """Start pytest inside the sandbox with our reporter, before anything of the repository can be imported.
 
 Standard input carries one JSON object: `key` (hex, signs the records), `args`, `targets` (absolute node ids that
-replace the selection), `order`, `maxfail`, `adds_cwd`, `python_path`, `root` (the checkout), `canaries` (two names),
-`wall_s`. File descriptor 3 takes the records. Everything the repository could shadow is imported first.
+replace the selection), `order`, `seed`, `maxfail`, `adds_cwd`, `python_path`, `root` (the checkout), `canaries` (two
+names), `wall_s`. File descriptor 3 takes the records. Everything the repository could shadow is imported first.
 """
 
 import importlib
@@ -62,7 +62,7 @@ def main() -> int:
         sys.stderr.write("No module named pytest\n")
         return 1
     describer = load_sibling("failure_detail").Describer(config["root"])
-    reporter = load_sibling("pytest_reporter").Reporter(channel, describer, config)
+    reporter = load_sibling("pytest_reporter").Reporter(channel, describer, config, load_sibling("order").shuffled)
     channel.send(["begin", "%d.%d.%d" % sys.version_info[:3], pytest.__version__])
     if config["python_path"]:
         os.environ["PYTHONPATH"] = config["python_path"]

@@ -15,7 +15,6 @@ import base64
 import inspect
 import json
 import os
-import random
 import signal
 import zlib
 from time import monotonic
@@ -71,9 +70,11 @@ class Reporter:
         channel: Where records go.
         describer: Turns failures into dictionaries.
         config: What the host asked for; see `pytest_entry`.
+        shuffled: Makes a random order.
     """
 
-    def __init__(self, channel: Any, describer: Any, config: Dict[str, Any]) -> None:
+    def __init__(self, channel: Any, describer: Any, config: Dict[str, Any], shuffled: Any) -> None:
+        self._shuffled = shuffled
         self._send = channel.send
         self._asked = config
         self._pid = os.getpid()
@@ -140,7 +141,8 @@ class Reporter:
         if self._asked["order"] == "reversed":
             session.items.reverse()
         elif self._asked["order"] == "random":
-            random.Random(self._asked["seed"]).shuffle(session.items)
+            paths = [[id(node) for node in item.listchain()[1:-1]] for item in session.items]
+            session.items[:] = [session.items[index] for index in self._shuffled(paths, self._asked["seed"])]
         self._record_items(session)
         if session.testsfailed or session.config.option.collectonly:
             yield

@@ -161,3 +161,53 @@ async def test_a_crash_names_the_test_it_happened_in(tmp_path: Path) -> None:
     (failure,) = report.failures
     assert (failure.name, failure.error) == ("test_c.py::test_b", "Crash")
     assert report.verdict is RunVerdict.FAIL
+
+
+ORDERED = """
+    import pytest
+    seen = []
+    @pytest.fixture(scope="module", autouse=True)
+    def once(request):
+        with open("set_up.txt", "a") as file: file.write(request.module.__name__ + "\\n")
+    @pytest.fixture(autouse=True)
+    def note(request):
+        with open("order.txt", "a") as file: file.write(request.node.nodeid + "\\n")
+    class TestGroup:
+        def test_one(self): pass
+        def test_two(self): pass
+        def test_three(self): pass
+    @pytest.mark.parametrize("n", range(4))
+    def test_numbered(n): pass
+"""
+
+
+async def test_a_random_order_is_the_seed_s_and_sets_every_module_up_once(tmp_path: Path) -> None:
+    write(tmp_path, a__test_x=ORDERED, a__test_y=ORDERED, b__test_z=ORDERED)
+    orders = []
+    for seed in (1, 1, 2):
+        report = await run(tmp_path, order="random", seed=seed)
+        assert report.verdict is RunVerdict.PASS, report.summary
+        orders.append((tmp_path / "order.txt").read_text().split())
+        assert len((tmp_path / "set_up.txt").read_text().split()) == 3
+        (tmp_path / "order.txt").unlink()
+        (tmp_path / "set_up.txt").unlink()
+    assert orders[0] == orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[2])
+    assert orders[0] != sorted(orders[0])
+
+
+async def test_a_random_order_of_chosen_tests_runs_these_only(tmp_path: Path) -> None:
+    write(tmp_path, a__test_x=ORDERED, b__test_z=ORDERED)
+    report = await run(
+        tmp_path, targets=["a/test_x.py::TestGroup", "b/test_z.py::test_numbered"], order="random", seed=3
+    )
+    assert report.verdict is RunVerdict.PASS
+    assert len(report.outcomes) == 7
+
+
+async def test_the_seed_is_the_hash_seed_unless_the_job_has_its_own(tmp_path: Path) -> None:
+    write(tmp_path, test_seed="import os\ndef test_it(): assert os.environ['PYTHONHASHSEED'] == '77'\n")
+    assert (await run(tmp_path, seed=77)).success
+    assert (await run(tmp_path, seed=77 + 2**32)).success
+    assert not (await run(tmp_path, seed=5)).success
+    assert (await run(tmp_path, "PYTHONHASHSEED=77 pytest -q", seed=5)).success
