@@ -21,6 +21,8 @@ class FailureKind(StrEnum):
     OUTAGE = "outage"
     NOT_REPRODUCED = "not_reproduced"
     NOT_BUILDABLE = "not_buildable"
+    MERGE_ONLY = "merge_only"
+    """Green on the commit itself, red where it is merged with its base branch."""
 
 
 class Triage(Frozen):
@@ -37,6 +39,10 @@ class Triage(Frozen):
     base_failing: tuple[str, ...] = ()
     """Tests that fail on the base commit too."""
     base_checked: bool = False
+    order_dependent: bool = False
+    """It fails in some order of the tests and passes in another, every time."""
+    neighbours: tuple[str, ...] = ()
+    """Of an order-dependent failure: the test that has to run before, and the one that then fails."""
     notes: tuple[str, ...] = ()
 
 

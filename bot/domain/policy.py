@@ -1,6 +1,6 @@
 """RepositoryPolicy: what this repository allows us."""
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from sandbox.types import Frozen
 
@@ -30,8 +30,12 @@ class Limits(Frozen):
 
     iterations: int = 5
     """Turns of the mission loop."""
-    reruns: int = 3
-    """Times the failing tests run again before any edit."""
+    reruns: int = Field(default=5, ge=3, le=50)
+    """Times the failing tests run again before any edit, when every run says the same."""
+    reruns_most: int = Field(default=10, ge=4, le=100)
+    """Runs in all, the first one counted, when runs disagree or the first one is green."""
+    triage_wall_s: float = Field(default=300.0, gt=0)
+    """How long reruns may go on; three of them are made in any case."""
     maxfail: int = 5
     """Failures after which a second run stops when the first one timed out."""
     mission_wall_s: float = 1800.0

@@ -86,14 +86,7 @@ async def _closed(stack: AsyncExitStack, mission_id: str) -> None:
 
 async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Ground:
     """Measure before any edit; go on only with a bug or a linter's finding."""
-    finding = await triage_failure(
-        run.steps,
-        tree,
-        run.checkout,
-        open_workspace=run.ports.open_workspace,
-        limits=run.ports.limits,
-        policy=run.context.policy,
-    )
+    finding = await triage_failure(run, tree)
     facts, triage = finding.facts, finding.triage
     run.know(facts=facts, triage=triage, test_results=triage.report, test_command=facts.recipe.command)
     if triage.kind in OUTCOMES:

@@ -47,19 +47,6 @@ def targets_of(report: TestReport) -> tuple[str, ...]:
     return failing
 
 
-def reds_of(report: TestReport, red: TestReport) -> frozenset[str]:
-    """The failures of a red run that another run shows again.
-
-    A file that could not be collected is a failure without `::`; it is there again when any test of it fails.
-
-    Args:
-        report: Another run on the same commit.
-        red: The red run.
-    """
-    again = {n for n in red.failing if "::" not in n and any(f.startswith(f"{n}::") for f in report.failing)}
-    return frozenset(report.failing & red.failing | again)
-
-
 def narrowed(report: TestReport, left_out: Collection[str]) -> TestReport:
     """A red run without tests that are somebody else's: flaky ones, and those that were red before.
 

@@ -22,6 +22,15 @@ _WEAK = re.compile(
     re.IGNORECASE,
 )
 """A bug can make these too (a wrong port): they count only when nearly everything fails."""
+NO_NETWORK = re.compile(
+    r"Temporary failure in name resolution|Name or service not known|nodename nor servname"
+    r"|No address associated with hostname|getaddrinfo (failed|ENOTFOUND)|EAI_AGAIN|NameResolutionError"
+    r"|Network is unreachable|No route to host|Could not resolve host",
+    re.IGNORECASE,
+)
+"""What a place without a network says to whoever asks for one: any sandbox of ours, and CI in an outage."""
+NO_NETWORK_OR_SERVICE = re.compile(f"{NO_NETWORK.pattern}|{_WEAK.pattern}", re.IGNORECASE)
+"""What a test says that could not connect, be it to a host, be it to a service beside it."""
 _MISSING = re.compile(r"No module named ['\"]?([A-Za-z_][\w.]*)")
 _STOPPED_EARLY = re.compile(r"stopping after \d+ failures?|Interrupted: stopping", re.IGNORECASE)
 _WEAK_NEEDS = 2
@@ -36,14 +45,14 @@ def outage(report: TestReport, *, share: float) -> str | None:
         share: From which share of failing tests on a run counts as "everything fails".
     """
     if not report.failures:
-        return _first(_STRONG, report.raw_output) if report.verdict is RunVerdict.NO_VERDICT else None
-    texts = [_text(f) for f in report.failures if f.error != "AssertionError"]
+        return first_match(_STRONG, report.raw_output) if report.verdict is RunVerdict.NO_VERDICT else None
+    texts = [text_of(f) for f in report.failures if f.error != "AssertionError"]
     if len(texts) < len(report.failures):
         return None
-    strong = [_first(_STRONG, text) for text in texts]
+    strong = [first_match(_STRONG, text) for text in texts]
     if all(strong):
         return strong[0]
-    any_sign = [_first(_STRONG, text) or _first(_WEAK, text) for text in texts]
+    any_sign = [first_match(_STRONG, text) or first_match(_WEAK, text) for text in texts]
     failing = len(report.failing) / max(1, len(report.outcomes))
     if failing >= share and len(report.failing) >= _WEAK_NEEDS and all(any_sign):
         return any_sign[0]
@@ -58,7 +67,7 @@ def missing_modules(report: TestReport, files: Collection[str]) -> tuple[str, ..
         files: Every path of the checkout.
     """
     found = []
-    texts = [_text(f) for f in report.failures] or [report.raw_output]
+    texts = [text_of(f) for f in report.failures] or [report.raw_output]
     for text in texts:
         match = _MISSING.search(text)
         if match is None or _is_ours(match[1], files) or _looks_mistyped(match[1], files):
@@ -101,13 +110,22 @@ def _why_nothing_ran(report: TestReport) -> str:
     return f"`{report.target}` gave no verdict: {report.summary or 'no result was recorded'}"
 
 
-def _text(failure: TestResult) -> str:
-    """Everything a failure says."""
+def text_of(failure: TestResult) -> str:
+    """Everything a failure says.
+
+    Args:
+        failure: One failing test.
+    """
     return "\n".join(part for part in (failure.error, failure.error_message, failure.traceback, failure.output) if part)
 
 
-def _first(pattern: re.Pattern[str], text: str) -> str | None:
-    """What a signature matched."""
+def first_match(pattern: re.Pattern[str], text: str) -> str | None:
+    """What a signature matched.
+
+    Args:
+        pattern: The signature.
+        text: Where to look.
+    """
     match = pattern.search(text)
     return match[0] if match else None
 

@@ -1,0 +1,6 @@
+"""What a red check is, measured before any edit: bug, flake, base red, outage, not buildable, or not reproduced."""
+
+from bot.mission.triage.sequence import triage_failure
+from bot.mission.triage.values import OUTCOMES, Finding
+
+__all__ = ["OUTCOMES", "Finding", "triage_failure"]

@@ -1,0 +1,193 @@
+"""Which part of the job's environment is missing: a module, a plugin, another Python, a service, a secret. Pure."""
+
+import re
+import sys
+
+from bot.mission.signatures import NO_NETWORK_OR_SERVICE, first_match, missing_modules, no_verdict, text_of
+from bot.mission.triage.values import Evidence
+from sandbox.types import Recipe, TestReport, TestResult, WorkspaceFacts
+
+_PLUGIN_OF_OPTION = {
+    "--cov": "pytest-cov",
+    "--no-cov": "pytest-cov",
+    "-n": "pytest-xdist",
+    "--numprocesses": "pytest-xdist",
+    "--dist": "pytest-xdist",
+    "--asyncio-mode": "pytest-asyncio",
+    "--timeout": "pytest-timeout",
+    "--reruns": "pytest-rerunfailures",
+    "--benchmark": "pytest-benchmark",
+    "--randomly": "pytest-randomly",
+    "--random-order": "pytest-random-order",
+    "--ds": "pytest-django",
+    "--reuse-db": "pytest-django",
+    "--mypy": "pytest-mypy",
+    "--html": "pytest-html",
+    "--json-report": "pytest-json-report",
+    "--snapshot": "syrupy",
+    "--forked": "pytest-forked",
+    "--count": "pytest-repeat",
+    "--disable-socket": "pytest-socket",
+    "--picked": "pytest-picked",
+    "--splits": "pytest-split",
+}
+_PLUGIN_OF_FIXTURE = {
+    "mocker": "pytest-mock",
+    "benchmark": "pytest-benchmark",
+    "httpx_mock": "pytest-httpx",
+    "requests_mock": "requests-mock",
+    "aiohttp_client": "pytest-aiohttp",
+    "event_loop": "pytest-asyncio",
+    "django_db_setup": "pytest-django",
+    "db": "pytest-django",
+    "admin_client": "pytest-django",
+    "settings": "pytest-django",
+    "faker": "Faker",
+    "freezer": "pytest-freezer",
+    "snapshot": "syrupy",
+    "respx_mock": "respx",
+    "httpserver": "pytest-httpserver",
+    "qtbot": "pytest-qt",
+    "data_regression": "pytest-regressions",
+    "file_regression": "pytest-regressions",
+    "subtests": "pytest-subtests",
+    "postgresql": "pytest-postgresql",
+    "mock_server": "pytest-mockserver",
+}
+_REFUSED_OPTION = re.compile(r"unrecognized arguments:? ([^\n]{1,300})")
+_NO_FIXTURE = re.compile(r"fixture '(\w{1,100})' not found")
+_NO_ASYNC = re.compile(r"async def functions are not natively supported")
+_NO_PLUGIN = re.compile(r"(?:Error importing plugin \"([\w.]{1,100})\"|Missing required plugins: ([^\n]{1,200}))")
+_STDLIB_NAME = re.compile(r"(?:cannot import name '\w+' from|module) '(\w+)[\w.]*'")
+_STDLIB_MODULE = re.compile(r"No module named '(\w+)")
+_ONLY_IN_SOME = frozenset(
+    (
+        *("zoneinfo", "graphlib", "tomllib", "distutils", "imp", "asynchat", "asyncore", "smtpd", "cgi"),
+        *("cgitb", "crypt", "telnetlib", "nntplib", "pipes", "imghdr", "sndhdr", "uu", "xdrlib"),
+        *("msilib", "ossaudiodev", "spwd", "sunau", "audioop", "chunk", "aifc", "mailcap", "nis"),
+        *("compression", "annotationlib"),
+    )
+)
+"""Modules of the standard library that some Pythons have and others have not."""
+_OLD_TYPING = re.compile(r"unsupported operand type\(s\) for \|: '\w+' and|'\w*type' object is not subscriptable")
+_NAME = re.compile(r"`([^`\s]{3,80})`|\b([A-Z][A-Z0-9_]{3,60})\b")
+
+
+def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
+    """Why a run proves nothing, with the part that is missing where it can be told; None when it names failures.
+
+    Args:
+        report: A red run.
+        facts: Python and recipe.
+    """
+    reason = no_verdict(report)
+    if reason is None:
+        return None
+    parts = [reason]
+    if plugin := _plugin(f"{report.summary}\n{report.raw_output}"):
+        parts.append(f"`{plugin}` is not installed")
+    if python := _other_python(facts):
+        parts.append(python)
+    return "; ".join((*parts, *facts.recipe.obstacles[:3]))
+
+
+def missing_part(red: TestReport, evidence: Evidence, facts: WorkspaceFacts) -> str | None:
+    """The missing part of the environment that explains every failure, in a sentence; None when some is not explained.
+
+    Args:
+        red: A red run that names what failed.
+        evidence: The files, and the base commit.
+        facts: Python and recipe.
+    """
+    if not red.failures:
+        return None
+    python = _other_python(facts)
+    if python and all(_speaks_of_python(failure) for failure in red.failures):
+        return f"{python}, and {_who(red)} for want of it: {_line(red.failures[0])}"
+    return _module(red, evidence) or _plugins(red) or _obstacle(red, facts.recipe)
+
+
+def _module(red: TestReport, evidence: Evidence) -> str | None:
+    """Modules that are nowhere: neither installed nor in the checkout, nor did the commit take them away."""
+    missing = missing_modules(red, (*evidence.files, *evidence.base.files))
+    if not missing:
+        return None
+    names = ", ".join(f"`{m}`" for m in missing)
+    verb = "is" if len(missing) == 1 else "are"
+    since = ""
+    if evidence.base.checked and evidence.base.report is not None and evidence.base.report.success:
+        since = "; it is imported since this commit: declare it where the job installs from"
+    return f"the tests cannot be imported: {names} {verb} neither installed nor part of the repository{since}"
+
+
+def _plugins(red: TestReport) -> str | None:
+    """A pytest plugin whose fixtures or options every failing test wants."""
+    wanted = [_plugin(text_of(failure)) for failure in red.failures]
+    if not all(wanted):
+        return None
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(filter(None, wanted)))
+    return f"{_who(red)} for want of a pytest plugin that is not installed: {names}"
+
+
+def _plugin(text: str) -> str | None:
+    """The plugin that a text misses."""
+    if found := _NO_PLUGIN.search(text):
+        return (found[1] or found[2]).strip()
+    if found := _REFUSED_OPTION.search(text):
+        options = (word.split("=", maxsplit=1)[0] for word in found[1].split())
+        return next((p for o in options for start, p in _PLUGIN_OF_OPTION.items() if _is_option(o, start)), None)
+    if found := _NO_FIXTURE.search(text):
+        return _PLUGIN_OF_FIXTURE.get(found[1])
+    return "pytest-asyncio" if _NO_ASYNC.search(text) else None
+
+
+def _is_option(option: str, start: str) -> bool:
+    return option == start or (start.startswith("--") and option.startswith(f"{start}-"))
+
+
+def _other_python(facts: WorkspaceFacts) -> str | None:
+    """That another Python runs than the job wants."""
+    wanted, used = facts.recipe.python, facts.interpreter.removeprefix("Python ")
+    if wanted is None or not used or f"{used}.".startswith(f"{wanted}."):
+        return None
+    return f"the job needs Python {wanted}, and only Python {used} could be had"
+
+
+def _speaks_of_python(failure: TestResult) -> bool:
+    """Whether a failure looks like the wrong version of Python."""
+    text = text_of(failure)
+    if failure.error in {"SyntaxError", "IndentationError"}:
+        return True
+    if (found := _STDLIB_MODULE.search(text)) and found[1] in _ONLY_IN_SOME:
+        return True
+    if found := _STDLIB_NAME.search(text):
+        return found[1] in sys.stdlib_module_names
+    return bool(_OLD_TYPING.search(text))
+
+
+def _obstacle(red: TestReport, recipe: Recipe) -> str | None:
+    """The obstacle of the recipe that fits what every failing test says."""
+    for obstacle in recipe.obstacles:
+        if all(_fits(failure, obstacle, recipe) for failure in red.failures):
+            return f"{_who(red)} for want of a part of the job that is not here: {obstacle}"
+    return None
+
+
+def _fits(failure: TestResult, obstacle: str, recipe: Recipe) -> bool:
+    """Whether a failure speaks of what an obstacle names, or could not connect where a service is missing."""
+    text = text_of(failure)
+    if any((quoted or capitals) in text for quoted, capitals in _NAME.findall(obstacle)):
+        return True
+    about_service = "service" in obstacle.lower() or any(service in obstacle for service in recipe.services)
+    return about_service and first_match(NO_NETWORK_OR_SERVICE, text) is not None
+
+
+def _who(red: TestReport) -> str:
+    """The failing tests as a subject."""
+    return "the failing test fails" if len(red.failing) == 1 else f"all {len(red.failing)} failing tests fail"
+
+
+def _line(failure: TestResult) -> str:
+    """What a failure says first."""
+    said = next((line.strip() for line in (failure.error_message or "").splitlines() if line.strip()), "")
+    return f"{failure.error or 'failed'}: {said}"[:200]

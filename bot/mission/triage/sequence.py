@@ -1,0 +1,119 @@
+"""TRIAGE, in order: reproduce, run again, base commit, merge; then the rules say what it is. Before any edit."""
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from bot.domain.diagnosis import FailureKind, Triage
+from bot.domain.mission import Outcome
+from bot.domain.policy import Limits, RepositoryPolicy
+from bot.mission.reproduce import Reproduction, reproduce_failures
+from bot.mission.run import Run
+from bot.mission.signatures import no_verdict, outage
+from bot.mission.steps import Ended, Steps, end
+from bot.mission.tree import Tree
+from bot.mission.triage.infra import could_not_fetch, told_by_ci
+from bot.mission.triage.measure import measure_green, measure_red
+from bot.mission.triage.others import run_base, run_merge
+from bot.mission.triage.rates import LEAST, RunPlan
+from bot.mission.triage.rules import of_a_green_run, of_a_red_run, without_a_verdict
+from bot.mission.triage.site import Site, reds
+from bot.mission.triage.values import Evidence, Finding, OtherCommit
+from sandbox.types import LogReading, TestReport, WorkspaceFacts
+
+Found = TypeVar("Found")
+
+
+async def triage_failure(run: Run, tree: Tree) -> Finding:
+    """Measure a red check before anything is edited.
+
+    Args:
+        run: The mission: its steps, its limits, what CI's log says.
+        tree: The workspace on the failing commit.
+    """
+    limits, log = run.ports.limits, run.context.ci_log
+    first = await _reproduced(run.steps, tree, limits, log)
+    report, facts = first.report, first.facts
+    site = Site(
+        tree=tree,
+        checkout=run.checkout,
+        open_workspace=run.ports.open_workspace,
+        plan=_plan(limits, run.context.policy),
+    )
+    if report.success:
+        return Finding(facts=facts, triage=await _green(run.steps, site, first, log))
+    if no_verdict(report) and outage(report, share=limits.outage_share) is None:
+        return Finding(facts=facts, triage=without_a_verdict(report, facts))
+    evidence = await run.steps.run("triage-evidence", Evidence, lambda: _evidence(site, facts, report))
+    return Finding(facts=facts, triage=of_a_red_run(report, evidence, facts, limits=limits, log=log))
+
+
+async def _reproduced(steps: Steps, tree: Tree, limits: Limits, ci_log: LogReading | None) -> Reproduction:
+    """The first run. What cannot be set up here, and could not be fetched in CI either, is an outage."""
+
+    async def reproduce() -> Reproduction:
+        workspace = await tree.at()
+        tree.touched()
+        return await reproduce_failures(workspace, maxfail=limits.maxfail)
+
+    try:
+        return await steps.run("reproduce", Reproduction, reproduce)
+    except Ended as ended:
+        said = could_not_fetch(ci_log)
+        if ended.trouble.outcome is not Outcome.ENV_UNBUILDABLE or said is None:
+            raise
+        advice = "\n\n".join(part for part in (ended.trouble.reason, ended.trouble.advice) if part)
+        raise end(Outcome.INFRA, said, advice=advice) from ended
+
+
+def _plan(limits: Limits, policy: RepositoryPolicy) -> RunPlan:
+    enough = max(LEAST, limits.reruns, policy.flaky_reruns)
+    return RunPlan(enough=enough, most=max(limits.reruns_most, enough + 1), wall_s=limits.triage_wall_s)
+
+
+async def _green(steps: Steps, site: Site, first: Reproduction, ci_log: LogReading | None) -> Triage:
+    """CI saw it fail, the first run did not: an outage that CI told of, or a series of runs."""
+    said = told_by_ci(ci_log, series=False)
+    if said is not None:
+        reason = f"{said}; here the command passes"
+        return Triage(kind=FailureKind.OUTAGE, reason=reason, report=first.report, runs=1)
+    named = _known(ci_log, first.report)
+
+    async def measure() -> Evidence:
+        beside = run_merge(site.open_workspace, site.checkout)
+        evidence, merge = await _both(measure_green(site, first.report, named), beside)
+        return evidence.with_(merge=merge)
+
+    evidence = await steps.run("triage-evidence", Evidence, measure)
+    return of_a_green_run(first.report, evidence, first.facts, ci_log)
+
+
+def _known(ci_log: LogReading | None, report: TestReport) -> tuple[str, ...]:
+    """The tests that CI named, as they are called here."""
+    if ci_log is None or report.runner != "pytest":
+        return ()
+    names = ci_log.failing
+    found = [here for here in report.outcomes if here in names or any(here.endswith(f"/{n}") for n in names)]
+    return tuple(sorted(found))
+
+
+async def _evidence(site: Site, facts: WorkspaceFacts, red: TestReport) -> Evidence:
+    """Reruns on the failing commit and, beside them, the base commit in a sandbox of its own."""
+    base = run_base(site.open_workspace, site.checkout, facts, red)
+    evidence, on_base = await _both(measure_red(site, red), base)
+    whole = [run for run in evidence.reruns if run.whole]
+    if len(whole) < len(evidence.reruns) and whole and all(reds(run.report, red) for run in whole):
+        # They fail only together: alone they say nothing about the base either.
+        on_base = await run_base(site.open_workspace, site.checkout, facts, red, whole=True)
+    return evidence.with_(base=on_base)
+
+
+async def _both(first: Awaitable[Found], beside: Awaitable[OtherCommit]) -> tuple[Found, OtherCommit]:
+    """Two measurements at the same time; when one breaks, or we are cancelled, the other is stopped and awaited."""
+    other = asyncio.ensure_future(beside)
+    try:
+        return await first, await other
+    finally:
+        if not other.done():
+            other.cancel()
+            await asyncio.gather(other, return_exceptions=True)
