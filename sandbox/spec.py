@@ -1,9 +1,9 @@
 """SandboxSpec: every flag and limit of a sandbox, in one place, with safe defaults."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, SecretStr, field_validator, model_validator
 from typing_extensions import override
 
 from sandbox.types import Frozen
@@ -15,6 +15,16 @@ SANDBOX_UID = 65_532
 
 ENVIRONMENT_NAMES = frozenset({"PATH", "HOSTNAME", "HOME"})
 """Names a container's own configuration may hold; commands get theirs from the supervisor."""
+
+EGRESS_FOLDER = "/run/egress"
+"""Where a set-up sandbox finds the socket of its proxy: the one thing of the host it sees."""
+
+VAR_TMP_BYTES = 8 * MIB
+SETUP_FILE_BYTES = 512 * MIB
+IN_MEMORY_SHARE = 0.6
+"""Of a sandbox's memory, at most so much may be files: they are charged to it."""
+
+Phase = Literal["setup", "mission"]
 
 HARMFUL_OPTIONS = ("unconfined", "label=disable", "label:disable")
 
@@ -89,13 +99,23 @@ class SandboxSpec(Frozen):
     fetch_wall_s: float = 60.0
     """How long fetching may take."""
     runtime: Literal["auto", "require", "runc"] = "auto"
-    """`auto` takes gVisor's runsc when the daemon has it, `require` refuses without."""
-    setup_network: str = "bridge"
-    """Docker network of the set-up phase only."""
+    """`auto` takes gVisor's runsc when the daemon has it, `require` refuses to start anything without it."""
+    setup_network: Literal["none", "bridge"] = "none"
+    """`none`: the set-up phase has no network interface, only the proxy; `bridge` is weaker, every host is reached."""
+    egress_hosts: tuple[str, ...] = ()
+    """Hosts a set-up may reach besides the package index and its file hosts: `host`, `host:port`, `http://host`."""
+    egress_bytes: int = GIB
+    """How much one set-up may receive."""
+    egress_wall_s: float = Field(default=600.0, gt=0)
+    """How long one set-up may reach anything."""
+    egress_folder: str | None = None
+    """Folder for the proxy's sockets that Docker sees under the same path; None takes the user's cache folder."""
+    upstream_proxy: SecretStr | None = None
+    """The proxy this host itself goes through, `http://[user:password@]host:port`."""
     ca_bundle: str | None = None
     """Host path of a CA bundle, shown read-only to the set-up phase (companies with their own CA)."""
     index_url: str | None = None
-    """Package index for the set-up phase; None takes the installer's default."""
+    """Package index for the set-up phase, without a password; None takes the installer's default."""
     image: str | None = None
     """Toolchain image to pull; None builds one from Debian packages."""
     debian_suite: str = "bookworm"
@@ -119,51 +139,124 @@ class SandboxSpec(Frozen):
     disposable_host: bool = False
     """Local backend only: the operator declares this host disposable (a CI runner)."""
 
-    def check(self, inspected: Mapping[str, Any], phase: Literal["setup", "mission"] = "mission") -> list[Deviation]:
+    @field_validator("egress_hosts", mode="before")
+    @classmethod
+    def _several(cls, value: object) -> object:
+        """The environment and the command line give several as one text."""
+        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _leave_memory(self) -> Self:
+        """Files in memory must leave room for processes."""
+        files = self.work_bytes + self.tmp_bytes + self.home_bytes + self.shm_bytes + VAR_TMP_BYTES
+        if files > self.memory_bytes * IN_MEMORY_SHARE:
+            raise ValueError(
+                f"work_bytes, tmp_bytes, home_bytes and shm_bytes ask for {files // MIB} MiB of a sandbox's memory, "
+                f"at most {IN_MEMORY_SHARE:.0%} of memory_bytes ({self.memory_bytes // MIB} MiB) may be files"
+            )
+        return self
+
+    def folders(self, phase: Phase) -> dict[str, str]:
+        """Folders in memory and their mount options.
+
+        Args:
+            phase: What a set-up leaves in the home folder is kept with the environment, so it is no memory there.
+        """
+        own = f"uid={SANDBOX_UID},gid={SANDBOX_UID},mode=0700"
+        found = {
+            "/work": f"rw,exec,nosuid,nodev,size={self.work_bytes},nr_inodes=100000,{own}",
+            "/tmp": f"rw,exec,nosuid,nodev,size={self.tmp_bytes},nr_inodes=20000,mode=1777",  # noqa: S108 (inside)
+        }
+        if phase == "mission":
+            found |= {
+                "/home/sandbox": f"rw,exec,nosuid,nodev,size={self.home_bytes},nr_inodes=20000,{own}",
+                "/var/tmp": f"rw,noexec,nosuid,nodev,size={VAR_TMP_BYTES},mode=1777",  # noqa: S108 (inside)
+                "/run/lock": "ro,size=4096",
+            }
+        return found
+
+    def ulimits(self, phase: Phase) -> dict[str, int]:
+        """Limits of every process; the supervisor adds one of CPU time for each command."""
+        file_bytes = SETUP_FILE_BYTES if phase == "setup" else self.file_bytes
+        return {"nofile": 1024, "core": 0, "fsize": file_bytes, "msgqueue": 0, "memlock": 65_536}
+
+    def check(
+        self,
+        inspected: Mapping[str, Any],
+        phase: Phase = "mission",
+        *,
+        egress: str | None = None,
+        runtime: str | None = None,
+        apparmor: bool = False,
+    ) -> list[Deviation]:
         """Compare a container, as the daemon describes it, with this specification.
 
         Args:
             inspected: The daemon's description (`docker inspect`).
-            phase: Setting up has a network and a writable root.
+            phase: Setting up has a writable root and one folder of the host.
+            egress: That folder, with the socket of the proxy in it.
+            runtime: The container runtime that was asked for; None when any will do.
+            apparmor: Whether the daemon confines containers with AppArmor.
 
         Returns:
             Every point in which it is weaker; empty when it may be used.
         """
         host, config = inspected.get("HostConfig") or {}, inspected.get("Config") or {}
         network = self.setup_network if phase == "setup" else "none"
-        user = f"{SANDBOX_UID}:{SANDBOX_UID}"
+        ulimits = {name: (value, value) for name, value in self.ulimits(phase).items()}
         exact: dict[str, tuple[object, object]] = {
             "network": (network, host.get("NetworkMode")),
             "read-only root": (phase == "mission", bool(host.get("ReadonlyRootfs"))),
             "privileged": (False, bool(host.get("Privileged"))),
             "dropped capabilities": (["ALL"], host.get("CapDrop")),
-            "user": (user, config.get("User")),
+            "user": (f"{SANDBOX_UID}:{SANDBOX_UID}", config.get("User")),
             "process limit": (self.pids, host.get("PidsLimit")),
             "memory": (self.memory_bytes, host.get("Memory")),
             "memory and swap": (self.memory_bytes, host.get("MemorySwap")),
             "processor": (int(self.cpus * 1e9), host.get("NanoCpus")),
             "shared memory": (self.shm_bytes, host.get("ShmSize")),
+            "limits of a process": (ulimits, _ulimits(host)),
+            "folders in memory": (self.folders(phase), host.get("Tmpfs")),
+            "mounts": (_only(egress if phase == "setup" else None), _mounted(inspected)),
             "log driver": ("none", (host.get("LogConfig") or {}).get("Type")),
             "interprocess namespace": ("private", host.get("IpcMode")),
             "restart policy": (True, (host.get("RestartPolicy") or {}).get("Name") in {"", "no", None}),
             "new privileges": (True, any("no-new-privileges" in option for option in host.get("SecurityOpt") or ())),
-            "work folder": (True, _is_bounded(host, "/work")),
+            "runtime": (self._runtime(runtime), host.get("Runtime") if self._runtime(runtime) else None),
+            "AppArmor": (True, not apparmor or inspected.get("AppArmorProfile") not in {None, "", "unconfined"}),
+            "hidden files of the kernel": (True, host.get("MaskedPaths") != [] and host.get("ReadonlyPaths") != []),
+            "out-of-memory protection": (True, (host.get("OomScoreAdj") or 0) >= 0 and not host.get("OomKillDisable")),
         }
-        found = [Deviation(field=n, wanted=str(w), found=str(f)) for n, (w, f) in exact.items() if w != f]
+        found = [Deviation(field=n, wanted=str(w), found=str(f)[:200]) for n, (w, f) in exact.items() if w != f]
         return found + _must_be_empty(host, config) + _foreign_names(config)
 
+    def _runtime(self, chosen: str | None) -> str | None:
+        """The runtime a container must have; None when any will do."""
+        return "runsc" if self.runtime == "require" else chosen
 
-def _is_bounded(host: Mapping[str, Any], folder: str) -> bool:
-    """Whether a folder is memory with a limit and without setuid and devices."""
-    options = (host.get("Tmpfs") or {}).get(folder, "").split(",")
-    return {"nosuid", "nodev"} <= set(options) and any(option.startswith("size=") for option in options)
+
+def _ulimits(host: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    return {one.get("Name"): (one.get("Soft"), one.get("Hard")) for one in host.get("Ulimits") or ()}
+
+
+def _only(egress: str | None) -> list[tuple[str, str, str, bool]]:
+    """The one mount there may be: kind, source, target, writable."""
+    return [] if egress is None else [("bind", egress, EGRESS_FOLDER, False)]
+
+
+def _mounted(inspected: Mapping[str, Any]) -> list[tuple[str, str, str, bool]]:
+    """Everything mounted into a container, as it was asked for and as it came to be; volumes of its image too."""
+    asked = (inspected.get("HostConfig") or {}).get("Mounts") or ()
+    found = {(m.get("Type"), m.get("Source"), m.get("Target"), not m.get("ReadOnly")) for m in asked}
+    became = inspected.get("Mounts") or ()
+    found |= {(m.get("Type"), m.get("Source"), m.get("Destination"), bool(m.get("RW", True))) for m in became}
+    return sorted(found, key=str)
 
 
 def _must_be_empty(host: Mapping[str, Any], config: Mapping[str, Any]) -> list[Deviation]:
     """Whatever reaches out of the container."""
     values = {
         "mounts of the host": host.get("Binds"),
-        "mounts": host.get("Mounts"),
         "volumes": config.get("Volumes"),
         "volumes of others": host.get("VolumesFrom"),
         "added capabilities": host.get("CapAdd"),
@@ -176,7 +269,10 @@ def _must_be_empty(host: Mapping[str, Any], config: Mapping[str, Any]) -> list[D
         "host name namespace": host.get("UTSMode"),
         "user namespace": host.get("UsernsMode"),
         "host's control groups": "host" if host.get("CgroupnsMode") == "host" else "",
-        "out-of-memory protection": host.get("OomKillDisable"),
+        "device rules": host.get("DeviceCgroupRules"),
+        "kernel settings": host.get("Sysctls"),
+        "all ports published": host.get("PublishAllPorts"),
+        "parent control group": host.get("CgroupParent"),
         "security options": [o for o in host.get("SecurityOpt") or () if any(bad in o for bad in HARMFUL_OPTIONS)],
     }
     return [Deviation(field=name, wanted="none", found=str(value)[:200]) for name, value in values.items() if value]

@@ -1,15 +1,12 @@
 """A hardened container per sandbox (docker SDK), driven over the attach stream."""
 
 import asyncio
-import contextlib
-import io
 import json
 import select
 import socket
-import tarfile
 import weakref
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,15 +16,16 @@ from docker.errors import DockerException
 from sandbox.backends import docker_hardening as hardening
 from sandbox.backends import variables
 from sandbox.backends.base import Guest, Kept
-from sandbox.backends.docker_hardening import Phase
+from sandbox.backends.docker_egress import ADVICE, WayOut, WaysOut, require_way_out, started_through
 from sandbox.backends.docker_images import Images
 from sandbox.backends.docker_link import DockerLink, attach, read_hello, remove
+from sandbox.backends.docker_setup import ASKING, OpenSetup, index_of_installer, leave_network, tar_of, watch_size
 from sandbox.backends.guest_tree import GUEST_DIR, LIBRARY, START, GuestTree
 from sandbox.backends.link import SocketLink
 from sandbox.backends.pool import Pool
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
-from sandbox.spec import Deviation, RunLimits, SandboxSpec
+from sandbox.spec import Deviation, Phase, RunLimits, SandboxSpec
 from sandbox.types import Egress
 
 Result = TypeVar("Result")
@@ -39,7 +37,6 @@ CA_BUNDLE = "/tmp/metaagent-ca.pem"  # noqa: S108 (inside the set-up sandbox, in
 UV_CACHE = "/var/tmp/uv-cache"  # noqa: S108 (inside, swept before a snapshot)
 SWEEP = f"rm -rf {UV_CACHE} /home/sandbox/.cache /home/sandbox/.local/share/uv/cache /var/tmp/* /var/tmp/.[!.]*"
 HELLO_S = 60.0
-WATCH_S = 2.0
 
 PATHS = (f"{ENVIRONMENT}/bin", "/usr/local/bin", "/usr/bin", "/bin")
 HOME = "/home/sandbox"
@@ -87,7 +84,9 @@ class DockerBackend:
         self._images: Images | None = None
         self._runtime: str | None = None
         self._pool = Pool(self._started, spec.pool, spec.pool_idle_s)
-        self._setups: dict[int, Any] = {}
+        self._setups: dict[int, OpenSetup] = {}
+        self._ways = WaysOut(spec, self._cache, self._installers_index)
+        self._apparmor = False
 
     @property
     def name(self) -> str:
@@ -105,6 +104,7 @@ class DockerBackend:
             if self._spec.runtime == "require" and "runsc" not in runtimes:
                 raise SandboxUnavailable("This Docker has no gVisor runtime (runsc), and sandbox.runtime requires it.")
             self._runtime = hardening.runtime(self._spec, runtimes)
+            self._apparmor = any("name=apparmor" in option for option in info.get("SecurityOptions") or ())
             self._images = Images(client, self._spec, self._guest, self._cache)
             self._client = client
             self.sweep()
@@ -114,8 +114,9 @@ class DockerBackend:
         return self._connected()[1]
 
     def sweep(self) -> int:
-        """Remove containers whose maker is gone; returns how many."""
+        """Remove containers whose maker is gone, and the folders of their proxies; returns how many containers."""
         client, _ = self._connected()
+        self._ways.sweep()
         count = 0
         for container in client.containers.list(all=True, filters={"label": hardening.LABEL}, ignore_removed=True):
             if hardening.is_orphan(container.labels.get(hardening.OWNER_LABEL, "")):
@@ -137,15 +138,18 @@ class DockerBackend:
 
     # --- sandboxes --------------------------------------------------------------------------------
 
-    def _start(self, image: str, phase: Phase) -> Started:
+    def _start(self, image: str, phase: Phase, egress: str | None = None) -> Started:
         """Create, check, attach and start one container."""
         client, _ = self._connected()
         settings = {"workdir": WORKDIR, "python": f"{ENVIRONMENT}/bin/python", "alone": True}
         command = [PYTHON, "-I", "-S", "-c", START, LIBRARY, json.dumps(settings)]
-        arguments = hardening.container_arguments(self._spec, phase, self._runtime)
+        arguments = hardening.container_arguments(self._spec, phase, self._runtime, egress)
         container = client.containers.create(image, command, **arguments)
         try:
-            _require_equal(self._spec.check(client.api.inspect_container(str(container.id)), phase))
+            inspected = client.api.inspect_container(str(container.id))
+            _require_equal(
+                self._spec.check(inspected, phase, egress=egress, runtime=self._runtime, apparmor=self._apparmor)
+            )
             connection = attach(container)
             try:
                 container.start()
@@ -157,13 +161,14 @@ class DockerBackend:
             remove(container)
             raise
 
-    async def _greeted(self, started: Started, env: dict[str, str]) -> SupervisedGuest:
+    async def _greeted(self, started: Started, env: dict[str, str], prefix: tuple[str, ...]) -> SupervisedGuest:
         place = Place(
             workdir=WORKDIR,
             guest_dir=GUEST_DIR,
             environment_python=f"{ENVIRONMENT}/bin/python",
             system_python=PYTHON,
             env=env,
+            prefix=prefix,
             max_files=self._spec.max_files,
             export_files=self._spec.export_files,
             export_bytes=self._spec.export_bytes,
@@ -182,10 +187,12 @@ class DockerBackend:
             yield guest
 
     @asynccontextmanager
-    async def _serving(self, started: Started, env: dict[str, str]) -> AsyncIterator[SupervisedGuest]:
+    async def _serving(
+        self, started: Started, env: dict[str, str], prefix: tuple[str, ...] = ()
+    ) -> AsyncIterator[SupervisedGuest]:
         guest: SupervisedGuest | None = None
         try:
-            guest = await self._greeted(started, env)
+            guest = await self._greeted(started, env, prefix)
             yield guest
         finally:
             if guest is not None:
@@ -212,17 +219,23 @@ class DockerBackend:
 
     @asynccontextmanager
     async def open_setup(self, image: str) -> AsyncIterator[Guest]:
-        """A sandbox with network and a writable root, for installing; holds no secret."""
-        started = await _blocking(lambda: self._start(image, "setup"))
+        """A sandbox with a writable root and the proxy as its only way out, for installing; holds no secret."""
         bundle = await asyncio.to_thread(variables.ca_bundle, self._spec)
         trusted = CA_BUNDLE if bundle else None
         env = variables.for_commands(PATHS, HOME) | variables.for_setup(self._spec, ENVIRONMENT, trusted)
         env |= {"UV_CACHE_DIR": UV_CACHE}
-        async with self._serving(started, env) as guest:
+        async with AsyncExitStack() as stack:
+            way = await stack.enter_async_context(self._ways.open()) if self._spec.setup_network == "none" else None
+            started = await self._started_for_setup(image, way)
+            prefix = started_through(PYTHON) if way is not None else ()
+            guest = await stack.enter_async_context(self._serving(started, env, prefix))
+            if way is not None:
+                await require_way_out(guest, PYTHON)
             if bundle:
-                await guest.unpack(_tar(Path(CA_BUNDLE).name, bundle), str(Path(CA_BUNDLE).parent))
-            self._setups[id(guest)] = started.container
-            watcher = asyncio.create_task(self._watch_size(started.container))
+                await guest.unpack(tar_of(Path(CA_BUNDLE).name, bundle), str(Path(CA_BUNDLE).parent))
+            client, _ = self._connected()
+            watcher = asyncio.create_task(watch_size(client, started.container, self._spec.setup_bytes))
+            self._setups[id(guest)] = OpenSetup(started.container, way)
             try:
                 yield guest
             finally:
@@ -230,30 +243,42 @@ class DockerBackend:
                 watcher.cancel()
                 await asyncio.gather(watcher, return_exceptions=True)
 
-    async def _watch_size(self, container: Any) -> None:
-        """The writable root has no quota: look at its size, and end what grows too large."""
-        client, _ = self._connected()
-        mine = {"id": container.id}
-        while True:
-            await asyncio.sleep(WATCH_S)
-            with contextlib.suppress(DockerException, OSError, ValueError):
-                found = await asyncio.to_thread(client.api.containers, all=True, size=True, filters=mine)
-                if any(int(entry.get("SizeRw") or 0) > self._spec.setup_bytes for entry in found):
-                    await asyncio.to_thread(remove, container)
-                    return
+    async def _started_for_setup(self, image: str, way: WayOut | None) -> Started:
+        try:
+            return await _blocking(lambda: self._start(image, "setup", way.folder if way is not None else None))
+        except SandboxUnavailable as error:
+            if "bind" in error.message and way is not None:
+                raise SandboxUnavailable("Docker does not see the folder of the set-up's proxy.", ADVICE) from error
+            raise
 
     async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
-        """Every host can be reached while a set-up runs."""
+        """Let a set-up sandbox reach further hosts."""
+        found = self._setups.get(id(setup))
+        if found is None:
+            raise SandboxError("Only an open set-up sandbox has egress.")
+        if found.way is not None:
+            found.way.allow(hosts)
 
     async def end_egress(self, setup: Guest) -> Egress:
-        """Cut a set-up sandbox off."""
-        if id(setup) not in self._setups:
+        """Cut a set-up sandbox off, for good."""
+        found = self._setups.get(id(setup))
+        if found is None:
             raise SandboxError("Only an open set-up sandbox has egress.")
+        if found.way is not None:
+            return await found.way.end()
+        client, _ = self._connected()
+        await _blocking(lambda: leave_network(client, found.container, self._spec.setup_network))
         return Egress()
 
     async def prune(self, *, only_count: bool = False) -> Kept:
         """Remove environments and toolchain layers that are too old or too many."""
         return await _blocking(lambda: self._images_of().prune(only_count=only_count))
+
+    async def _installers_index(self) -> str | None:
+        """The index that the toolchain's installer asks when nobody configured one: it is let ask, without network."""
+        started = await self._started(await self.ensure_toolchain())
+        async with self._serving(started, variables.for_commands(PATHS, HOME) | ASKING) as guest:
+            return await index_of_installer(guest)
 
     async def environment_notes(self, image: str) -> dict[str, str]:
         """The short texts kept with an environment."""
@@ -261,11 +286,11 @@ class DockerBackend:
 
     async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
         """Keep what a set-up sandbox installed."""
-        container = self._setups.get(id(setup))
-        if container is None:
+        found = self._setups.get(id(setup))
+        if found is None:
             raise SandboxError("Only an open set-up sandbox can be kept.")
         await setup.run(("/bin/sh", "-c", SWEEP), limits=RunLimits(wall_s=60.0), cwd="/")
-        return await _blocking(lambda: self._images_of().keep(container, key, notes or {}))
+        return await _blocking(lambda: self._images_of().keep(found.container, key, notes or {}))
 
 
 def _require_equal(deviations: list[Deviation]) -> None:
@@ -281,13 +306,3 @@ async def _blocking(work: Callable[[], Result]) -> Result:
         raise SandboxUnavailable(f"Docker refused: {str(error)[:300]}", hardening.ADVICE) from error
     except OSError as error:
         raise SandboxDied(f"Docker went away: {error}") from error
-
-
-def _tar(name: str, content: bytes) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as tar:
-        member = tarfile.TarInfo(name)
-        member.size = len(content)
-        member.mode = 0o644
-        tar.addfile(member, io.BytesIO(content))
-    return buffer.getvalue()

@@ -3,16 +3,14 @@
 import os
 import socket
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import docker
 from docker.errors import DockerException
-from docker.types import LogConfig, Ulimit
+from docker.types import LogConfig, Mount, Ulimit
 
 from sandbox.errors import SandboxUnavailable
-from sandbox.spec import MIB, SANDBOX_UID, SandboxSpec
-
-Phase = Literal["setup", "mission"]
+from sandbox.spec import EGRESS_FOLDER, SANDBOX_UID, Phase, SandboxSpec
 
 LABEL = "metaagent"
 OWNER_LABEL = "metaagent.owner"
@@ -30,35 +28,18 @@ def runtime(spec: SandboxSpec, known: frozenset[str]) -> str | None:
     return "runsc" if spec.runtime != "runc" and "runsc" in known else None
 
 
-def _mounts(spec: SandboxSpec, phase: Phase) -> dict[str, str]:
-    own = f"uid={SANDBOX_UID},gid={SANDBOX_UID},mode=0700"
-    mounts = {
-        "/work": f"rw,exec,nosuid,nodev,size={spec.work_bytes},nr_inodes=100000,{own}",
-        "/tmp": f"rw,exec,nosuid,nodev,size={spec.tmp_bytes},nr_inodes=20000,mode=1777",  # noqa: S108 (inside)
-    }
-    if phase == "mission":
-        mounts |= {
-            "/home/sandbox": f"rw,exec,nosuid,nodev,size={spec.home_bytes},nr_inodes=20000,{own}",
-            "/var/tmp": f"rw,noexec,nosuid,nodev,size={8 * MIB},mode=1777",  # noqa: S108 (inside)
-            "/run/lock": "ro,size=4096",
-        }
-    return mounts
-
-
-def _ulimits(spec: SandboxSpec, phase: Phase) -> list[Ulimit]:
-    file_bytes = 512 * MIB if phase == "setup" else spec.file_bytes
-    limits = {"nofile": 1024, "core": 0, "fsize": file_bytes, "msgqueue": 0, "memlock": 65_536}
-    return [Ulimit(name=name, soft=value, hard=value) for name, value in limits.items()]
-
-
-def container_arguments(spec: SandboxSpec, phase: Phase, chosen_runtime: str | None) -> dict[str, Any]:
-    """Arguments for `containers.create`. No secret, no mount of the host, no environment at all.
+def container_arguments(
+    spec: SandboxSpec, phase: Phase, chosen_runtime: str | None, egress: str | None = None
+) -> dict[str, Any]:
+    """Arguments for `containers.create`. No secret, no environment at all, nothing of the host but one socket.
 
     Args:
         spec: Every limit.
-        phase: Setting up has a network and a writable root; a mission has neither.
+        phase: Setting up has a writable root and a way out; a mission has neither.
         chosen_runtime: What `runtime` returned.
+        egress: Folder of the host with the socket of a set-up's proxy.
     """
+    ulimits = spec.ulimits(phase).items()
     arguments: dict[str, Any] = {
         "network_mode": spec.setup_network if phase == "setup" else "none",
         "read_only": phase == "mission",
@@ -73,14 +54,17 @@ def container_arguments(spec: SandboxSpec, phase: Phase, chosen_runtime: str | N
         "ipc_mode": "private",
         "cgroupns": "private",
         "hostname": "sandbox",
-        "tmpfs": _mounts(spec, phase),
-        "ulimits": _ulimits(spec, phase),
+        "tmpfs": spec.folders(phase),
+        "ulimits": [Ulimit(name=name, soft=value, hard=value) for name, value in ulimits],
         "log_config": LogConfig(type=LogConfig.types.NONE),
         "stdin_open": True,
         "auto_remove": True,
         "working_dir": "/",
         "labels": {LABEL: phase, OWNER_LABEL: owner()},
     }
+    if egress is not None:
+        # Not as `volumes`: those would stand in the configuration of the image that is kept.
+        arguments["mounts"] = [Mount(target=EGRESS_FOLDER, source=egress, type="bind", read_only=True)]
     if chosen_runtime:
         arguments["runtime"] = chosen_runtime
     return arguments

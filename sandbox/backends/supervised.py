@@ -29,6 +29,8 @@ class Place(Frozen):
     env: dict[str, str]
     aliases: dict[str, str] = Field(default_factory=dict)
     """Folders every sandbox has by name, and where they really are in a place that cannot have them there."""
+    prefix: tuple[str, ...] = ()
+    """Program and arguments every command is started through."""
     tools: str = ""
     """A folder that every PATH ends with, for what a place cannot have in its usual folders."""
     unpack_wall_s: float = 120.0
@@ -156,7 +158,7 @@ class SupervisedGuest:
         real = self._place.real
         order = {
             "op": "run",
-            "argv": [real(argument) for argument in argv],
+            "argv": [real(argument) for argument in (*self._place.prefix, *argv)],
             "cwd": real(cwd or self.workdir),
             "env": self._place.variables(env or {}),
             "stdin": len(stdin),

@@ -3,6 +3,7 @@
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from sandbox.errors import SandboxUnavailable
 from sandbox.spec import SandboxSpec
@@ -45,8 +46,22 @@ def for_setup(spec: SandboxSpec, environment: str, certificates: str | None) -> 
     if certificates is not None:
         found |= dict.fromkeys(CERTIFICATE_NAMES, certificates)
     if spec.index_url is not None:
+        require_no_password(spec.index_url)
         found |= {"UV_DEFAULT_INDEX": spec.index_url, "PIP_INDEX_URL": spec.index_url}
     return found
+
+
+def require_no_password(url: str) -> None:
+    """A password in the index's address would stand in the environment of code that we do not trust.
+
+    Raises:
+        SandboxUnavailable: there is one; the address itself is not told.
+    """
+    if "@" in urlsplit(url).netloc:
+        raise SandboxUnavailable(
+            "The address of the package index holds a password, and no secret enters a sandbox.",
+            "Let this host read it without one, or put a caching mirror that knows it in between (sandbox.index_url).",
+        )
 
 
 def ca_bundle(spec: SandboxSpec) -> bytes:

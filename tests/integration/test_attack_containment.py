@@ -54,7 +54,7 @@ def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]
 
 @pytest.fixture(scope="module")
 async def backend(docker_ready: None) -> Backend:
-    return open_backend(SandboxSpec(memory_bytes=768 * MIB, work_bytes=256 * MIB, tmp_bytes=96 * MIB, pids=200, pool=0))
+    return open_backend(SandboxSpec(memory_bytes=768 * MIB, work_bytes=256 * MIB, tmp_bytes=64 * MIB, pids=200, pool=0))
 
 
 @pytest.fixture(scope="module")

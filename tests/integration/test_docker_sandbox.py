@@ -54,7 +54,7 @@ async def test_a_running_sandbox_is_what_the_specification_says(backend: DockerB
     async with backend.open(image):
         (container,) = ours("mission")
         assert SandboxSpec().check(container.attrs) == []
-        assert SandboxSpec(memory_bytes=MIB).check(container.attrs)
+        assert SandboxSpec(memory_bytes=4096 * MIB).check(container.attrs)
 
 
 async def test_a_sandbox_is_gone_after_its_end(backend: DockerBackend, image: str) -> None:
@@ -177,7 +177,16 @@ async def test_a_flood_of_output_costs_us_no_memory(backend: DockerBackend, imag
 
 
 async def test_memory_over_the_limit_is_told_and_the_sandbox_lives(backend: DockerBackend, image: str) -> None:
-    small = DockerBackend(SandboxSpec(memory_bytes=256 * MIB, work_bytes=64 * MIB, tmp_bytes=16 * MIB, pool=0))
+    small = DockerBackend(
+        SandboxSpec(
+            memory_bytes=256 * MIB,
+            work_bytes=64 * MIB,
+            tmp_bytes=16 * MIB,
+            home_bytes=16 * MIB,
+            shm_bytes=16 * MIB,
+            pool=0,
+        )
+    )
     async with small.open(image) as guest:
         result = await guest.run(("/usr/bin/python3", "-c", "x = bytearray(1 << 30)"), limits=QUICK)
         assert result.oom_kills >= 1

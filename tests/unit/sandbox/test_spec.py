@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from sandbox.spec import SandboxSpec
 
@@ -26,21 +27,40 @@ GOOD: dict[str, Any] = {
         "CgroupnsMode": "private",
         "RestartPolicy": {"Name": "no"},
         "SecurityOpt": ["no-new-privileges:true"],
-        "Tmpfs": {"/work": "rw,nosuid,nodev,size=1"},
+        "Tmpfs": SPEC.folders("mission"),
+        "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in SPEC.ulimits("mission").items()],
+        "Runtime": "runc",
+        "OomScoreAdj": 0,
+        "MaskedPaths": ["/proc/kcore"],
+        "ReadonlyPaths": ["/proc/sys"],
+        "Mounts": None,
         "Binds": None,
         "Devices": [],
         "PortBindings": {},
         "PidMode": "",
     },
     "Config": {"User": "65532:65532", "Env": ["PATH=/bin"], "Volumes": None},
+    "AppArmorProfile": "docker-default",
+    "Mounts": [],
 }
+FOLDER = "/home/bot/.cache/metaagent/egress/abc/in"
+MOUNT: dict[str, Any] = {"Type": "bind", "Source": FOLDER, "Target": "/run/egress", "ReadOnly": True}
+BECAME: dict[str, Any] = {"Type": "bind", "Source": FOLDER, "Destination": "/run/egress", "RW": False}
 
 
 def changed(part: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The good description with some fields different."""
     found = copy.deepcopy(GOOD)
-    found[part].update(changes)
+    (found[part] if part else found).update(changes)
     return found
+
+
+def as_setup(mounts: list[dict[str, Any]] | None = None, became: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """A good set-up container, with these mounts."""
+    ulimits = [{"Name": name, "Soft": value, "Hard": value} for name, value in SPEC.ulimits("setup").items()]
+    changes = {"ReadonlyRootfs": False, "Tmpfs": SPEC.folders("setup"), "Ulimits": ulimits}
+    found = changed("HostConfig", {**changes, "Mounts": [MOUNT] if mounts is None else mounts})
+    return {**found, "Mounts": [BECAME] if became is None else became}
 
 
 def test_a_container_as_specified_has_no_deviation() -> None:
@@ -80,6 +100,20 @@ def test_a_container_as_specified_has_no_deviation() -> None:
         ("HostConfig", {"RestartPolicy": {"Name": "always"}}),
         ("HostConfig", {"Tmpfs": {}}),
         ("HostConfig", {"Tmpfs": {"/work": "rw,size=1"}}),
+        ("HostConfig", {"Tmpfs": {**SPEC.folders("mission"), "/tmp": "rw,exec,size=99g"}}),
+        ("HostConfig", {"Tmpfs": {**SPEC.folders("mission"), "/more": "rw"}}),
+        ("HostConfig", {"Tmpfs": SPEC.folders("setup")}),
+        ("HostConfig", {"Ulimits": None}),
+        ("HostConfig", {"Ulimits": [{"Name": "nofile", "Soft": 1024, "Hard": 1 << 20}]}),
+        ("HostConfig", {"MaskedPaths": []}),
+        ("HostConfig", {"ReadonlyPaths": []}),
+        ("HostConfig", {"OomScoreAdj": -500}),
+        ("HostConfig", {"DeviceCgroupRules": ["a *:* rwm"]}),
+        ("HostConfig", {"Sysctls": {"net.ipv4.ip_forward": "1"}}),
+        ("HostConfig", {"PublishAllPorts": True}),
+        ("HostConfig", {"CgroupParent": "/system.slice"}),
+        ("HostConfig", {"Mounts": [MOUNT]}),
+        ("", {"Mounts": [{"Type": "volume", "Source": "/var/lib/docker/volumes/x", "Destination": "/x", "RW": True}]}),
         ("Config", {"User": ""}),
         ("Config", {"User": "0"}),
         ("Config", {"Env": ["PATH=/bin", "GITHUB_TOKEN=x"]}),
@@ -90,11 +124,68 @@ def test_every_weakening_is_found(part: str, changes: dict[str, Any]) -> None:
     assert SPEC.check(changed(part, changes))
 
 
-def test_the_set_up_phase_has_its_network_and_a_writable_root() -> None:
-    setup = changed("HostConfig", {"NetworkMode": "bridge", "ReadonlyRootfs": False})
-    assert SPEC.check(setup, "setup") == []
-    assert {deviation.field for deviation in SPEC.check(setup)} == {"network", "read-only root"}
-    assert SPEC.check(GOOD, "setup")
+def test_the_set_up_phase_has_the_folder_of_its_proxy_and_a_writable_root_and_no_network() -> None:
+    assert SPEC.check(as_setup(), "setup", egress=FOLDER) == []
+    assert {deviation.field for deviation in SPEC.check(as_setup())} == {
+        "folders in memory",
+        "limits of a process",
+        "mounts",
+        "read-only root",
+    }
+    assert SPEC.check(GOOD, "setup", egress=FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("mounts", "became"),
+    [
+        ([], []),
+        ([{**MOUNT, "ReadOnly": False}], [{**BECAME, "RW": True}]),
+        ([MOUNT], [{**BECAME, "RW": True}]),
+        ([{**MOUNT, "Source": "/"}], [{**BECAME, "Source": "/"}]),
+        ([{**MOUNT, "Target": "/etc"}], [{**BECAME, "Destination": "/etc"}]),
+        ([{**MOUNT, "Type": "volume"}], [{**BECAME, "Type": "volume"}]),
+        ([MOUNT, {**MOUNT, "Source": "/var/run", "Target": "/var/run"}], None),
+        (None, [BECAME, {**BECAME, "Source": "/root", "Destination": "/root"}]),
+    ],
+)
+def test_a_set_up_has_that_one_mount_and_no_other(
+    mounts: list[dict[str, Any]] | None, became: list[dict[str, Any]] | None
+) -> None:
+    assert [found.field for found in SPEC.check(as_setup(mounts, became), "setup", egress=FOLDER)] == ["mounts"]
+
+
+def test_a_set_up_on_a_network_is_a_deviation_unless_the_operator_said_so() -> None:
+    bridged = as_setup([], [])
+    bridged["HostConfig"]["NetworkMode"] = "bridge"
+    assert [found.field for found in SPEC.check(bridged, "setup")] == ["network"]
+    assert SandboxSpec(setup_network="bridge").check(bridged, "setup") == []
+
+
+def test_the_runtime_is_the_one_that_was_asked_for() -> None:
+    assert SPEC.check(GOOD, runtime="runsc")
+    assert SandboxSpec(runtime="require").check(GOOD)
+    stronger = changed("HostConfig", {"Runtime": "runsc"})
+    assert SPEC.check(stronger, runtime="runsc") == SandboxSpec(runtime="require").check(stronger) == []
+
+
+def test_apparmor_confines_where_there_is_one() -> None:
+    assert SPEC.check(GOOD, apparmor=True) == []
+    for profile in ("", "unconfined", None):
+        assert SPEC.check(changed("", {"AppArmorProfile": profile}), apparmor=True)
+        assert SPEC.check(changed("", {"AppArmorProfile": profile})) == []
+
+
+def test_files_in_memory_leave_room_for_processes() -> None:
+    with pytest.raises(ValidationError, match=r"ask for 904 MiB .* at most 60% of memory_bytes \(512 MiB\)"):
+        SandboxSpec(memory_bytes=512 << 20)
+    assert SandboxSpec(memory_bytes=1600 << 20)
+
+
+def test_hosts_can_be_given_as_one_text() -> None:
+    assert SandboxSpec.model_validate({"egress_hosts": "a.example, b.example:8443"}).egress_hosts == (
+        "a.example",
+        "b.example:8443",
+    )
 
 
 def test_a_deviation_is_told_in_words_and_without_values_of_variables() -> None:

@@ -19,12 +19,21 @@ def test_a_mission_has_no_network_no_rights_and_no_writable_root() -> None:
     assert not {"volumes", "mounts", "devices", "environment", "ports", "privileged", "cap_add"} & set(made)
 
 
-def test_a_set_up_differs_only_in_network_root_and_folders() -> None:
-    spec = SandboxSpec(setup_network="own")
-    mission, setup = container_arguments(spec, "mission", None), container_arguments(spec, "setup", None)
-    differing = {name for name in mission if mission[name] != setup[name]}
-    assert differing == {"network_mode", "read_only", "tmpfs", "ulimits", "labels"}
-    assert setup["network_mode"] == "own"
+def test_a_set_up_differs_only_in_root_folders_and_the_socket_of_its_proxy() -> None:
+    spec = SandboxSpec()
+    mission, setup = container_arguments(spec, "mission", None), container_arguments(spec, "setup", None, "/egress")
+    differing = {name for name in setup if mission.get(name) != setup[name]}
+    assert differing == {"mounts", "read_only", "tmpfs", "ulimits", "labels"}
+    assert setup["network_mode"] == "none"
+    (mount,) = setup["mounts"]
+    assert (mount["Type"], mount["Source"], mount["Target"]) == ("bind", "/egress", "/run/egress")
+    assert mount["ReadOnly"]
+
+
+def test_a_set_up_on_a_network_needs_the_operators_word() -> None:
+    made = container_arguments(SandboxSpec(setup_network="bridge"), "setup", None)
+    assert made["network_mode"] == "bridge"
+    assert "mounts" not in made
 
 
 @pytest.mark.parametrize("phase", ["mission", "setup"])

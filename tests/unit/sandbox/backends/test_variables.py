@@ -24,6 +24,13 @@ def test_a_set_up_finds_where_and_from_where() -> None:
     assert set(variables.for_setup(SandboxSpec(), "/opt/env", None)) == {"VIRTUAL_ENV", "UV_NO_PROGRESS"}
 
 
+@pytest.mark.parametrize("url", ["https://user:hunter2@index.invalid/simple", "https://hunter2@index.invalid/simple"])
+def test_an_index_with_a_password_is_refused_and_not_told(url: str) -> None:
+    with pytest.raises(SandboxUnavailable, match="no secret enters") as refused:
+        variables.for_setup(SandboxSpec(index_url=url), "/opt/env", None)
+    assert "hunter2" not in refused.value.message + refused.value.advice
+
+
 def test_a_bundle_that_is_named_is_taken(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(b"certificates")
     assert variables.ca_bundle(SandboxSpec(ca_bundle=str(tmp_path / "ca.pem"))) == b"certificates"
