@@ -1,20 +1,59 @@
-"""Which Python a job asks for, read from its words: `3.11`, `3.11.4`, `3.x`, a matrix."""
+"""Which Python a job asks for, read from its words: `3.11`, `3.x`, `>=3.9,<3.12`, `pypy3.9`, a version file."""
 
 import re
+import tomllib
+from collections.abc import Mapping
+from typing import Any
 
-_PLAIN = re.compile(r"\s*(?:python-?)?(3)\.(\d{1,2})(?:\.\d+)?(?:-dev)?\s*(?:\.x)?\s*")
+_PLAIN = re.compile(r"(?:python-?)?v?(3)\.(\d{1,2})(?:\.\d+)?(?:[abrc]+\d*)?(?:-dev|t)?")
+_OTHER = re.compile(r"(?:pypy|graalpy|jython)-?v?(3)\.(\d{1,2})(?:[-.]?v?[\w.]*)?", re.IGNORECASE)
+_BOUND = re.compile(
+    r"(>=|<=|==|!=|~=|===|<|>|\^|~|=)?\s*v?(\d+)(?:\.(\d+|x|\*))?(?:\.(?:\d+|x|\*))?(?:-\w+(?:\.\d+)?)?"
+)
+_RANGE = re.compile(r"\s*3\.(\d{1,2})(?:\.[\dx]+)?\s+-\s+3\.(\d{1,2})(?:\.[\dx]+)?\s*")
+_USUAL = 11
+_NEWEST = 14
+_OLDEST = 6
+_MOST_LINES = 20
+_MOST_CHARACTERS = 200
 
 
 def read_version(words: object) -> str | None:
-    """The first plain CPython version in a value from YAML, TOML or a file, as `3.11`; None when there is none."""
-    if isinstance(words, float):  # YAML reads an unquoted 3.10 as 3.1; what the author meant is plain
-        words = "3.10" if words == 3.1 else str(words)  # noqa: PLR2004 (the one version YAML mistakes)
+    """The CPython version in a value from YAML, TOML or a file, as `3.11`; None when any will do or none is named.
+
+    Of several lines the last counts, as with setup-python. A range that the usual Python satisfies asks for none.
+    """
+    if isinstance(words, float | int):
+        words = str(words)
     if not isinstance(words, str):
         return None
-    for line in words.splitlines()[:20]:
-        if plain := _PLAIN.fullmatch(line.split("#")[0].replace(".x", "")):
-            return f"{plain[1]}.{plain[2]}"
-    return None
+    lines = [line.split("#")[0].strip() for line in words.splitlines()[:_MOST_LINES]]
+    found = [version for line in lines if line and (version := _version(line[:_MOST_CHARACTERS]))]
+    return found[-1] if found else None
+
+
+def is_other_python(words: str) -> bool:
+    """Whether the words ask for something besides the usual CPython 3: PyPy, GraalPy, free threading."""
+    return bool(_OTHER.fullmatch(words.strip()) or re.fullmatch(r"3\.\d{1,2}t(?:-dev)?", words.strip()))
+
+
+def is_python2(words: str) -> bool:
+    """Whether the words ask for Python 2."""
+    return re.fullmatch(r"(?:python-?|pypy-?)?2(?:\.[\d.x]+)?", words.strip()) is not None
+
+
+def version_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
+    """The version a file of the repository names: `.python-version`, `.tool-versions`, `pyproject.toml`, `Pipfile`."""
+    text = contents.get(path, b"").decode("utf-8", "replace")[:100_000]
+    name = path.rsplit("/", 1)[-1]
+    if name == ".tool-versions":
+        asked = re.search(r"^python\s+(\S+)", text, re.MULTILINE)
+        return read_version(asked[1]) if asked else None
+    if name in {"pyproject.toml", "Pipfile"}:
+        return read_version(_asked_in_toml(text))
+    # of several lines in .python-version the first counts
+    lines = [line for line in text.splitlines()[:_MOST_LINES] if line.split("#")[0].strip()]
+    return read_version(lines[0].strip().removeprefix("cpython-")) if lines else None
 
 
 def matrix_version(job_name: str | None, choices: object) -> str | None:
@@ -24,3 +63,63 @@ def matrix_version(job_name: str | None, choices: object) -> str | None:
         if word in offered:
             return str(word)
     return offered[0] if offered else None
+
+
+def _version(line: str) -> str | None:
+    plain = _PLAIN.fullmatch(line) or _OTHER.fullmatch(line)
+    if plain is not None:
+        # YAML reads an unquoted 3.10 as 3.1, which never was asked for
+        return f"{plain[1]}.{'10' if plain[2] == '1' else int(plain[2])}"
+    if span := _RANGE.fullmatch(line):
+        return f"3.{int(span[2])}"
+    return _from_range(line)
+
+
+def _from_range(line: str) -> str | None:
+    allowed = set(range(_OLDEST, _NEWEST + 1))
+    parts = [part for part in re.split(r"[,\s]+(?![\d])|,", re.sub(r"([<>=~^!])\s+", r"\1", line)) if part.strip()]
+    for part in parts:
+        bound = _BOUND.fullmatch(part.strip())
+        if bound is None or bound[2] != "3":
+            if bound is not None and bound[1] in {"<", "<="} and bound[2] == "4":
+                continue
+            return None
+        allowed &= _allowed(bound[1] or "=", bound[3])
+    if not parts or not allowed or _USUAL in allowed:
+        return f"3.{_USUAL}" if allowed == {_USUAL} else None
+    # the nearest to what is usual: the newest below, else the oldest above
+    return f"3.{max(allowed) if max(allowed) < _USUAL else min(minor for minor in allowed if minor > _USUAL)}"
+
+
+def _allowed(sign: str, minor: str | None) -> set[int]:
+    every = set(range(_OLDEST, _NEWEST + 1))
+    if minor is None or not minor.isdigit():
+        return every
+    at = int(minor)
+    return {
+        ">=": {m for m in every if m >= at},
+        ">": {m for m in every if m > at},
+        "<=": {m for m in every if m <= at},
+        "<": {m for m in every if m < at},
+        "!=": every - {at},
+        "^": {m for m in every if m >= at},
+        "~=": {m for m in every if m >= at},
+    }.get(sign, {at})
+
+
+def _asked_in_toml(text: str) -> object:
+    try:
+        document: dict[str, Any] = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+    for keys in (
+        ("project", "requires-python"),
+        ("tool", "poetry", "dependencies", "python"),
+        ("requires", "python_version"),
+    ):
+        value: Any = document
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if isinstance(value, str):
+            return value
+    return None

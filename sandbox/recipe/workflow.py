@@ -8,11 +8,14 @@ from typing import Any
 import yaml
 from pydantic import Field
 
+from sandbox.recipe.actions.reading import find_job
 from sandbox.recipe.command import kind_of, words_of
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.python_versions import matrix_version, read_version
 from sandbox.recipe.requirements import Wanted, clean_lines, read_requirement_file
 from sandbox.types import Frozen, JobHints, StepKind
+
+__all__ = ["Step", "find_job", "find_step"]
 
 _MOST_BYTES = 256 * 1024
 _INSTALL = re.compile(r"(?:(?:python3?\s+-m|uv|sudo)\s+)?pip3?\s+install\s+(.*)")

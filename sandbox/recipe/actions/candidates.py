@@ -1,0 +1,183 @@
+"""Every job of a repository's workflows as GitHub would name it, cell by cell, through reusable workflows."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from posixpath import normpath
+from typing import Any
+
+from sandbox.recipe.actions.contexts import base_context, job_context, own_inputs
+from sandbox.recipe.actions.document import mapping, read_document, text
+from sandbox.recipe.actions.expressions import resolve, resolve_value
+from sandbox.recipe.actions.matrix import Cell, cells_of, words_of
+from sandbox.recipe.actions.values import Context, Unknown, Value
+from sandbox.recipe.fidelity import FidelityLog
+
+_FOLDER = ".github/workflows/"
+_MOST_CANDIDATES = 2_000
+_MOST_WORKFLOWS = 100
+_DEEPEST = 4
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One cell of one job."""
+
+    path: str
+    """The workflow the run belongs to: the caller's."""
+    document: Mapping[str, Any]
+    """The workflow the steps stand in."""
+    job_id: str
+    job: Mapping[str, Any]
+    cell: Cell
+    context: Context
+    base: str
+    """The name before the cell's values."""
+    display: str
+    """The check run's name; a part only GitHub knows is left out."""
+    fixed: bool = True
+    """Whether the whole name is known."""
+    callers: tuple[Cell, ...] = ()
+    matrix_unknown: Unknown | None = None
+    obstacle: str = ""
+    called: bool = field(default=False)
+    """The workflow is only ever called by another."""
+
+
+def candidates(
+    contents: Mapping[str, bytes], log: FidelityLog, named: str | None, given: Mapping[str, str]
+) -> list[Candidate]:
+    """Every job, those of the named workflow first, those that are only called last.
+
+    Args:
+        contents: The repository's files.
+        log: Is told what cannot be read.
+        named: The workflow's path, as a run names it (`path@ref`).
+        given: Values of the matrix known from outside.
+    """
+    found: list[Candidate] = []
+    for path, document in documents(contents, log, named):
+        inputs = own_inputs(document)
+        called = set(mapping(document.get("on"))) == {"workflow_call"} or document.get("on") == "workflow_call"
+        reader = _Jobs(path, contents, given)
+        for candidate in reader.of(document, inputs, "", 0, called=called):
+            found.append(candidate)
+            if len(found) >= _MOST_CANDIDATES:
+                return found
+    return sorted(found, key=lambda candidate: candidate.called)
+
+
+def documents(
+    contents: Mapping[str, bytes], log: FidelityLog, named: str | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The workflows that can be read, the named one first."""
+    wanted = (named or "").split("@")[0].removeprefix("./")
+    paths = sorted(p for p in contents if p.startswith(_FOLDER) and p.endswith((".yml", ".yaml")))
+    paths += [wanted] if wanted in contents and wanted not in paths else []
+    for path in sorted(paths[:_MOST_WORKFLOWS], key=lambda p: p != wanted):
+        document, problem = read_document(contents[path])
+        if problem:
+            log.dropped(path, f"the workflow is not used: {problem}")
+        else:
+            yield path, document
+
+
+class _Jobs:
+    """Reads one workflow and those of the repository it calls."""
+
+    def __init__(self, path: str, contents: Mapping[str, bytes], given: Mapping[str, str]) -> None:
+        self._path = path
+        self._contents = contents
+        self._given = given
+
+    def of(
+        self,
+        document: Mapping[str, Any],
+        inputs: Value,
+        prefix: str,
+        depth: int,
+        *,
+        called: bool = False,
+        callers: tuple[Cell, ...] = (),
+    ) -> Iterator[Candidate]:
+        base = base_context(document, inputs)
+        for job_id, job in mapping(document.get("jobs")).items():
+            table = mapping(job)
+            cells, unknown = cells_of(table.get("strategy"), base)
+            for index, cell in enumerate(cells):
+                value: Value = dict(cell)
+                if unknown is not None:
+                    value = dict(self._given) or unknown
+                context = job_context(base, job_id, value, (index, len(cells)))
+                name, plain, missing = _name(job_id, table, cell, context)
+                candidate = Candidate(
+                    path=self._path,
+                    document=document,
+                    job_id=job_id,
+                    job=table,
+                    cell=cell if unknown is None else dict(self._given),
+                    context=context,
+                    base=f"{prefix}{plain}",
+                    display=f"{prefix}{name}",
+                    fixed=not missing and unknown is None,
+                    callers=callers,
+                    matrix_unknown=unknown if unknown is not None and not self._given else None,
+                    called=called,
+                )
+                if isinstance(table.get("uses"), str):
+                    yield from self._called(candidate, context, depth)
+                else:
+                    yield candidate
+
+    def _called(self, caller: Candidate, context: Context, depth: int) -> Iterator[Candidate]:
+        uses = text(caller.job.get("uses"))
+        path = normpath(uses.removeprefix("./")) if uses.startswith("./") else ""
+        document, problem = read_document(self._contents.get(path, b""))
+        if not path or path not in self._contents or problem or depth >= _DEEPEST:
+            why = "is in another repository" if not path else problem or "is not in the repository"
+            obstacle = f"the reusable workflow {uses} cannot be read: it {why.removeprefix('it ')}"
+            yield _with_obstacle(caller, obstacle)
+            return
+        inputs = _inputs(document, mapping(caller.job.get("with")), context)
+        yield from self.of(
+            document,
+            inputs,
+            f"{caller.display} / ",
+            depth + 1,
+            callers=(*caller.callers, caller.cell),
+            called=caller.called,
+        )
+
+
+def _with_obstacle(candidate: Candidate, obstacle: str) -> Candidate:
+    values = {name: getattr(candidate, name) for name in candidate.__dataclass_fields__}
+    return Candidate(**{**values, "obstacle": obstacle})
+
+
+def _inputs(document: Mapping[str, Any], given: Mapping[str, Any], context: Context) -> Value:
+    """What a called workflow gets: what it is given, else its defaults."""
+    declared = mapping(mapping(mapping(document.get("on")).get("workflow_call")).get("inputs"))
+    found: dict[str, Value] = {}
+    for name, about in declared.items():
+        table = mapping(about)
+        fallback: Value = {"boolean": False, "number": 0}.get(text(table.get("type")), "")
+        value = resolve_value(given[name] if name in given else table.get("default", fallback), context)
+        found[name] = value
+    return found
+
+
+def _name(job_id: str, job: Mapping[str, Any], cell: Cell, context: Context) -> tuple[str, str, bool]:
+    """The job's name with its cell, the one without, and whether a part is unknown."""
+    written = text(job.get("name"))
+    if "${{" in written:
+        name, missing = resolve(written, context)
+        return _short(name), name.strip(), missing is not None
+    plain = written or job_id
+    words = words_of(cell)
+    partly = any(isinstance(value, Unknown) for value in cell.values())
+    return _short(f"{plain} ({', '.join(words)})" if words else plain), plain, partly
+
+
+def _short(name: str) -> str:
+    plain = " ".join(name.split())
+    return plain if len(plain) <= _LONGEST_NAME else f"{plain[: _LONGEST_NAME - 3]}..."

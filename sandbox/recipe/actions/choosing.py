@@ -1,0 +1,162 @@
+"""The job and the cell a check run's name means."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from sandbox.recipe.actions.candidates import Candidate
+from sandbox.recipe.actions.document import mapping, sequence, text
+from sandbox.recipe.actions.matrix import Cell, agrees, words_of
+from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
+from sandbox.recipe.actions.values import Unknown, Value
+from sandbox.types import JobHints, StepKind
+
+_NO_MATCH = 99
+_GUESSED = 8
+_WORDS = re.compile(r"(.*?)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
+
+
+def choose(hints: JobHints, found: Sequence[Candidate]) -> tuple[Candidate | None, str]:
+    """The candidate that is meant, and what had to be guessed.
+
+    Args:
+        hints: The job's name, and values of its matrix.
+        found: Every job there is.
+    """
+    fitting = [(score, candidate) for candidate in found if (score := _score(hints.job_name, candidate)) < _NO_MATCH]
+    if not fitting:
+        return None, ""
+    best = min(score for score, _ in fitting)
+    left = [candidate for score, candidate in fitting if score == best]
+    tests: list[Callable[[Candidate], bool]] = [
+        lambda candidate: agrees(_all_values(candidate), hints.matrix),
+        lambda candidate: _has_step(hints.step_name, candidate),
+        lambda candidate: hints.job_name is not None or _kind_rank(candidate) == min(map(_kind_rank, left)),
+        lambda candidate: hints.python is None or hints.python in words_of(_all_values(candidate)),
+        lambda candidate: not _foreign(candidate),
+    ]
+    guessed = "no such cell in its matrix; the first one is taken" if best >= _GUESSED else ""
+    for number, test in enumerate(tests):
+        narrowed = [candidate for candidate in left if test(candidate)]
+        if not narrowed and number == 0 and hints.matrix:
+            guessed = f"no cell has {', '.join(f'{k}={v}' for k, v in hints.matrix.items())}; another one is taken"
+        left = narrowed or left
+    chosen = left[0]
+    return _bound(chosen, hints), guessed
+
+
+def _score(wanted: str | None, candidate: Candidate) -> int:
+    """How well a name fits, 0 is best."""
+    if wanted is None:
+        return 0
+    asked, display = _plain(wanted), _plain(candidate.display)
+    if not asked:
+        return 0
+    checks: tuple[tuple[int, Callable[[], bool]], ...] = (
+        (0, lambda: wanted == candidate.display),
+        (1, lambda: asked == display),
+        (2, lambda: asked.endswith(("...", "…")) and display.startswith(asked.rstrip(".…")) and len(asked) > 10),  # noqa: PLR2004
+        (3, lambda: not candidate.fixed and _fits_open_name(asked, candidate)),
+        (4, lambda: asked.rsplit(" / ", 1)[-1] == display or asked == display.rsplit(" / ", 1)[-1]),
+        (5, lambda: asked in {_plain(candidate.job_id), _plain(candidate.base), _plain(_written(candidate))}),
+        (6, lambda: _values_fit(asked, candidate)),
+        (_GUESSED, lambda: _same_base(asked, candidate)),
+    )
+    return next((score for score, check in checks if check()), _NO_MATCH)
+
+
+def _all_values(candidate: Candidate) -> Cell:
+    """The cell with those of the jobs that call it."""
+    return {name: value for cell in (*candidate.callers, candidate.cell) for name, value in cell.items()}
+
+
+def _plain(name: str) -> str:
+    return " ".join(name.split()).casefold()
+
+
+def _written(candidate: Candidate) -> str:
+    return text(candidate.job.get("name"))
+
+
+def _fits_open_name(asked: str, candidate: Candidate) -> bool:
+    """Whether the name fits one in which some parts are known to GitHub only."""
+    written = _plain(candidate.display)
+    pattern = _plain(_written(candidate))
+    if "${{" in pattern:
+        pieces = re.split(r"\$\{\{.*?\}\}", pattern)
+        if not any(re.search(r"\w", piece) for piece in pieces):
+            return False
+        last = asked.rsplit(" / ", 1)[-1]
+        return re.fullmatch(".{0,80}?".join(re.escape(piece) for piece in pieces), last) is not None
+    parts = _WORDS.fullmatch(asked)
+    base = _plain(candidate.base)
+    if parts is None:
+        return asked in {base, written}
+    known = [_plain(word) for word in words_of(candidate.cell)]
+    return parts[1] == base and all(word in _split(parts[2]) for word in known)
+
+
+def _values_fit(asked: str, candidate: Candidate) -> bool:
+    """`test (3.11)` for a cell of more values, or in another order."""
+    parts = _WORDS.fullmatch(asked)
+    if parts is None:
+        return False
+    known = {_plain(word) for word in words_of(_all_values(candidate))}
+    bases = {_plain(candidate.base), _plain(candidate.job_id), _plain(_written(candidate))}
+    return (
+        parts[1].rsplit(" / ", 1)[-1] in {base.rsplit(" / ", 1)[-1] for base in bases}
+        and set(_split(parts[2])) <= known
+    )
+
+
+def _same_base(asked: str, candidate: Candidate) -> bool:
+    base = asked.rsplit(" / ", 1)[-1]
+    fixed = _plain(_written(candidate).split("${{")[0]).strip(" -(,/:")
+    names = {_plain(candidate.job_id), _plain(candidate.base).rsplit(" / ", 1)[-1], fixed} - {""}
+    return any(base == name or base.startswith((f"{name} ", f"{name}(")) for name in names)
+
+
+def _split(words: str) -> list[str]:
+    return [word.strip() for word in words.split(",")]
+
+
+def _has_step(wanted: str | None, candidate: Candidate) -> bool:
+    if wanted is None:
+        return True
+    plain = wanted.removeprefix("Run ").strip()
+    for step in sequence(candidate.job.get("steps")):
+        table = mapping(step)
+        first = text(table.get("run")).strip().split("\n")[0]
+        if plain in {text(table.get("name")), first, text(table.get("uses"))} or wanted == text(table.get("name")):
+            return True
+    return False
+
+
+def _kind_rank(candidate: Candidate) -> int:
+    kinds = [
+        kind_of_script(text(mapping(step).get("run")), text(mapping(step).get("name")))
+        for step in sequence(candidate.job.get("steps"))
+    ]
+    return min((RANKED.index(kind) for kind in kinds if kind is not StepKind.OTHER), default=len(RANKED))
+
+
+def _foreign(candidate: Candidate) -> bool:
+    """Whether the cell runs on another system than Linux."""
+    words = " ".join([*words_of(candidate.cell), text(candidate.job.get("runs-on"))]).lower()
+    return bool(re.search(r"windows|macos|mac-os", words))
+
+
+def _bound(candidate: Candidate, hints: JobHints) -> Candidate:
+    """The candidate with what the hints say of values that another job computes."""
+    parts = _WORDS.fullmatch(" ".join((hints.job_name or "").split()))
+    words = _split(parts[2]) if parts else []
+    cell: Cell = {}
+    for index, (name, value) in enumerate(candidate.cell.items()):
+        bound: Value = value
+        if isinstance(value, Unknown):
+            bound = hints.matrix.get(name, words[index] if len(words) == len(candidate.cell) else value)
+        cell[name] = bound
+    if cell == candidate.cell:
+        return candidate
+    values = {name: getattr(candidate, name) for name in candidate.__dataclass_fields__}
+    context: Mapping[str, Value] = {**candidate.context, "matrix": dict(cell)}
+    return Candidate(**{**values, "cell": cell, "context": context})

@@ -1,0 +1,232 @@
+"""Actions everybody uses, and what stands for each here."""
+
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Inputs = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What an action of others amounts to."""
+
+    treatment: Literal["replayed", "replaced", "dropped"]
+    reason: str
+    script: str = ""
+    """The command it is a wrapper of."""
+    toolchain: str = ""
+    """The language it sets up."""
+    obstacle: str = ""
+    """What is missing whenever a job uses it and its failed step tests."""
+
+
+NOTHING_KEPT = "nothing is kept between jobs here"
+_REPORTS = "it reports, and changes nothing that is tested"
+_OWN_TOOLS = "what it installs is read from the project's own files, and installed with uv"
+_CACHES = ("actions/cache", "swatinem/rust-cache", "hendrikmuhs/ccache-action", "tespkg/actions-cache")
+_REPORTERS = (
+    *("actions/upload-artifact", "actions/upload-pages-artifact", "actions/github-script", "actions/labeler"),
+    *("codecov/", "coverallsapp/", "codacy/", "codeclimate/", "paambaati/", "py-cov-action/", "5monkeys/", "orgoro/"),
+    *(
+        "enricomi/publish-unit-test-result-action",
+        "dorny/test-reporter",
+        "mikepenz/action-junit-report",
+        "dorny/paths-filter",
+    ),
+    *(
+        "github/codeql-action",
+        "mxschmitt/action-tmate",
+        "slackapi/",
+        "8398a7/action-slack",
+        "styfle/cancel-workflow-action",
+    ),
+    *(
+        "step-security/harden-runner",
+        "jlumbroso/free-disk-space",
+        "easimon/maximize-build-space",
+        "crazy-max/ghaction-",
+    ),
+    *("pyvista/setup-headless-display-action", "marocchino/", "peter-evans/", "softprops/", "test-summary/action"),
+)
+_PYTHON_TOOLS = (
+    *("snok/install-poetry", "abatilo/actions-poetry", "gerlero/", "pypa/hatch", "install-pinned/", "wntrblm/nox"),
+    *(
+        "pdm-project/setup-pdm",
+        "astral-sh/setup-uv",
+        "hynek/setup-cached-uv",
+        "yezz123/setup-uv",
+        "actions/setup-python",
+    ),
+    *(
+        "extractions/setup-just",
+        "extractions/setup-crate",
+        "taiki-e/install-action",
+        "tox-dev/",
+        "dschep/install-pipenv-action",
+    ),
+    *(
+        "casey/setup-just",
+        "mikefarah/yq",
+        "arduino/setup-task",
+        "eifinger/setup-uv",
+        "eifinger/setup-rye",
+        "actions/setup-tox",
+    ),
+)
+_TOOLCHAINS = {
+    "actions/setup-node": "node",
+    "pnpm/action-setup": "node",
+    "bahmutov/npm-install": "node",
+    "volta-cli/action": "node",
+    "oven-sh/setup-bun": "bun",
+    "denoland/setup-deno": "deno",
+    "actions/setup-go": "go",
+    "actions/setup-java": "java",
+    "gradle/": "java",
+    "graalvm/setup-graalvm": "java",
+    "actions/setup-dotnet": "dotnet",
+    "dtolnay/rust-toolchain": "rust",
+    "actions-rs/": "rust",
+    "actions-rust-lang/": "rust",
+    "moonrepo/setup-rust": "rust",
+    "ruby/setup-ruby": "ruby",
+    "shivammathur/setup-php": "php",
+    "julia-actions/": "julia",
+    "r-lib/actions": "R",
+    "erlef/setup-beam": "Erlang",
+    "haskell-actions/": "Haskell",
+    "haskell/actions": "Haskell",
+    "golangci/golangci-lint-action": "go",
+    "microsoft/setup-msbuild": "MSBuild",
+    "ilammy/msvc-dev-cmd": "MSVC",
+}
+_SERVERS = {
+    "supercharge/redis-github-action": "redis",
+    "shogo82148/actions-setup-redis": "redis",
+    "zhulik/redis-action": "redis",
+    "harmon758/postgresql-action": "postgresql",
+    "ikalnytskyi/action-setup-postgres": "postgresql",
+    "supercharge/mongodb-github-action": "mongodb",
+    "getong/mariadb-action": "mariadb",
+    "mirromutth/mysql-action": "mysql",
+    "getong/elasticsearch-action": "elasticsearch",
+    "rabbitmq/": "rabbitmq",
+    "jamesives/": "",
+}
+
+
+def known_action(name: str, inputs: Inputs) -> Effect | None:
+    """What stands for an action of others; None when nothing is known of it.
+
+    Args:
+        name: `owner/repository/path` in small letters, without its version.
+        inputs: Its `with`.
+    """
+    if name.startswith(_CACHES):
+        return Effect("dropped", NOTHING_KEPT)
+    if name.startswith(_REPORTERS):
+        return Effect("dropped", _REPORTS)
+    if name.startswith(_PYTHON_TOOLS):
+        return Effect("replaced", _OWN_TOOLS)
+    if server := next((server for prefix, server in _SERVERS.items() if server and name.startswith(prefix)), ""):
+        return Effect("dropped", "no service is started", obstacle=f"needs the service {server}, no service is started")
+    if tool := _TOOLS.get(name):
+        script = tool(inputs)
+        return Effect("replaced", f"the command it wraps: `{script.splitlines()[-1]}`", script=script)
+    if language := next((lang for prefix, lang in _TOOLCHAINS.items() if name.startswith(prefix)), ""):
+        return Effect("dropped", f"{language} is not in the sandbox", toolchain=language)
+    return _odd(name, inputs)
+
+
+def _odd(name: str, inputs: Inputs) -> Effect | None:
+    if name.startswith(("docker/", "docker-practice/", "hoverkraft-tech/compose-action", "isbang/compose-action")):
+        return Effect("dropped", "no container is started inside the sandbox")
+    if name.startswith(("conda-incubator/", "mamba-org/", "prefix-dev/setup-pixi", "s-weigand/setup-conda")):
+        file = inputs.get("environment-file", "")
+        needs = f"needs the conda environment {file}, conda is not in the sandbox" if file else ""
+        if name.startswith("prefix-dev/"):
+            needs = "needs a pixi environment, pixi is not in the sandbox"
+        return Effect("dropped", "conda is not in the sandbox", obstacle=needs)
+    if name.startswith(
+        ("awalsh128/cache-apt-pkgs-action", "tecolicom/actions-use-apt-tools", "daaku/gh-action-apt-install")
+    ):
+        packages = inputs.get("packages") or inputs.get("tools") or ""
+        return Effect("dropped", f"system packages are not installed: {packages}")
+    if name == "re-actors/alls-green":
+        return Effect(
+            "dropped", "it only sums up other jobs", obstacle="the job only sums up other jobs: rebuild one of those"
+        )
+    return None
+
+
+def _black(inputs: Inputs) -> str:
+    version = inputs.get("version", "")
+    pinned = f"pip install black=={version}\n" if version[:1].isdigit() else ""
+    return f"{pinned}black {inputs.get('options', '--check --diff')} {inputs.get('src', '.')}"
+
+
+def _ruff(inputs: Inputs) -> str:
+    version = inputs.get("version", "")
+    pinned = f"pip install ruff=={version}\n" if version[:1].isdigit() else ""
+    words = inputs.get("args", "check").strip() or "check"
+    if words.split()[0] not in {"check", "format", "rule", "linter"}:
+        words = f"check {words}"
+    return f"{pinned}ruff {words} {inputs.get('src', '.')}".strip()
+
+
+def _isort(inputs: Inputs) -> str:
+    options = inputs.get("configuration", "--check-only --diff")
+    return f"isort {options} {inputs.get('sort-paths', inputs.get('sortPaths', '.'))}"
+
+
+def _flake8(inputs: Inputs) -> str:
+    options = [
+        f"--{name}={shlex.quote(inputs[key])}"
+        for key, name in (("ignore", "ignore"), ("exclude", "exclude"), ("max-line-length", "max-line-length"))
+        if inputs.get(key)
+    ]
+    return " ".join(["flake8", *options, inputs.get("path", ".")])
+
+
+def _pre_commit(inputs: Inputs) -> str:
+    return f"pre-commit run --show-diff-on-failure --color=always {inputs.get('extra_args', '--all-files')}"
+
+
+def _pyright(inputs: Inputs) -> str:
+    version = inputs.get("version", "")
+    pinned = f"pip install pyright=={version}\n" if version[:1].isdigit() else ""
+    return f"{pinned}pyright {inputs.get('extra-args', '')}".strip()
+
+
+def _codespell(inputs: Inputs) -> str:
+    skip = f"--skip={shlex.quote(inputs['skip'])} " if inputs.get("skip") else ""
+    words = (
+        f"--ignore-words-list={shlex.quote(inputs['ignore_words_list'])} " if inputs.get("ignore_words_list") else ""
+    )
+    return f"codespell {skip}{words}{inputs.get('path', '.')}"
+
+
+def _install(inputs: Inputs) -> str:
+    return f"pip install -r {shlex.quote(inputs.get('path', 'requirements.txt'))}"
+
+
+_TOOLS: dict[str, Callable[[Inputs], str]] = {
+    "psf/black": _black,
+    "rickstaa/action-black": lambda inputs: f"black {inputs.get('black_args', '--check .')}",
+    "astral-sh/ruff-action": _ruff,
+    "chartboost/ruff-action": _ruff,
+    "isort/isort-action": _isort,
+    "jamescurtin/isort-action": _isort,
+    "py-actions/flake8": _flake8,
+    "py-actions/py-dependency-install": _install,
+    "pre-commit/action": _pre_commit,
+    "tox-dev/action-pre-commit-uv": _pre_commit,
+    "jakebailey/pyright-action": _pyright,
+    "codespell-project/actions-codespell": _codespell,
+    "crate-ci/typos": lambda _: "typos",
+    "tsuyoshicho/action-mypy": lambda inputs: f"mypy {inputs.get('target', '.')}",
+    "jpetrucciani/mypy-check": lambda inputs: f"mypy {inputs.get('path', '.')}",
+    "ymyzk/run-tox-gh-actions": lambda _: "tox",
+}

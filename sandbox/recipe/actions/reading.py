@@ -1,0 +1,211 @@
+"""From hints and workflow files to one resolved job."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sandbox.recipe.actions.candidates import Candidate, candidates
+from sandbox.recipe.actions.choosing import choose
+from sandbox.recipe.actions.document import mapping, sequence, text
+from sandbox.recipe.actions.expressions import condition, resolve, resolve_value
+from sandbox.recipe.actions.matrix import plain_cell
+from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
+from sandbox.recipe.actions.steps import OuterStep, StepReader
+from sandbox.recipe.actions.uses import python_of_image
+from sandbox.recipe.actions.values import is_true
+from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.job import Job, JobStep
+from sandbox.types import JobHints, StepKind
+
+_RUNNERS_OWN = ("Set up job", "Initialize containers", "Stop containers", "Complete job", "Set up runner")
+_LINUX = re.compile(r"ubuntu|linux|self-hosted|buildjet|blacksmith|depot|namespace", re.IGNORECASE)
+
+
+def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -> Job | None:
+    """The failing job up to its failed step; None when no workflow of the repository has one that fits.
+
+    Args:
+        hints: Job, step, workflow and matrix values, each as far as it is known.
+        contents: The files of the checkout that say how it is tested.
+        log: Is told what became of each step.
+    """
+    found = candidates(contents, log, hints.workflow_path, hints.matrix)
+    candidate, guessed = choose(hints, found)
+    if candidate is None:
+        if hints.job_name or hints.step_name:
+            log.dropped(hints.job_name or hints.step_name or "", "no such job in any workflow of the repository")
+        return None
+    if candidate.obstacle or candidate.matrix_unknown is not None:
+        return _without_steps(candidate)
+    # once to see every step, once for the account of those that count
+    outer = StepReader(candidate, contents, FidelityLog()).read()
+    position = _failed(hints, outer)
+    if position is None:
+        if hints.step_name in _RUNNERS_OWN or (hints.step_name or "").startswith(("Post ", "Pre ")):
+            obstacle = (
+                f"the failed step `{hints.step_name}` is the runner's own: no command of the repository failed in it"
+            )
+            return _job(candidate, (), [obstacle])
+        return (
+            None if not hints.job_name else _job(candidate, (), ["the job has no step that tests or checks anything"])
+        )
+    if guessed:
+        log.replaced(hints.job_name or candidate.display, guessed)
+    return _read(candidate, contents, log, (position, hints.step_name))
+
+
+def _read(candidate: Candidate, contents: Mapping[str, bytes], log: FidelityLog, failed: tuple[int, str | None]) -> Job:
+    _notes(candidate, log)
+    reader = StepReader(candidate, contents, log)
+    outer = reader.read(failed[0] + 1)
+    last = outer[-1]
+    if failed[1] is not None and not _is_named(failed[1], last):
+        log.replaced(failed[1], f"the job has no step of this name; `{last.name}` is taken for it")
+    inner = _inner(last)
+    steps = [step for step_ in outer[:-1] for step in step_.steps if step.script]
+    steps += [*last.steps[:inner], last.steps[inner].model_copy(update={"failed": True})] if last.steps else []
+    obstacles = [*reader.obstacles]
+    if last.obstacle and last.obstacle not in obstacles:
+        obstacles.append(last.obstacle)
+    kind = kind_of_script(steps[-1].script, steps[-1].name) if steps else StepKind.OTHER
+    services = _services(candidate)
+    if kind not in {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
+        obstacles += [f"needs the service {name}, no service is started" for name in services]
+        obstacles += [f"needs the artifact {name} of another job" for name in _needed(reader.artifacts, steps)]
+    else:
+        obstacles = [text_ for text_ in obstacles if "no service is started" not in text_]
+    if steps and steps[-1].shell in {"pwsh", "cmd", "other"}:
+        obstacles.append(f"the failed step is written for {_SHELLS[steps[-1].shell]}, which is not in the sandbox")
+    job = _job(candidate, tuple(steps), obstacles)
+    return job.model_copy(update={"python": reader.python or job.python, "toolchains": reader.toolchains})
+
+
+_SHELLS = {"pwsh": "PowerShell", "cmd": "the Windows command prompt", "other": "another shell"}
+
+
+def _needed(artifacts: Sequence[str], steps: Sequence[JobStep]) -> list[str]:
+    """The artifacts some script speaks of; one that lands at the top may be anything."""
+    scripts = "\n".join(step.script for step in steps)
+    found = []
+    for artifact in artifacts:
+        name = artifact.strip("./") or artifact
+        if artifact in {".", "./", "all artifacts"} or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", scripts):
+            found.append(artifact)
+    return found
+
+
+def _failed(hints: JobHints, outer: Sequence[OuterStep]) -> int | None:
+    """The failed step: by its name, else the first that tests, lints, formats or checks types."""
+    if hints.step_name is not None:
+        for index, step in enumerate(outer):
+            if _is_named(hints.step_name, step) and (step.steps or step.obstacle):
+                return index
+        if hints.step_name in _RUNNERS_OWN or hints.step_name.startswith(("Post ", "Pre ")):
+            return None
+    ranked = [
+        (RANKED.index(kind), index)
+        for index, step in enumerate(outer)
+        for kind in (_kind(inner) for inner in step.steps)
+        if kind is not StepKind.OTHER
+    ]
+    if ranked:
+        return min(ranked)[1]
+    if hints.job_name is None:
+        return None
+    # a named job whose steps say nothing: its last script
+    return next((index for index in reversed(range(len(outer))) if any(i.script for i in outer[index].steps)), None)
+
+
+def _kind(step: JobStep) -> StepKind:
+    return kind_of_script(step.script, step.name)
+
+
+def _is_named(wanted: str, step: OuterStep) -> bool:
+    plain = " ".join(wanted.split())
+    for name in (step.name, step.written):
+        known = " ".join(name.split())
+        if known and plain in {known, f"Run {known}", known.removeprefix("Run ")}:
+            return True
+    pieces = [re.escape(piece) for piece in re.split(r"\$\{\{.*?\}\}", " ".join(step.written.split()))]
+    return (
+        len(pieces) > 1
+        and any(re.search(r"\w", p) for p in pieces)
+        and re.fullmatch(".{0,80}?".join(pieces), plain) is not None
+    )
+
+
+def _inner(step: OuterStep) -> int:
+    """Which of an action's steps failed: the first that tests or checks, else its last script."""
+    ranked = [
+        (RANKED.index(_kind(inner)), i) for i, inner in enumerate(step.steps) if _kind(inner) is not StepKind.OTHER
+    ]
+    if ranked:
+        return min(ranked)[1]
+    scripts = [index for index, inner in enumerate(step.steps) if inner.script]
+    return scripts[-1] if scripts else max(len(step.steps) - 1, 0)
+
+
+def _job(candidate: Candidate, steps: tuple[JobStep, ...], obstacles: Sequence[str]) -> Job:
+    image = _image(candidate)
+    cells = {name: value for cell in (*candidate.callers, candidate.cell) for name, value in plain_cell(cell).items()}
+    return Job(
+        workflow=candidate.path,
+        job_id=candidate.job_id,
+        name=candidate.display,
+        matrix=cells,
+        runs_on=_runs_on(candidate),
+        container=image or None,
+        services=_services(candidate),
+        steps=steps,
+        python=python_of_image(image),
+        obstacles=tuple(dict.fromkeys(obstacles)),
+    )
+
+
+def _without_steps(candidate: Candidate) -> Job:
+    obstacle = candidate.obstacle
+    if candidate.matrix_unknown is not None:
+        names = ", ".join(candidate.matrix_unknown.names)
+        obstacle = (
+            f"the job's matrix is made by {names}, which only GitHub knows: name its values (--matrix NAME=VALUE)"
+        )
+    return _job(candidate, (), [obstacle])
+
+
+def _runs_on(candidate: Candidate) -> str:
+    value = resolve_value(candidate.job.get("runs-on"), candidate.context)
+    if isinstance(value, dict):
+        value = value.get("labels") or value.get("group")
+    labels = [resolve(text(item), candidate.context)[0] for item in (sequence(value) or [value])]
+    return ", ".join(label for label in labels if label)[:200]
+
+
+def _image(candidate: Candidate) -> str:
+    written: Any = resolve_value(candidate.job.get("container"), candidate.context)
+    written = mapping(written).get("image") if isinstance(written, dict) else written
+    return resolve(text(written), candidate.context)[0].strip()[:200]
+
+
+def _services(candidate: Candidate) -> tuple[str, ...]:
+    found = []
+    for name, about in list(mapping(candidate.job.get("services")).items())[:20]:
+        image, _ = resolve(text(mapping(about).get("image")), candidate.context)
+        found.append((image.strip() or name)[:200])
+    return tuple(found)
+
+
+def _notes(candidate: Candidate, log: FidelityLog) -> None:
+    """What differs for the whole job."""
+    runner = _runs_on(candidate)
+    if runner and not _LINUX.search(runner):
+        log.replaced(f"runs-on {runner}", "it is run on Linux")
+    if image := _image(candidate):
+        log.replaced(f"container {image}", "its image is not run; the sandbox's own image stands for it")
+    for service in _services(candidate):
+        log.dropped(f"service {service}", "no service is started")
+    asked = candidate.job.get("if")
+    if asked is not None and is_true(condition(text(asked), candidate.context)) is False:
+        log.replaced(
+            f"job {candidate.display}",
+            f"its condition does not hold here and it is rebuilt all the same: {text(asked)}",
+        )

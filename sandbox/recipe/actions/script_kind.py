@@ -1,0 +1,27 @@
+"""What kind of step a script is, at a glance: enough to choose a step nobody named."""
+
+import re
+
+from sandbox.recipe.command import kind_of
+from sandbox.types import StepKind
+
+RANKED = (StepKind.TEST, StepKind.LINT, StepKind.FORMAT, StepKind.TYPES)
+"""Which step is taken for the failed one when nothing names it."""
+
+_PREPARES = re.compile(
+    r"(?:set\s+[-+]\w+|echo\b|#|:|true$|cd\s|export\s|mkdir\b|curl\b|wget\b|brew\b|choco\b"
+    r"|(?:sudo\s+)?(?:apt|apt-get|npm|conda|mamba)\s"
+    r"|(?:(?:python3?\s+-m|uv|sudo|pipx|poetry run)\s+)?pip3?\s+install\b|pipx\s+install\b"
+    r"|uv\s+(?:sync|venv|tool\s+install)\b"
+    r"|(?:poetry|pdm|pipenv|hatch\s+env)\s+(?:install|sync|lock|add|config|create)\b"
+    r"|(?:make|just)\s+[\w-]*(?:install|deps|setup)\b)"
+)
+_MOST_LINES = 200
+
+
+def kind_of_script(script: str, name: str = "") -> StepKind:
+    """The first kind among a script's lines; one that only installs has none, whatever its name says."""
+    joined = re.sub(r"\s*\\\r?\n\s*", " ", script)
+    lines = [line.strip() for line in re.split(r"\n|&&", joined)[:_MOST_LINES]]
+    kinds = [kind_of(line, name) for line in lines if line and not _PREPARES.match(line)]
+    return next((kind for kind in RANKED if kind in kinds), StepKind.OTHER)

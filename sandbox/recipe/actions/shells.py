@@ -1,0 +1,36 @@
+"""Which shell reads a step's script."""
+
+import re
+
+from sandbox.recipe.job import Shell
+
+_POWERSHELL = re.compile(
+    r"\$env:|`\s*$|\b(?:Get|Set|New|Write|Remove|Copy|Move|Invoke|Test|Start)-[A-Z]\w+|\\\w+\.(?:exe|ps1|bat)\b|\$LASTEXITCODE",
+    re.MULTILINE,
+)
+
+_NAMES: dict[str, Shell] = {
+    "bash": "bash",
+    "sh": "sh",
+    "zsh": "bash",
+    "micromamba-shell": "bash",
+    "conda": "bash",
+    "pwsh": "pwsh",
+    "powershell": "pwsh",
+    "cmd": "cmd",
+}
+
+
+def shell_of(named: str, windows: bool, script: str) -> Shell:  # noqa: FBT001 (a fact, not a switch)
+    """The shell of a script.
+
+    Args:
+        named: What the step or its defaults say, `bash -l {0}`; empty for the runner's own.
+        windows: Whether the runner's own would be PowerShell; plain commands mean the same in bash.
+        script: The script.
+    """
+    words = named.split()
+    first = words[0].rsplit("/", 1)[-1].lower() if words else ""
+    if not first:
+        return "pwsh" if windows and _POWERSHELL.search(script) else "bash"
+    return "python" if first.startswith("python") else _NAMES.get(first, "other")

@@ -1,0 +1,72 @@
+"""The variables of a step: three levels of `env`, what earlier steps exported, and which names are never passed on."""
+
+import re
+
+from pydantic import Field
+
+from sandbox.recipe.actions.document import mapping, text
+from sandbox.recipe.actions.exports import Exported
+from sandbox.recipe.actions.expressions import resolve
+from sandbox.recipe.actions.values import Context, Unknown, Value
+from sandbox.recipe.fidelity import FidelityLog
+from sandbox.types import Frozen
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_LONGEST = 2_000
+_MOST = 60
+_OURS = frozenset({"PATH", "HOME", "VIRTUAL_ENV", "BASH_ENV", "ENV", "IFS", "PYTHONHOME", "PYTHONSTARTUP", "SHELLOPTS"})
+
+
+class Variables(Frozen):
+    """What a step sees."""
+
+    known: dict[str, str] = Field(default_factory=dict)
+    unknown: dict[str, str] = Field(default_factory=dict)
+    """Name, and what only GitHub knows of it."""
+
+    def context(self) -> dict[str, Value]:
+        """As the `env` of expressions."""
+        return {**{name: Unknown((names,)) for name, names in self.unknown.items()}, **self.known}
+
+    def plus(self, level: object, context: Context, log: FidelityLog) -> "Variables":
+        """With one more level of `env`; its values may use the levels before."""
+        known, unknown = dict(self.known), dict(self.unknown)
+        for name, value in list(mapping(level).items())[:_MOST]:
+            if not is_passed_on(name):
+                log.dropped(f"env {name}", "a variable of this name is not passed on")
+                continue
+            found, missing = resolve(text(value), {**context, "env": self.context()})
+            known.pop(name, None)
+            unknown.pop(name, None)
+            if missing is not None:
+                unknown[name] = ", ".join(missing.names)
+                log.dropped(f"env {name}", f"only GitHub knows {unknown[name]}")
+            elif len(found) > _LONGEST or "\0" in found:
+                log.dropped(f"env {name}", "its value is too long")
+            else:
+                known[name] = found
+        return Variables(known=known, unknown=unknown)
+
+    def exported(self, values: Exported, log: FidelityLog) -> "Variables":
+        """With what a step wrote to GITHUB_ENV."""
+        known, unknown = dict(self.known), dict(self.unknown)
+        for name, value in values.items():
+            if not is_passed_on(name):
+                log.dropped(f"env {name}", "a variable of this name is not passed on")
+                continue
+            known.pop(name, None)
+            unknown.pop(name, None)
+            if isinstance(value, Unknown):
+                unknown[name] = ", ".join(value.names)
+            else:
+                known[name] = value
+        return Variables(known=known, unknown=unknown)
+
+
+def is_passed_on(name: str) -> bool:
+    """Whether a variable may reach our sandbox: not those that change how programs start."""
+    return (
+        _NAME.fullmatch(name) is not None
+        and name not in _OURS
+        and not name.startswith(("LD_", "GIT_", "GITHUB_", "RUNNER_", "METAAGENT_"))
+    )
