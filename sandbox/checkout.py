@@ -15,7 +15,7 @@ from sandbox.backends.base import Guest
 from sandbox.diffs import Original
 from sandbox.errors import ImportRejected, SandboxError
 from sandbox.importer import ImportedRepository, Revision
-from sandbox.snapshot import pack
+from sandbox.setup.install import pack
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import SourceDiff
 

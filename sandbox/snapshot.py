@@ -2,44 +2,24 @@
 
 import asyncio
 import hashlib
-import io
 import json
 import platform
-import re
-import tarfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from posixpath import dirname
+from typing import Any
+
+from pydantic import ValidationError
 
 from sandbox.backends.base import Backend, Guest
-from sandbox.errors import SetupFailed
-from sandbox.gate import clean
-from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import CommandResult, Fidelity, Frozen, Recipe, TrustTier
+from sandbox.image.build import UV_VERSION
+from sandbox.setup.install import Installed, install
+from sandbox.setup.interpreters import Interpreters
+from sandbox.setup.shell import Shell
+from sandbox.spec import SandboxSpec
+from sandbox.types import Egress, Fidelity, Frozen, Recipe, TrustTier
 
-_VERSION = "2"
+_VERSION = "3"
 """Raise when the way of installing changes: older environments are then not found."""
-_ENV = {
-    "UV_NO_PROGRESS": "1",
-    "UV_NO_CONFIG": "1",
-    "UV_PYTHON_DOWNLOADS": "never",
-    # The root is read-only later: without this every start of pytest would compile all it imports anew.
-    "UV_COMPILE_BYTECODE": "1",
-}
-_ONE_PYTHON = ("bookworm", "trixie")
-_LOG_CHARACTERS = 4000
-_PLACE = """
-import os, shutil, sys, sysconfig
-source, site = sys.argv[1], sysconfig.get_path("purelib")
-for kind, target in (("site", site), ("bin", os.path.dirname(sys.executable))):
-    for folder, _, names in os.walk(os.path.join(source, kind)):
-        inner = os.path.join(target, os.path.relpath(folder, os.path.join(source, kind)))
-        os.makedirs(inner, exist_ok=True)
-        for name in names:
-            if kind == "site" or not os.path.exists(os.path.join(inner, name)):
-                shutil.copyfile(os.path.join(folder, name), os.path.join(inner, name))
-                os.chmod(os.path.join(inner, name), 0o755 if kind == "bin" else 0o644)
-"""
 
 
 class Environment(Frozen):
@@ -51,6 +31,10 @@ class Environment(Frozen):
     warm: bool = False
     notes: tuple[Fidelity, ...] = ()
     """Where it differs from what the recipe asked for."""
+    lock_hash: str = ""
+    """SHA-256 over the distributions it holds."""
+    egress: Egress = Egress()
+    """What its set-up reached."""
 
 
 class Origin(Frozen):
@@ -64,6 +48,25 @@ Materialize = Callable[[Guest], Awaitable[None]]
 """Puts the checkout into a guest."""
 
 
+class _Order(Frozen):
+    """Everything that goes into an environment."""
+
+    base: str
+    toolchain: str
+    recipe: Recipe
+    """With the Python that the environment gets, not the one that was wished for."""
+    files: dict[str, str]
+    origin: Origin
+
+
+class _Record(Frozen):
+    """What is kept with an environment about its set-up."""
+
+    lock_hash: str = ""
+    built: tuple[str, ...] = ()
+    egress: Egress = Egress()
+
+
 class Snapshotter:
     """Gives environments: found when they were set up before, set up once otherwise.
 
@@ -75,6 +78,7 @@ class Snapshotter:
     def __init__(self, backend: Backend, spec: SandboxSpec) -> None:
         self._backend = backend
         self._spec = spec
+        self._interpreters = Interpreters(backend, spec)
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def ensure(
@@ -98,137 +102,119 @@ class Snapshotter:
             SandboxUnavailable: there is no backend.
         """
         toolchain = await self._backend.ensure_toolchain()
-        base = await self._backend.digest(toolchain)
-        files = files or {}
-        recipe = self._with_known_python(recipe)
-        # A set-up that only unpacks wheels of named requirements runs no code of the repository, and its result is a
-        # function of the lines in the key: the same environment serves every repository and tier, so that the first
-        # run of a plain pytest repository finds it warm. As soon as anything is built or a set-up command runs, code
-        # of others has run in there: then repository and tier are part of the key.
-        shared = self._key(base, recipe, files, None)
-        private = self._key(base, recipe, files, origin)
-        async with self._locks.setdefault(shared, asyncio.Lock()):
-            for key in (private,) if recipe.setup else (shared, private):
-                if (image := await self._backend.find_environment(key)) is not None:
-                    notes = _notes(recipe, files, built=key == private)
-                    return Environment(image=image, key=key, warm=True, notes=notes)
+        notes = await self._backend.environment_notes(toolchain)
+        base = notes.get("base") or await self._backend.digest(toolchain)
+        recipe = recipe.with_(python=self._interpreters.expected(recipe.python))
+        order = _Order(base=base, toolchain=toolchain, recipe=recipe, files=dict(files or {}), origin=origin)
+        if not recipe.setup or place is None:
+            return await self._installed(order.with_(recipe=recipe.with_(setup=())))
+        return await self._furnished(order, place)
+
+    async def _installed(self, order: _Order) -> Environment:
+        """The environment with the requirements in it.
+
+        A set-up that only unpacks wheels of named requirements runs no code of the repository, and its result is a
+        function of the lines in the key: the same environment serves every repository and tier, so that the first
+        run of a plain pytest repository finds it warm. As soon as anything is built, code of others has run in there:
+        then repository and tier are part of the key.
+        """
+        shared = self._key(order, private=False)
+        async with self._lock(shared):
+            if (found := await self._find(order, shared, self._key(order, private=True))) is not None:
+                return found
             started = time.perf_counter()
-            async with self._backend.open_setup(toolchain) as guest:
-                built = await _Setup(guest, self._spec).install(recipe, files, place)
-                key = private if built or recipe.setup else shared
-                image = await self._backend.keep_environment(guest, key)
-            notes = _notes(recipe, files, built=built)
-            return Environment(image=image, key=key, setup_s=time.perf_counter() - started, notes=notes)
+            async with self._backend.open_setup(order.toolchain) as guest:
+                shell = await Shell.of(guest, self._spec)
+                python = await self._interpreters.make_environment(shell, order.recipe.python)
+                if python != order.recipe.python:
+                    order = order.with_(recipe=order.recipe.with_(python=python))
+                    shared = self._key(order, private=False)
+                    if (found := await self._find(order, shared, self._key(order, private=True))) is not None:
+                        return found
+                done = await install(self._backend, shell, order.recipe, order.files)
+                key = self._key(order, private=True) if done.built else shared
+                kept = await self._keep(shell, order, key, done)
+                return kept.with_(setup_s=time.perf_counter() - started)
 
-    def _with_known_python(self, recipe: Recipe) -> Recipe:
-        """A toolchain built from Debian packages has one Python: whoever asks for it, or for another, shares it."""
-        known = self._backend.name == "docker" and self._spec.image is None
-        return recipe.with_(python=None) if known and self._spec.debian_suite in _ONE_PYTHON else recipe
+    async def _furnished(self, order: _Order, place: Materialize) -> Environment:
+        """The same with the set-up commands run in it, by and for one repository and tier."""
+        below = await self._installed(order.with_(recipe=order.recipe.with_(setup=())))
+        order = order.with_(recipe=order.recipe.with_(python=self._interpreters.expected(order.recipe.python)))
+        key = self._key(order, private=True)
+        async with self._lock(key):
+            if (found := await self._find(order, key)) is not None:
+                return found
+            started = time.perf_counter() - below.setup_s
+            async with self._backend.open_setup(below.image) as guest:
+                shell = await Shell.of(guest, self._spec)
+                await place(guest)
+                for line in order.recipe.setup:
+                    done = await shell.run("/bin/sh", "-c", line, cwd=guest.workdir)
+                    await shell.check(done, line)
+                egress = _both(below.egress, await self._backend.end_egress(guest))
+                record = await self._backend.environment_notes(below.image)
+                built = _read(record).built
+                kept = await self._keep(shell, order, key, Installed(built=built, egress=egress))
+                return kept.with_(setup_s=time.perf_counter() - started)
 
-    def _key(self, base: str, recipe: Recipe, files: Mapping[str, str], origin: Origin | None) -> str:
-        parts = {
-            "version": _VERSION,
-            "base": base,
+    async def _keep(self, shell: Shell, order: _Order, key: str, done: Installed) -> Environment:
+        record = _Record(lock_hash=await shell.lock_hash(), built=done.built, egress=done.egress)
+        notes = {"record": record.model_dump_json()}
+        image = await self._backend.keep_environment(shell.guest, key, notes=notes)
+        return _environment(order, image, key, record)
+
+    async def _find(self, order: _Order, *keys: str) -> Environment | None:
+        for key in keys:
+            if (image := await self._backend.find_environment(key)) is not None:
+                record = _read(await self._backend.environment_notes(image))
+                return _environment(order, image, key, record).with_(warm=True)
+        return None
+
+    def _lock(self, key: str) -> asyncio.Lock:
+        return self._locks.setdefault(key, asyncio.Lock())
+
+    def _key(self, order: _Order, *, private: bool) -> str:
+        recipe, spec = order.recipe, self._spec
+        sources = (spec.python_downloads, spec.python_mirror, spec.python_downloads_json)
+        parts: dict[str, Any] = {
+            "version": (_VERSION, UV_VERSION),
+            "base": order.base,
             "platform": platform.machine(),
-            "python": recipe.python,
+            "python": (recipe.python, *sources) if recipe.python is not None else None,
             "requirements": sorted(recipe.requirements),
+            "constraints": sorted(recipe.constraints),
             "setup": recipe.setup,
-            "files": sorted(files.items()),
-            "index": self._spec.index_url,
-            "origin": origin.model_dump(mode="json") if origin is not None else None,
+            "files": sorted(order.files.items()),
+            "index": spec.index_url,
+            "origin": order.origin.model_dump(mode="json") if private else None,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-class _Setup:
-    """One set-up in one set-up sandbox."""
-
-    def __init__(self, guest: Guest, spec: SandboxSpec) -> None:
-        self._guest = guest
-        self._spec = spec
-        self._left_until = time.monotonic() + spec.setup_wall_s
-        self._folder = ""
-        self._scratch = f"{dirname(guest.workdir)}/setup"
-
-    async def install(self, recipe: Recipe, files: Mapping[str, str], place: Materialize | None) -> bool:
-        """Install everything; returns whether anything was built from source."""
-        where = await self._run("/bin/sh", "-c", 'printf %s "$VIRTUAL_ENV"')
-        self._folder = where.stdout
-        await self._bring(recipe, files)
-        await self._make_environment(recipe.python)
-        built = await self._install_requirements(recipe)
-        if files:
-            command = (f"{self._folder}/bin/python", "-I", "-c", _PLACE, self._scratch)
-            await self._check(await self._run(*command), "place the checkout")
-        if recipe.setup and place is not None:
-            await place(self._guest)
-            for line in recipe.setup:
-                await self._check(await self._run("/bin/sh", "-c", line, cwd=self._guest.workdir), line)
-        return built
-
-    async def _bring(self, recipe: Recipe, files: Mapping[str, str]) -> None:
-        """Requirement lines and the checkout's metadata, as one archive."""
-        lines = "".join(f"{line}\n" for line in recipe.requirements)
-        bundle = {"requirements.txt": lines.encode(), **{name: text.encode() for name, text in files.items()}}
-        await self._guest.unpack(pack(bundle), self._scratch)
-
-    async def _make_environment(self, python: str | None) -> None:
-        """With the Python asked for when the image has it, else with its own; the workspace sees which it became."""
-        command = ("uv", "venv", "--allow-existing", "--no-project", "--python")
-        if python is None or not (await self._run(*command, python, self._folder)).ok:
-            await self._check(await self._run(*command, self._guest.python, self._folder), "make the environment")
-
-    async def _install_requirements(self, recipe: Recipe) -> bool:
-        """Wheels only; when some requirement has none, its source is built. Returns whether anything was built."""
-        if not recipe.requirements:
-            return False
-        lines = ("-r", f"{self._scratch}/requirements.txt")
-        command = ("uv", "pip", "install", "--python", f"{self._folder}/bin/python", *lines)
-        wheels = await self._run(*command, "--only-binary", ":all:")
-        if wheels.ok:
-            return False
-        if not _may_need_build(wheels):
-            await self._check(wheels, "install the requirements")
-        await self._check(await self._run(*command), "install the requirements")
-        return True
-
-    async def _run(self, *argv: str, cwd: str = "/") -> CommandResult:
-        left = self._left_until - time.monotonic()
-        limits = RunLimits(wall_s=max(left, 1.0))
-        return await self._guest.run(argv, limits=limits, cwd=cwd, env=_ENV)
-
-    async def _check(self, result: CommandResult, what: str) -> None:
-        if result.ok:
-            return
-        log = clean(result.stdout + result.stderr, cap=_LOG_CHARACTERS)
-        if result.timed_out:
-            raise SetupFailed(f"Set-up took longer than {self._spec.setup_wall_s:g} s ({what}).", log=log)
-        raise SetupFailed(f"Set-up failed: could not {what}.", "Read the set-up's output.", log=log)
-
-
-def _notes(recipe: Recipe, files: Mapping[str, str], *, built: bool) -> tuple[Fidelity, ...]:
-    """What is different from the job, the same for an environment just made and one found again."""
+def _environment(order: _Order, image: str, key: str, record: _Record) -> Environment:
+    """The same notes for an environment just made and one found again."""
     notes = []
-    if files:
+    if order.files:
         reason = "its folders are on the import path and its metadata is written from what it declares"
         notes.append(Fidelity(step="install the project", treatment="replaced", reason=reason))
-    if built and not recipe.setup:
-        reason = "some requirements have no wheel and were built from source"
+    if record.built:
+        names = ", ".join(record.built[:10])
+        reason = f"some requirements have no wheel and were built from source, without network: {names}"
         notes.append(Fidelity(step="install the requirements", treatment="replayed", reason=reason))
-    return tuple(notes)
+    return Environment(image=image, key=key, notes=tuple(notes), lock_hash=record.lock_hash, egress=record.egress)
 
 
-def _may_need_build(result: CommandResult) -> bool:
-    """Whether a wheels-only install failed for want of a wheel, and not for want of the network or the package."""
-    return not result.timed_out and re.search(r"wheel|no-binary|only-binary|no-build", result.stderr) is not None
+def _read(notes: Mapping[str, str]) -> _Record:
+    """What was kept with an environment; nothing when it is not readable."""
+    try:
+        return _Record.model_validate_json(notes.get("record", "{}"))
+    except ValidationError:
+        return _Record()
 
 
-def pack(files: Mapping[str, bytes]) -> bytes:
-    """Files as a tar archive, the same bytes for the same files."""
-    raw = io.BytesIO()
-    with tarfile.open(fileobj=raw, mode="w") as archive:
-        for name, content in sorted(files.items()):
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(content), 0o644
-            archive.addfile(entry, io.BytesIO(content))
-    return raw.getvalue()
+def _both(one: Egress, other: Egress) -> Egress:
+    return Egress(
+        hosts=tuple(sorted({*one.hosts, *other.hosts})),
+        refused=tuple(sorted({*one.refused, *other.refused})),
+        received_bytes=one.received_bytes + other.received_bytes,
+    )

@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from sandbox.errors import SetupFailed
-from sandbox.snapshot import Origin, Snapshotter, pack
+from sandbox.setup.install import pack
+from sandbox.snapshot import Origin, Snapshotter
 from sandbox.spec import SandboxSpec
-from sandbox.types import CommandResult, Recipe, TrustTier
+from sandbox.types import CommandResult, Egress, Recipe, TrustTier
 from tests.fakes.scripted_backend import ScriptedBackend
 
 RECIPE = Recipe(command="pytest", requirements=("pytest", "ruff"))
@@ -20,8 +21,17 @@ NO_WHEEL = CommandResult(
 NO_PACKAGE = CommandResult(argv=(), exit_code=1, stderr="Because x was not found in the package registry")
 
 
+MISSING = CommandResult(argv=(), exit_code=2, stderr="No interpreter found for Python 3.9")
+
+
 def without_wheels(argv: tuple[str, ...]) -> CommandResult | None:
+    if any("fetch_sdists" in word for word in argv):
+        return CommandResult(argv=argv, exit_code=0, results=b'{"sources": ["docopt==0.6.2"]}')
     return NO_WHEEL if "--only-binary" in argv else None
+
+
+def with_a_lock(argv: tuple[str, ...]) -> CommandResult | None:
+    return CommandResult(argv=argv, exit_code=0, stdout="a" * 64 + "\n") if "site-packages" in argv[2] else None
 
 
 @pytest.mark.anyio
@@ -48,7 +58,13 @@ async def test_an_environment_in_which_something_was_built_serves_its_repository
     backend = ScriptedBackend(without_wheels)
     snapshotter = Snapshotter(backend, SandboxSpec())
     first = await snapshotter.ensure(RECIPE, MINE)
-    assert "built from source" in first.notes[0].reason
+    assert "built from source, without network: docopt==0.6.2" in first.notes[0].reason
+    commands = [" ".join(command) for command in backend.setups[0].commands]
+    assert [name for line in commands for name in ("fetch_sdists", "build_sdists") if name in line] == [
+        "fetch_sdists",
+        "build_sdists",
+    ]
+    assert backend.ended == [backend.setups[0]]
     again = await snapshotter.ensure(RECIPE, MINE)
     assert (again.warm, again.notes) == (True, first.notes)
     assert not (await snapshotter.ensure(RECIPE, OTHER)).warm
@@ -66,11 +82,13 @@ async def test_set_up_commands_run_in_the_placed_checkout_and_are_never_shared()
 
     recipe = RECIPE.with_(setup=("make gen",))
     await snapshotter.ensure(recipe, MINE, place=place)
-    assert placed == backend.setups
-    assert ("/bin/sh", "-c", "make gen") in backend.setups[0].commands
+    below, above = backend.setups
+    assert placed == [above]
+    assert ("/bin/sh", "-c", "make gen") in above.commands
+    assert backend.ended == [below, above]
     assert (await snapshotter.ensure(recipe, MINE, place=place)).warm
     assert not (await snapshotter.ensure(recipe, OTHER, place=place)).warm
-    assert not (await snapshotter.ensure(RECIPE, MINE)).warm
+    assert (await snapshotter.ensure(RECIPE, OTHER)).warm  # what lies below the commands is anybody's
 
 
 @pytest.mark.anyio
@@ -81,12 +99,13 @@ async def test_everything_that_goes_in_is_in_the_key() -> None:
         (await snapshotter.ensure(RECIPE, MINE)).key,
         (await snapshotter.ensure(RECIPE.with_(requirements=("pytest==8",)), MINE)).key,
         (await snapshotter.ensure(RECIPE.with_(python="3.12"), MINE)).key,
+        (await snapshotter.ensure(RECIPE.with_(constraints=("ruff<1",)), MINE)).key,
         (await snapshotter.ensure(RECIPE, MINE, files={"site/checkout.pth": "/work/repo\n"})).key,
         (await Snapshotter(backend, SandboxSpec(index_url="https://example.org/simple")).ensure(RECIPE, MINE)).key,
     }
     backend.toolchain = "toolchain:2"
     keys.add((await snapshotter.ensure(RECIPE, MINE)).key)
-    assert len(keys) == 6
+    assert len(keys) == 7
     assert (await snapshotter.ensure(RECIPE.with_(command="other"), MINE)).key in keys
 
 
@@ -134,7 +153,11 @@ async def test_the_checkouts_metadata_is_brought_along() -> None:
     )
     assert [note.treatment for note in environment.notes] == ["replaced"]
     (brought,) = backend.setups[0].unpacked.values()
-    assert brought == {"requirements.txt": b"pytest\nruff\n", "site/checkout.pth": b"/work/repo\n"}
+    assert brought == {
+        "requirements.txt": b"pytest\nruff\n",
+        "constraints.txt": b"",
+        "site/checkout.pth": b"/work/repo\n",
+    }
 
 
 def test_the_same_files_make_the_same_archive() -> None:
@@ -148,8 +171,77 @@ async def test_the_one_python_of_a_built_toolchain_is_known_without_asking() -> 
     snapshotter = Snapshotter(backend, SandboxSpec(debian_suite="bookworm"))
     plain = await snapshotter.ensure(RECIPE, MINE)
     same = await snapshotter.ensure(RECIPE.with_(python="3.11"), MINE)
+    assert plain.key == same.key
+    assert len(backend.setups) == 1
+    other = await Snapshotter(backend, SandboxSpec(image="x")).ensure(RECIPE.with_(python="3.11"), MINE)
+    assert other.key != plain.key
+
+
+@pytest.mark.anyio
+async def test_a_python_that_cannot_be_had_is_looked_for_once_and_shares_the_nearest_ones_environment() -> None:
+    backend = ScriptedBackend(lambda argv: MISSING if "3.9" in argv else None)
+    backend.name = "docker"
+    snapshotter = Snapshotter(backend, SandboxSpec())
+    plain = await snapshotter.ensure(RECIPE, MINE)
     other = await snapshotter.ensure(RECIPE.with_(python="3.9"), MINE)
-    assert plain.key == same.key == other.key
-    assert (
-        await Snapshotter(backend, SandboxSpec(image="x")).ensure(RECIPE.with_(python="3.9"), MINE)
-    ).key != plain.key
+    again = await snapshotter.ensure(RECIPE.with_(python="3.9", requirements=("x",)), MINE)
+    assert (other.key, other.warm, again.warm) == (plain.key, True, False)
+    asked = [["3.9" in command for command in setup.commands] for setup in backend.setups]
+    assert [sum(setup) for setup in asked] == [0, 2, 0]
+
+
+@pytest.mark.anyio
+async def test_an_environment_with_a_python_found_below_the_commands_keeps_it() -> None:
+    backend = ScriptedBackend(lambda argv: MISSING if "3.9" in argv else None)
+    snapshotter = Snapshotter(backend, SandboxSpec())
+    recipe = RECIPE.with_(python="3.9", setup=("make gen",))
+
+    async def place(guest: object) -> None:
+        pass
+
+    first = await snapshotter.ensure(recipe, MINE, place=place)
+    again = await snapshotter.ensure(recipe, MINE, place=place)
+    assert (again.warm, again.key) == (True, first.key)
+    assert first.key == (await Snapshotter(backend, SandboxSpec()).ensure(recipe, MINE, place=place)).key
+
+
+@pytest.mark.anyio
+async def test_what_is_installed_and_what_was_reached_is_kept_with_the_environment() -> None:
+    backend = ScriptedBackend(with_a_lock)
+    backend.egress = Egress(hosts=("index.example:443",), received_bytes=7)
+    snapshotter = Snapshotter(backend, SandboxSpec())
+    cold = await snapshotter.ensure(RECIPE, MINE)
+    warm = await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE)
+    assert (cold.lock_hash, cold.egress) == ("a" * 64, backend.egress)
+    assert (warm.lock_hash, warm.egress, warm.warm) == (cold.lock_hash, cold.egress, True)
+
+
+@pytest.mark.anyio
+async def test_notes_that_cannot_be_read_are_nothing() -> None:
+    backend = ScriptedBackend(with_a_lock)
+    cold = await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE)
+    backend.notes[cold.image] = {"record": "{"}
+    warm = await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE)
+    assert (warm.warm, warm.lock_hash) == (True, "")
+
+
+@pytest.mark.anyio
+async def test_the_key_goes_by_what_lies_below_the_guest_programs_where_that_is_known() -> None:
+    backend = ScriptedBackend()
+    backend.notes = {"toolchain:1": {"base": "sha256:b"}, "toolchain:2": {"base": "sha256:b"}}
+    cold = await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE)
+    backend.toolchain = "toolchain:2"
+    assert (await Snapshotter(backend, SandboxSpec()).ensure(RECIPE, MINE)).key == cold.key
+
+
+@pytest.mark.anyio
+async def test_what_has_no_wheel_and_cannot_be_fetched_is_named() -> None:
+    def script(argv: tuple[str, ...]) -> CommandResult | None:
+        if any("fetch_sdists" in word for word in argv):
+            told = b'{"package": "odd-one", "reason": "what builds it cannot be had as wheels"}'
+            return CommandResult(argv=argv, exit_code=1, results=told, stderr="the log")
+        return without_wheels(argv)
+
+    with pytest.raises(SetupFailed, match="could not install odd-one: what builds it") as caught:
+        await Snapshotter(ScriptedBackend(script), SandboxSpec()).ensure(RECIPE, MINE)
+    assert "the log" in caught.value.log

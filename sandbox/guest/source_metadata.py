@@ -1,0 +1,121 @@
+"""What a source distribution says of itself, read without running anything of it."""
+
+import email.parser
+import re
+import tarfile
+import zipfile
+from typing import Any, Dict, List, NamedTuple, Optional
+
+MAX_MEMBER = 4 << 20
+MAX_MEMBERS = 200_000
+USUAL_BUILD = ("setuptools>=40.8.0", "wheel")
+"""What a project that names nothing is built with (PEP 517)."""
+
+
+class Described(NamedTuple):
+    """What matters of a source distribution."""
+
+    requires: List[str]
+    extras: List[str]
+    build: List[str]
+
+
+def describe(path: str) -> Described:
+    """What a source distribution needs, and needs to be built.
+
+    Raises:
+        ValueError: it is not an archive.
+    """
+    files = _read(path)
+    requires, extras = _needs(files)
+    return Described(requires, extras, _build_requires(files.get("pyproject.toml")))
+
+
+def _wanted(name: str) -> Optional[str]:
+    """Under which name a member is of interest; None when it is not."""
+    parts = name.strip("/").split("/")
+    if len(parts) == 2 and parts[1] in {"PKG-INFO", "pyproject.toml"}:  # noqa: PLR2004 (folder and file)
+        return parts[1]
+    beside = len(parts) > 2 and parts[-2].endswith(".egg-info") and parts[-1] == "requires.txt"  # noqa: PLR2004
+    return "requires.txt" if beside else None
+
+
+def _read(path: str) -> Dict[str, str]:
+    found: Dict[str, str] = {}
+    try:
+        if path.endswith(".zip"):
+            with zipfile.ZipFile(path) as archive:
+                for info in archive.infolist()[:MAX_MEMBERS]:
+                    wanted = _wanted(info.filename)
+                    if wanted and wanted not in found:
+                        with archive.open(info) as member:
+                            found[wanted] = member.read(MAX_MEMBER).decode("utf-8", "replace")
+            return found
+        with tarfile.open(path, "r:gz") as tar:
+            for number, entry in enumerate(tar):
+                wanted = _wanted(entry.name) if entry.isfile() and number < MAX_MEMBERS else None
+                if wanted and wanted not in found:
+                    data = tar.extractfile(entry)
+                    found[wanted] = data.read(MAX_MEMBER).decode("utf-8", "replace") if data else ""
+    except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, NotImplementedError) as error:
+        raise ValueError("not a readable archive: %s" % error) from error
+    return found
+
+
+def _needs(files: Dict[str, str]) -> "tuple[List[str], List[str]]":
+    """Run-time requirements: of the metadata where it has them, else what setuptools left beside it."""
+    info = email.parser.HeaderParser().parsestr(files.get("PKG-INFO", ""))
+    requires = [_one_line(line) for line in info.get_all("Requires-Dist") or []]
+    extras = [_one_line(line) for line in info.get_all("Provides-Extra") or []]
+    if requires or "requires.txt" not in files:
+        return requires, extras
+    section = ""
+    for line in files["requires.txt"].splitlines():
+        line = line.strip()
+        if line.startswith("[") and line.endswith("]"):
+            section = line[1:-1]
+        elif line and not line.startswith("#"):
+            extra, _, marker = section.partition(":")
+            conditions = ["(%s)" % marker] if marker else []
+            if extra:
+                conditions.append('extra == "%s"' % extra)
+                extras.append(extra)
+            requires.append(_one_line(line + ("; " + " and ".join(conditions) if conditions else "")))
+    return requires, sorted(set(extras))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _build_requires(text: Optional[str]) -> List[str]:
+    system = _table(text or "")
+    if system is None:
+        return list(USUAL_BUILD)
+    requires = [str(line) for line in system.get("requires") or []]
+    if any(re.match(r"setuptools\b", line) for line in requires) and "wheel" not in requires:
+        requires.append("wheel")  # older ones ask for it only while they build
+    return requires
+
+
+def _table(text: str) -> Optional[Dict[str, Any]]:
+    """The table `build-system`; None when there is none."""
+    try:
+        import tomllib
+    except ImportError:
+        return _table_by_sight(text)
+    try:
+        found = tomllib.loads(text).get("build-system")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _table_by_sight(text: str) -> Optional[Dict[str, Any]]:
+    """The same where Python cannot read TOML yet: good for what people write there."""
+    found = re.search(r"(?ms)^\[build-system\]\s*$(.*?)(?=^\[|\Z)", text)
+    if found is None:
+        return None
+    lines = re.search(r"(?s)\brequires\s*=\s*\[(.*?)\]\s*(?:#[^\n]*)?(?:\n|\Z)", found.group(1))
+    pairs = re.findall(r"\"([^\"\n]*)\"|'([^'\n]*)'", lines.group(1)) if lines else []
+    return {"requires": [one or other for one, other in pairs]}
