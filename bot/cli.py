@@ -1,4 +1,4 @@
-"""The command line: metaagent serve, fix, doctor, image. Start-up is kept light: heavy parts load when used."""
+"""The command line: metaagent serve, fix, replay, doctor, image. Start-up is kept light: heavy parts load when used."""
 
 import argparse
 import json
@@ -57,6 +57,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     serve = commands.add_parser("serve", help="receive GitHub's webhooks and run missions")
     fix = commands.add_parser("fix", help="repair a red working tree on this machine")
+    replay = commands.add_parser("replay", help="run a verdict again from its evidence bundle")
     doctor = commands.add_parser("doctor", help="say what is missing before MetaAgent can run here")
     image = commands.add_parser("image", help="pull or build the sandbox's image, and print its name")
     fix.add_argument("path", metavar="PATH", help="folder of the project")
@@ -66,8 +67,12 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     fix.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
     fix.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
     fix.add_argument("--rungs", default="0,1", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1)")
+    fix.add_argument("--evidence", metavar="FILE", help="write the evidence bundle there, for metaagent replay")
+    replay.add_argument("bundle", metavar="BUNDLE", help="the file that holds the evidence")
+    replay.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    replay.add_argument("--keep-red", action="store_true", help="show the output of the unpatched run too")
     doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    for name, sub in (("serve", serve), ("fix", fix), ("doctor", doctor), ("image", image)):
+    for name, sub in (("serve", serve), ("fix", fix), ("replay", replay), ("doctor", doctor), ("image", image)):
         if name == command:
             _add_settings(sub)
     return parser
@@ -119,10 +124,21 @@ def _fix(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         time_limit_s=arguments.time_limit,
         rungs=arguments.rungs,
+        evidence=arguments.evidence,
     )
     result = run_fix(order, load_from_options(vars(arguments)))
     print(json.dumps(result.json_object) if arguments.json else result.text)
     return {"FIXED": EXIT_FIXED, "ERROR": EXIT_ERROR}.get(result.outcome, EXIT_NOT_FIXED)
+
+
+def _replay(arguments: argparse.Namespace) -> int:
+    from bot.replay_command import ReplayOrder, run_replay
+    from bot.settings import load_from_options
+
+    order = ReplayOrder(path=arguments.bundle, keep_red=arguments.keep_red)
+    result = run_replay(order, load_from_options(vars(arguments)))
+    print(json.dumps(result.json_object) if arguments.json else result.text)
+    return {"CONFIRMED": EXIT_FIXED, "NOT CONFIRMED": EXIT_NOT_FIXED}.get(result.verdict, EXIT_ERROR)
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
@@ -145,4 +161,4 @@ def _image(arguments: argparse.Namespace) -> int:
     return EXIT_FIXED
 
 
-_COMMANDS = {"serve": _serve, "fix": _fix, "doctor": _doctor, "image": _image}
+_COMMANDS = {"serve": _serve, "fix": _fix, "replay": _replay, "doctor": _doctor, "image": _image}

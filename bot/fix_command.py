@@ -2,15 +2,19 @@
 
 import asyncio
 import hashlib
+import os
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest, Trigger
 from bot.errors import UsageError
+from bot.evidence.keep import EvidenceFile
 from bot.lessons.calibration import confidence_by_rules
 from bot.pipeline import Line, OpenProgress, handle_folder
 from bot.ports import Progress
@@ -41,6 +45,8 @@ class FixOrder:
     seed: int = 0
     time_limit_s: float | None = None
     rungs: str = "0,1"
+    evidence: str | None = None
+    """File for the evidence bundle."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +78,30 @@ def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_lin
     if order.command is not None and not order.command.strip():
         raise UsageError("--test is empty", "give the command that is red, for example --test 'python -m pytest'")
     rungs = _rungs(order.rungs)
+    if order.evidence is not None and not _is_writable(Path(order.evidence)):
+        raise UsageError(f"--evidence {order.evidence} cannot be written", "name a file in a folder that is there")
     if settings.log_level != "debug":
         settings = settings.model_copy(update={"log_level": "warning"})
     set_up_logging(level=settings.log_level, secrets=settings.secrets)
-    context = asyncio.run(_mission(order, folder.resolve(), settings, build, rungs=rungs))
-    return _result(context, _apply(context, folder.resolve()) if order.apply else None)
+    context, kept = asyncio.run(_mission(order, folder.resolve(), settings, build, rungs=rungs))
+    result = _result(context, _apply(context, folder.resolve()) if order.apply else None)
+    return _with_evidence(result, order.evidence, kept)
+
+
+def _is_writable(path: Path) -> bool:
+    """Whether a file of this name can be made, as far as that can be said before."""
+    return path.parent.is_dir() and not path.is_dir() and os.access(path.parent, os.W_OK | os.X_OK)
+
+
+def _with_evidence(result: FixResult, path: str | None, kept: KeptEvidence) -> FixResult:
+    """The result, and where its evidence is."""
+    text = result.text
+    if path is not None and kept.name:
+        text += f"\nEvidence: metaagent replay {shlex.quote(path)}\n  sha256 {kept.sha256}, {kept.size} bytes\n"
+    elif path is not None:
+        text += f"\nNo evidence bundle was written: {kept.reason or 'nobody knows why'}.\n"
+    fields = {"evidence": path if path and kept.name else "", "evidence_sha256": kept.sha256}
+    return FixResult(result.outcome, text, result.json_object | fields)
 
 
 def _apply(context: MissionContext, folder: Path) -> str:
@@ -92,12 +117,15 @@ def _apply(context: MissionContext, folder: Path) -> str:
 
 async def _mission(
     order: FixOrder, folder: Path, settings: Settings, build: BuildLine, *, rungs: tuple[int, ...]
-) -> MissionContext:
+) -> tuple[MissionContext, KeptEvidence]:
     @asynccontextmanager
     async def listening(_: MissionRequest) -> AsyncIterator[Progress]:
         yield SilentProgress() if order.as_json else TerminalProgress()
 
     line = build(settings, listening)
+    file = EvidenceFile(Path(order.evidence), settings.evidence) if order.evidence else None
+    if file is not None:
+        line = replace(line, keep_evidence=file.keep)
     name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]
     request = MissionRequest(
         mission_id=f"local:{name}",
@@ -110,7 +138,8 @@ async def _mission(
         rungs=rungs,
     )
     try:
-        return await handle_folder(request, line, MemoryCheckpoint())
+        context = await handle_folder(request, line, MemoryCheckpoint())
+        return context, file.kept if file else KeptEvidence()
     finally:
         await line.close()
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 from pydantic import SecretStr
 
 from bot.domain.admission import Admission
+from bot.domain.evidence import KeptEvidence
 from bot.domain.lesson import Lesson
-from bot.domain.mission import MissionContext, Outcome
+from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest
@@ -20,6 +21,7 @@ from bot.lessons.reflect import reflect
 from bot.mission.loop import MissionPorts, run_mission
 from bot.ports import Checkpoint, Clock, Fixer, GitHub, LessonStore, OpenWorkspace, Progress, Workspace
 from bot.publish.publisher import publish_outcome
+from bot.publish.story import Story, a_story
 from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TrustTier
 
 log = logging.getLogger(__name__)
@@ -28,8 +30,17 @@ OpenProgress = Callable[[MissionRequest], AbstractAsyncContextManager[Progress]]
 """Somebody who listens to one mission, for as long as it runs."""
 
 
+KeepEvidence = Callable[[Story, Checkout, OpenWorkspace], Awaitable[KeptEvidence]]
+"""Keeps what a finished mission can be run again from."""
+
+
 async def _nothing() -> None:
     """Nothing is held ready."""
+
+
+async def _keep_nothing(_: Story, __: Checkout, ___: OpenWorkspace) -> KeptEvidence:
+    """Nobody asked for evidence."""
+    return KeptEvidence()
 
 
 @dataclass(frozen=True)
@@ -46,17 +57,20 @@ class Line:
     secrets: tuple[str, ...] = ()
     close: Callable[[], Awaitable[None]] = _nothing
     """Gives back what is held ready for the next mission."""
+    keep_evidence: KeepEvidence = _keep_nothing
 
 
 async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:
     """From a request to an outcome that is published and remembered. Every part is a step that is not run twice."""
     admission = await _admitted(request, line, github, checkpoint)
+    kept = KeptEvidence()
     if admission.checkout is None:
         context = await _refused(admission, line, checkpoint)
     else:
-        door = _guarded(line.open_workspace, github, admission)
-        context = await _mission(admission, admission.checkout, replace(line, open_workspace=door), checkpoint)
-    publication = await checkpoint.step("publish", Publication, lambda: _publish(context, line, github))
+        guarded = replace(line, open_workspace=_guarded(line.open_workspace, github, admission))
+        context = await _mission(admission, admission.checkout, guarded, checkpoint)
+        kept = await _keep(context, admission.checkout, guarded, checkpoint)
+    publication = await checkpoint.step("publish", Publication, lambda: _publish(context, line, github, kept))
     await _remember(context, publication, line, checkpoint)
     return context
 
@@ -73,6 +87,7 @@ async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpo
     )
     admission = Admission(request=request, policy=RepositoryPolicy(rungs=request.rungs), checkout=checkout)
     context = await _mission(admission, checkout, line, checkpoint)
+    await _keep(context, checkout, line, checkpoint)
     await _remember(context, Publication(mission_id=context.mission_id), line, checkpoint)
     return context
 
@@ -111,10 +126,30 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
             return context.ended(Outcome.ERROR, reason, error_reference=reference)
 
 
-async def _publish(context: MissionContext, line: Line, github: GitHub) -> Publication:
+async def _keep(context: MissionContext, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> KeptEvidence:
+    """Keep what the mission can be run again from; a mission does not fail because that fails."""
+
+    async def keep() -> KeptEvidence:
+        try:
+            story = a_story(context, confidence=await _confidence(context, line), secrets=line.secrets)
+            return await line.keep_evidence(story, checkout, line.open_workspace)
+        except Exception as error:
+            log.warning("evidence not kept: %s", error, extra={"mission": context.mission_id})
+            return KeptEvidence(reason=getattr(error, "message", type(error).__name__))
+
+    return await checkpoint.step("evidence", KeptEvidence, keep)
+
+
+async def _publish(context: MissionContext, line: Line, github: GitHub, kept: KeptEvidence) -> Publication:
+    confidence = await _confidence(context, line)
+    return await publish_outcome(
+        context, github, app_slug=line.app_slug, confidence=confidence, secrets=line.secrets, bundle=kept
+    )
+
+
+async def _confidence(context: MissionContext, line: Line) -> Confidence:
     forecasts = await line.lessons.forecasts(repository_id=context.request.memory_key)
-    confidence = confidence_after(context, forecasts)
-    return await publish_outcome(context, github, app_slug=line.app_slug, confidence=confidence, secrets=line.secrets)
+    return confidence_after(context, forecasts)
 
 
 async def _remember(context: MissionContext, publication: Publication, line: Line, checkpoint: Checkpoint) -> None:

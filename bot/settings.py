@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from bot.domain.evidence import EvidenceLimits
 from bot.domain.policy import Limits
 from bot.errors import SettingsError
 from sandbox.spec import SandboxSpec
@@ -45,6 +46,7 @@ class Settings(BaseModel):
     workers: int = Field(default=2, ge=1, description="Missions that run at the same time.")
     webhook_max_bytes: int = Field(default=25 * 1024 * 1024, description="Largest webhook body accepted.")
     limits: Limits = Field(default=Limits(), description="Limits of a mission.")
+    evidence: EvidenceLimits = Field(default=EvidenceLimits(), description="How much evidence is kept.")
     sandbox: SandboxSpec = Field(default=SandboxSpec(), description="How sandboxes are made.")
 
     @property

@@ -3,6 +3,7 @@
 import logging
 from typing import assert_never
 
+from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.errors import GitHubError
@@ -32,6 +33,7 @@ async def publish_outcome(
     app_slug: str,
     confidence: Confidence | None = None,
     secrets: tuple[str, ...] = (),
+    bundle: KeptEvidence | None = None,
 ) -> Publication:
     """Tell the outcome of a mission on GitHub.
 
@@ -44,11 +46,12 @@ async def publish_outcome(
         app_slug: Who we are there: pull requests by `<app_slug>[bot]` are ours.
         confidence: The confidence after verification, when it was worked out.
         secrets: Values that must not appear in anything written.
+        bundle: Where the evidence was kept, when it was.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
     """
-    story = a_story(context, confidence=confidence, secrets=secrets)
+    story = a_story(context, confidence=confidence, secrets=secrets, bundle=bundle)
     if context.request.repository is None:
         return Publication(mission_id=context.mission_id, outcome=story.outcome, skipped="there is no repository")
     refused: list[str] = []

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from pydantic import Field
 
+from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.publish.markdown import Pen
@@ -25,6 +26,8 @@ class Story(Frozen):
     """Why it is told differently from how the mission ended, or what could not be published."""
     confidence: Confidence = Confidence()
     pull_request_url: str = ""
+    bundle: KeptEvidence = KeptEvidence()
+    """The file from which all this can be run again."""
     secrets: Needles = Field(default=Needles(), repr=False)
 
     @property
@@ -43,12 +46,19 @@ class Story(Frozen):
         return self.note or self.context.reason
 
 
-def a_story(context: MissionContext, *, confidence: Confidence | None = None, secrets: tuple[str, ...] = ()) -> Story:
+def a_story(
+    context: MissionContext,
+    *,
+    confidence: Confidence | None = None,
+    secrets: tuple[str, ...] = (),
+    bundle: KeptEvidence | None = None,
+) -> Story:
     """The story of a mission as it ended; one that never ended is our error."""
     return Story(
         context=context,
         outcome=context.outcome or Outcome.ERROR,
         confidence=confidence or Confidence(),
+        bundle=bundle or KeptEvidence(),
         secrets=needles_of(secrets),
     )
 

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from pydantic import SecretStr
 
@@ -10,6 +11,7 @@ from bot.clock import SystemClock
 from bot.domain.mission import MissionContext
 from bot.domain.request import Feedback, MissionRequest
 from bot.errors import SettingsError
+from bot.evidence.keep import EvidenceFolder
 from bot.github.gateway import GitHubGateway
 from bot.intake.identity import OwnApp
 from bot.pipeline import handle_feedback, handle_request
@@ -58,6 +60,9 @@ class Service:
                 yield BothProgress(LogProgress(), check)
 
         self._line = build_line(settings, listening)
+        if settings.evidence.keep:
+            evidence = EvidenceFolder(settings.data_dir / "evidence", settings.evidence, clock)
+            self._line = replace(self._line, keep_evidence=evidence.keep)
         self.engine = DurableEngine(
             settings.engine_url, self._handle_request, self._handle_feedback, workers=settings.workers
         )

@@ -139,7 +139,7 @@ class FakeWorkspace:
         self._check()
         raw = io.BytesIO()
         with tarfile.open(fileobj=raw, mode="w") as archive:
-            for name, content in sorted(self._tree.items()):
+            for name, content in sorted(self._commit.items()):
                 entry = tarfile.TarInfo(name)
                 entry.size = len(content)
                 archive.addfile(entry, io.BytesIO(content))

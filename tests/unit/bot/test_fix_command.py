@@ -1,11 +1,13 @@
 """metaagent fix on a folder: what is refused, what a person gets, what a program gets, what is written."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bot.errors import UsageError
+from bot.evidence.bundle import read_bundle
 from bot.fix_command import FixOrder, FixResult, run_fix
 from bot.pipeline import Line, OpenProgress
 from bot.settings import Settings
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("loggers_as_they_were")
 Make = Callable[..., Settings]
 FIELDS = {
     *("outcome", "mission_id", "reason", "advice", "diff", "rung", "template", "confidence", "candidates_tried"),
-    *("plausible", "seconds", "cost_usd", "applied", "report"),
+    *("plausible", "seconds", "cost_usd", "applied", "report", "evidence", "evidence_sha256"),
 }
 
 
@@ -152,6 +154,34 @@ def test_the_terminal_is_kept_quiet_unless_everything_was_asked_for(
     bench = a_bench()
     run_fix(FixOrder(path=str(folder), as_json=True), settings(log_level=level), build=bench.build)
     assert bench.settings[0].log_level == spoken
+
+
+def test_the_evidence_goes_into_the_file_that_was_named(settings: Make, folder: Path, tmp_path: Path) -> None:
+    bundle = tmp_path / "evidence.zip"
+    result = run_fix(FixOrder(path=str(folder), evidence=str(bundle)), settings(), build=a_bench().build)
+    claim = read_bundle(bundle.read_bytes()).claim
+    assert (claim.outcome, claim.fix and claim.fix.green) == ("FIXED", True)
+    assert result.json_object["evidence"] == str(bundle)
+    assert result.json_object["evidence_sha256"] == hashlib.sha256(bundle.read_bytes()).hexdigest()
+    assert f"metaagent replay {bundle}" in result.text
+    assert bundle.stat().st_mode & 0o777 == 0o600, "it holds source"
+
+
+def test_a_place_for_evidence_that_cannot_be_is_refused_before_anything_is_built(
+    settings: Make, folder: Path, tmp_path: Path
+) -> None:
+    bench = a_bench()
+    for place in (tmp_path, tmp_path / "missing" / "evidence.zip"):
+        with pytest.raises(UsageError, match="--evidence"):
+            run_fix(FixOrder(path=str(folder), evidence=str(place)), settings(), build=bench.build)
+    assert bench.settings == []
+
+
+def test_evidence_that_cannot_be_kept_costs_nothing_but_itself(settings: Make, folder: Path, tmp_path: Path) -> None:
+    order = FixOrder(path=str(folder), evidence=str(tmp_path / "e.zip"))
+    result = run_fix(order, settings(evidence__bundle_bytes="10"), build=a_bench().build)
+    assert (result.outcome, result.json_object["evidence"]) == ("FIXED", "")
+    assert "evidence.bundle_bytes" in result.text
 
 
 def test_a_host_without_a_sandbox_is_told(settings: Make, folder: Path) -> None:

@@ -1,0 +1,107 @@
+"""From a finished mission to its claim. Pure."""
+
+from bot.domain.evidence import Claim, ClaimedFix, ClaimedPlace, ClaimedRun, EvidenceBundle
+from bot.domain.mission import MissionContext, Outcome
+from bot.mission.reports import outcomes_of
+from bot.publish.evidence import evidence
+from bot.publish.story import Story
+from sandbox.types import TestReport, WorkspaceFacts
+
+NOTES = (
+    "regular files only: symbolic links and submodules of the commit are left out",
+    "one commit: the history and the base commit are left out",
+)
+"""What every bundle leaves out."""
+
+
+def claim_of(context: MissionContext) -> Claim | None:
+    """What a mission saw and says; None when it never ran anything, so that there is nothing to run again.
+
+    Args:
+        context: The finished mission.
+    """
+    facts, triage = context.facts, context.triage
+    red = context.test_results or (triage.report if triage else None)
+    if facts is None or red is None:
+        return None
+    per_test = triage.per_test_reds if triage else {}
+    runs = triage.runs if triage else 1
+    return Claim(
+        mission_id=context.mission_id,
+        outcome=(context.outcome or Outcome.ERROR).value,
+        reason=context.reason,
+        created_at=context.created_at,
+        head_sha=facts.head_sha or context.request.head_sha,
+        base_sha=facts.base_sha,
+        tier=context.request.tier,
+        place=place_of(facts),
+        recipe=facts.recipe,
+        red=run_of("unpatched", red),
+        runs=runs,
+        red_runs=triage.red_runs if triage else int(not red.success),
+        unsteady=tuple(sorted(name for name, reds in per_test.items() if reds < runs)),
+        criteria=context.acceptance_criteria,
+        fix=_fix(context),
+    )
+
+
+def bundle_of(story: Story, checkout: bytes) -> EvidenceBundle | None:
+    """The bundle of a finished mission; None when there is nothing to run again.
+
+    Args:
+        story: The finished mission, as it will be told.
+        checkout: Tar archive of the failing commit.
+    """
+    claim = claim_of(story.context)
+    if claim is None:
+        return None
+    diff = story.fix[1].diff if story.fix else ""
+    return EvidenceBundle(claim=claim, evidence=evidence(story), checkout=checkout, diff=diff, notes=NOTES)
+
+
+def place_of(facts: WorkspaceFacts) -> ClaimedPlace:
+    """What runs stood on.
+
+    Args:
+        facts: Of a workspace.
+    """
+    return ClaimedPlace(
+        backend=facts.backend,
+        image=facts.image,
+        image_digest=facts.image_digest,
+        environment_key=facts.environment_key,
+        interpreter=facts.interpreter,
+        lock_hash=facts.lock_hash,
+    )
+
+
+def run_of(label: str, report: TestReport) -> ClaimedRun:
+    """A run without its texts.
+
+    Args:
+        label: Which run it is.
+        report: What it showed.
+    """
+    return ClaimedRun(
+        label=label,
+        verdict=report.verdict,
+        exit_code=report.exit_code,
+        runner=report.runner,
+        outcomes=outcomes_of(report),
+        seconds=round(report.duration_s, 3),
+    )
+
+
+def _fix(context: MissionContext) -> ClaimedFix | None:
+    if context.fix is None:
+        return None
+    candidate, verification = context.fix
+    return ClaimedFix(
+        rung=int(candidate.rung),
+        title=candidate.title,
+        green=verification.green,
+        partial=verification.partial,
+        reason=verification.reason,
+        edits=verification.edits,
+        runs=tuple(run_of(run.label, run.report) for run in verification.runs),
+    )

@@ -1,0 +1,150 @@
+"""metaagent replay: a verdict run again from its evidence bundle; no GitHub, no account, no key."""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bot.domain.evidence import Compared, EvidenceBundle, Replay
+from bot.domain.request import MissionRequest
+from bot.errors import UsageError
+from bot.evidence.bundle import read_bundle
+from bot.evidence.replay import replay_bundle
+from bot.pipeline import Line, OpenProgress
+from bot.ports import Progress
+from bot.progress import SilentProgress
+from bot.publish.markdown import Pen
+from bot.settings import Settings
+from bot.telemetry import set_up_logging
+from bot.wiring.line import build_line
+
+BuildLine = Callable[[Settings, OpenProgress], Line]
+_OUTPUT_CHARACTERS = 8000
+_CELL_CHARACTERS = 72
+
+
+@dataclass(frozen=True)
+class ReplayOrder:
+    """What the person at the terminal asked for."""
+
+    path: str
+    keep_red: bool = False
+    """Show the output of the unpatched run too."""
+
+
+@dataclass(frozen=True)
+class ReplayResult:
+    """What they get: a text for people, an object for programs."""
+
+    verdict: str
+    text: str
+    json_object: dict[str, Any]
+
+
+def run_replay(order: ReplayOrder, settings: Settings, *, build: BuildLine = build_line) -> ReplayResult:
+    """Run the verdict of a bundle again.
+
+    Args:
+        order: What was asked for.
+        settings: All settings.
+        build: From settings to everything a mission needs; only its sandboxes are used.
+
+    Raises:
+        UsageError: the file is not there, or is no bundle that can be used.
+        SandboxError: no sandbox can be had here, or the bundle's checkout cannot be taken in.
+    """
+    raw = _read(Path(order.path), settings.evidence.bundle_bytes)
+    bundle = read_bundle(raw)
+    if settings.log_level != "debug":
+        settings = settings.model_copy(update={"log_level": "warning"})
+    set_up_logging(level=settings.log_level, secrets=settings.secrets)
+    replay = asyncio.run(_replayed(bundle, settings, build))
+    return _result(replay, bundle, hashlib.sha256(raw).hexdigest(), keep_red=order.keep_red)
+
+
+def _read(path: Path, limit: int) -> bytes:
+    try:
+        with path.open("rb") as file:
+            raw = file.read(limit + 1)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror})", "name an evidence bundle") from error
+    if len(raw) > limit:
+        raise UsageError(f"{path} is larger than {limit} bytes", "raise evidence.bundle_bytes to read it all the same")
+    return raw
+
+
+async def _replayed(bundle: EvidenceBundle, settings: Settings, build: BuildLine) -> Replay:
+    @asynccontextmanager
+    async def silence(_: MissionRequest) -> AsyncIterator[Progress]:
+        yield SilentProgress()
+
+    line = build(settings, silence)
+    try:
+        return await replay_bundle(bundle, line.open_workspace, clock=line.clock)
+    finally:
+        await line.close()
+
+
+def _result(replay: Replay, bundle: EvidenceBundle, sha256: str, *, keep_red: bool) -> ReplayResult:
+    pen = Pen()
+    red = pen.block(replay.red_output, cap=_OUTPUT_CHARACTERS) if keep_red else None
+    json_object = {
+        "verdict": replay.verdict,
+        "reason": pen.line(replay.reason, cap=1000),
+        "mission_id": pen.line(replay.mission_id),
+        "outcome": pen.line(replay.outcome),
+        "head_sha": bundle.claim.head_sha,
+        "bundle_sha256": sha256,
+        "compared": [_gated(row, pen) for row in replay.compared],
+        "environment": [_gated(row, pen) for row in replay.environment],
+        "notes": [pen.line(note) for note in replay.notes],
+        "red_output": red,
+        "seconds": replay.seconds,
+    }
+    return ReplayResult(replay.verdict, _text(json_object), json_object)
+
+
+def _gated(row: Compared, pen: Pen) -> dict[str, Any]:
+    return {"what": pen.line(row.what), "claimed": pen.line(row.claimed), "now": pen.line(row.now), "same": row.same}
+
+
+def _text(found: dict[str, Any]) -> str:
+    """The same for a terminal."""
+    lines = [f"{found['verdict']}: {found['reason']}", ""]
+    lines += [f"mission   {found['mission_id']}, which ended {found['outcome']}"]
+    if found["head_sha"]:
+        lines.append(f"commit    {found['head_sha']}")
+    lines += [f"bundle    sha256 {found['bundle_sha256']}", ""]
+    lines += _table("claimed and now", found["compared"])
+    lines += _table("environment", found["environment"])
+    lines += ["not run again", *(f"  {note}" for note in found["notes"]), ""] if found["notes"] else []
+    if found["red_output"] is not None:
+        lines += ["output of the unpatched run", *(f"  {line}" for line in found["red_output"].splitlines()), ""]
+    return "\n".join([*lines, f"{found['seconds']:.1f} s"])
+
+
+def _cell(text: str) -> str:
+    """Hashes are compared whole and shown short."""
+    found = re.fullmatch(r"((?:sha256:)?[0-9a-f]{12})[0-9a-f]{20,}", text)
+    if found:
+        return f"{found[1]}…"
+    return text if len(text) <= _CELL_CHARACTERS else f"{text[: _CELL_CHARACTERS - 1]}…"
+
+
+def _table(title: str, rows: list[dict[str, Any]]) -> list[str]:
+    if not rows:
+        return []
+    shown = [
+        (*(_cell(row[name]) for name in ("what", "claimed", "now")), "same" if row["same"] else "DIFFERS")
+        for row in rows
+    ]
+    widths = [max(len(row[column]) for row in shown) for column in range(3)]
+    table = [
+        f"  {what:<{widths[0]}}  {claimed:<{widths[1]}}  {now:<{widths[2]}}  {same}"
+        for what, claimed, now, same in shown
+    ]
+    return [title, *table, ""]

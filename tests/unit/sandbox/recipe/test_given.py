@@ -1,0 +1,45 @@
+"""A recipe that somebody else wrote keeps the rules of a planned one, or is refused."""
+
+import pytest
+
+from sandbox.errors import SetupFailed
+from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.given import check_given
+from sandbox.types import JobHints, Recipe
+from tests.builders import a_recipe
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"requirements": ("--index-url https://evil.example/simple",)},
+        {"requirements": ("-e .",)},
+        {"requirements": ("requests", "git+https://evil.example/x")},
+        {"requirements": ("../outside",)},
+        {"constraints": ("-r /etc/passwd",)},
+        {"working_directory": "../.."},
+        {"working_directory": "/etc"},
+        {"working_directory": "a/../.."},
+        {"python": "--help"},
+        {"python": "/usr/bin/python3"},
+        {"command": "true\0"},
+        {"setup": ("true\0",)},
+        {"environment": {"A=B": "c"}},
+        {"environment": {"A": "b\0"}},
+    ],
+)
+def test_what_no_plan_comes_to_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(SetupFailed) as caught:
+        check_given(a_recipe(**changes))
+    assert caught.value.advice
+
+
+def test_a_planned_recipe_is_its_own_proof() -> None:
+    contents = {
+        "requirements.txt": b"requests[socks]>=2,<3 ; python_version > '3.8'\nattrs==23.1.0 --hash=sha256:" + b"0" * 64,
+        "pyproject.toml": b"[project]\nname='x'\ndependencies=['httpx ~= 0.28 ; sys_platform == \"linux\"', 'rich (>=1)']",
+        "test_x.py": b"",
+    }
+    recipe: Recipe = plan_recipe(JobHints(python="3.11"), contents.keys(), contents)
+    assert recipe.requirements
+    assert check_given(recipe) == recipe
