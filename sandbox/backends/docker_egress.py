@@ -150,7 +150,7 @@ class WaysOut:
             return self._known
 
     async def _find(self) -> tuple[AllowList, bool]:
-        added = configured(self._spec.egress_hosts)
+        added = (*configured(self._spec.egress_hosts), *self._pythons())
         index = self._spec.index_url
         try:
             asked = index or await self._ask()
@@ -162,6 +162,12 @@ class WaysOut:
             return AllowList(added), False
         found = await hosts_of(asked, await self._site(first), own=index is not None)
         return AllowList((*found.endpoints, *added)), found.is_complete
+
+    def _pythons(self) -> tuple[Endpoint, ...]:
+        """Where the operator lets Pythons be fetched from."""
+        urls = (self._spec.python_mirror, self._spec.python_downloads_json)
+        found = (endpoint_of(url, own=True) for url in urls if url is not None)
+        return tuple(endpoint for endpoint in found if endpoint is not None)
 
     async def _site(self, index: Endpoint) -> Site:
         proxy = self._spec.upstream_proxy

@@ -73,14 +73,15 @@ class Interpreters:
         }
         env = {name: value for name, value in sources.items() if value}
         env |= {"UV_PYTHON_DOWNLOADS": "manual", "UV_HTTP_TIMEOUT": CONNECT_S, "UV_HTTP_RETRIES": "0"}
-        # Nothing of anybody else has run in there: what uv says is uv's own word.
-        await self._backend.allow_hosts(shell.guest, hosts_in(sources.values()))
         listing = ("uv", "python", "list", "--only-downloads", "--show-urls", "--output-format", "json", wanted)
         listed = await shell.run(*listing, env=env, wall_s=FETCH_WALL_S)
         urls = [str(entry.get("url") or "") for entry in _entries(listed)]
         if not urls:
             return False
-        await self._backend.allow_hosts(shell.guest, hosts_in(urls))
+        # Nothing of anybody else has run in there: what uv says is uv's own word. Hosts that the operator named may be
+        # reached already.
+        named = hosts_in(sources.values())
+        await self._backend.allow_hosts(shell.guest, tuple(host for host in hosts_in(urls) if host not in named))
         install = ("uv", "python", "install", "--no-bin", wanted)
         done = await shell.run(*install, env=env, wall_s=FETCH_WALL_S)
         if not done.ok:
