@@ -43,6 +43,8 @@ class Triage(Frozen):
     """It fails in some order of the tests and passes in another, every time."""
     neighbours: tuple[str, ...] = ()
     """Of an order-dependent failure: the test that has to run before, and the one that then fails."""
+    leaves_traces: bool = False
+    """It passes where the command ran before: it depends on files outside the checkout."""
     notes: tuple[str, ...] = ()
 
 

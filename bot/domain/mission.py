@@ -129,7 +129,9 @@ class MissionContext(Frozen):
 
     @property
     def fix(self) -> tuple[Candidate, Verification] | None:
-        """The verified (or partial) change this mission ended with."""
+        """The verified (or partial) change this mission ended with; what is no bug of the commit has none."""
+        if self.outcome in {Outcome.FLAKY, Outcome.BASE_RED, Outcome.INFRA}:
+            return None
         for iteration in reversed(self.iterations):
             if iteration.candidate is not None and iteration.verification is not None:
                 verification = iteration.verification

@@ -97,6 +97,10 @@ class VerifiedRun(Frozen):
 
     label: Literal["failing tests", "full command", "full command again", "other order"]
     report: TestReport
+    sandbox: int = 1
+    """In which of the two fresh sandboxes."""
+    seed: int = 0
+    """Of hashing and order: another one in the second sandbox."""
 
 
 class Verification(Frozen):
@@ -107,6 +111,11 @@ class Verification(Frozen):
     """Some failures gone, none new, not all green."""
     reason: str
     runs: tuple[VerifiedRun, ...] = ()
+    control: TestReport | None = None
+    """The failing tests once more without the change, in the second sandbox: only when they are red there too does the
+    change explain that they are green."""
+    flaky: bool = False
+    """The failing tests were green without the change: chance, and no fix, made them green."""
     table: tuple[TestChange, ...] = ()
     """Every test that changed, and every one that was red."""
     newly_failing: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """FIX and VERIFY of one iteration: try the best candidates in fresh workspaces, keep what helps, refuse the rest."""
 
-from bot.domain.diagnosis import Diagnosis
+from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import Outcome
 from bot.domain.patch import Candidate, FixAttempt, Verification
 from bot.mission.analyze import fingerprint
@@ -58,6 +58,8 @@ async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Gr
         verification = await _verify(run, candidate, number)
         tried.append((candidate, verification))
         run.note(candidate=candidate, verification=verification)
+        if verification.flaky:
+            raise _flaky(run, verification)
         if verification.green or verification.partial:
             run.know(acceptance_criteria=verification.criteria)
             break
@@ -108,6 +110,17 @@ def _fixed(candidate: Candidate, verification: Verification) -> Exception:
             ),
         )
     return end(Outcome.FIXED, verification.reason)
+
+
+def _flaky(run: Run, verification: Verification) -> Exception:
+    """Green without any change: what triage took for steady is not."""
+    triage = run.context.triage
+    if triage is None:
+        return end(Outcome.FLAKY, verification.reason)
+    runs = triage.runs + 1
+    reason = f"the same commit was red in {triage.red_runs} of {runs} runs, and green without any change in the last"
+    run.know(triage=triage.with_(kind=FailureKind.FLAKE, reason=reason, runs=runs))
+    return end(Outcome.FLAKY, reason)
 
 
 def _whole(verification: Verification) -> TestReport:

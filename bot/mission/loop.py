@@ -4,6 +4,7 @@ import logging
 from contextlib import AsyncExitStack
 
 from bot.domain.decision import Action, NextAction
+from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import MissionContext, MissionState, Outcome
 from bot.domain.plan import Plan
 from bot.domain.policy import RepositoryPolicy
@@ -33,6 +34,7 @@ __all__ = ["MissionPorts", "run_mission"]
 log = logging.getLogger(__name__)
 
 _DEEP = 3
+_MERGE_QUESTION = "Can the base branch be merged into this branch first, so that the failure can be repaired there?"
 
 
 async def run_mission(
@@ -90,7 +92,8 @@ async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -
     facts, triage = finding.facts, finding.triage
     run.know(facts=facts, triage=triage, test_results=triage.report, test_command=facts.recipe.command)
     if triage.kind in OUTCOMES:
-        raise end(OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes))
+        question = _MERGE_QUESTION if triage.kind is FailureKind.MERGE_ONLY else None
+        raise end(OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes), question=question)
     if triage.report is None:
         raise end(Outcome.ERROR, "triage named a bug without a run that shows it")
     run.know(state=MissionState.RUNNING)

@@ -107,6 +107,7 @@ def _counted(red: TestReport, evidence: Evidence) -> Triage:
         base_checked=evidence.base.checked,
         order_dependent=order,
         neighbours=evidence.neighbours if order else (),
+        leaves_traces=evidence.leaves_traces,
         notes=tuple(notes),
     )
 

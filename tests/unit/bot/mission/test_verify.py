@@ -62,18 +62,27 @@ def after(**said: str) -> World:
     return a_world(run=run)
 
 
-async def test_green_needs_four_runs_in_a_fresh_workspace() -> None:
+async def test_green_needs_four_runs_in_two_fresh_workspaces_and_a_red_one_without_the_change() -> None:
     world = a_world()
     found = await verified(world)
     assert found.green
     assert not found.partial
-    assert (world.opened, world.open_now) == (1, 0)
-    assert [(run.targets, run.order) for run in world.runs] == [
-        ((ADD, EVEN), "given"),
-        ((), "given"),
-        ((), "given"),
-        ((ADD, EVEN), "reversed"),
+    assert (world.opened, world.open_now) == (2, 0)
+    assert [(run.targets, run.order, run.seed, run.files[PATH] == MENDED) for run in world.runs] == [
+        ((ADD, EVEN), "given", 0, True),
+        ((), "given", 0, True),
+        ((), "given", 1, True),
+        ((ADD, EVEN), "reversed", 2, True),
+        ((ADD, EVEN), "given", 1, False),
     ]
+    assert [(run.label, run.sandbox, run.seed) for run in found.runs] == [
+        ("failing tests", 1, 0),
+        ("full command", 1, 0),
+        ("full command again", 2, 1),
+        ("other order", 2, 2),
+    ]
+    assert found.control is not None
+    assert found.control.failing == {ADD, EVEN}
     assert [(row.name, row.before, row.after) for row in found.table] == [
         (ADD, TestStatus.FAIL, TestStatus.PASS),
         (EVEN, TestStatus.FAIL, TestStatus.PASS),
@@ -166,7 +175,7 @@ async def test_every_run_starts_from_the_commit_and_the_change_alone() -> None:
     red = a_run(outcomes(BROKEN))
     found = await verify_fix(a_fix(MENDED), mission(red), CHECKOUT, dirty, clock=FixedClock())
     assert found.green
-    assert [asked.files["tests/test_math.py"] for asked in world.runs] == [TESTS] * 4
+    assert [asked.files["tests/test_math.py"] for asked in world.runs] == [TESTS] * 5
 
 
 async def test_a_new_test_that_passes_is_no_harm() -> None:
