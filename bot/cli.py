@@ -1,4 +1,4 @@
-"""The command line: metaagent serve, fix, replay, doctor, image. Start-up is kept light: heavy parts load when used."""
+"""The command line: serve, fix, replay, recipe, doctor, image. Start-up is kept light: heavy parts load when used."""
 
 import argparse
 import json
@@ -58,6 +58,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     serve = commands.add_parser("serve", help="receive GitHub's webhooks and run missions")
     fix = commands.add_parser("fix", help="repair a red working tree on this machine")
     replay = commands.add_parser("replay", help="run a verdict again from its evidence bundle")
+    recipe = commands.add_parser("recipe", help="say how a failing job of a workflow would be rebuilt")
     doctor = commands.add_parser("doctor", help="say what is missing before MetaAgent can run here")
     image = commands.add_parser("image", help="pull or build the sandbox's image, and print its name")
     fix.add_argument("path", metavar="PATH", help="folder of the project")
@@ -71,8 +72,21 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     replay.add_argument("bundle", metavar="BUNDLE", help="the file that holds the evidence")
     replay.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     replay.add_argument("--keep-red", action="store_true", help="show the output of the unpatched run too")
+    recipe.add_argument("path", metavar="PATH", nargs="?", default=".", help="folder of the project (default .)")
+    recipe.add_argument("--workflow", metavar="FILE", help="the workflow file")
+    recipe.add_argument("--job", metavar="NAME", help="the job as its check is named, or its id")
+    recipe.add_argument("--step", metavar="NAME", help="the failed step; the one that tests when not given")
+    recipe.add_argument("--matrix", metavar="NAME=VALUE", action="append", default=[], help="the cell; repeatable")
+    recipe.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    for name, sub in (("serve", serve), ("fix", fix), ("replay", replay), ("doctor", doctor), ("image", image)):
+    for name, sub in (
+        ("serve", serve),
+        ("fix", fix),
+        ("replay", replay),
+        ("recipe", recipe),
+        ("doctor", doctor),
+        ("image", image),
+    ):
         if name == command:
             _add_settings(sub)
     return parser
@@ -141,6 +155,22 @@ def _replay(arguments: argparse.Namespace) -> int:
     return {"CONFIRMED": EXIT_FIXED, "NOT CONFIRMED": EXIT_NOT_FIXED}.get(result.verdict, EXIT_ERROR)
 
 
+def _recipe(arguments: argparse.Namespace) -> int:
+    from bot.recipe_command import RecipeOrder, run_recipe
+    from bot.settings import load_from_options
+
+    order = RecipeOrder(
+        path=arguments.path,
+        workflow=arguments.workflow,
+        job=arguments.job,
+        step=arguments.step,
+        matrix=tuple(arguments.matrix),
+    )
+    result = run_recipe(order, load_from_options(vars(arguments)))
+    print(json.dumps(result.json_object) if arguments.json else result.text, end="\n" if arguments.json else "")
+    return EXIT_FIXED if result.feasible else EXIT_NOT_FIXED
+
+
 def _doctor(arguments: argparse.Namespace) -> int:
     from bot.doctor import examine, render
     from bot.settings import load_from_options
@@ -161,4 +191,4 @@ def _image(arguments: argparse.Namespace) -> int:
     return EXIT_FIXED
 
 
-_COMMANDS = {"serve": _serve, "fix": _fix, "replay": _replay, "doctor": _doctor, "image": _image}
+_COMMANDS = {"serve": _serve, "fix": _fix, "replay": _replay, "recipe": _recipe, "doctor": _doctor, "image": _image}

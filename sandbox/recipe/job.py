@@ -59,6 +59,16 @@ class Job(Frozen):
     obstacles: tuple[str, ...] = ()
 
 
+class ListedJob(Frozen):
+    """One cell of a job of a workflow, as a person would look for it."""
+
+    workflow: str
+    job_id: str
+    name: str
+    steps: tuple[str, ...] = ()
+    """The names of its steps, as they stand in the file."""
+
+
 class ToolCommand(Frozen):
     """One command a tool stands for."""
 

@@ -8,14 +8,15 @@ from typing import Any
 import yaml
 from pydantic import Field
 
-from sandbox.recipe.actions.reading import find_job
+from sandbox.recipe.actions.reading import find_job, list_jobs
 from sandbox.recipe.command import kind_of, words_of
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.job import ListedJob
 from sandbox.recipe.python_versions import matrix_version, read_version
 from sandbox.recipe.requirements import Wanted, clean_lines, read_requirement_file
 from sandbox.types import Frozen, JobHints, StepKind
 
-__all__ = ["Step", "find_job", "find_step"]
+__all__ = ["ListedJob", "Step", "find_job", "find_step", "list_jobs"]
 
 _MOST_BYTES = 256 * 1024
 _INSTALL = re.compile(r"(?:(?:python3?\s+-m|uv|sudo)\s+)?pip3?\s+install\s+(.*)")

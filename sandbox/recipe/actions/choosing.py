@@ -25,6 +25,8 @@ def choose(hints: JobHints, found: Sequence[Candidate]) -> tuple[Candidate | Non
     fitting = [(score, candidate) for candidate in found if (score := _score(hints.job_name, candidate)) < _NO_MATCH]
     if not fitting:
         return None, ""
+    # a workflow that is only called is meant by itself only when nothing else fits
+    fitting = [pair for pair in fitting if not pair[1].called] or fitting
     best = min(score for score, _ in fitting)
     left = [candidate for score, candidate in fitting if score == best]
     tests: list[Callable[[Candidate], bool]] = [
@@ -51,12 +53,14 @@ def _score(wanted: str | None, candidate: Candidate) -> int:
     asked, display = _plain(wanted), _plain(candidate.display)
     if not asked:
         return 0
+    longer = f"{display} ({', '.join(_plain(word) for word in words_of(candidate.cell))})"
     checks: tuple[tuple[int, Callable[[], bool]], ...] = (
         (0, lambda: wanted == candidate.display),
-        (1, lambda: asked == display),
+        (1, lambda: asked in {display, longer}),
         (2, lambda: asked.endswith(("...", "…")) and display.startswith(asked.rstrip(".…")) and len(asked) > 10),  # noqa: PLR2004
         (3, lambda: not candidate.fixed and _fits_open_name(asked, candidate)),
-        (4, lambda: asked.rsplit(" / ", 1)[-1] == display or asked == display.rsplit(" / ", 1)[-1]),
+        (4, lambda: asked.rsplit(" / ", 1)[-1] in {display, longer} or asked == display.rsplit(" / ", 1)[-1]),
+        (4, lambda: bool(candidate.obstacle) and asked.startswith(f"{display} / ")),
         (5, lambda: asked in {_plain(candidate.job_id), _plain(candidate.base), _plain(_written(candidate))}),
         (6, lambda: _values_fit(asked, candidate)),
         (_GUESSED, lambda: _same_base(asked, candidate)),
@@ -79,7 +83,6 @@ def _written(candidate: Candidate) -> str:
 
 def _fits_open_name(asked: str, candidate: Candidate) -> bool:
     """Whether the name fits one in which some parts are known to GitHub only."""
-    written = _plain(candidate.display)
     pattern = _plain(_written(candidate))
     if "${{" in pattern:
         pieces = re.split(r"\$\{\{.*?\}\}", pattern)
@@ -90,7 +93,7 @@ def _fits_open_name(asked: str, candidate: Candidate) -> bool:
     parts = _WORDS.fullmatch(asked)
     base = _plain(candidate.base)
     if parts is None:
-        return asked in {base, written}
+        return asked == base
     known = [_plain(word) for word in words_of(candidate.cell)]
     return parts[1] == base and all(word in _split(parts[2]) for word in known)
 
@@ -159,4 +162,5 @@ def _bound(candidate: Candidate, hints: JobHints) -> Candidate:
         return candidate
     values = {name: getattr(candidate, name) for name in candidate.__dataclass_fields__}
     context: Mapping[str, Value] = {**candidate.context, "matrix": dict(cell)}
-    return Candidate(**{**values, "cell": cell, "context": context})
+    display = hints.job_name or candidate.display
+    return Candidate(**{**values, "cell": cell, "context": context, "display": display})

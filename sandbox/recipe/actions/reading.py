@@ -14,7 +14,7 @@ from sandbox.recipe.actions.steps import OuterStep, StepReader
 from sandbox.recipe.actions.uses import python_of_image
 from sandbox.recipe.actions.values import is_true
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.job import Job, JobStep
+from sandbox.recipe.job import Job, JobStep, ListedJob
 from sandbox.types import JobHints, StepKind
 
 _RUNNERS_OWN = ("Set up job", "Initialize containers", "Stop containers", "Complete job", "Set up runner")
@@ -52,6 +52,26 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
     if guessed:
         log.replaced(hints.job_name or candidate.display, guessed)
     return _read(candidate, contents, log, (position, hints.step_name))
+
+
+def list_jobs(contents: Mapping[str, bytes]) -> tuple[ListedJob, ...]:
+    """Every job of the repository's workflows as GitHub would name it, for people who look for one."""
+    return tuple(
+        ListedJob(
+            workflow=candidate.path,
+            job_id=candidate.job_id,
+            name=candidate.display,
+            steps=tuple(name for name in map(_step_name, sequence(candidate.job.get("steps"))) if name),
+        )
+        for candidate in candidates(contents, FidelityLog(), None, {})
+        if not candidate.called
+    )
+
+
+def _step_name(step: object) -> str:
+    table = mapping(step)
+    first = text(table.get("run")).strip().split("\n")[0]
+    return text(table.get("name")) or (f"Run {first or text(table.get('uses'))}" if first or table.get("uses") else "")
 
 
 def _read(candidate: Candidate, contents: Mapping[str, bytes], log: FidelityLog, failed: tuple[int, str | None]) -> Job:

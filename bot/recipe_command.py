@@ -1,0 +1,194 @@
+"""metaagent recipe: how the failing job of a folder would be rebuilt; nothing of the repository is run."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bot.domain.policy import RepositoryPolicy
+from bot.errors import UsageError
+from bot.intake.policy_file import POLICY_PATH, read_policy
+from bot.settings import Settings
+from sandbox.errors import SetupFailed
+from sandbox.gate import clean
+from sandbox.planning import Folder, FolderPlan, read_folder
+from sandbox.types import JobHints, Recipe
+
+_MOST_LISTED = 60
+_NOT_FOUND = "there is no such"
+
+
+@dataclass(frozen=True)
+class RecipeOrder:
+    """What the person at the terminal asked for."""
+
+    path: str = "."
+    workflow: str | None = None
+    job: str | None = None
+    step: str | None = None
+    matrix: Sequence[str] = field(default_factory=tuple)
+    """`name=value`, each."""
+
+
+@dataclass(frozen=True)
+class RecipeResult:
+    """What they get: a text for people, an object for programs."""
+
+    feasible: bool
+    text: str
+    json_object: dict[str, Any]
+
+
+def run_recipe(order: RecipeOrder, settings: Settings) -> RecipeResult:
+    """Read a folder's CI and say how its failing job would be rebuilt.
+
+    Args:
+        order: What was asked for.
+        settings: All settings.
+
+    Raises:
+        UsageError: the folder, the workflow, the job or the step is not there, or an option makes no sense.
+        ImportRejected: the folder is over a limit.
+    """
+    root = Path(order.path)
+    if not root.is_dir():
+        raise UsageError(f"{order.path} is not a folder", "give the folder of the project")
+    matrix = _matrix(order.matrix)
+    folder = asyncio.run(read_folder(str(root.resolve()), settings.sandbox, (POLICY_PATH,)))
+    plan = folder.plan(POLICY_PATH)
+    policy = read_policy(plan.policy)
+    workflow = _workflow(order, plan)
+    _check_job(order, plan, workflow)
+    hints = JobHints(
+        job_name=order.job,
+        step_name=order.step,
+        workflow_path=workflow,
+        command=policy.test_command,
+        setup=policy.setup,
+        python=policy.python,
+        matrix=matrix,
+    )
+    recipe = _recipe(folder, hints)
+    if policy.test_command:
+        recipe = recipe.with_(origin="policy")
+    feasible = not recipe.obstacles
+    json_object = {"feasible": feasible, **recipe.model_dump(mode="json")}
+    return RecipeResult(feasible=feasible, text=recipe_text(recipe, policy), json_object=json_object)
+
+
+def recipe_text(recipe: Recipe, policy: RepositoryPolicy | None = None) -> str:
+    """A recipe for people; what the repository wrote is shown, never obeyed."""
+    lines = [*_heading(recipe), "", "Installed"]
+    lines += _indented([*_installed(recipe)] or ["nothing besides Python itself"])
+    for title, commands in (
+        ("Set up, with the set-up's network", recipe.setup),
+        ("Run before, without network", recipe.prepare),
+        ("The command that failed", (recipe.command,)),
+    ):
+        if any(commands):
+            lines += ["", title, *_indented(commands)]
+    if recipe.environment:
+        lines += ["", "Variables", *_indented(f"{name}={value}" for name, value in recipe.environment.items())]
+    if recipe.fidelity:
+        lines += ["", "Step by step"]
+        for entry in recipe.fidelity:
+            reason = f": {entry.reason}" if entry.reason else ""
+            lines += _indented([f"{entry.treatment:<9} {entry.step}{reason}"])
+    lines += ["", "It can be rebuilt here." if not recipe.obstacles else "It cannot be rebuilt here:"]
+    lines += _indented(recipe.obstacles)
+    lines += [f"{POLICY_PATH}: {problem}" for problem in (policy.problems if policy else ())]
+    return clean("\n".join(lines)) + "\n"
+
+
+def _heading(recipe: Recipe) -> list[str]:
+    cell = ", ".join(f"{name}={value}" for name, value in recipe.matrix.items())
+    shown = {
+        "workflow": recipe.workflow,
+        "job": recipe.job,
+        "cell": cell,
+        "step": recipe.step,
+        "kind": str(recipe.kind),
+        "from": recipe.origin,
+        "folder": recipe.working_directory,
+        "python": recipe.python or "the usual one",
+        "container": recipe.container,
+        "services": ", ".join(recipe.services),
+    }
+    return [f"{name:<10}{value}" for name, value in shown.items() if value]
+
+
+def _installed(recipe: Recipe) -> list[str]:
+    found = list(recipe.requirements)
+    found += [f"versions bounded by {line}" for line in recipe.constraints[:20]]
+    found += [f"... and {len(recipe.constraints) - 20} more bounds"] if len(recipe.constraints) > 20 else []  # noqa: PLR2004
+    if recipe.install_project:
+        extras = f" with {', '.join(recipe.extras)}" if recipe.extras else ""
+        found.append(f"the project itself, for editing{extras}")
+    return found
+
+
+def _indented(lines: Any) -> list[str]:
+    return [f"  {line}" for text in lines for line in str(text).split("\n")]
+
+
+def _recipe(folder: Folder, hints: JobHints) -> Recipe:
+    try:
+        return folder.recipe(hints)
+    except SetupFailed as error:
+        raise UsageError(error.message, error.advice) from error
+
+
+def _matrix(words: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--matrix {word!r} is not NAME=VALUE", "for example --matrix python-version=3.11")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _workflow(order: RecipeOrder, plan: FolderPlan) -> str | None:
+    """The path of the workflow that was named: whole, or its last part."""
+    if order.workflow is None:
+        return None
+    wanted = order.workflow.removeprefix("./")
+    for path in plan.workflows:
+        if wanted in {path, path.rsplit("/", 1)[-1], path.rsplit("/", 1)[-1].rsplit(".", 1)[0]}:
+            return path
+    raise UsageError(f"{_NOT_FOUND} workflow: {order.workflow}", _listed("workflows", plan.workflows))
+
+
+def _check_job(order: RecipeOrder, plan: FolderPlan, workflow: str | None) -> None:
+    """Say which jobs there are when the named one is none of them."""
+    jobs = [job for job in plan.jobs if workflow is None or job.workflow == workflow]
+    if order.job is not None:
+        meant = order.job.split(" / ")[0].split(" (")[0].strip().casefold()
+        known = {name.casefold() for job in jobs for name in (job.job_id, job.name, job.name.split(" (")[0])}
+        known |= {part.casefold() for job in jobs for part in job.name.split(" / ")}
+        if order.job.casefold() not in known and meant not in known and not _is_expanded(order.job, jobs):
+            raise UsageError(f"{_NOT_FOUND} job: {order.job}", _listed("jobs", [job.name for job in jobs]))
+        jobs = [job for job in jobs if meant in {job.job_id.casefold(), job.name.split(" (")[0].casefold()}] or jobs
+    elif workflow is not None and not jobs:
+        raise UsageError(f"{workflow} has no jobs that can be read")
+    if order.step is not None:
+        _check_step(order.step, [step for job in jobs for step in job.steps])
+
+
+def _check_step(wanted: str, steps: Sequence[str]) -> None:
+    if not any(wanted in {step, step.removeprefix("Run ")} or "${{" in step for step in steps):
+        raise UsageError(f"{_NOT_FOUND} step: {wanted}", _listed("steps", steps))
+
+
+def _is_expanded(wanted: str, jobs: Sequence[Any]) -> bool:
+    """A name with values only GitHub knows fits the part before them."""
+    return any(job.name and wanted.casefold().startswith(job.name.casefold().split(" (")[0]) for job in jobs)
+
+
+def _listed(what: str, names: Sequence[str]) -> str:
+    if not names:
+        return f"the folder has no {what}"
+    unique = list(dict.fromkeys(names))
+    more = f", and {len(unique) - _MOST_LISTED} more" if len(unique) > _MOST_LISTED else ""
+    return clean(f"its {what}: {', '.join(unique[:_MOST_LISTED])}{more}")
