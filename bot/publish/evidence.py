@@ -1,4 +1,4 @@
-"""The evidence of a mission as data: what `metaagent replay` and a doubting reader need."""
+"""The evidence of a mission as data: everything measured, for a doubting reader and for programs."""
 
 import hashlib
 from typing import Any
@@ -6,6 +6,11 @@ from typing import Any
 from bot.domain.patch import Candidate, Verification
 from bot.publish.story import Story
 from sandbox.types import TestReport, TestStatus
+
+EXCERPT_CHARS = 2000
+"""How much of an output stands beside the verdict."""
+MUTANTS = "not measured"
+"""Whether the tests would notice other mistakes in the patched lines."""
 
 
 def evidence(story: Story) -> dict[str, Any]:
@@ -20,7 +25,10 @@ def evidence(story: Story) -> dict[str, Any]:
         "created_at": context.created_at,
         "seconds": round(context.seconds, 2),
         "cost_usd": context.cost_usd,
+        "durations": _durations(story),
         "environment": _environment(story),
+        "commands": commands(story),
+        "egress": _egress(story),
         "triage": _triage(story),
         "before": _run(context.test_results) if context.test_results else None,
         "attempts": [note for i in context.iterations if i.attempt for note in i.attempt.notes],
@@ -28,12 +36,37 @@ def evidence(story: Story) -> dict[str, Any]:
         "cost_per_rung": cost_per_rung(story),
         "lessons": [one.lesson.id for one in context.lessons],
         "confidence": story.confidence.model_dump(mode="json"),
+        "bundle": story.bundle.model_dump(exclude={"reason"}) if story.bundle.name else None,
     }
     if story.fix is not None:
         candidate, verification = story.fix
         found["fix"] = _fix(candidate, verification)
         found["verification"] = _verification(verification)
-    return {key: _gated(value, story) for key, value in found.items()}
+    gated = {key: _gated(value, story) for key, value in found.items()}
+    for where, text in excerpts(story).items():
+        if isinstance(gated.get(where), dict):
+            gated[where]["excerpt"] = text
+    return gated
+
+
+def excerpts(story: Story) -> dict[str, str]:
+    """The end of the output before, and after, gated and bounded."""
+    found = {}
+    if story.context.test_results is not None:
+        found["before"] = story.context.test_results.raw_output
+    if story.fix is not None and story.fix[1].runs:
+        found["verification"] = story.fix[1].runs[-1].report.raw_output
+    return {where: story.pen.block(text[-EXCERPT_CHARS:], cap=EXCERPT_CHARS) for where, text in found.items() if text}
+
+
+def commands(story: Story) -> list[str]:
+    """What was run, in order: set-up, preparation, then every command of the runs, each once."""
+    context = story.context
+    runs = [run.report.target for run in story.fix[1].runs] if story.fix else []
+    red = [context.test_results.target] if context.test_results else []
+    recipe = context.facts.recipe if context.facts else None
+    before = [*recipe.setup, *recipe.prepare, recipe.command] if recipe else []
+    return list(dict.fromkeys(filter(None, (*before, *red, *runs))))
 
 
 def agreement(verification: Verification) -> str:
@@ -70,13 +103,43 @@ def _environment(story: Story) -> dict[str, Any] | None:
         "image_digest": facts.image_digest,
         "environment_key": facts.environment_key,
         "interpreter": facts.interpreter,
+        "lock_hash": facts.lock_hash or None,
+        "warm": facts.warm,
         "head_sha": facts.head_sha or story.context.request.head_sha,
         "base_sha": facts.base_sha,
         "command": facts.recipe.command,
         "command_origin": facts.recipe.origin,
         "working_directory": facts.recipe.working_directory,
+        "workflow": facts.recipe.workflow,
+        "job": facts.recipe.job,
+        "step": facts.recipe.step,
+        "matrix": dict(facts.recipe.matrix),
         "fidelity": [one.model_dump() for one in facts.recipe.fidelity],
+        "obstacles": list(facts.recipe.obstacles),
     }
+
+
+def _durations(story: Story) -> dict[str, float]:
+    """Seconds by what they were spent on."""
+    context, facts = story.context, story.context.facts
+    spent = {
+        "mission": context.seconds,
+        "set_up": facts.setup_s if facts else 0.0,
+        "open": facts.open_s if facts else 0.0,
+        "red_run": context.test_results.duration_s if context.test_results else 0.0,
+        "search": sum(i.attempt.seconds for i in context.iterations if i.attempt),
+        "verification": sum(i.verification.seconds for i in context.iterations if i.verification),
+    }
+    return {name: round(seconds, 3) for name, seconds in spent.items()}
+
+
+def _egress(story: Story) -> dict[str, Any] | None:
+    """What the set-up of the environment reached; the runs themselves have no network at all."""
+    facts = story.context.facts
+    if facts is None:
+        return None
+    egress = facts.egress
+    return {"hosts": list(egress.hosts), "refused": list(egress.refused), "received_bytes": egress.received_bytes}
 
 
 def _triage(story: Story) -> dict[str, Any] | None:
@@ -105,9 +168,12 @@ def _fix(candidate: Candidate, verification: Verification) -> dict[str, Any]:
         "fixer": candidate.fixer,
         "template": candidate.template,
         "title": candidate.title,
+        "candidates_tried": candidate.candidates_tried,
         "plausible": candidate.plausible,
         "behaviours": candidate.behaviours,
         "rivals": [rival.model_dump() for rival in candidate.rivals[:5]],
+        "mutants": None,
+        "mutants_note": MUTANTS,
         "warnings": list(candidate.warnings),
         "patch_sha256": hashlib.sha256(verification.diff.encode()).hexdigest(),
     }
@@ -119,7 +185,7 @@ def _verification(verification: Verification) -> dict[str, Any]:
         "partial": verification.partial,
         "reason": verification.reason,
         "agreement": agreement(verification),
-        "runs": [{"label": run.label, **_run(run.report)} for run in verification.runs],
+        "runs": [{**run.model_dump(mode="json", exclude={"report"}), **_run(run.report)} for run in verification.runs],
         "table": [change.model_dump(mode="json") for change in verification.table[:200]],
         "newly_failing": list(verification.newly_failing[:50]),
         "missing": list(verification.missing[:50]),

@@ -6,13 +6,11 @@ import shlex
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, TestChange
-from bot.publish.evidence import agreement, cost_per_rung, evidence
+from bot.publish.evidence import MUTANTS, agreement, commands, cost_per_rung, evidence, excerpts
 from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, table
 from bot.publish.story import Story, headline, marker, patch_marker, winner
 from bot.publish.title import steps_of_fix
 
-EXCERPT_CHARS = 2000
-"""How much of an output stands beside the verdict."""
 ROWS_SHOWN = 30
 """Tests in the table that everybody sees; the evidence has more."""
 
@@ -255,12 +253,20 @@ def _facts(story: Story) -> list[tuple[str, str]]:
             ("image", pen.code(f"{facts.image} {facts.image_digest}")),
             ("environment key", pen.code(facts.environment_key)),
             ("interpreter", pen.code(facts.interpreter)),
+            ("lock hash", pen.code(facts.lock_hash)),
+            ("reached while setting up", pen.code(", ".join(facts.egress.hosts[:10]) or "nothing")),
             ("head commit", pen.code(facts.head_sha or context.request.head_sha or "")),
             ("base commit", pen.code(facts.base_sha or "")),
         ]
         rows += [
+            ("command run", pen.code(command)) for command in commands(story)[:10] if command != facts.recipe.command
+        ]
+        rows += [
             (f"step {f.treatment}", f"{pen.code(f.step)} {pen.prose(f.reason, cap=200)}") for f in facts.recipe.fidelity
         ]
+    if story.bundle.name:
+        rows.append(("to run it again", f"{pen.code(f'metaagent replay {story.bundle.name}')} on the bot's host"))
+        rows.append(("bundle", pen.code(f"sha256 {story.bundle.sha256}")))
     rows.append(("candidates tried", str(context.candidates_tried)))
     rows += [
         (f"cost of rung {rung}", f"{cost['seconds']:.1f} s, ${cost['usd']:.4f}")
@@ -272,6 +278,7 @@ def _facts(story: Story) -> list[tuple[str, str]]:
             ("won by", winner(story)),
             ("plausible candidates", str(candidate.plausible)),
             ("different behaviours among them", str(candidate.behaviours)),
+            ("mutants of the patched lines killed", MUTANTS),
             ("fresh runs", agreement(verification)),
             ("verdict", pen.prose(verification.reason)),
         ]
@@ -309,16 +316,8 @@ def _runs(story: Story) -> Section | None:
 
 def _excerpts(story: Story) -> list[Section]:
     """The end of the output before, and after."""
-    found = []
-    if story.context.test_results is not None:
-        found.append(("Output before", story.context.test_results.raw_output))
-    if story.fix is not None and story.fix[1].runs:
-        found.append(("Output after", story.fix[1].runs[-1].report.raw_output))
-    return [
-        fenced(title, story.pen.block(text[-EXCERPT_CHARS:], cap=EXCERPT_CHARS), folded=True)
-        for title, text in found
-        if text
-    ]
+    titles = {"before": "Output before", "verification": "Output after"}
+    return [fenced(titles[where], text, folded=True) for where, text in excerpts(story).items()]
 
 
 def _commands(story: Story) -> str:

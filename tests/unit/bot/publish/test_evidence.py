@@ -4,14 +4,19 @@ import json
 
 import pytest
 
+from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Outcome
 from bot.domain.patch import Rung, VerifiedRun
-from bot.publish.evidence import agreement, cost_per_rung, evidence
+from bot.publish.evidence import EXCERPT_CHARS, agreement, cost_per_rung, evidence
+from bot.publish.report import mission_report
 from bot.publish.story import a_story
-from sandbox.types import RunVerdict
+from sandbox.types import Egress, RunVerdict
 from tests.builders import (
+    BASE,
+    HEAD,
     a_candidate,
     a_mission,
+    a_recipe,
     a_report,
     a_verification,
     an_attempt,
@@ -57,3 +62,50 @@ def test_cost_is_told_per_rung() -> None:
     )
     story = a_story(a_mission(iterations=(an_iteration(attempt=attempt),)))
     assert cost_per_rung(story) == {"1": {"seconds": 3.0, "usd": 0.0}, "2": {"seconds": 2.0, "usd": 0.02}}
+
+
+def test_the_evidence_names_everything_a_doubting_reader_asks_for() -> None:
+    stood_on = facts(
+        lock_hash="4" * 64,
+        egress=Egress(hosts=("index.example:443",), refused=("10.0.0.1:80",), received_bytes=7),
+        recipe=a_recipe(setup=("make deps",), prepare=("make code",), obstacles=("service postgres",)),
+        setup_s=3.0,
+    )
+    found = evidence(a_story(a_mission(facts=stood_on)))
+    place = found["environment"]
+    assert place["image_digest"].startswith("sha256:")
+    assert (place["lock_hash"], place["head_sha"], place["base_sha"]) == ("4" * 64, HEAD, BASE)
+    assert place["obstacles"] == ["service postgres"]
+    assert found["commands"] == ["make deps", "make code", "pytest -q"]
+    assert found["egress"] == {"hosts": ["index.example:443"], "refused": ["10.0.0.1:80"], "received_bytes": 7}
+    assert found["durations"] == {
+        "mission": 6.5, "set_up": 3.0, "open": 0.4, "red_run": 0.1, "search": 1.2, "verification": 2.5
+    }  # fmt: skip
+    assert found["fix"]["mutants"] is None, "not measured is not zero"
+    assert found["fix"]["mutants_note"] == "not measured"
+    assert [row["before"] for row in found["verification"]["table"]] == ["fail"]
+    assert found["verification"]["agreement"] == "4 of 4 runs agree"
+    assert found["verification"]["not_verified"]
+    assert found["cost_per_rung"]
+    assert found["bundle"] is None
+
+
+def test_outputs_stand_in_it_gated_and_bounded() -> None:
+    noisy = a_report(raw_output="x" * 50_000 + "\n\x1b[31mred\x1b[0m\u202e end")
+    found = evidence(a_story(a_mission(test_results=noisy)))
+    excerpt = found["before"]["excerpt"]
+    assert len(excerpt) <= EXCERPT_CHARS + 100
+    assert excerpt.endswith("red end")
+    assert found["verification"]["excerpt"] == "2 passed in 0.1 s"
+
+
+def test_the_kept_bundle_is_named_with_its_hash() -> None:
+    story = a_story(a_mission(), bundle=KeptEvidence(name="m-0001.zip", sha256="5" * 64, size=10))
+    assert evidence(story)["bundle"] == {"name": "m-0001.zip", "sha256": "5" * 64, "size": 10}
+    report = mission_report(story)
+    assert "metaagent replay m-0001.zip" in report
+    assert "5" * 64 in report
+
+
+def test_a_mission_without_a_kept_bundle_promises_none() -> None:
+    assert "metaagent replay" not in mission_report(a_story(a_mission()))
