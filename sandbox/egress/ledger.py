@@ -35,7 +35,10 @@ class Ledger:
         _count(self._reached, authority)
 
     def refused(self, authority: str, reason: str) -> None:
-        """A connection was not made, or was cut."""
+        """A connection was not made, or was cut; nothing is written down for one that asked for no host."""
+        if not authority:
+            log.debug("a connection is refused: %s", reason)
+            return
         if self._refused.get(authority) != reason and len(self._refused) < MAX_NAMED:
             log.warning("set-up is refused %s: %s", authority, reason)
             self._refused[authority] = reason

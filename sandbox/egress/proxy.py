@@ -119,7 +119,7 @@ class EgressProxy:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client; whatever it does, its connection ends here."""
-        asked = "what it did not say"
+        asked = ""
         try:
             async with asyncio.timeout(self._limits.greeting_s):
                 request = await read_request(reader)
