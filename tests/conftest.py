@@ -16,6 +16,13 @@ settings.register_profile("explore", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "explore")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Set-up sandboxes have no network of their own: our process connects for them, to the package index too."""
+    for item in items:
+        if item.get_closest_marker("docker"):
+            item.add_marker(pytest.mark.enable_socket)
+
+
 def _missing(reason: str) -> None:
     """Fail in strict mode, skip loudly elsewhere."""
     if os.environ.get("METAAGENT_TEST_STRICT") == "1":
