@@ -1,7 +1,5 @@
 """Any other command: its exit status decides, and what it printed tells where, as far as it can be read."""
 
-import re
-
 from sandbox.runners.base import (
     NOT_EXECUTABLE,
     NOT_FOUND,
@@ -11,22 +9,20 @@ from sandbox.runners.base import (
     RunRequest,
     shell_invocation,
 )
+from sandbox.runners.findings import Checkout, as_results
+from sandbox.runners.matchers import EVERY, plain_lines, read_findings
+from sandbox.runners.printed import read_test_lines
+from sandbox.runners.printed.blocks import python_frames, raised
+from sandbox.runners.printed.error_line import best_error
 from sandbox.types import CommandResult, TestResult, TestStatus
 
 READ_CHARACTERS = 200_000
 NAME_CHARACTERS = 200
-_FRAME = re.compile(r'^ {2,40}File "([^"\n]{1,400})", line (\d{1,7})(?:, in ([^\n]{1,200}))?$', re.MULTILINE)
-_RAISED = re.compile(
-    r"^([A-Za-z_][\w.]{0,100}(?:Error|Exception|Exit|Interrupt|Warning|Failure)): ?(.{0,2000})$", re.MULTILINE
-)
-_PLACE = re.compile(
-    r"^(?:\./)?([A-Za-z0-9_][\w./-]{0,300}\.\w{1,8}):(\d{1,7})(?::\d{1,7})?:? ?(.{0,500})$", re.MULTILINE
-)
-_PYTEST_LINE = re.compile(r"^(FAILED|ERROR) ([^\s:]{1,300}(?:::[^\n]{1,300}?)?)(?: - (.{0,1000}))?$", re.MULTILINE)
+LAST_CHARACTERS = 4000
 
 
 class AnyCommand:
-    """Recognises everything; has one result, named by the command, unless the output names failing tests."""
+    """Recognises everything; has one result, named by the command, unless the output names failing tests or places."""
 
     @property
     def name(self) -> str:
@@ -41,7 +37,7 @@ class AnyCommand:
         """What to start."""
         return shell_invocation(request, places)
 
-    def read(self, request: RunRequest, _invocation: Invocation, result: CommandResult, /) -> Reading:
+    def read(self, request: RunRequest, invocation: Invocation, result: CommandResult, /) -> Reading:
         """What the run left."""
         name = request.command.strip()[:NAME_CHARACTERS]
         missing = why_not_run(result)
@@ -49,9 +45,15 @@ class AnyCommand:
             return Reading(inconclusive=missing, weak=True)
         if result.ok:
             return Reading(results=(TestResult(name=name, status=TestStatus.PASS),), weak=True)
-        text = printed(result)
-        named = _named_tests(text)
-        return Reading(results=named or (_one_result(name, text, result),), weak=True)
+        place = Checkout(root=invocation.checkout, folder=invocation.folder)
+        return Reading(results=printed_failures(name, printed(result), place, _ending(result)), weak=True)
+
+
+def printed_failures(name: str, text: str, checkout: Checkout, ending: str) -> tuple[TestResult, ...]:
+    """What a failing command's output names: tests, else places, else the command itself with the best line."""
+    lines = plain_lines(text)
+    named = read_test_lines(lines, checkout)
+    return named or as_results(read_findings(EVERY, text), checkout) or (_one_result(name, lines, checkout, ending),)
 
 
 def printed(result: CommandResult) -> str:
@@ -69,44 +71,23 @@ def why_not_run(result: CommandResult) -> str:
     return ""
 
 
-def _named_tests(text: str) -> tuple[TestResult, ...]:
-    """What pytest's short summary names."""
-    found = {}
-    for kind, name, message in _PYTEST_LINE.findall(text):
-        found[name] = TestResult(
-            name=name,
-            status=TestStatus.FAIL if kind == "FAILED" else TestStatus.ERROR,
-            error_message=message or None,
-            error=message.split(":", 1)[0] if ":" in message else None,
-            file=name.split("::", 1)[0],
-        )
-    return tuple(found.values())
-
-
-def _one_result(name: str, text: str, result: CommandResult) -> TestResult:
-    frames = _frames(text)
-    raised = _RAISED.findall(text)
-    place = next(iter(_PLACE.findall(text)), None)
-    file, line = (frames[-1][0], frames[-1][1]) if frames else (place[0], int(place[1])) if place else (None, None)
-    message = f"{raised[-1][0]}: {raised[-1][1]}" if raised else place[2] if place else ""
-    ended = f"exit status {result.exit_code}" if result.exit_code is not None else f"killed by signal {result.signal}"
+def _one_result(name: str, lines: list[str], checkout: Checkout, ending: str) -> TestResult:
+    frames = python_frames(lines, checkout)
+    error, message = raised(lines)
+    file, line = frames[-1][:2] if frames else (None, None)
     return TestResult(
         name=name,
         status=TestStatus.FAIL,
-        output=text[-4000:],
-        error_message=message.strip() or ended,
+        output="\n".join(lines)[-LAST_CHARACTERS:],
+        error_message=message or best_error(lines) or ending,
         file=file,
         line=line,
-        error=raised[-1][0].rsplit(".", 1)[-1] if raised else None,
+        error=error or None,
         frames=frames,
     )
 
 
-def _frames(text: str) -> tuple[tuple[str, int, str], ...]:
-    """Frames of Python tracebacks that seem to lie in the checkout: relative, or below the work tree."""
-    found = []
-    for path, line, function in _FRAME.findall(text):
-        relative = re.sub(r"^/work/repo/", "", path.removeprefix("./"))
-        if not relative.startswith(("/", "<")):
-            found.append((relative, int(line), function or "<module>"))
-    return tuple(found[-40:])
+def _ending(result: CommandResult) -> str:
+    if result.exit_code is None:
+        return f"killed by signal {result.signal}"
+    return f"exit status {result.exit_code}"

@@ -6,7 +6,7 @@ from sandbox.runners.matchers import compilers, javascript, python
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
 
-__all__ = ["EVERY", "Matcher", "matchers_for", "read_findings"]
+__all__ = ["EVERY", "Matcher", "matchers_for", "plain_lines", "read_findings"]
 
 EVERY: tuple[Matcher, ...] = (*python.ALL, *javascript.ALL, *compilers.ALL)
 """Every matcher, the ones that say most first: for scripts and logs of which the tool is not known."""

@@ -37,7 +37,7 @@ def test_a_traceback_tells_where() -> None:
 
 def test_a_compilers_place_tells_where() -> None:
     (result,) = read("make", CommandResult(argv=("sh",), exit_code=2, stderr="src/a.c:12:5: error: no x\n")).results
-    assert (result.file, result.line, result.error_message) == ("src/a.c", 12, "error: no x")
+    assert (result.file, result.line, result.error_message) == ("src/a.c", 12, "no x")
 
 
 def test_tests_named_in_the_output_are_results() -> None:

@@ -1,0 +1,110 @@
+"""From a job's log to a LogReading: the failed step, its failures, signals and excerpt, gated."""
+
+from collections.abc import Sequence
+
+from sandbox.gate import Needles, clean, needles_of
+from sandbox.runners.ci_log.excerpt import excerpt
+from sandbox.runners.ci_log.lines import log_lines
+from sandbox.runners.ci_log.signals import find_signals
+from sandbox.runners.ci_log.steps import Step, StepHint, failed_step, split_log
+from sandbox.runners.findings import Checkout, as_results
+from sandbox.runners.matchers import EVERY
+from sandbox.runners.matchers.engine import match_lines
+from sandbox.runners.printed import read_test_lines
+from sandbox.runners.printed.error_line import best_error, error_lines
+from sandbox.types import FAILURES_IN_FULL, LogReading, TestResult
+
+MAX_FAILURES = 200
+STEP_HEAD = 1500
+STEP_TAIL = 6500
+"""Lines of the failed step that are read for failures: its start, and its end."""
+FIELD_CHARACTERS = 2000
+_WEIGHED = 4000
+"""Lines of a failed step that are looked at to weigh it against others."""
+
+
+def read_log(log: str, *, hint: StepHint | None = None, secrets: Sequence[str] | Needles = ()) -> LogReading:
+    """What a CI job's log says. Linear in the log's length, bounded in every field, gated.
+
+    Args:
+        log: As it came; every byte is hostile.
+        hint: What GitHub says about the failed step.
+        secrets: Must not be seen.
+    """
+    lines = log_lines(log)
+    texts = [line.text for line in lines]
+    steps = split_log(lines)
+    weights = [_weight(step, texts) if step.failed or step.own else 0 for step in steps]
+    step = failed_step(steps, hint, weights)
+    if step is None:
+        return LogReading()
+    own = _own_lines(texts[step.start : step.end])
+    headline = texts[step.start].removeprefix("##[group]Run ")
+    reading = _read_step(step, own, headline if headline != texts[step.start] else "")
+    # What the runner says about the whole job stands outside of every step.
+    marks = [text for text in texts if text.startswith("##[error]")]
+    signs = find_signals([*marks, *own]) if step.failed or step.exit_code is None else find_signals(own)
+    return _gated(reading.with_(signals=tuple(signs), signs=signs), secrets)
+
+
+def _own_lines(lines: list[str]) -> list[str]:
+    """A step's lines without the headline that repeats its command and its variables."""
+    if lines and lines[0].startswith("##[group]Run "):
+        end = next((index for index, line in enumerate(lines[:2000]) if line == "##[endgroup]"), 0)
+        lines = lines[end + 1 :]
+    if len(lines) > STEP_HEAD + STEP_TAIL:
+        lines = [*lines[:STEP_HEAD], *lines[-STEP_TAIL:]]
+    return lines
+
+
+def _weight(step: Step, texts: list[str]) -> int:
+    """How much in a step looks like a failure."""
+    part = _own_lines(texts[step.start : step.end])[-_WEIGHED:]
+    if not part:
+        return 0
+    weak, strong = error_lines(part)
+    return 3 * len(strong) + min(len(weak), 2)
+
+
+def _read_step(step: Step, lines: list[str], command: str) -> LogReading:
+    failures = read_test_lines(lines, Checkout()) or as_results(match_lines(EVERY, lines))
+    return LogReading(
+        step=step.name or None,
+        command=command,
+        error=(failures[0].error_message if failures else "") or best_error(lines),
+        excerpt=excerpt(lines),
+        failures=failures[:MAX_FAILURES],
+        failure_count=len(failures),
+        exit_code=step.exit_code,
+    )
+
+
+def _gated(reading: LogReading, secrets: Sequence[str] | Needles) -> LogReading:
+    needles = secrets if isinstance(secrets, Needles) else needles_of(secrets)
+
+    def gate(text: str, cap: int = FIELD_CHARACTERS) -> str:
+        return clean(text, cap=cap, secrets=needles)
+
+    def failure(index: int, result: TestResult) -> TestResult:
+        full = index < FAILURES_IN_FULL
+        return result.with_(
+            name=gate(result.name, 400),
+            error_message=gate(result.error_message) if result.error_message else None,
+            error=gate(result.error, 200) if result.error else None,
+            file=gate(result.file, 400) if result.file else None,
+            test=gate(result.test, 300) if result.test else None,
+            output=gate(result.output) if full else "",
+            traceback=gate(result.traceback, 6000) if full and result.traceback else None,
+            frames=tuple((gate(file, 400), line, gate(name, 200)) for file, line, name in result.frames)
+            if full
+            else (),
+        )
+
+    return reading.with_(
+        step=gate(reading.step, 300) if reading.step else None,
+        command=gate(reading.command, 300),
+        error=gate(reading.error, 500),
+        excerpt=gate(reading.excerpt, 16_000),
+        failures=tuple(failure(index, result) for index, result in enumerate(reading.failures)),
+        signs={signal: gate(line, 500) for signal, line in reading.signs.items()},
+    )

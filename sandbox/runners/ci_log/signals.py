@@ -1,0 +1,125 @@
+"""Signs in a log that the world was at fault and not the code: runner, time, disk, network, registry, credentials."""
+
+import re
+from collections.abc import Iterable
+
+from sandbox.types import LogSignal
+
+_LOOKED_AT = 1000
+_SAID: dict[LogSignal, tuple[str, ...]] = {
+    LogSignal.RUNNER_LOST: (
+        r"The runner has received a shutdown signal",
+        r"lost communication with the server",
+        r"[Tt]he (?:hosted )?runner (?:lost|encountered an error|was shut ?down|has been shut ?down)",
+        r"self-hosted runner lost",
+    ),
+    LogSignal.TIMED_OUT: (
+        r"exceeded the maximum execution time",
+        r"^##\[error\]The action .{1,200} has timed out after",
+        r"^##\[error\].{0,100}[Tt]he job .{0,100}exceeded",
+    ),
+    LogSignal.CANCELLED: (
+        r"^##\[error\]The operation was canceled",
+        r"^##\[error\]received SIG(?:INT|TERM)",
+        r"^##\[error\].{0,60}[Cc]ancelled by",
+    ),
+    LogSignal.DISK_FULL: (
+        r"No space left on device",
+        r"\bENOSPC\b",
+        r"[Dd]isk quota exceeded",
+        r"running out of disk space",
+    ),
+    LogSignal.OUT_OF_MEMORY: (
+        r"exit code 137\b",
+        r"CUDA out of memory",
+        r"Cannot allocate memory",
+        r"JavaScript heap out of memory",
+        r"\bOOMKilled\b",
+        r"java\.lang\.OutOfMemoryError",
+        r"^Killed$",
+        r"\boom-kill",
+        r"fatal error: Killed signal",
+    ),
+    LogSignal.RATE_LIMITED: (
+        r"API rate limit exceeded",
+        r"secondary rate limit",
+        r"\btoomanyrequests\b",
+        r"pull rate limit",
+        r"\b429 (?:Client Error: )?Too Many",
+        r"HTTP (?:Error |status )?429\b",
+        r"status(?: code)?:? 429\b",
+        r"too many 429 ",
+    ),
+    LogSignal.REGISTRY: (
+        r"manifest unknown",
+        r"manifest for \S{1,300} not found",
+        r"repository does not exist or may require",
+        r"pull access denied",
+        r"failed to resolve reference",
+        r"npm (?:ERR!|error) (?:code )?E?404",
+        r"No matching distribution found for",
+        r"Unable to find (?:the |any )?artifact",
+        r"Artifact not found for name",
+        r"Unable to download artifact",
+        r"Unable to locate package",
+        r"Version .{1,60} with arch .{1,30} not found",
+        r"Unable to resolve action",
+    ),
+    LogSignal.NETWORK: (
+        r"[Cc]ould not resolve (?:host|proxy)",
+        r"[Tt]emporary failure in name resolution",
+        r"Name or service not known",
+        r"[Ff]ailed to lookup address",
+        r"[Ff]ailed to establish a new connection",
+        r"[Cc]onnection (?:reset by peer|timed out)",
+        r"\bConnectionResetError\b",
+        r"Max retries exceeded with url",
+        r"Read timed out",
+        r"\bReadTimeoutError\b",
+        r"TLS handshake timeout",
+        r"\bdial tcp\b",
+        r"net/http: (?:request canceled|TLS)",
+        r"\b(?:ECONNRESET|ETIMEDOUT|ENOTFOUND|EAI_AGAIN)\b",
+        r"\bdns error\b",
+        r"CERTIFICATE_VERIFY_FAILED",
+        r"[Cc]ould not fetch URL",
+        r"[Ee]rror sending request for url",
+        r"\b50[234] (?:Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)",
+        r"[Tt]he remote end hung up unexpectedly",
+        r"RPC failed; (?:curl|HTTP)",
+        r"[Ff]ailed to connect to \S{1,200} port",
+        r"unexpected EOF while reading",
+        r"\bsocket hang up\b",
+        r"[Nn]etwork is unreachable",
+        r"We couldn't connect to",
+    ),
+    LogSignal.CREDENTIALS: (
+        # Much is refused in passing (caches, metrics): only what the runner or git calls an error counts.
+        r"^##\[error\].{0,400}(?:[Cc]redentials could not be loaded|is not authorized to perform|[Bb]ad credentials)",
+        r"^##\[error\].{0,400}(?:HttpError: 40[13]|Resource not accessible by integration)",
+        r"^fatal: (?:Authentication failed for|could not read Username for)",
+        r"denied: requested access to the resource",
+        r"^##\[error\]Input required and not supplied: (?:token|\S{0,30}key)",
+        r"^remote: (?:Permission to .{1,200} denied|Invalid username or)",
+    ),
+}
+"""In the order in which they explain one another: a lost runner also cancels."""
+_PATTERNS = {signal: re.compile("|".join(said)) for signal, said in _SAID.items()}
+_ANY = re.compile("|".join(phrase for said in _SAID.values() for phrase in said))
+_HERE = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]")
+"""What a program says to itself is no network."""
+
+
+def find_signals(lines: Iterable[str]) -> dict[LogSignal, str]:
+    """Each signal with the first line that shows it, the most telling first."""
+    found: dict[LogSignal, str] = {}
+    for whole in lines:
+        line = whole[:_LOOKED_AT]
+        if line.startswith(("##[group]", "+ echo ")) or _ANY.search(line) is None:
+            continue
+        for signal, pattern in _PATTERNS.items():
+            if signal in found or pattern.search(line) is None:
+                continue
+            if signal is not LogSignal.NETWORK or _HERE.search(line) is None:
+                found[signal] = line
+    return {signal: found[signal] for signal in _PATTERNS if signal in found}

@@ -1,0 +1,150 @@
+"""A job's log in steps, and which of them failed."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from sandbox.runners.ci_log.lines import LogLine
+
+_GROUP = "##[group]"
+_RUN = "##[group]Run "
+_HOOK = "##[group]Run '/"
+"""What a self-hosted runner runs around every step; it belongs to the step."""
+_CONTAINER = frozenset(
+    f"##[group]{title}"
+    for title in ("Checking docker version", "Starting job container", "Create local container network")
+)
+_POST = ("Post job cleanup.", "Cleaning up orphan processes", "##[section]Finishing:")
+_EXIT = re.compile(
+    r"^##\[error\](?:Process completed with exit code (\d{1,9})\."
+    r"|The process '.{1,300}' failed with exit code (\d{1,9})"
+    r"|.{0,100} failed with exit code (\d{1,9}))"
+)
+_ENDED = re.compile(r"^##\[end-action id=.{1,300};outcome=failure;conclusion=(\w{1,20})")
+_SETUP = "Set up job"
+_SETUP_SAYS = ("Current runner version:", "##[section]Starting:", "Requested labels:", "##[group]Runner Image")
+_SETUP_LINES = 60
+_INITIALIZE = "Initialize containers"
+_FINISH = "Complete job"
+
+
+class Step(NamedTuple):
+    """A part of the log that belongs to one command or action."""
+
+    name: str
+    """Empty for a step that began before the log does."""
+    start: int
+    end: int
+    """One past its last line."""
+    started_at: str = ""
+    errors: int = 0
+    """Lines the runner marked as errors."""
+    exit_code: int | None = None
+    forgiven: bool = False
+    """It failed and was allowed to."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether the runner marked an error in it that counts."""
+        return self.errors > 0 and not self.forgiven
+
+    @property
+    def own(self) -> bool:
+        """Whether the workflow asked for it."""
+        return self.name not in {_SETUP, _INITIALIZE, _FINISH}
+
+
+class StepHint(NamedTuple):
+    """What GitHub says about the failed step."""
+
+    name: str = ""
+    started_at: str = ""
+    """`2026-07-30T19:16:42Z`; empty when it is not known."""
+    completed_at: str = ""
+
+
+def split_log(lines: Sequence[LogLine]) -> list[Step]:
+    """The steps in order."""
+    return list(_steps(lines))
+
+
+def _steps(lines: Sequence[LogLine]) -> Iterator[Step]:
+    whole = any(text.startswith(_SETUP_SAYS) for _, text in lines[:_SETUP_LINES])
+    step = Step(_SETUP if whole else "", 0, 0)
+    for index, (at, text) in enumerate(lines):
+        name = _begins(text, step.name)
+        if name:
+            if index > step.start:
+                yield step._replace(end=index)
+            step = Step(name, index, index, at)
+        if not step.started_at and at:
+            step = step._replace(started_at=at)
+        if text.startswith("##["):
+            step = _marked(step, text)
+    yield step._replace(end=len(lines))
+
+
+def _begins(text: str, current: str) -> str:
+    """The name of the step a line begins; empty when it begins none."""
+    if text.startswith(_RUN):
+        return "" if text.startswith(_HOOK) else text.removeprefix(_RUN)[:300]
+    if text in _CONTAINER and current in {_SETUP, ""}:
+        return _INITIALIZE
+    if text.startswith(_POST) and current != _FINISH:
+        return _FINISH
+    return ""
+
+
+def _marked(step: Step, text: str) -> Step:
+    if text.startswith("##[error]"):
+        match = _EXIT.match(text)
+        code = int(next(part for part in match.groups() if part)) if match else step.exit_code
+        return step._replace(errors=step.errors + 1, exit_code=code)
+    ended = _ENDED.match(text)
+    if ended is not None:
+        return step._replace(errors=max(step.errors, 1), forgiven=ended.group(1) == "success")
+    return step
+
+
+def failed_step(steps: Sequence[Step], hint: StepHint | None, weights: Sequence[int]) -> Step | None:
+    """The step that made the job red.
+
+    Args:
+        steps: All of them.
+        hint: What GitHub says.
+        weights: For each step how much in it looks like a failure, to choose among several that failed.
+
+    Returns:
+        The step; several in one when GitHub's times span them; None when nothing failed.
+    """
+    known = hint or StepHint()
+    inside = _within(steps, known)
+    if inside:
+        return inside
+    titles = {known.name, known.name.removeprefix("Run ")} - {""}
+    named = [step for step in steps if step.name in titles]
+    if named:
+        return next((step for step in reversed(named) if step.failed), named[-1])
+    red = [(step, weight) for step, weight in zip(steps, weights, strict=True) if step.failed]
+    if red:
+        # Steps that may fail come before the one that counts, steps that clean up come after: what tells most wins.
+        return max(red, key=lambda pair: (pair[0].own, min(pair[1], 3), pair[0].start))[0]
+    speaking = [(step, weight) for step, weight in zip(steps, weights, strict=True) if weight and not step.forgiven]
+    if speaking:
+        return max(speaking, key=lambda pair: (pair[0].own, pair[1]))[0]
+    return next((step for step in steps if step.errors), None)
+
+
+def _within(steps: Sequence[Step], hint: StepHint) -> Step | None:
+    """What ran between the times GitHub tells."""
+    if not hint.started_at or not hint.completed_at:
+        return None
+    begin, end = hint.started_at[:19], hint.completed_at[:19]
+    during = [step for step in steps if begin <= step.started_at <= end]
+    # A step that began in the second the failed one began in may be the one before it.
+    red = [step for step in during if step.failed]
+    chosen = red or during
+    if not chosen:
+        return None
+    joined = chosen[-1] if red else chosen[0]._replace(end=chosen[-1].end)
+    return joined._replace(name=hint.name or joined.name)

@@ -1,0 +1,33 @@
+"""Failing tests by name, read from what their runners printed: a weak reading, never a verdict."""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from sandbox.runners.findings import Checkout
+from sandbox.runners.matchers.engine import plain_lines
+from sandbox.runners.printed.blocks import FULL_RESULTS, MAX_RESULTS
+from sandbox.runners.printed.other_text import cargo_failures, go_failures, jest_failures, surefire_failures
+from sandbox.runners.printed.pytest_text import pytest_failures
+from sandbox.runners.printed.unittest_text import unittest_failures
+from sandbox.types import TestResult
+
+__all__ = ["READERS", "read_test_lines", "read_tests"]
+
+READERS = (pytest_failures, unittest_failures, go_failures, cargo_failures, jest_failures, surefire_failures)
+"""In the order they are asked; the first that finds something has read the text, a script may run several."""
+
+
+def read_tests(text: str, checkout: Checkout | None = None) -> tuple[TestResult, ...]:
+    """The failing tests a text names."""
+    return read_test_lines(plain_lines(text), checkout or Checkout())
+
+
+def read_test_lines(lines: Sequence[str], checkout: Checkout) -> tuple[TestResult, ...]:
+    """The failing tests that lines without colours name."""
+    found: dict[str, TestResult] = {}
+    for reader in READERS:
+        for result in islice(reader(lines, checkout), MAX_RESULTS):
+            found.setdefault(result.name, result)
+    results = list(found.values())[:MAX_RESULTS]
+    brief = (result.with_(traceback=None, output="") for result in results[FULL_RESULTS:])
+    return (*results[:FULL_RESULTS], *brief)

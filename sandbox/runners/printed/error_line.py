@@ -1,0 +1,75 @@
+"""Which printed lines tell of an error, and which of them tells best."""
+
+import re
+from collections.abc import Sequence
+
+_ERROR = re.compile(
+    r"\b(?:[Ee]rror|ERROR|[Ff]atal|FATAL|FAILED|FAIL|[Ff]ailed|[Ff]ailure|[Pp]anic(?:ked)?|[Aa]borted|[Kk]illed"
+    r"|[Dd]enied"
+    r"|[Uu]nauthorized|[Tt]raceback|[Cc]onflict|CONFLICT|[Cc]annot|[Uu]nable to|[Nn]ot found|[Rr]efus(?:ed|ing)"
+    r"|[Tt]imed out|[Nn]o such|[Ii]nvalid|[Mm]issing|[Dd]irty|[Ss]egmentation fault|core dumped|[Cc]ancell?ed"
+    r"|SIG[A-Z]{3,6})\b"
+    r"|[A-Za-z](?:Error|Exception)\b"
+)
+_STRONG = re.compile(
+    r"^(?:##\[error\](?!Process completed with exit code|\[OSDC\]|Executing the custom container)"
+    r"|(?:FAILED|ERROR) [\w./-]{1,300}\.py\b"
+    r"|_{3,} .{1,300} _{3,}$"
+    r"|(?:FAIL|ERROR): \S{1,300} \("
+    r"|[\w.]{1,150}(?:Error|Exception|Exit|Interrupt|Failure)(?:: |$)"
+    r"|(?:\S{1,60}: )?(?:fatal|error|ERROR|Error)(?:\[\w{1,20}\])?: "
+    r"| {0,4}(?:ERROR|Error|E {3})[: ]"
+    r"|\S.{0,300}[:)] ?(?:fatal )?error(?: \w{1,10})?: "
+    r"|Error response from daemon"
+    r"|.{0,200} failed!)"
+)
+_NOISE = re.compile(
+    r"^(?:\+{1,4} |#|\[command\]|##\[(?:group|command|debug|warning|notice)\]|[A-Z_]{3,60}[=:] )"
+    r"|continue-on-error|if-no-files-found|fail-fast|\b0 (?:errors?|failed|failures)\b|no errors?\b|-Werror"
+    r"|^(?:Cache|Compilation|Failed|Non-)[\w ()/+]{0,40} {2,}\d|(?:passed|PASSED|ok)(?: \[.{0,30}\])?$"
+    r"|unraisableexception|DeprecationWarning|UserWarning"
+)
+_HARMLESS = re.compile(r"^ERROR: pip's dependency resolver")
+_LEFT = re.compile(r"^\+{1,4} exit [1-9]\d{0,2}$")
+_RUNNER = re.compile(r"^##\[error\](?:Process completed with exit code|\[OSDC\]|Executing the custom container)")
+_PARAGRAPH = 20
+LOOKED_AT = 500
+"""Characters of a line that are looked at."""
+
+
+def error_lines(lines: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The indexes of lines that tell of an error, and those of them that tell it plainly."""
+    weak: list[int] = []
+    strong: list[int] = []
+    for index, whole in enumerate(lines):
+        line = whole[:LOOKED_AT]
+        if _LEFT.match(line):
+            weak.append(index)
+        elif _STRONG.match(line) and not _HARMLESS.match(line):
+            strong.append(index)
+            weak.append(index)
+        elif _ERROR.search(line) and not _NOISE.search(line) and not _HARMLESS.match(line):
+            weak.append(index)
+    return weak, strong
+
+
+def best_error(lines: Sequence[str]) -> str:
+    """The line that tells best what went wrong; empty when none does."""
+    weak, strong = error_lines(lines)
+    for index in (*strong, *(index for index in weak if not _RUNNER.match(lines[index]))):
+        return lines[index].removeprefix("##[error]").strip()[:LOOKED_AT]
+    return _last_paragraph(lines)
+
+
+def _last_paragraph(lines: Sequence[str]) -> str:
+    """The first line of what was said last: who prints no error often explains."""
+    told = ""
+    for line in reversed(lines[-_PARAGRAPH:]):
+        if line.startswith("##["):
+            continue
+        if not line.strip():
+            if told:
+                break
+            continue
+        told = line
+    return told.strip()[:LOOKED_AT]
