@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from bot.domain.diagnosis import Triage
 from bot.domain.plan import AcceptanceCriterion
 from sandbox.types import FileEdit, Frozen, Recipe, RunVerdict, TestStatus, TrustTier
 
@@ -57,6 +58,8 @@ class ClaimedFix(Frozen):
     reason: str = ""
     edits: tuple[FileEdit, ...]
     runs: tuple[ClaimedRun, ...] = ()
+    control: ClaimedRun | None = None
+    """Without the change, in the last fresh sandbox."""
 
 
 class Claim(Frozen):
@@ -78,6 +81,8 @@ class Claim(Frozen):
     red_runs: int = 0
     unsteady: tuple[str, ...] = ()
     """Tests that failed in some of those runs only."""
+    triage: Triage | None = None
+    """What was measured before any edit; decides how the fix is verified."""
     criteria: tuple[AcceptanceCriterion, ...] = ()
     fix: ClaimedFix | None = None
 

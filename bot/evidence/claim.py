@@ -2,6 +2,7 @@
 
 from bot.domain.evidence import Claim, ClaimedFix, ClaimedPlace, ClaimedRun, EvidenceBundle
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.patch import Verification
 from bot.mission.reports import outcomes_of
 from bot.publish.evidence import evidence
 from bot.publish.story import Story
@@ -40,6 +41,7 @@ def claim_of(context: MissionContext) -> Claim | None:
         runs=runs,
         red_runs=triage.red_runs if triage else int(not red.success),
         unsteady=tuple(sorted(name for name, reds in per_test.items() if reds < runs)),
+        triage=triage.with_(report=None) if triage else None,
         criteria=context.acceptance_criteria,
         fix=_fix(context),
     )
@@ -92,6 +94,24 @@ def run_of(label: str, report: TestReport) -> ClaimedRun:
     )
 
 
+def runs_of(verification: Verification) -> tuple[ClaimedRun, ...]:
+    """The runs behind a verdict, each under a name of its own.
+
+    Args:
+        verification: What the fresh sandboxes showed.
+    """
+    return tuple(run_of(f"{r.label}, sandbox {r.sandbox}, seed {r.seed}", r.report) for r in verification.runs)
+
+
+def control_of(verification: Verification) -> ClaimedRun | None:
+    """The run without the change, when one was made.
+
+    Args:
+        verification: What the fresh sandboxes showed.
+    """
+    return None if verification.control is None else run_of("without the change", verification.control)
+
+
 def _fix(context: MissionContext) -> ClaimedFix | None:
     if context.fix is None:
         return None
@@ -103,5 +123,6 @@ def _fix(context: MissionContext) -> ClaimedFix | None:
         partial=verification.partial,
         reason=verification.reason,
         edits=verification.edits,
-        runs=tuple(run_of(run.label, run.report) for run in verification.runs),
+        runs=runs_of(verification),
+        control=control_of(verification),
     )

@@ -15,7 +15,7 @@ from bot.domain.evidence import (
 )
 from bot.domain.mission import Outcome
 from bot.domain.patch import Verification
-from bot.evidence.claim import place_of, run_of
+from bot.evidence.claim import control_of, place_of, run_of, runs_of
 from bot.mission.reports import failing_of
 from sandbox.types import FileEdit, Frozen, TestReport, WorkspaceFacts
 
@@ -172,19 +172,25 @@ def _green(bundle: EvidenceBundle, findings: Findings) -> tuple[Compared, ...]:
     fix, now = bundle.claim.fix, findings.verification
     if fix is None or now is None:
         return ()
-    runs: dict[str, ClaimedRun] = {run.label: run_of(run.label, run.report) for run in now.runs}
+    runs = {run.label: run for run in runs_of(now)}
+    control = control_of(now)
     unsteady = bundle.claim.unsteady
     rows = [
         _row("edited files", _edited(fix.edits), _edited(now.edits)),
         Compared(what="diff", claimed=_digest(bundle.diff), now=_digest(now.diff), same=bundle.diff == now.diff),
-        _row("patched runs", ", ".join(run.label for run in fix.runs), ", ".join(run.label for run in now.runs)),
+        _row("patched runs", _labels(fix.runs), _labels(tuple(runs.values()))),
         *(_row(f"patched: {r.label}", _told(r, unsteady), _told(runs.get(r.label), unsteady)) for r in fix.runs),
+        *([_row("without the change", _told(fix.control, unsteady), _told(control, unsteady))] if fix.control else ()),
         _row("verdict on the fix", _word(fix), _word(now)),
     ]
     # The same files and the same words, but other bytes: said as such.
     if fix.edits != now.edits and _edited(fix.edits) == _edited(now.edits):
         rows[0] = rows[0].with_(now=f"{rows[0].now} (other content)", same=False)
     return _bounded(rows)
+
+
+def _labels(runs: Sequence[ClaimedRun]) -> str:
+    return f"{len(runs)}: {'; '.join(run.label for run in runs)}"
 
 
 def _edited(edits: Sequence[FileEdit]) -> str:

@@ -69,6 +69,7 @@ async def _measured(bundle: EvidenceBundle, open_workspace: OpenWorkspace, clock
             created_at=claim.created_at,
             target_path="",
             facts=first.facts,
+            triage=claim.triage,
             # What is red now, not what the bundle says was red: a claim proves nothing about itself.
             test_results=first.report,
             acceptance_criteria=tuple(c.with_(passed=False) for c in claim.criteria),

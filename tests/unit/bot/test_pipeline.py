@@ -4,21 +4,26 @@ import copy
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from typing_extensions import override
 
+from bot.domain.evidence import EvidenceLimits, KeptEvidence
 from bot.domain.github import CommitState
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, NotPermitted, StoreError, UsageError
+from bot.evidence.bundle import read_bundle
+from bot.evidence.keep import EvidenceFolder
 from bot.mission.loop import MissionPorts
 from bot.pipeline import Line, handle_feedback, handle_folder, handle_request
-from bot.ports import Progress, Value, Workspace
+from bot.ports import OpenWorkspace, Progress, Value, Workspace
 from bot.progress import SilentProgress
+from bot.publish.story import Story
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import SandboxUnavailable
 from sandbox.types import Checkout, FolderSource, GitSource, TestReport, TrustTier
@@ -123,6 +128,46 @@ async def test_a_red_check_becomes_a_pull_request_and_a_lesson() -> None:
     (lesson,) = stage.lessons.lessons.values()
     assert (lesson.outcome, lesson.pull_request, lesson.repository_id) == ("FIXED", number, "42")
     assert [request.mission_id for request in stage.listened] == ["m-0001"]
+
+
+def inside(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+async def test_the_evidence_is_kept_before_it_is_told_and_the_pull_request_names_it(tmp_path: Path) -> None:
+    stage = Stage(a_world(ADDS))
+    evidence = EvidenceFolder(tmp_path, EvidenceLimits(), FixedClock())
+    checkpoint = RecordingCheckpoint()
+    line = replace(stage.line, keep_evidence=evidence.keep)
+    await handle_request(a_request(), line, stage.github, checkpoint)
+    (bundle,) = inside(tmp_path)
+    assert read_bundle(bundle.read_bytes()).claim.outcome == "FIXED"
+    (pull,) = stage.github.pulls.values()
+    assert f"metaagent replay {bundle.name}" in pull.body
+    assert checkpoint.ran.index("evidence") < checkpoint.ran.index("publish")
+    bundle.unlink()
+    await handle_request(a_request(), line, stage.github, RecordingCheckpoint(checkpoint.known))
+    assert inside(tmp_path) == [], "a resumed mission does not do it twice"
+
+
+async def test_evidence_that_cannot_be_kept_costs_the_mission_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken(story: Story, checkout: Checkout, open_workspace: OpenWorkspace) -> KeptEvidence:
+        raise OSError("no room")
+
+    stage = Stage(a_world(ADDS))
+    await handle_request(a_request(), replace(stage.line, keep_evidence=broken), stage.github, RecordingCheckpoint())
+    (pull,) = stage.github.pulls.values()
+    assert pull.state == "open"
+    assert "evidence not kept" in caplog.text
+
+
+async def test_a_refused_request_leaves_no_evidence(tmp_path: Path) -> None:
+    stage = Stage()
+    stage.github.branches["main"] = "f" * 40
+    evidence = EvidenceFolder(tmp_path / "evidence", EvidenceLimits(), FixedClock())
+    line = replace(stage.line, keep_evidence=evidence.keep)
+    await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
+    assert inside(tmp_path) == []
 
 
 async def test_the_next_like_failure_recalls_the_lesson() -> None:

@@ -49,9 +49,15 @@ async def test_an_honest_bundle_is_confirmed() -> None:
     assert context.outcome is Outcome.FIXED
     replay = await replayed(bundled(context))
     assert (replay.verdict, differing(replay)) == ("CONFIRMED", set())
-    assert {"unpatched", EVEN, "edited files", "diff", "patched: full command", "verdict on the fix"} <= {
-        row.what for row in replay.compared
-    }
+    assert {
+        "unpatched",
+        EVEN,
+        "edited files",
+        "diff",
+        "patched: full command, sandbox 1, seed 0",
+        "without the change",
+        "verdict on the fix",
+    } <= {row.what for row in replay.compared}
     assert replay.seconds > 0
 
 
