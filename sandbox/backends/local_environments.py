@@ -12,6 +12,7 @@ from typing import Any
 
 from sandbox.backends.base import Kept
 from sandbox.backends.retention import DAY_S, Entry, LastUses, Limits, doomed
+from sandbox.errors import SandboxUnavailable
 
 TOOLCHAIN = "local"
 """Reference of the bare toolchain: this host's own interpreter."""
@@ -39,11 +40,33 @@ class Environments:
     def _entry(self, key: str) -> Path:
         return self.root / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
-    def new(self) -> Path:
-        """A folder for an environment to be made in."""
+    def folder(self, image: str) -> Path | None:
+        """The folder behind a reference; None for the bare toolchain.
+
+        Raises:
+            SandboxUnavailable: somebody removed it.
+        """
+        folder = folder_of(image)
+        if folder is not None and not folder.is_dir():
+            raise SandboxUnavailable("The environment is not there any more.")
+        return folder
+
+    def new(self, base: Path | None = None, uid: int | None = None) -> Path:
+        """A folder for an environment to be made in.
+
+        Args:
+            base: An environment to begin with.
+            uid: Who may change it; None is us.
+        """
         self.root.mkdir(parents=True, exist_ok=True, mode=0o755)
         folder = Path(tempfile.mkdtemp(prefix="env-", dir=self.root))
         folder.chmod(0o755)
+        if base is not None:
+            shutil.copytree(base, folder, symlinks=True, dirs_exist_ok=True)
+            _move_names(folder, str(base))
+        if uid is not None:
+            for path in (folder, *folder.rglob("*")):
+                os.chown(path, uid, uid, follow_symlinks=False)
         return folder
 
     def find(self, key: str) -> str | None:
@@ -117,6 +140,19 @@ class Environments:
         for path in sorted(folder.rglob("*")) if folder is not None else ():
             total.update(f"{path}\0{path.lstat().st_size}\0".encode("utf-8", "surrogateescape"))
         return f"sha256:{total.hexdigest()}"
+
+
+def _move_names(folder: Path, old: str) -> None:
+    """The programs of a copied environment, and its links, name the folder they are in now."""
+    for path in folder.rglob("*"):
+        if path.is_symlink():
+            target = path.readlink()
+            if target.is_relative_to(old):
+                path.unlink()
+                path.symlink_to(folder / target.relative_to(old))
+        elif path.is_file() and (path.parent == folder / "bin" or path.name == "pyvenv.cfg"):
+            content = path.read_bytes()
+            path.write_bytes(content.replace(old.encode(), str(folder).encode()))
 
 
 def _read(entry: Path) -> dict[str, Any] | None:

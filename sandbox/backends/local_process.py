@@ -22,7 +22,7 @@ from sandbox.backends import variables
 from sandbox.backends.base import Guest, Kept
 from sandbox.backends.guest_tree import START, GuestTree
 from sandbox.backends.link import SocketLink
-from sandbox.backends.local_environments import TOOLCHAIN, Environments, folder_of, remove_tree
+from sandbox.backends.local_environments import TOOLCHAIN, Environments, remove_tree
 from sandbox.backends.retention import Limits
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxError, SandboxUnavailable
@@ -169,17 +169,16 @@ class LocalBackend:
     @asynccontextmanager
     async def open(self, image: str) -> AsyncIterator[Guest]:
         """Processes in a private folder; no network is taken away here."""
-        async with self._private_folder() as base, self._serving(base, folder_of(image), {}) as guest:
+        folder = self._environments.folder(image)
+        async with self._private_folder() as base, self._serving(base, folder, {}) as guest:
             yield guest
 
     @asynccontextmanager
     async def open_setup(self, image: str) -> AsyncIterator[Guest]:
-        """The same with a new, empty environment folder to install into."""
-        del image  # the host's interpreter is the only toolchain there is
+        """The same with a new environment folder to install into: empty, or a copy of an environment's."""
         await asyncio.to_thread(self._tools)
-        folder = await asyncio.to_thread(self._environments.new)
+        folder = await asyncio.to_thread(self._environments.new, self._environments.folder(image), self._uid)
         try:
-            self._give(folder)
             async with self._private_folder() as base:
                 env = await asyncio.to_thread(self._setup_variables, base, folder)
                 async with self._serving(base, folder, env) as guest:

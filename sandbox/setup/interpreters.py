@@ -55,7 +55,7 @@ class Interpreters:
         if wanted is not None:
             if (await _venv(shell, wanted)).ok:
                 return wanted
-            if await self._fetch(shell, wanted) and (await _venv(shell, wanted)).ok:
+            if await self._fetch(shell, wanted):
                 return wanted
             self._instead[wanted] = nearest = await _nearest(shell, wanted)
             if nearest is not None and (await _venv(shell, nearest)).ok:
@@ -64,7 +64,7 @@ class Interpreters:
         return None
 
     async def _fetch(self, shell: Shell, wanted: str) -> bool:
-        """Let uv fetch a Python into the environment's folder; whether it could."""
+        """Let uv fetch a Python into the environment's folder and make the environment with it; whether it could."""
         if self._spec.python_downloads == "never":
             return False
         sources = {
@@ -82,11 +82,13 @@ class Interpreters:
         # reached already.
         named = hosts_in(sources.values())
         await self._backend.allow_hosts(shell.guest, tuple(host for host in hosts_in(urls) if host not in named))
-        install = ("uv", "python", "install", "--no-bin", wanted)
+        install = ("uv", "python", "install", "--no-bin", "--compile-bytecode", wanted)
         done = await shell.run(*install, env=env, wall_s=FETCH_WALL_S)
-        if not done.ok:
-            log.info("Python %s cannot be fetched: %s", wanted, done.stderr.strip()[-300:])
-        return done.ok
+        if done.ok and (await _venv(shell, wanted)).ok:
+            return True
+        log.info("Python %s cannot be fetched: %s", wanted, done.stderr.strip()[-300:])
+        await shell.run("rm", "-rf", f"{shell.folder}/python")
+        return False
 
 
 def hosts_in(urls: Iterable[str]) -> tuple[str, ...]:

@@ -1,0 +1,123 @@
+"""Opening a checkout: taken in, its recipe made, its environment found or set up, placed in a sandbox."""
+
+import time
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+
+from sandbox.archive import take_archive
+from sandbox.backends.base import Backend, Guest
+from sandbox.baseline import Baseline
+from sandbox.checkout import CommitSource, FolderSource, Source, take_folder
+from sandbox.errors import SandboxUnavailable
+from sandbox.housekeeping import Housekeeping
+from sandbox.importer import Importer
+from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.editable import editable_files
+from sandbox.recipe.given import check_given
+from sandbox.snapshot import Environment, Origin, Snapshotter
+from sandbox.spec import RunLimits, SandboxSpec
+from sandbox.types import ArchiveSource, Checkout, Fidelity, GitSource, Recipe, WorkspaceFacts
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What all workspaces share."""
+
+    backend: Backend
+    spec: SandboxSpec
+    importer: Importer
+    snapshotter: Snapshotter
+    housekeeping: Housekeeping
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A workspace that has been opened."""
+
+    guest: Guest
+    source: Source
+    baseline: Baseline
+    recipe: Recipe
+    facts: WorkspaceFacts
+
+
+async def take_source(checkout: Checkout, parts: Parts) -> Source:
+    """Take a checkout in.
+
+    Raises:
+        ImportRejected: it cannot be had, or is over a limit.
+    """
+    source = checkout.source
+    if isinstance(source, GitSource):
+        return CommitSource(await parts.importer.fetch(source), checkout.revision)
+    if isinstance(source, ArchiveSource):
+        return await take_archive(source.content, parts.spec)
+    return await take_folder(source.path, parts.spec)
+
+
+async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack) -> Opened:
+    """Open a checkout in a sandbox.
+
+    Args:
+        checkout: What to open.
+        parts: What all workspaces share.
+        stack: Closes the sandbox.
+
+    Raises:
+        SandboxError: it cannot be taken in, or its environment cannot be rebuilt.
+    """
+    started = time.perf_counter()
+    source = await take_source(checkout, parts)
+    names = source.names()
+    contents = await source.read(relevant_files(names))
+    given = checkout.recipe
+    recipe = check_given(given) if given is not None else plan_recipe(checkout.hints, names, contents)
+    files = editable_files(recipe, names, contents)
+
+    async def ensure() -> Environment:
+        origin = Origin(repository_id=checkout.source.repository_id, tier=checkout.tier)
+        return await parts.snapshotter.ensure(recipe, origin, files=files, place=source.place)
+
+    environment = await ensure()
+    try:
+        guest = await stack.enter_async_context(parts.backend.open(environment.image))
+    except SandboxUnavailable:
+        if await parts.backend.find_environment(environment.key) is not None:
+            raise
+        environment = await ensure()  # somebody removed it between finding and opening
+        guest = await stack.enter_async_context(parts.backend.open(environment.image))
+    parts.housekeeping.begin(added=not environment.warm)
+    baseline = Baseline(guest, source, recipe, parts.spec.command_wall_s)
+    count = await baseline.make()
+    facts = await _facts(guest, source, recipe, environment, backend=parts.backend)
+    seconds = time.perf_counter() - started - environment.setup_s
+    facts = facts.with_(files=count, open_s=seconds)
+    return Opened(guest=guest, source=source, baseline=baseline, recipe=facts.recipe, facts=facts)
+
+
+async def _facts(
+    guest: Guest, source: Source, recipe: Recipe, environment: Environment, *, backend: Backend
+) -> WorkspaceFacts:
+    version = await guest.run((guest.python, "-I", "-S", "-V"), limits=RunLimits(wall_s=30.0))
+    interpreter = version.stdout.strip()[:100]
+    notes = [*environment.notes]
+    if recipe.python is not None and not f"{interpreter}.".startswith(f"Python {recipe.python}."):
+        reason = f"Python {recipe.python} cannot be had here; {interpreter} is used"
+        notes.append(Fidelity(step=f"Python {recipe.python}", treatment="replaced", reason=reason))
+    if isinstance(source, FolderSource):
+        notes += [Fidelity(step="take the folder in", treatment="dropped", reason=note) for note in source.notes]
+    return WorkspaceFacts(
+        backend=backend.name,
+        image=environment.image,
+        image_digest=await backend.digest(environment.image),
+        environment_key=environment.key,
+        interpreter=interpreter,
+        head_sha=source.head_sha,
+        base_sha=source.base_sha,
+        recipe=recipe.with_(fidelity=(*recipe.fidelity, *notes)),
+        red_diff=source.red_diff,
+        setup_s=environment.setup_s,
+        warm=environment.warm,
+        lock_hash=environment.lock_hash,
+        egress=environment.egress,
+    )
