@@ -8,6 +8,8 @@ BUDGET = 8 * 1024
 LINE_BYTES = 600
 BEFORE = 8
 AFTER = 12
+_GAP = 40
+"""Bytes of the line that tells of a gap."""
 _ENDS = 4
 """Of the lines that tell plainly, so many of the first and of the last are sure to be shown."""
 
@@ -36,11 +38,13 @@ def excerpt(lines: Sequence[str], *, budget: int = BUDGET) -> str:
 def _chosen(lines: Sequence[str], wanted: Iterable[int], budget: int) -> set[int]:
     """Line numbers, the most telling first, until the budget is spent."""
     chosen: set[int] = set()
-    left = budget - 80 * _ENDS
+    left = budget
     for index in wanted:
         if not 0 <= index < len(lines) or index in chosen:
             continue
         cost = len(_short(lines[index]).encode("utf-8", "replace")) + 1
+        if index - 1 not in chosen and index + 1 not in chosen:
+            cost += _GAP
         if cost > left:
             if left < LINE_BYTES:
                 break

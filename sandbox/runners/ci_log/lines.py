@@ -8,27 +8,39 @@ MAX_LINES = 200_000
 HEAD_LINES = 20_000
 LINE_CHARACTERS = 2000
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\([A-Z0-9]|[=>])")
-_STAMPED = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3,9}Z ?")
+_STAMP = slice(0, 19)
+"""`2026-07-30T19:16:42`, of a time that ends within 31 characters with `Z`."""
+_STAMP_END = 31
 _PARTIAL = re.compile(r"[A-Za-z0-9+/=_.~%-]{1,512}\Z")
 """What a cut may have gone through."""
 
 
-class LogLine(NamedTuple):
-    """One line."""
+class LogLines(NamedTuple):
+    """The lines of a log, and when each was written."""
 
-    at: str
-    """`2026-07-30T19:16:42`; empty when the log has no times."""
-    text: str
+    times: list[str]
+    """`2026-07-30T19:16:42`; empty for a line without a time."""
+    texts: list[str]
 
 
-def log_lines(log: str) -> list[LogLine]:
+def log_lines(log: str) -> LogLines:
     """The lines: no byte order mark, times apart, no colours, of a progress line what was seen last, bounded."""
     if len(log) > MAX_CHARACTERS:
         log = log[-MAX_CHARACTERS:].partition("\n")[2]
-    plain = log.removeprefix("\ufeff")
+    plain = log.replace("\ufeff", "").replace("\r\n", "\n")
     if "\x1b" in plain:
         plain = _ANSI.sub("", plain)
-    return [_line(line) for line in _bounded(plain.replace("\r\n", "\n"))]
+    times: list[str] = []
+    texts: list[str] = []
+    for line in _bounded(plain):
+        end = line.find("Z", 19, _STAMP_END) if line[10:11] == "T" and line[4:5] == "-" else -1
+        if end > 0 and line[:4].isdigit():
+            times.append(line[_STAMP])
+            texts.append(_text(line[end + 2 :]))
+        else:
+            times.append("")
+            texts.append(_text(line))
+    return LogLines(times, texts)
 
 
 def _bounded(text: str) -> list[str]:
@@ -39,15 +51,10 @@ def _bounded(text: str) -> list[str]:
     return [*head, *tail]
 
 
-def _line(line: str) -> LogLine:
-    at = ""
-    if line[4:5] == "-" and line[10:11] == "T":
-        match = _STAMPED.match(line)
-        if match is not None:
-            at, line = line[:19], line[match.end() :]
-    line = line.removeprefix("\ufeff").rstrip()
+def _text(line: str) -> str:
+    line = line.rstrip()
     if "\r" in line:
         line = line.rpartition("\r")[2]
     if len(line) > LINE_CHARACTERS:
-        line = f"{_PARTIAL.sub('', line[:LINE_CHARACTERS])} [...]"
-    return LogLine(at, line)
+        return f"{_PARTIAL.sub('', line[:LINE_CHARACTERS])} [...]"
+    return line

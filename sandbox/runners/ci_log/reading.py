@@ -11,15 +11,17 @@ from sandbox.runners.findings import Checkout, as_results
 from sandbox.runners.matchers import EVERY
 from sandbox.runners.matchers.engine import match_lines
 from sandbox.runners.printed import read_test_lines
-from sandbox.runners.printed.error_line import best_error, error_lines
+from sandbox.runners.printed.error_line import best_error, told_errors
 from sandbox.types import FAILURES_IN_FULL, LogReading, TestResult
 
 MAX_FAILURES = 200
-STEP_HEAD = 1500
-STEP_TAIL = 6500
+STEP_HEAD = 1000
+STEP_TAIL = 5000
 """Lines of the failed step that are read for failures: its start, and its end."""
 FIELD_CHARACTERS = 2000
-_WEIGHED = 4000
+MOST_WEIGHT = 9
+_MARKS = 500
+_WEIGHED = 1500
 """Lines of a failed step that are looked at to weigh it against others."""
 
 
@@ -32,17 +34,15 @@ def read_log(log: str, *, hint: StepHint | None = None, secrets: Sequence[str] |
         secrets: Must not be seen.
     """
     lines = log_lines(log)
-    texts = [line.text for line in lines]
-    steps = split_log(lines)
-    weights = [_weight(step, texts) if step.failed or step.own else 0 for step in steps]
-    step = failed_step(steps, hint, weights)
+    texts = lines.texts
+    step = failed_step(split_log(lines), hint, lambda step: _weight(step, texts))
     if step is None:
         return LogReading()
     own = _own_lines(texts[step.start : step.end])
     headline = texts[step.start].removeprefix("##[group]Run ")
     reading = _read_step(step, own, headline if headline != texts[step.start] else "")
     # What the runner says about the whole job stands outside of every step.
-    marks = [text for text in texts if text.startswith("##[error]")]
+    marks = [text for text in texts if text.startswith("##[error]")][-_MARKS:]
     signs = find_signals([*marks, *own]) if step.failed or step.exit_code is None else find_signals(own)
     return _gated(reading.with_(signals=tuple(signs), signs=signs), secrets)
 
@@ -58,12 +58,13 @@ def _own_lines(lines: list[str]) -> list[str]:
 
 
 def _weight(step: Step, texts: list[str]) -> int:
-    """How much in a step looks like a failure."""
-    part = _own_lines(texts[step.start : step.end])[-_WEIGHED:]
-    if not part:
-        return 0
-    weak, strong = error_lines(part)
-    return 3 * len(strong) + min(len(weak), 2)
+    """How much in a step looks like a failure, up to a bound."""
+    weight = 0
+    for _, plain in told_errors(_own_lines(texts[step.start : step.end])[-_WEIGHED:]):
+        weight += 3 if plain else 1
+        if weight >= MOST_WEIGHT:
+            break
+    return weight
 
 
 def _read_step(step: Step, lines: list[str], command: str) -> LogReading:

@@ -1,10 +1,15 @@
 """A job's log in steps, and which of them failed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from sandbox.runners.ci_log.lines import LogLine
+from sandbox.runners.ci_log.lines import LogLines
+
+MAX_STEPS = 1000
+"""A job has fewer; what comes after belongs to the last."""
+WEIGHED = 20
+"""Of the steps that may be the one, so many of the first and of the last are looked into."""
 
 _GROUP = "##[group]"
 _RUN = "##[group]Run "
@@ -63,25 +68,33 @@ class StepHint(NamedTuple):
     completed_at: str = ""
 
 
-def split_log(lines: Sequence[LogLine]) -> list[Step]:
+def split_log(log: LogLines) -> list[Step]:
     """The steps in order."""
-    return list(_steps(lines))
+    texts = log.texts
+    whole = any(text.startswith(_SETUP_SAYS) for text in texts[:_SETUP_LINES])
+    starts = [(0, _SETUP if whole else "")]
+    marks: list[list[str]] = [[]]
+    for index, text in enumerate(texts):
+        first = text[:1]
+        if first not in {"#", "P", "C"}:
+            continue
+        name = _begins(text, starts[-1][1]) if len(starts) < MAX_STEPS else ""
+        if name and index == 0:
+            starts[0] = (0, name)
+        elif name:
+            starts.append((index, name))
+            marks.append([])
+        if first == "#" and text.startswith(("##[error]", "##[end-action")):
+            marks[-1].append(text)
+    ends = [*(start for start, _ in starts[1:]), len(texts)]
+    return [
+        _marked(Step(name, start, end, _time(log, start, end)), marked)
+        for (start, name), end, marked in zip(starts, ends, marks, strict=True)
+    ]
 
 
-def _steps(lines: Sequence[LogLine]) -> Iterator[Step]:
-    whole = any(text.startswith(_SETUP_SAYS) for _, text in lines[:_SETUP_LINES])
-    step = Step(_SETUP if whole else "", 0, 0)
-    for index, (at, text) in enumerate(lines):
-        name = _begins(text, step.name)
-        if name:
-            if index > step.start:
-                yield step._replace(end=index)
-            step = Step(name, index, index, at)
-        if not step.started_at and at:
-            step = step._replace(started_at=at)
-        if text.startswith("##["):
-            step = _marked(step, text)
-    yield step._replace(end=len(lines))
+def _time(log: LogLines, start: int, end: int) -> str:
+    return next((at for at in log.times[start : min(end, start + _SETUP_LINES)] if at), "")
 
 
 def _begins(text: str, current: str) -> str:
@@ -95,24 +108,25 @@ def _begins(text: str, current: str) -> str:
     return ""
 
 
-def _marked(step: Step, text: str) -> Step:
-    if text.startswith("##[error]"):
-        match = _EXIT.match(text)
-        code = int(next(part for part in match.groups() if part)) if match else step.exit_code
-        return step._replace(errors=step.errors + 1, exit_code=code)
-    ended = _ENDED.match(text)
-    if ended is not None:
-        return step._replace(errors=max(step.errors, 1), forgiven=ended.group(1) == "success")
-    return step
+def _marked(step: Step, marks: Sequence[str]) -> Step:
+    errors, code, forgiven = 0, None, False
+    for text in marks:
+        if text.startswith("##[error]"):
+            errors += 1
+            match = _EXIT.match(text)
+            code = int(next(part for part in match.groups() if part)) if match else code
+        elif match := _ENDED.match(text):
+            errors, forgiven = max(errors, 1), match.group(1) == "success"
+    return step._replace(errors=errors, exit_code=code, forgiven=forgiven)
 
 
-def failed_step(steps: Sequence[Step], hint: StepHint | None, weights: Sequence[int]) -> Step | None:
+def failed_step(steps: Sequence[Step], hint: StepHint | None, weigh: Callable[[Step], int]) -> Step | None:
     """The step that made the job red.
 
     Args:
         steps: All of them.
         hint: What GitHub says.
-        weights: For each step how much in it looks like a failure, to choose among several that failed.
+        weigh: How much in a step looks like a failure, to choose among several.
 
     Returns:
         The step; several in one when GitHub's times span them; None when nothing failed.
@@ -125,14 +139,19 @@ def failed_step(steps: Sequence[Step], hint: StepHint | None, weights: Sequence[
     named = [step for step in steps if step.name in titles]
     if named:
         return next((step for step in reversed(named) if step.failed), named[-1])
-    red = [(step, weight) for step, weight in zip(steps, weights, strict=True) if step.failed]
+    red = _ends([step for step in steps if step.failed])
     if red:
         # Steps that may fail come before the one that counts, steps that clean up come after: what tells most wins.
-        return max(red, key=lambda pair: (pair[0].own, min(pair[1], 3), pair[0].start))[0]
-    speaking = [(step, weight) for step, weight in zip(steps, weights, strict=True) if weight and not step.forgiven]
+        return max(red, key=lambda step: (step.own, min(weigh(step), 3), step.start))
+    weighed = [(weigh(step), step) for step in _ends([step for step in steps if step.own and not step.forgiven])]
+    speaking = [(weight, step) for weight, step in weighed if weight]
     if speaking:
-        return max(speaking, key=lambda pair: (pair[0].own, pair[1]))[0]
+        return max(speaking, key=lambda pair: (pair[0], pair[1].start))[1]
     return next((step for step in steps if step.errors), None)
+
+
+def _ends(steps: list[Step]) -> list[Step]:
+    return steps if len(steps) <= 2 * WEIGHED else [*steps[:WEIGHED], *steps[-WEIGHED:]]
 
 
 def _within(steps: Sequence[Step], hint: StepHint) -> Step | None:

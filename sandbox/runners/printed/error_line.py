@@ -1,7 +1,7 @@
 """Which printed lines tell of an error, and which of them tells best."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 _ERROR = re.compile(
     r"\b(?:[Ee]rror|ERROR|[Ff]atal|FATAL|FAILED|FAIL|[Ff]ailed|[Ff]ailure|[Pp]anic(?:ked)?|[Aa]borted|[Kk]illed"
@@ -11,6 +11,12 @@ _ERROR = re.compile(
     r"|SIG[A-Z]{3,6})\b"
     r"|[A-Za-z](?:Error|Exception)\b"
 )
+_WORDS = (
+    "error", "fatal", "fail", "panic", "abort", "kill", "denied", "unauthorized", "traceback", "conflict", "cannot",
+    "unable", "not found", "refus", "timed out", "no such", "invalid", "missing", "dirty", "segmentation",
+    "core dumped", "cancel", "sig", "exception", "exit", "interrupt", "____", "##[",
+)  # fmt: skip
+"""Without one of these a line needs no closer look."""
 _STRONG = re.compile(
     r"^(?:##\[error\](?!Process completed with exit code|\[OSDC\]|Executing the custom container)"
     r"|(?:FAILED|ERROR) [\w./-]{1,300}\.py\b"
@@ -37,20 +43,23 @@ LOOKED_AT = 500
 """Characters of a line that are looked at."""
 
 
-def error_lines(lines: Sequence[str]) -> tuple[list[int], list[int]]:
-    """The indexes of lines that tell of an error, and those of them that tell it plainly."""
-    weak: list[int] = []
-    strong: list[int] = []
+def told_errors(lines: Sequence[str]) -> Iterator[tuple[int, bool]]:
+    """The indexes of lines that tell of an error, and whether they tell it plainly."""
     for index, whole in enumerate(lines):
         line = whole[:LOOKED_AT]
-        if _LEFT.match(line):
-            weak.append(index)
-        elif _STRONG.match(line) and not _HARMLESS.match(line):
-            strong.append(index)
-            weak.append(index)
-        elif _ERROR.search(line) and not _NOISE.search(line) and not _HARMLESS.match(line):
-            weak.append(index)
-    return weak, strong
+        lowered = line.lower()
+        if not any(word in lowered for word in _WORDS):
+            continue
+        if _STRONG.match(line) and not _HARMLESS.match(line):
+            yield index, True
+        elif _LEFT.match(line) or (_ERROR.search(line) and not _NOISE.search(line) and not _HARMLESS.match(line)):
+            yield index, False
+
+
+def error_lines(lines: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The indexes of all lines that tell of an error, and of those that tell it plainly."""
+    told = list(told_errors(lines))
+    return [index for index, _ in told], [index for index, plain in told if plain]
 
 
 def best_error(lines: Sequence[str]) -> str:
