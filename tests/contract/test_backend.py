@@ -16,7 +16,7 @@ import pytest
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, Guest
 from sandbox.backends.local_process import LocalBackend
-from sandbox.errors import ChangeRejected, SandboxDied
+from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import CommandResult, FileEdit
 from tests.fakes.fake_backend import FakeBackend, FakeGuest
@@ -105,6 +105,23 @@ def archive(**files: bytes) -> bytes:
             member.size, member.mode = len(content), 0o644
             tar.addfile(member, io.BytesIO(content))
     return buffer.getvalue()
+
+
+# --- the set-up's way out: every implementation ---------------------------------------------------
+
+
+async def test_egress_ends_once_and_for_all_and_only_for_a_set_up_that_is_open(opened: Opened) -> None:
+    backend, image, mission = opened
+    async with backend.open_setup(image) as setup:
+        await backend.allow_hosts(setup, ("files.invalid:443",))
+        first = await backend.end_egress(setup)
+        assert first.hosts == ()
+        assert await backend.end_egress(setup) == first
+        assert await setup.list_files() == ()
+        await backend.allow_hosts(setup, ("files.invalid:443",))
+    for guest in (mission, setup):
+        with pytest.raises(SandboxError):
+            await backend.end_egress(guest)
 
 
 # --- files: every implementation ------------------------------------------------------------------

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import PurePosixPath
 
 from sandbox.backends.base import Guest, Kept
-from sandbox.errors import ChangeRejected, SandboxDied
+from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
 from sandbox.spec import RunLimits
 from sandbox.types import CommandResult, Egress, FileEdit
 
@@ -193,7 +193,8 @@ class FakeBackend:
         return Kept(count=len(self.environments))
 
     async def end_egress(self, setup: Guest) -> Egress:
-        assert id(setup) in self._setups
+        if id(setup) not in self._setups:
+            raise SandboxError("Only an open set-up sandbox has egress.")
         return self.egress
 
     async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:

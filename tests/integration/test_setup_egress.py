@@ -99,7 +99,7 @@ async def test_the_installer_works_and_what_it_reached_is_known(backend: DockerB
         kept = await backend.keep_environment(guest, "egress-test-1")
     client = connect()
     try:
-        config = client.api.inspect_image(kept)["Config"]
+        config = client.images.get(kept).attrs["Config"]
         assert not {entry.partition("=")[0] for entry in config["Env"] or ()} - {"PATH"}
         assert not any(config.get(name) for name in ("Volumes", "Entrypoint", "OnBuild", "ExposedPorts"))
         async with backend.open(kept) as opened:

@@ -28,7 +28,7 @@ CONNECT = """
 async def run(path: Path, *command: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
     """Run a command through the relay, as the supervisor does."""
     argv = [sys.executable, "-I", "-S", relay.__file__, str(path), "--", *command]
-    return await asyncio.to_thread(subprocess.run, argv, capture_output=True, timeout=30, check=False, **more)
+    return await asyncio.to_thread(lambda: subprocess.run(argv, capture_output=True, timeout=30, check=False, **more))
 
 
 async def python(path: Path, script: str) -> "subprocess.CompletedProcess[bytes]":
