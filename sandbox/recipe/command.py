@@ -18,21 +18,58 @@ _RUNNERS = (
     "xvfb-run -a",
     "time",
 )
+_TESTS = ("pytest", "py.test", "unittest", "nose2", "nosetests", "trial", "behave", "stestr", "ward", "zope-testrunner")
+_FORMATS = (
+    "black",
+    "isort",
+    "yapf",
+    "autopep8",
+    "docformatter",
+    "darker",
+    "blue",
+    "pyproject-fmt",
+    "mdformat",
+    "usort",
+)
+_LINTS = (
+    "flake8", "pylint", "pyflakes", "pycodestyle", "pydocstyle", "codespell", "bandit", "vulture", "yamllint", "djlint",
+    "interrogate", "refurb", "pyupgrade", "autoflake", "deptry", "lint-imports", "slotscheck", "prospector", "typos",
+    "check-manifest", "validate-pyproject", "zizmor", "pyroma", "rstcheck", "doc8", "xenon", "radon", "pylama", "rumdl",
+)  # fmt: skip
+_TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
 _KINDS = {
-    "pytest": StepKind.TEST,
-    "py.test": StepKind.TEST,
-    "unittest": StepKind.TEST,
-    "black": StepKind.FORMAT,
-    "isort": StepKind.FORMAT,
-    "flake8": StepKind.LINT,
-    "pylint": StepKind.LINT,
-    "pyflakes": StepKind.LINT,
-    "pycodestyle": StepKind.LINT,
-    "mypy": StepKind.TYPES,
-    "pyright": StepKind.TYPES,
-    "ty": StepKind.TYPES,
+    **dict.fromkeys(_TESTS, StepKind.TEST),
+    **dict.fromkeys(_FORMATS, StepKind.FORMAT),
+    **dict.fromkeys(_LINTS, StepKind.LINT),
+    **dict.fromkeys(_TYPES, StepKind.TYPES),
 }
-_WRAPPERS = frozenset({"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit"})
+_DISTRIBUTIONS = {
+    "lint-imports": "import-linter",
+    "trial": "twisted",
+    "dmypy": "mypy",
+    "stubtest": "mypy",
+    "pyre": "pyre-check",
+    "nosetests": "nose",
+    "zope-testrunner": "zope.testrunner",
+    "sphinx-build": "sphinx",
+    "sphinx-apidoc": "sphinx",
+    "mkdocs": "mkdocs",
+    "twine": "twine",
+    "invoke": "invoke",
+    "inv": "invoke",
+    "doit": "doit",
+    "cython": "cython",
+    "pyproject-build": "build",
+    "build": "build",
+    "pre-commit": "pre-commit",
+    "towncrier": "towncrier",
+    "pybabel": "babel",
+    "jupytext": "jupytext",
+    "coverage": "coverage",
+    "nox": "nox",
+}
+"""Distributions whose name differs from the command, and commands that check nothing but come from one."""
+_WRAPPERS = frozenset({"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"})
 _PLUGINS = (
     (r"--cov\b|--cov[-=]|--no-cov", "pytest-cov"),
     (r"(?:^|\s)-n[ =]?(?:\d+|auto|logical)\b|--numprocesses|--dist[ =]", "pytest-xdist"),
@@ -41,8 +78,25 @@ _PLUGINS = (
     (r"--randomly|-p no:randomly", "pytest-randomly"),
     (r"--reruns", "pytest-rerunfailures"),
     (r"--benchmark", "pytest-benchmark"),
+    (r"--ds[ =]|DJANGO_SETTINGS_MODULE|--reuse-db|--create-db|--nomigrations", "pytest-django"),
+    (r"--html[ =]|--self-contained-html", "pytest-html"),
+    (r"--json-report", "pytest-json-report"),
+    (r"--mypy\b", "pytest-mypy"),
+    (r"--ruff\b", "pytest-ruff"),
+    (r"--flake8\b", "pytest-flake8"),
+    (r"--black\b", "pytest-black"),
+    (r"--snapshot-update|--snapshot-", "syrupy"),
+    (r"--socket-|--disable-socket|--allow-hosts", "pytest-socket"),
+    (r"--forked\b", "pytest-forked"),
+    (r"--splits\b|--splitting-algorithm", "pytest-split"),
+    (r"--testmon\b", "pytest-testmon"),
+    (r"--emoji\b", "pytest-emoji"),
+    (r"--github-actions-annotate|--exclude-warning-annotations", "pytest-github-actions-annotate-failures"),
+    (r"--random-order\b", "pytest-random-order"),
+    (r"--count[ =]\d", "pytest-repeat"),
 )
 _SHELL = re.compile(r"[|&;<>`$(){}\n\\]")
+_PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d{1,2})?)?")
 
 
 def words_of(command: str) -> list[str]:
@@ -74,11 +128,25 @@ def kind_of(command: str, step_name: str | None = None) -> StepKind:
         return StepKind.FORMAT if words[1:2] == ["format"] else StepKind.LINT
     if tool in _KINDS:
         return _KINDS[tool]
+    if _is_django_test(words):
+        return StepKind.TEST
     name = f"{step_name or ''} {bare}".lower()
     guesses = {"lint": StepKind.LINT, "format": StepKind.FORMAT, "type": StepKind.TYPES, "test": StepKind.TEST}
     if tool in _WRAPPERS or step_name:
         return next((kind for word, kind in guesses.items() if word in name), StepKind.OTHER)
     return StepKind.OTHER
+
+
+def _is_django_test(words: list[str]) -> bool:
+    """`python manage.py test`, `./manage.py test`, `django-admin test`, `python runtests.py`."""
+    words = words[1:] if words and _PYTHON.fullmatch(words[0]) else words
+    while words and words[0].startswith("-"):
+        words = words[2:] if words[0] in {"-W", "-X"} else words[1:]
+    program = words[0].rsplit("/", 1)[-1] if words else ""
+    asks = next((word for word in words[1:] if not word.startswith("-")), "")
+    return program in {"runtests.py", "run_tests.py", "runtests"} or (
+        program in {"manage.py", "django-admin"} and asks == "test"
+    )
 
 
 def is_wrapper(command: str) -> bool:
@@ -105,6 +173,8 @@ def tools_for(command: str, options: str = "") -> tuple[str, ...]:
     bare = bare_command(command)
     tool = next(iter(words_of(bare)), "").rsplit("/", 1)[-1]
     if tool in {"pytest", "py.test"}:
-        asked = f"{bare} {options}"
+        asked = f"{bare} {options}"[:8000]
         return ("pytest", *(name for pattern, name in _PLUGINS if re.search(pattern, asked)))
+    if tool in _DISTRIBUTIONS:
+        return (_DISTRIBUTIONS[tool],)
     return (tool,) if tool in _KINDS and tool != "unittest" else ()

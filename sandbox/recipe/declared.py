@@ -1,36 +1,46 @@
 """What a Python project declares about itself: its dependencies, extras, scripts and pytest options, read as data."""
 
-import ast
-import configparser
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from pydantic import Field
+
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.requirements import Wanted, clean_lines, name_of, normal_name
+from sandbox.recipe.files import Files, beside, inside, listed, mapping, section, tables, words
+from sandbox.recipe.poetry_table import poetry_extras, poetry_lines, poetry_paths
+from sandbox.recipe.requirements import Local, Wanted, clean_lines, name_of, normal_name, read_requirement_file
+from sandbox.recipe.setup_script import read_setup_call
 from sandbox.types import Frozen
 
-_MOST_BYTES = 512 * 1024
-_TEST_GROUPS = ("test", "tests", "testing", "dev", "develop", "development")
-_DEEPEST = 5
+_PYTEST_FILES = (("pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"))
+_TEST_GROUPS = ("test", "tests", "testing", "tests-require", "dev", "develop", "development")
 
 
 class Project(Frozen):
     """A project's own words about itself."""
 
     name: str | None = None
+    folder: str = "."
     wanted: Wanted = Wanted()
     """Its dependencies."""
     extras: dict[str, Wanted]
     """Its optional dependencies and dependency groups, by name."""
+    elsewhere: dict[str, str] = Field(default_factory=dict)
+    """Dependencies that are not from an index: their name, and their folder in the checkout or an address."""
+    default_groups: tuple[str, ...] = ()
+    """Groups that uv, poetry and pdm install without being asked."""
     pytest_options: str = ""
     configures_pytest: bool = False
     python: str | None = None
 
     def with_extras(self, asked: Iterable[str]) -> Wanted:
         """The dependencies with these extras; an extra may ask for others of the same project."""
-        wanted, done, left = self.wanted, set[str](), [normal_name(name) for name in asked]
+        return self.wanted.plus(self.only_extras(asked))
+
+    def only_extras(self, asked: Iterable[str]) -> Wanted:
+        """What extras and groups ask for, without the project's own dependencies."""
+        wanted, done, left = Wanted(), set[str](), [normal_name(name) for name in asked]
         while left:
             extra = left.pop(0)
             if extra in done:
@@ -41,193 +51,232 @@ class Project(Frozen):
             for line in own:
                 left += [normal_name(part) for part in re.findall(r"[\w.-]+", line.partition("[")[2].partition("]")[0])]
             left += [normal_name(extra) for extra in found.extras]
-            wanted = wanted.plus(found.with_(lines=tuple(line for line in found.lines if line not in own)))
+            lines = tuple(line for line in found.lines if line not in own)
+            wanted = wanted.plus(found.with_(lines=lines, extras=(), itself=False))
         return wanted
 
     def test_extras(self) -> tuple[str, ...]:
         """The extras that by their names hold what the tests need."""
         return tuple(name for name in _TEST_GROUPS if name in self.extras)
 
+    def found_elsewhere(self, wanted: Wanted) -> Wanted:
+        """The same with dependencies that are not from an index taken from where they lie, or named as missing."""
+        asked = [name for line in wanted.lines if (name := name_of(line)) in self.elsewhere]
+        if not asked:
+            return wanted
+        lines = tuple(line for line in wanted.lines if name_of(line) not in self.elsewhere)
+        folders = tuple(Local(folder=place) for name in asked if "+" not in (place := self.elsewhere[name]))
+        missing = tuple(
+            f"the requirement {name}: it comes from an address, and only indexes are asked"
+            for name in asked
+            if "+" in self.elsewhere[name]
+        )
+        return wanted.with_(lines=lines).plus(Wanted(local=folders, missing=missing))
+
 
 def read_project(contents: Mapping[str, bytes], folder: str, log: FidelityLog) -> Project:
     """The project in a folder of the checkout, from pyproject.toml, setup.cfg, setup.py, tox.ini, pytest.ini."""
-    prefix = "" if folder == "." else f"{folder}/"
-    toml = _toml(f"{prefix}pyproject.toml", contents, log)
-    setup = _ini(f"{prefix}setup.cfg", contents, log)
-    calls = _setup_call(f"{prefix}setup.py", contents, log)
-    project = _section(toml, "project")
-    poetry = _section(toml, "tool", "poetry")
-    lines = _words(project.get("dependencies")) + _poetry(_section(poetry, "dependencies"))
-    lines += _listed(setup, "options", "install_requires") + _words(calls.get("install_requires"))
-    name = next((n for n in (project.get("name"), poetry.get("name"), calls.get("name")) if isinstance(n, str)), None)
-    options = (
-        _listed(_ini(f"{prefix}pytest.ini", contents, log), "pytest", "addopts")
-        + _listed(_ini(f"{prefix}tox.ini", contents, log), "pytest", "addopts")
-        + _listed(setup, "tool:pytest", "addopts")
+    return project_in(Files(contents, None, log), folder)
+
+
+def project_in(files: Files, folder: str) -> Project:
+    """The project in a folder of the checkout."""
+    toml, setup = files.toml(beside(folder, "pyproject.toml")), files.ini(beside(folder, "setup.cfg"))
+    calls = read_setup_call(files, folder)
+    project, poetry, flit = section(toml, "project"), section(toml, "tool", "poetry"), section(toml, "tool", "flit")
+    metadata = section(flit, "metadata")
+    lines = words(project.get("dependencies")) + poetry_lines(section(poetry, "dependencies"))
+    lines += words(metadata.get("requires")) + words(calls.get("install_requires"))
+    plain, named = _references(listed(setup, "options", "install_requires"))
+    wanted = clean_lines(lines + plain, f"{folder}: dependencies", files.log)
+    for name in (*named, *words(calls.get("requirement_files")), *_dynamic(toml, "dependencies")):
+        wanted = wanted.plus(_file(files, folder, name))
+    names = (
+        project.get("name"),
+        poetry.get("name"),
+        calls.get("name"),
+        metadata.get("dist-name"),
+        metadata.get("module"),
     )
-    pytest_table = _section(toml, "tool", "pytest", "ini_options")
-    addopts = pytest_table.get("addopts", "")
-    options += _words(addopts) if isinstance(addopts, list) else [str(addopts)[:2000]]
+    table = _pytest_table(toml)
     return Project(
-        name=name or next(iter(_listed(setup, "metadata", "name")), None),
-        wanted=clean_lines(lines, f"{folder}: dependencies", log),
-        extras=_extras(toml, setup, calls, log),
-        pytest_options=" ".join([*options, *("asyncio_mode" for _ in range("asyncio_mode" in pytest_table))]),
-        configures_pytest=bool(pytest_table or f"{prefix}pytest.ini" in contents or setup.has_section("tool:pytest")),
+        name=next((n for n in names if isinstance(n, str)), None)
+        or next(iter(listed(setup, "metadata", "name")), None),
+        folder=folder,
+        wanted=wanted,
+        extras=_extras(files, folder, toml, calls),
+        elsewhere=_elsewhere(files, folder, toml),
+        default_groups=_default_groups(toml),
+        pytest_options=_pytest_options(files, folder, table),
+        configures_pytest=bool(
+            table
+            or files.is_file(beside(folder, "pytest.ini"))
+            or setup.has_section("tool:pytest")
+            or files.ini(beside(folder, "tox.ini")).has_section("pytest")
+        ),
     )
 
 
 def read_tables(contents: Mapping[str, bytes], folder: str, log: FidelityLog) -> dict[str, Any]:
     """Name, version, scripts and entry points of a project as pyproject.toml, else setup.cfg or setup.py give them."""
-    prefix = "" if folder == "." else f"{folder}/"
-    toml = _toml(f"{prefix}pyproject.toml", contents, log)
-    project = _section(toml, "project")
-    poetry = _section(toml, "tool", "poetry")
-    if project or poetry:
-        return {**poetry, **project}
-    setup = _ini(f"{prefix}setup.cfg", contents, log)
-    calls = _setup_call(f"{prefix}setup.py", contents, log)
-    scripts = dict(
-        _split_entry(line) for line in _listed(setup, "options.entry_points", "console_scripts") if "=" in line
-    )
+    files = Files(contents, None, log)
+    toml = files.toml(beside(folder, "pyproject.toml"))
+    project, poetry = section(toml, "project"), section(toml, "tool", "poetry")
+    if project.get("name") or poetry:
+        plugins = {"entry-points": {**section(poetry, "plugins")}} if "plugins" in poetry else {}
+        return {**plugins, **poetry, **project}
+    setup, calls = files.ini(beside(folder, "setup.cfg")), read_setup_call(files, folder)
+    groups = {
+        group: dict(_split_entry(line) for line in listed(setup, "options.entry_points", group) if "=" in line)
+        for group in (setup.options("options.entry_points")[:50] if setup.has_section("options.entry_points") else ())
+    }
+    for group, entries in mapping(calls.get("entry_points")).items():
+        groups.setdefault(str(group), {}).update(dict(_split_entry(line) for line in words(entries) if "=" in line))
     plain = {
         "name": setup.get("metadata", "name", fallback=None),
         "version": setup.get("metadata", "version", fallback=None),
     }
-    return {**{key: value for key, value in plain.items() if value}, **calls, "scripts": scripts}
+    scripts = groups.pop("console_scripts", {})
+    known = {key: value for key, value in plain.items() if value}
+    literal = {key: calls[key] for key in ("name", "version") if isinstance(calls.get(key), str)}
+    return {**known, **literal, "scripts": scripts, "entry-points": groups}
 
 
 def _split_entry(line: str) -> tuple[str, str]:
     name, _, value = line.partition("=")
-    return name.strip(), value.strip()
+    return name.strip(), value.partition("[")[0].strip()
 
 
-def _extras(
-    toml: Mapping[str, Any], setup: configparser.ConfigParser, calls: Mapping[str, Any], log: FidelityLog
-) -> dict[str, Wanted]:
-    listed: dict[str, list[str]] = {}
-    for table in (_section(toml, "project", "optional-dependencies"), _as_mapping(calls.get("extras_require"))):
-        for name, lines in list(table.items())[:50]:
-            listed.setdefault(normal_name(str(name)), []).extend(_words(lines))
-    if setup.has_section("options.extras_require"):
-        for name in setup.options("options.extras_require")[:50]:
-            listed.setdefault(normal_name(name), []).extend(_listed(setup, "options.extras_require", name))
-    for name, group in list(_section(toml, "tool", "poetry", "group").items())[:50]:
-        listed.setdefault(normal_name(name), []).extend(_poetry(_section(_as_mapping(group), "dependencies")))
-    listed.setdefault("dev", []).extend(_poetry(_section(toml, "tool", "poetry", "dev-dependencies")))
-    listed["dev"] += _words(_section(toml, "tool", "uv").get("dev-dependencies"))
-    extras = {name: clean_lines(lines, f"extra {name}", log) for name, lines in listed.items() if lines}
-    for name, lines in list(_section(toml, "dependency-groups").items())[:50]:
-        found = clean_lines(_words(lines), f"group {name}", log)
-        included = tuple(str(item["include-group"]) for item in _dicts(lines) if "include-group" in item)
-        key = normal_name(name)
-        extras[key] = extras.get(key, Wanted()).plus(found).plus(Wanted(extras=included))
-    return extras
+def _pytest_table(toml: Mapping[str, Any]) -> Mapping[str, Any]:
+    """`[tool.pytest.ini_options]`, or `[tool.pytest]` of newer pytests."""
+    table = section(toml, "tool", "pytest")
+    return section(table, "ini_options") or {key: value for key, value in table.items() if key != "ini_options"}
 
 
-def _poetry(table: Mapping[str, Any]) -> list[str]:
-    """Poetry's table as requirement lines; its carets and tildes become lower and upper bounds."""
-    lines = []
-    for name, value in list(table.items())[:500]:
-        details = value if isinstance(value, dict) else {"version": value}
-        if name.lower() == "python" or details.get("optional") is True:
-            continue
-        version = details.get("version")
-        extras = ",".join(_words(details.get("extras")))
-        bound = _poetry_bound(version) if isinstance(version, str) else " @ elsewhere"
-        lines.append(f"{name}[{extras}]{bound}" if extras else f"{name}{bound}")
-    return lines
+def _pytest_options(files: Files, folder: str, table: Mapping[str, Any]) -> str:
+    options = [
+        line
+        for name, part in _PYTEST_FILES
+        for option in ("addopts", "required_plugins")
+        for line in listed(files.ini(beside(folder, name)), part, option)
+    ]
+    for option in ("addopts", "required_plugins"):
+        given = table.get(option, "")
+        options += words(given) if isinstance(given, list) else [str(given)[:2000]]
+    names = {*table, *(n for name, part in _PYTEST_FILES for n in _options(files, beside(folder, name), part))}
+    return " ".join([*options, *sorted(names & {"asyncio_mode", "DJANGO_SETTINGS_MODULE", "django_settings_module"})])
 
 
-def _poetry_bound(version: str) -> str:
-    parts = []
-    for part in version.replace(" ", "").split(","):
-        found = re.fullmatch(r"([\^~]?)(\d+(?:\.\d+)*)([A-Za-z0-9.]*)", part)
-        if part == "*":
-            continue
-        if found is None:
-            parts.append(part)
-            continue
-        kind, numbers = found[1], [int(number[:9]) for number in found[2].split(".")]
-        if not kind:
-            parts.append(f"=={part}")
-            continue
-        # ^1.2.3 allows up to the next first non-zero number, ~1.2.3 up to the next minor
-        fixed = (
-            next((i for i, n in enumerate(numbers) if n), len(numbers) - 1) if kind == "^" else min(1, len(numbers) - 1)
-        )
-        upper = [*numbers[:fixed], numbers[fixed] + 1]
-        parts.append(f">={found[2]}{found[3]},<{'.'.join(map(str, upper))}")
-    return ",".join(parts)
+def _options(files: Files, path: str, part: str) -> list[str]:
+    parser = files.ini(path)
+    return parser.options(part)[:200] if parser.has_section(part) else []
 
 
-def _setup_call(path: str, contents: Mapping[str, bytes], log: FidelityLog) -> dict[str, Any]:
-    """The literal arguments of setup.py's call of `setup`, without running it."""
-    raw = contents.get(path)
-    if raw is None:
-        return {}
-    try:
-        tree = ast.parse(raw) if len(raw) <= _MOST_BYTES else ast.Module([], [])
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        log.dropped(path, "it is not valid Python")
-        return {}
-    constants = {
-        node.targets[0].id: node.value
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-    }
-    found: dict[str, Any] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
-            for keyword in node.keywords:
-                if keyword.arg in {"name", "version", "install_requires", "extras_require"}:
-                    value = keyword.value
-                    value = constants.get(value.id, value) if isinstance(value, ast.Name) else value
-                    try:
-                        found[keyword.arg] = ast.literal_eval(value)
-                    except (ValueError, TypeError, RecursionError, MemoryError):
-                        log.dropped(f"{path}: {keyword.arg}", "it is computed, and setup.py is not run")
+def _references(lines: list[str]) -> tuple[list[str], list[str]]:
+    """Requirement lines, and the files that `file: requirements.txt` names."""
+    plain = [line for line in lines if not line.startswith("file:")]
+    named = [name.strip() for line in lines if line.startswith("file:") for name in line[5:].split(",")]
+    return plain, named[:10]
+
+
+def _dynamic(toml: Mapping[str, Any], field: str) -> list[str]:
+    """The requirement files a build backend takes a project's dependencies from."""
+    given = section(toml, "tool", "setuptools", "dynamic").get(field)
+    named = mapping(given).get("file")
+    found = [named] if isinstance(named, str) else words(named)
+    if field == "dependencies":
+        found += words(section(toml, "tool", "hatch", "metadata", "hooks", "requirements_txt").get("files"))
+    return found[:10]
+
+
+def _file(files: Files, folder: str, name: str) -> Wanted:
+    path = inside(folder, name)
+    return read_requirement_file(path, files.contents, files.log, folder=folder) if path is not None else Wanted()
+
+
+def _extras(files: Files, folder: str, toml: Mapping[str, Any], calls: Mapping[str, Any]) -> dict[str, Wanted]:
+    lists: dict[str, list[str]] = {}
+    poetry = section(toml, "tool", "poetry")
+    setup = files.ini(beside(folder, "setup.cfg"))
+    sources: list[Mapping[str, Any]] = [
+        section(toml, "project", "optional-dependencies"),
+        mapping(calls.get("extras_require")),
+        section(toml, "tool", "flit", "metadata", "requires-extra"),
+        section(toml, "tool", "pdm", "dev-dependencies"),
+        poetry_extras(poetry),
+        {"tests-require": calls.get("tests_require")},
+    ]
+    for source in sources:
+        for name, lines in list(source.items())[:50]:
+            lists.setdefault(normal_name(str(name)), []).extend(
+                words(lines) or ([lines] if isinstance(lines, str) else [])
+            )
+    found: dict[str, Wanted] = {}
+    for name in setup.options("options.extras_require")[:50] if setup.has_section("options.extras_require") else ():
+        plain, named = _references(listed(setup, "options.extras_require", name))
+        lists.setdefault(normal_name(name), []).extend(plain)
+        for file in named:
+            found[normal_name(name)] = found.get(normal_name(name), Wanted()).plus(_file(files, folder, file))
+    lists.setdefault("tests-require", []).extend(listed(setup, "options", "tests_require"))
+    for name, group in list(section(poetry, "group").items())[:50]:
+        lists.setdefault(normal_name(name), []).extend(poetry_lines(section(mapping(group), "dependencies")))
+    lists.setdefault("dev", []).extend(poetry_lines(section(poetry, "dev-dependencies")))
+    lists["dev"] += words(section(toml, "tool", "uv").get("dev-dependencies"))
+    for name, lines in lists.items():
+        if lines:
+            found[name] = found.get(name, Wanted()).plus(clean_lines(lines, f"extra {name}", files.log))
+    for name in list(mapping(section(toml, "tool", "setuptools", "dynamic").get("optional-dependencies")))[:50]:
+        table = section(toml, "tool", "setuptools", "dynamic", "optional-dependencies")
+        for file in _dynamic({"tool": {"setuptools": {"dynamic": table}}}, name):
+            found[normal_name(name)] = found.get(normal_name(name), Wanted()).plus(_file(files, folder, file))
+    return _with_groups(found, toml, files.log)
+
+
+def _with_groups(found: dict[str, Wanted], toml: Mapping[str, Any], log: FidelityLog) -> dict[str, Wanted]:
+    for name, lines in list(section(toml, "dependency-groups").items())[:50]:
+        included = tuple(str(item["include-group"]) for item in tables(lines) if "include-group" in item)
+        group = clean_lines(words(lines), f"group {name}", log).plus(Wanted(extras=included))
+        found[normal_name(name)] = found.get(normal_name(name), Wanted()).plus(group)
     return found
 
 
-def _toml(path: str, contents: Mapping[str, bytes], log: FidelityLog) -> dict[str, Any]:
-    raw = contents.get(path, b"")
-    try:
-        return tomllib.loads(raw.decode("utf-8")) if len(raw) <= _MOST_BYTES else {}
-    except (ValueError, RecursionError):
-        log.dropped(path, "it is not valid TOML")
-        return {}
+def _default_groups(toml: Mapping[str, Any]) -> tuple[str, ...]:
+    uv = section(toml, "tool", "uv").get("default-groups")
+    if uv == "all":
+        return tuple(normal_name(name) for name in list(section(toml, "dependency-groups"))[:50])
+    return tuple(normal_name(name) for name in words(uv)) or ("dev",)
 
 
-def _ini(path: str, contents: Mapping[str, bytes], log: FidelityLog) -> configparser.ConfigParser:
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
-    raw = contents.get(path, b"")
-    try:
-        parser.read_string(raw.decode("utf-8", "replace") if len(raw) <= _MOST_BYTES else "")
-    except configparser.Error:
-        log.dropped(path, "it is not a valid configuration file")
-        return configparser.ConfigParser(interpolation=None)
-    return parser
+def _elsewhere(files: Files, folder: str, toml: Mapping[str, Any]) -> dict[str, str]:
+    """Dependencies of uv and poetry that lie in the checkout or at an address."""
+    found: dict[str, str] = {}
+    for name, source in list(section(toml, "tool", "uv", "sources").items())[:200]:
+        for details in tables(source) if isinstance(source, list) else [mapping(source)]:
+            path = details.get("path")
+            if isinstance(path, str) and (place := inside(folder, path)) is not None:
+                found[normal_name(name)] = place
+            elif "git" in details or "url" in details:
+                found[normal_name(name)] = f"address+{details.get('git', details.get('url'))}"
+            elif details.get("workspace") is True and (member := _members(files).get(normal_name(name))):
+                found[normal_name(name)] = member
+    return found
 
 
-def _listed(parser: configparser.ConfigParser, section: str, option: str) -> list[str]:
-    text = parser.get(section, option, fallback="")
-    return [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")]
+def _members(files: Files) -> dict[str, str]:
+    """The projects of a workspace, by name."""
+    found: dict[str, str] = {}
+    for path in sorted(name for name in files.contents if name.endswith("pyproject.toml"))[:100]:
+        name = section(files.toml(path), "project").get("name")
+        if isinstance(name, str):
+            found[normal_name(name)] = path.rpartition("/")[0] or "."
+    return found
 
 
-def _section(table: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    for name in names:
-        table = _as_mapping(table.get(name))
-    return table
-
-
-def _as_mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _words(value: object) -> list[str]:
-    return [item for item in value[:2000] if isinstance(item, str)] if isinstance(value, list | tuple) else []
-
-
-def _dicts(value: object) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+def local_dependencies(files: Files, folder: str) -> tuple[str, ...]:
+    """The folders of the checkout that a project's own tables name as dependencies (`{path = "../core"}`)."""
+    poetry = section(files.toml(beside(folder, "pyproject.toml")), "tool", "poetry")
+    groups = [section(mapping(group), "dependencies") for group in list(section(poetry, "group").values())[:50]]
+    found: list[str] = []
+    for table in (section(poetry, "dependencies"), section(poetry, "dev-dependencies"), *groups):
+        found += [place for path in poetry_paths(table) if (place := inside(folder, path)) is not None]
+    return tuple(dict.fromkeys(found))

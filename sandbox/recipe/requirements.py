@@ -160,7 +160,7 @@ def _local(line: str, folder: str) -> Local | None:
     return Local(folder=place, extras=extras)
 
 
-def read_requirement_file(
+def read_requirement_file(  # noqa: PLR0917 (the last two by name)
     path: str, contents: Mapping[str, bytes], log: FidelityLog, depth: int = 0, folder: str | None = None
 ) -> Wanted:
     """A requirements file of the repository with the files it refers to by `-r` and `-c`.

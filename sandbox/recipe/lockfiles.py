@@ -1,0 +1,83 @@
+"""Lock files as bounds: the exact versions a project was last tested with, read line by line in one pass."""
+
+import re
+from collections.abc import Mapping
+
+from sandbox.recipe.files import Files, beside, mapping
+from sandbox.recipe.requirements import clean_line, normal_name
+
+_MOST_BYTES = 4 << 20
+_MOST = 3000
+_KEY = re.compile(r"(name|version|source)\s*=\s*(.{1,300})")
+_TEXT = re.compile(r'"([^"\\]{1,200})"')
+_TOML = ("poetry.lock", "uv.lock", "pdm.lock", "pylock.toml")
+
+
+def read_lock(files: Files, folder: str, name: str) -> tuple[str, ...]:
+    """The pins of a lock file in a folder; empty when there is none.
+
+    Args:
+        files: The checkout.
+        folder: Where it stands.
+        name: `poetry.lock`, `uv.lock`, `pdm.lock`, `pylock.toml` or `Pipfile.lock`.
+    """
+    path = beside(folder, name)
+    if path not in files.names:
+        return ()
+    raw = files.contents.get(path)
+    if raw is None or len(raw) > _MOST_BYTES:
+        files.log.dropped(path, "the lock file is too large to be read: versions are chosen by the installer")
+        return ()
+    pins = _pipfile(files, path) if name == "Pipfile.lock" else _packages(raw.decode("utf-8", "replace"))
+    if pins:
+        files.log.replayed(path, f"{len(pins)} versions are kept to")
+    return pins
+
+
+def is_lock(name: str) -> bool:
+    """Whether a file name is one of the lock files read here."""
+    return name in {*_TOML, "Pipfile.lock"}
+
+
+def _packages(text: str) -> tuple[str, ...]:
+    """The packages of a TOML lock, by their lines; a name locked twice (for different platforms) binds nothing."""
+    found: dict[str, set[str]] = {}
+    package: dict[str, str] = {}
+    for line in [*text.splitlines(), "[[package]]"]:
+        if line.startswith("[[pack"):
+            _keep(package, found)
+            package = {"in": "package"}
+        elif line.startswith("["):
+            # `[package.source]` of poetry says that it is no plain package of an index
+            package["foreign"] = "yes" if line.startswith("[package.source]") else package.get("foreign", "")
+            package["in"] = "other"
+        elif (key := _KEY.match(line)) is not None and package.get("in") == "package":
+            package.setdefault(key[1], key[2])
+        elif package.get("foreign") == "yes" and line.startswith('type = "legacy"'):
+            package["foreign"] = ""  # another index than the default one
+    return _pins(found)
+
+
+def _keep(package: Mapping[str, str], found: dict[str, set[str]]) -> None:
+    name, version = _TEXT.match(package.get("name", "")), _TEXT.match(package.get("version", ""))
+    source = package.get("source", "registry")
+    if name is None or version is None or package.get("foreign") == "yes" or "registry" not in source:
+        return
+    if len(found) < _MOST:
+        found.setdefault(normal_name(name[1]), set()).add(version[1])
+
+
+def _pipfile(files: Files, path: str) -> tuple[str, ...]:
+    found: dict[str, set[str]] = {}
+    table = files.json(path)
+    for group in ("default", "develop"):
+        for name, details in list(mapping(table.get(group)).items())[:_MOST]:
+            version = mapping(details).get("version")
+            if isinstance(version, str) and version.startswith("=="):
+                found.setdefault(normal_name(name), set()).add(version.removeprefix("=="))
+    return _pins(found)
+
+
+def _pins(found: Mapping[str, set[str]]) -> tuple[str, ...]:
+    lines = (f"{name}=={next(iter(versions))}" for name, versions in sorted(found.items()) if len(versions) == 1)
+    return tuple(line for line in lines if clean_line(line) is not None)

@@ -1,0 +1,92 @@
+"""Poetry's own way of writing dependencies, as requirement lines."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sandbox.recipe.files import mapping, section, words
+
+
+def poetry_lines(table: Mapping[str, Any], optional: frozenset[str] = frozenset()) -> list[str]:
+    """A table of dependencies as requirement lines; carets and tildes become lower and upper bounds.
+
+    Args:
+        table: Name to version or details.
+        optional: Names marked optional that are asked for all the same (an extra).
+    """
+    lines = []
+    for name, value in list(table.items())[:500]:
+        if name.lower() == "python":
+            continue
+        for details in _choices(value):
+            if details.get("optional") is True and name not in optional:
+                continue
+            lines.append(_line(name, details))
+    return lines
+
+
+def poetry_paths(table: Mapping[str, Any]) -> list[str]:
+    """The folders of dependencies that lie in the checkout."""
+    found = (mapping(value).get("path") for value in list(table.values())[:500])
+    return [path for path in found if isinstance(path, str)]
+
+
+def poetry_extras(poetry: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Each extra with its requirement lines."""
+    table = section(poetry, "dependencies")
+    found: dict[str, list[str]] = {}
+    for extra, names in list(section(poetry, "extras").items())[:50]:
+        asked = frozenset(words(names))
+        found[extra] = poetry_lines({name: table[name] for name in words(names) if name in table}, asked)
+    return found
+
+
+def _choices(value: object) -> list[Mapping[str, Any]]:
+    """The details of a dependency; a list gives one for each Python or platform."""
+    if isinstance(value, list):
+        return [mapping(item) for item in value[:10] if isinstance(item, dict)]
+    return [value if isinstance(value, dict) else {"version": value}]
+
+
+def _line(name: str, details: Mapping[str, Any]) -> str:
+    version = details.get("version")
+    extras = ",".join(words(details.get("extras")))
+    if not isinstance(version, str):
+        where = next((f"{key}+{details[key]}" for key in ("git", "url") if key in details), "elsewhere")
+        return f"{name} @ {where}".replace("url+", "") if "path" not in details else ""
+    marker = details.get("markers")
+    python = details.get("python")
+    marks = [marker] if isinstance(marker, str) else []
+    if isinstance(python, str):
+        marks += [f"python_version {op} '{number}'" for op, number in _python_marks(python)]
+    tail = f" ; {' and '.join(f'({mark})' if ' or ' in mark else mark for mark in marks)}" if marks else ""
+    return f"{name}[{extras}]{poetry_bound(version)}{tail}" if extras else f"{name}{poetry_bound(version)}{tail}"
+
+
+def _python_marks(python: str) -> list[tuple[str, str]]:
+    bounds = poetry_bound(python[:100]).split(",")
+    found = [re.fullmatch(r"(>=|<=|==|!=|<|>)(\d+(?:\.\d+){0,2})", bound) for bound in bounds]
+    return [(match[1], match[2]) for match in found if match is not None]
+
+
+def poetry_bound(version: str) -> str:
+    """`^1.2` as `>=1.2,<2`; of alternatives (`||`) the last."""
+    parts = []
+    for part in version.rpartition("||")[2].replace(" ", "").split(","):
+        found = re.fullmatch(r"([\^~]?)(\d+(?:\.\d+)*)([A-Za-z0-9.]*)", part)
+        if part == "*":
+            continue
+        if found is None:
+            parts.append(f"=={part}" if re.fullmatch(r"\d+(?:\.\d+)*\.\*", part) else part)
+            continue
+        kind, numbers = found[1], [int(number[:9]) for number in found[2].split(".")]
+        if not kind:
+            parts.append(f"=={part}")
+            continue
+        # ^1.2.3 allows up to the next first non-zero number, ~1.2.3 up to the next minor
+        fixed = (
+            next((i for i, n in enumerate(numbers) if n), len(numbers) - 1) if kind == "^" else min(1, len(numbers) - 1)
+        )
+        upper = [*numbers[:fixed], numbers[fixed] + 1]
+        parts.append(f">={found[2]}{found[3]},<{'.'.join(map(str, upper))}")
+    return ",".join(parts)

@@ -1,0 +1,229 @@
+"""The structure of a shell script: lists, pipelines, conditions and loops; functions and cases are left alone."""
+
+from dataclasses import dataclass
+
+from sandbox.recipe.shell.words import NotShell, Token, Word, read_tokens
+
+_DEEPEST = 12
+_OPENERS = {"if": "fi", "for": "done", "while": "done", "until": "done", "case": "esac"}
+_CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
+
+
+@dataclass(frozen=True)
+class Simple:
+    """A program with its words."""
+
+    words: tuple[Word, ...]
+    redirections: tuple[tuple[str, Word], ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """`( ... )` or `{ ...; }`."""
+
+    body: "Script"
+    subshell: bool
+
+
+@dataclass(frozen=True)
+class If:
+    """`if` with its branches; the last condition is None for `else`."""
+
+    branches: "tuple[tuple[Script | None, Script], ...]"
+
+
+@dataclass(frozen=True)
+class For:
+    """`for NAME in WORDS`."""
+
+    name: str
+    words: tuple[Word, ...]
+    body: "Script"
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A construct that is not read: `while`, `case`, a function."""
+
+
+Command = Simple | Group | If | For | Opaque
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """Commands joined by `|`, and how they are written."""
+
+    commands: tuple[Command, ...]
+    text: str
+    negated: bool = False
+    background: bool = False
+
+
+@dataclass(frozen=True)
+class Script:
+    """Pipelines with what stands before each: `""`, `&&` or `||`."""
+
+    items: tuple[tuple[str, Pipeline], ...] = ()
+
+
+def read_shell(text: str) -> Script:
+    """The structure of a script.
+
+    Raises:
+        NotShell: it cannot be read.
+    """
+    text = text.replace("\r\n", "\n")
+    parser = _Parser(text, read_tokens(text))
+    script = parser.script(frozenset(), 0)
+    if parser.at < len(parser.tokens):
+        raise NotShell("something is closed that was not opened")
+    return script
+
+
+class _Parser:
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.text, self.tokens, self.at = text, tokens, 0
+
+    def script(self, ends: frozenset[str], depth: int) -> Script:
+        """Pipelines up to one of the closing words."""
+        if depth > _DEEPEST:
+            raise NotShell("too deep")
+        items: list[tuple[str, Pipeline]] = []
+        joined = ""
+        while self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            if token.kind == "operator" and token.text in {";", "\n", "&", "&&", "||", ";;"}:
+                if token.text == "&" and items:
+                    last = items[-1][1]
+                    items[-1] = (items[-1][0], Pipeline(last.commands, last.text, last.negated, background=True))
+                if token.text in {"&&", "||"}:
+                    joined = token.text
+                elif token.text != "\n" or not joined:  # a list goes on behind `&&` and a line break
+                    joined = ""
+                self.at += 1
+                continue
+            if token.text in ends:
+                break
+            if (token.kind == "word" and token.text in _CLOSERS) or token.text == ")":
+                raise NotShell("something is closed that was not opened")
+            items.append((joined, self.pipeline(depth)))
+            joined = ""
+        return Script(tuple(items))
+
+    def pipeline(self, depth: int) -> Pipeline:
+        start = self.tokens[self.at].start
+        negated = self._word() == "!"
+        self.at += negated
+        commands = [self.command(depth)]
+        while self._operator() in {"|", "|&"}:
+            self.at += 1
+            while self._operator() == "\n":
+                self.at += 1
+            commands.append(self.command(depth))
+        end = self.tokens[self.at - 1].end if self.at else start
+        return Pipeline(tuple(commands), self._written(start, end), negated)
+
+    def _written(self, start: int, end: int) -> str:
+        """The text with the here documents that follow its line."""
+        if "<<" in self.text[start:end] and self.at < len(self.tokens):
+            following = self.tokens[self.at + 1].start if self.at + 1 < len(self.tokens) else len(self.text)
+            end = following if self._operator() == "\n" else end
+        elif "<<" in self.text[start:end]:
+            end = len(self.text)
+        return self.text[start:end].strip()
+
+    def command(self, depth: int) -> Command:
+        word = self._word()
+        if self._operator() == "(":
+            return self._group(")", depth, subshell=True)
+        if word == "{":
+            return self._group("}", depth, subshell=False)
+        if word == "if":
+            return self._if(depth)
+        if word == "for":
+            return self._for(depth)
+        if word in {"while", "until", "case", "function", "select"}:
+            return self._opaque()
+        return self._simple()
+
+    def _group(self, close: str, depth: int, *, subshell: bool) -> Group:
+        self.at += 1
+        body = self.script(frozenset({close}), depth + 1)
+        self._take(close)
+        return Group(body, subshell)
+
+    def _if(self, depth: int) -> If:
+        branches: list[tuple[Script | None, Script]] = []
+        while self._word() in {"if", "elif"}:
+            self.at += 1
+            condition = self.script(frozenset({"then"}), depth + 1)
+            self._take("then")
+            branches.append((condition, self.script(frozenset({"elif", "else", "fi"}), depth + 1)))
+        if self._word() == "else":
+            self.at += 1
+            branches.append((None, self.script(frozenset({"fi"}), depth + 1)))
+        self._take("fi")
+        return If(tuple(branches))
+
+    def _for(self, depth: int) -> Command:
+        start = self.at
+        self.at += 1
+        name = self._word()
+        self.at += 1
+        words: list[Word] = []
+        if self._word() != "in":
+            self.at = start
+            return self._opaque()
+        self.at += 1
+        while self.at < len(self.tokens) and self.tokens[self.at].kind == "word":
+            words.append(self.tokens[self.at].word or Word(""))
+            self.at += 1
+        while self._operator() in {";", "\n"}:
+            self.at += 1
+        self._take("do")
+        body = self.script(frozenset({"done"}), depth + 1)
+        self._take("done")
+        return For(name, tuple(words), body)
+
+    def _opaque(self) -> Opaque:
+        """Skip to the word that closes the construct."""
+        waiting = [_OPENERS.get(self._word(), "}")]
+        self.at += 1
+        while self.at < len(self.tokens) and waiting:
+            token = self.tokens[self.at]
+            first = token.kind == "word" and self.tokens[self.at - 1].kind != "word"
+            if token.text == waiting[-1] and first:
+                waiting.pop()
+            elif first and token.text in _OPENERS:
+                waiting.append(_OPENERS[token.text])
+            self.at += 1
+        return Opaque()
+
+    def _simple(self) -> Command:
+        words: list[Word] = []
+        redirections: list[tuple[str, Word]] = []
+        while self.at < len(self.tokens) and (token := self.tokens[self.at]).kind != "operator":
+            if token.kind == "word":
+                words.append(token.word or Word(token.text))
+            elif token.word is not None:
+                redirections.append((token.text, token.word))
+            self.at += 1
+        if self._operator() == "(" and len(words) == 1:  # `name() { ... }`
+            return self._opaque()
+        if not words and not redirections:
+            raise NotShell("a command is missing")
+        return Simple(tuple(words), tuple(redirections))
+
+    def _word(self) -> str:
+        """The word that comes next, if it is one."""
+        token = self.tokens[self.at] if self.at < len(self.tokens) else None
+        return token.text if token is not None and token.kind == "word" else ""
+
+    def _operator(self) -> str:
+        token = self.tokens[self.at] if self.at < len(self.tokens) else None
+        return token.text if token is not None and token.kind == "operator" else ""
+
+    def _take(self, text: str) -> None:
+        if self.at >= len(self.tokens) or self.tokens[self.at].text != text:
+            raise NotShell(f"{text} is missing")
+        self.at += 1

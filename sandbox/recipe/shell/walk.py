@@ -1,0 +1,333 @@
+"""Walk a step's script as a shell would, without running it: which programs are called, where, and with what."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import Field
+
+from sandbox.recipe.files import Files, inside
+from sandbox.recipe.shell.syntax import Command, For, Group, If, Opaque, Pipeline, Script, Simple, read_shell
+from sandbox.recipe.shell.words import Expanded, NotShell, expand
+from sandbox.types import Frozen
+
+_MOST_CALLS = 400
+_MOST_ROUNDS = 20
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
+_SETTING = re.compile(r"([A-Za-z_]\w{0,99})=([^\n]*)")
+_SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
+_RUNNER = {"CI": "true", "GITHUB_ACTIONS": "true", "RUNNER_OS": "Linux", "RUNNER_ARCH": "X64", "OSTYPE": "linux-gnu"}
+"""What every Linux runner has set; enough for the conditions people write."""
+
+
+class Call(Frozen):
+    """One program as a script calls it."""
+
+    words: tuple[str, ...]
+    """The program and its arguments, variables filled in."""
+    shown: tuple[str, ...]
+    """The same, each ready to stand in a command line."""
+    text: str
+    """The whole pipeline as written."""
+    folder: str = "."
+    environment: dict[str, str] = Field(default_factory=dict)
+    """Assignments before it, and what the script exported up to here."""
+    whole: bool = True
+    """Nothing of it leads to a file or another program."""
+    background: bool = False
+
+    @property
+    def program(self) -> str:
+        """The program's name without its folder."""
+        return self.words[0].rpartition("/")[2] if self.words else ""
+
+    def line(self) -> str:
+        """As one command line."""
+        return " ".join(self.shown)
+
+    def from_(self, start: int) -> "Call":
+        """The call without its first words."""
+        return self.with_(words=self.words[start:], shown=self.shown[start:])
+
+
+class Walked(Frozen):
+    """What a script does."""
+
+    calls: tuple[Call, ...] = ()
+    environment: dict[str, str] = Field(default_factory=dict)
+    """Variables set for later steps through GITHUB_ENV."""
+    exported: dict[str, str] = Field(default_factory=dict)
+
+
+@dataclass
+class _State:
+    files: Files
+    folder: str | None
+    variables: dict[str, str]
+    exported: dict[str, str] = field(default_factory=dict)
+    later: dict[str, str] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    folders: list[str | None] = field(default_factory=list)
+    steps: int = 0
+
+
+def walk_script(text: str, files: Files, folder: str = ".", variables: Mapping[str, str] | None = None) -> Walked:
+    """The programs a script calls, in order.
+
+    Args:
+        text: The script.
+        files: What is known of the checkout; `if [ -f requirements.txt ]` is decided by it.
+        folder: Where the script starts.
+        variables: The environment it sees.
+    """
+    state = _State(files=files, folder=folder, variables={**_RUNNER, **(variables or {})})
+    try:
+        _walk(read_shell(text), state)
+    except NotShell:
+        _walk_lines(text, state)
+    return Walked(calls=tuple(state.calls), environment=state.later, exported=state.exported)
+
+
+def _walk_lines(text: str, state: _State) -> None:
+    """A script that is no whole: its lines, as far as each can be read."""
+    for line in re.sub(r"\\\r?\n", " ", text[: 64 * 1024]).splitlines()[:_MOST_CALLS]:
+        try:
+            _walk(read_shell(line), state)
+        except NotShell:
+            if line.strip():
+                state.files.log.dropped(line, "the line cannot be read")
+
+
+def _walk(script: Script, state: _State) -> bool | None:
+    status: bool | None = True
+    for joined, pipeline in script.items:
+        if (joined == "&&" and status is False) or (joined == "||" and status is True):
+            continue
+        state.steps += 1
+        if state.steps > _MOST_CALLS:
+            return None
+        status = _pipeline(pipeline, state)
+        if pipeline.negated and status is not None:
+            status = not status
+    return status
+
+
+def _pipeline(pipeline: Pipeline, state: _State) -> bool | None:
+    commands = pipeline.commands
+    if len(commands) == 1:
+        return _command(commands[0], pipeline, state)
+    first, last = commands[0], commands[-1]
+    if isinstance(first, Simple) and isinstance(last, Simple):
+        words = _expand(first, state)
+        if words and words[0].value in _SOURCES:
+            return _fed(words, last, pipeline, state)
+    return _command(first, pipeline, state)
+
+
+def _fed(words: list[Expanded], last: Simple, pipeline: Pipeline, state: _State) -> bool | None:
+    """`echo y | tool`, `cat requirements.txt | xargs pip install`."""
+    target = _expand(last, state)
+    if target and target[0].value == "xargs":
+        rest = target[1:]
+        while rest and (rest[0].value.startswith("-") or rest[0].value.isdigit()):
+            rest = rest[1:]
+        named = [word.value for word in words[1:] if not word.value.startswith("-")]
+        if words[0].value == "cat" and len(named) == 1 and [word.value for word in rest[-1:]] == ["install"]:
+            _add([*rest, Expanded("-r", "-r"), Expanded(named[0], named[0])], {}, pipeline, state)
+            return True
+    return _command(last, pipeline, state)
+
+
+def _command(command: Command, pipeline: Pipeline, state: _State) -> bool | None:
+    if isinstance(command, Simple):
+        return _simple(command, pipeline, state)
+    if isinstance(command, Group):
+        folder, folders = state.folder, list(state.folders)
+        status = _walk(command.body, state)
+        if command.subshell:
+            state.folder, state.folders = folder, folders
+        return status
+    if isinstance(command, If):
+        return _if(command, state)
+    if isinstance(command, For):
+        return _for(command, state)
+    if isinstance(command, Opaque):
+        state.files.log.dropped(pipeline.text, "a loop, case or function is not read")
+    return True
+
+
+def _if(command: If, state: _State) -> bool | None:
+    for condition, body in command.branches:
+        truth = True if condition is None else _walk(condition, state)
+        if truth is not False:  # what cannot be decided is taken, as the author thought of it first
+            return _walk(body, state)
+    return True
+
+
+def _for(command: For, state: _State) -> bool | None:
+    values = [item.value for word in command.words for item in expand(word, state.variables)]
+    if any(set("*?$`") & set(value) for value in values):
+        state.files.log.dropped(f"for {command.name}", "what the loop goes over is known to a shell only")
+        return True
+    for value in values[:_MOST_ROUNDS]:
+        state.variables[command.name] = value
+        _walk(command.body, state)
+    return True
+
+
+def _expand(command: Simple, state: _State) -> list[Expanded]:
+    return [item for word in command.words[:2000] for item in expand(word, state.variables)]
+
+
+def _simple(command: Simple, pipeline: Pipeline, state: _State) -> bool | None:
+    words = _expand(command, state)
+    own: dict[str, str] = {}
+    while words and (found := _ASSIGNMENT.fullmatch(words[0].value)) and "=" in command.words[len(own)].raw:
+        own[found[1]] = found[2]
+        words = words[1:]
+        if len(own) >= len(command.words):
+            break
+    if not words:
+        state.variables.update(own)
+        state.exported.update({name: value for name, value in own.items() if name in state.exported})
+        return True
+    known = _BUILT_IN.get(words[0].value)
+    if known is not None:
+        return known([word.value for word in words], command, state)
+    _add(words, own, pipeline, state, whole=_is_whole(command, pipeline))
+    return None if words[0].value in {"which", "hash"} else True
+
+
+def _is_whole(command: Simple, pipeline: Pipeline) -> bool:
+    """Whether leaving out redirections and later parts of the pipeline loses nothing."""
+    harmless = all(word.raw in {"1", "2", "/dev/null"} or ">&" in operator for operator, word in command.redirections)
+    return len(pipeline.commands) == 1 and harmless
+
+
+def _add(
+    words: list[Expanded], own: Mapping[str, str], pipeline: Pipeline, state: _State, *, whole: bool = True
+) -> None:
+    if state.folder is None:
+        state.files.log.dropped(pipeline.text, "it runs outside the checkout")
+        return
+    state.calls.append(
+        Call(
+            words=tuple(word.value for word in words),
+            shown=tuple(word.shown for word in words),
+            text=pipeline.text,
+            folder=state.folder,
+            environment={**state.exported, **own},
+            whole=whole,
+            background=pipeline.background,
+        )
+    )
+
+
+def _cd(words: list[str], _command: Simple, state: _State) -> bool | None:
+    target = next((word for word in words[1:] if not word.startswith("-") or word == "-"), "")
+    if words[0] == "popd" or target == "-":
+        state.folder = state.folders.pop() if state.folders else state.folder
+        return True
+    state.folders.append(state.folder)
+    if state.folder is not None:
+        state.folder = inside(state.folder, target)
+    elif target.startswith(("$GITHUB_WORKSPACE", "${GITHUB_WORKSPACE")):
+        state.folder = inside(".", target)
+    del state.folders[:-_MOST_ROUNDS]
+    return True
+
+
+def _export(words: list[str], _command: Simple, state: _State) -> bool | None:
+    for word in words[1:]:
+        if (found := _ASSIGNMENT.fullmatch(word)) is not None:
+            state.variables[found[1]] = state.exported[found[1]] = found[2]
+        elif word in state.variables:
+            state.exported[word] = state.variables[word]
+    return True
+
+
+def _echo(words: list[str], command: Simple, state: _State) -> bool | None:
+    """Printing is left out, unless it writes a variable for later steps, or a file."""
+    for operator, target in command.redirections:
+        if target.raw.strip("\"'") in {"$GITHUB_ENV", "${GITHUB_ENV}"}:
+            for name, value in _SETTING.findall("\n".join(words[1:])):
+                if not re.search(r"[$`]", value):
+                    state.later[name] = state.variables[name] = state.exported[name] = value
+        elif ">" in operator and ">&" not in operator and "GITHUB_" not in target.raw and target.raw != "/dev/null":
+            text = " ".join([*(word.raw for word in command.words), operator, target.raw])
+            own = [Expanded(words[0], text)]
+            _add(own, {}, Pipeline((command,), text), state, whole=False)
+    return True
+
+
+def _test(words: list[str], _command: Simple, state: _State) -> bool | None:
+    """`[ -f file ]`, `[[ "$X" == y ]]`: True, False, or None when only a shell knows."""
+    given = words[1:-1] if words[0] in {"[", "[["} else words[1:]
+    negated = given[:1] == ["!"]
+    given = given[negated:]
+    truth: bool | None = None
+    if any("${" in word or "$(" in word or "`" in word for word in given):
+        return None
+    match given:
+        case ["-f" | "-e" | "-r" | "-s", path] if state.folder is not None:
+            place = inside(state.folder, path)
+            truth = place is not None and (
+                state.files.is_file(place) or (given[0] == "-e" and _is_folder(place, state))
+            )
+        case ["-d", path] if state.folder is not None:
+            place = inside(state.folder, path)
+            truth = place is not None and _is_folder(place, state)
+        case ["-n", text]:
+            truth = bool(text)
+        case ["-z", text]:
+            truth = not text
+        case [left, "=" | "==" | "-eq", right] if not set("*?[") & set(right):
+            truth = left == right
+        case [left, "!=" | "-ne", right] if not set("*?[") & set(right):
+            truth = left != right
+        case _:
+            return None
+    return truth is not negated
+
+
+def _is_folder(path: str, state: _State) -> bool:
+    return state.files.is_folder(path)
+
+
+def _true(_words: list[str], _command: Simple, _state: _State) -> bool | None:
+    return True
+
+
+def _false(_words: list[str], _command: Simple, _state: _State) -> bool | None:
+    return False
+
+
+def _unknown(words: list[str], command: Simple, state: _State) -> bool | None:
+    """`command -v tool` asks whether a tool is there; `command tool` calls it."""
+    if words[0] == "command" and len(words) > 1 and not words[1].startswith("-"):
+        inner = Simple(command.words[1:], command.redirections)
+        return _simple(inner, Pipeline((inner,), " ".join(words[1:])), state)
+    return None
+
+
+_BUILT_IN = {
+    "cd": _cd,
+    "pushd": _cd,
+    "popd": _cd,
+    "export": _export,
+    "declare": _export,
+    "echo": _echo,
+    "printf": _echo,
+    "[": _test,
+    "[[": _test,
+    "test": _test,
+    "command": _unknown,
+    "type": _unknown,
+    "which": _unknown,
+    "false": _false,
+    **dict.fromkeys(
+        ("set", "shopt", "true", ":", "exit", "return", "unset", "source", ".", "ulimit", "umask", "trap", "wait",
+         "alias", "local", "readonly", "sleep", "ls", "pwd", "date", "whoami", "id", "uname", "df", "free", "nproc"),
+        _true,
+    ),
+}  # fmt: skip

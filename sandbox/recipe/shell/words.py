@@ -1,0 +1,274 @@
+"""The words of a shell script: quotes, variables, redirections and operators, in one pass over the text."""
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+MOST_CHARACTERS = 64 * 1024
+_MOST_TOKENS = 6000
+_OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")", "\n")
+_REDIRECTION = re.compile(r"(?:\d{0,2}|&)(?:>>|>&|>\||<<<|<<-?|<>|<&|[<>])")
+_VARIABLE = re.compile(
+    r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99})(?:(:?[-=])([^{}$`\"']{0,200}))?\}|([0-9@*#?$!-]))"
+)
+_PLAIN = re.compile(r"[^\s\"'\\$`&|;()<>#*?\[\]{}~]+")
+_QUOTED = re.compile(r'[^"\\$`]+|\\')
+_GLOB = frozenset("*?[{~")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of a word."""
+
+    kind: Literal["text", "variable", "live"]
+    text: str
+    """The text, the variable's name, or what only a shell can work out."""
+    quoted: bool = False
+    default: str | None = None
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word as written and as understood."""
+
+    raw: str
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def plain(self) -> str | None:
+        """The word when it has neither variables nor anything else alive."""
+        return "".join(part.text for part in self.parts) if all(p.kind == "text" for p in self.parts) else None
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word, an operator or a redirection with its place in the text."""
+
+    kind: Literal["word", "operator", "redirection"]
+    text: str
+    start: int
+    end: int
+    word: Word | None = None
+    """The word itself, or where a redirection leads."""
+
+
+class NotShell(ValueError):
+    """The text is not a script that can be read."""
+
+
+@dataclass
+class _Lexer:
+    text: str
+    index: int = 0
+    tokens: list[Token] = field(default_factory=list)
+    heredocs: list[tuple[str, bool]] = field(default_factory=list)
+
+    def run(self) -> list[Token]:
+        while self.index < len(self.text):
+            if len(self.tokens) > _MOST_TOKENS:
+                raise NotShell("too long")
+            self._next()
+        return self.tokens
+
+    def _next(self) -> None:
+        text, start = self.text, self.index
+        character = text[start]
+        if text.startswith("\\\n", start):
+            self.index += 2
+        elif character in " \t\r":
+            self.index += 1
+        elif character == "#":
+            end = text.find("\n", start)
+            self.index = len(text) if end < 0 else end
+        elif (redirection := _REDIRECTION.match(text, start)) is not None:
+            self._redirect(redirection[0])
+        elif (operator := next((o for o in _OPERATORS if text.startswith(o, start)), None)) is not None:
+            self.index += len(operator)
+            self.tokens.append(Token("operator", operator, start, self.index))
+            if operator == "\n":
+                self._skip_heredocs()
+        else:
+            word = self._word()
+            self.tokens.append(Token("word", word.raw, start, self.index, word))
+
+    def _redirect(self, operator: str) -> None:
+        start = self.index
+        self.index += len(operator)
+        while self.text[self.index : self.index + 1] in {" ", "\t"}:
+            self.index += 1
+        word = self._word()
+        if not word.raw:
+            raise NotShell("a redirection leads nowhere")
+        if operator.lstrip("0123456789").startswith("<<") and "<<<" not in operator:
+            self.heredocs.append((word.plain or word.raw, operator.endswith("-")))
+        self.tokens.append(Token("redirection", operator, start, self.index, word))
+
+    def _skip_heredocs(self) -> None:
+        for end, indented in self.heredocs:
+            while self.index < len(self.text):
+                stop = self.text.find("\n", self.index)
+                line = self.text[self.index : stop if stop >= 0 else len(self.text)]
+                self.index += len(line) + 1
+                if (line.strip("\t") if indented else line).rstrip("\r") == end:
+                    break
+        self.heredocs.clear()
+
+    def _word(self) -> Word:
+        start, parts = self.index, list[Part]()
+        while self.index < len(self.text):
+            character = self.text[self.index]
+            if character in " \t\r\n&|;()<>":
+                break
+            parts += self._piece(character)
+        return Word(self.text[start : self.index], tuple(parts))
+
+    def _piece(self, character: str) -> Iterator[Part]:
+        text, start = self.text, self.index
+        if (plain := _PLAIN.match(text, start)) is not None:
+            self.index = plain.end()
+            yield Part("text", plain[0])
+        elif character == "'":
+            end = text.find("'", start + 1)
+            if end < 0:
+                raise NotShell("a quote does not end")
+            self.index = end + 1
+            yield Part("text", text[start + 1 : end], quoted=True)
+        elif character == '"':
+            self.index += 1
+            yield from self._double()
+        elif character == "\\":
+            self.index += 2
+            if text[start + 1 : start + 2] != "\n":
+                yield Part("text", text[start + 1 : start + 2], quoted=True)
+        elif character in "$`":
+            yield self._dollar(quoted=False)
+        else:
+            self.index += 1
+            yield Part("live" if character in _GLOB else "text", character)
+
+    def _double(self) -> Iterator[Part]:
+        yield Part("text", "", quoted=True)
+        while self.index < len(self.text):
+            character = self.text[self.index]
+            if character == '"':
+                self.index += 1
+                return
+            if character == "\\" and self.text[self.index + 1 : self.index + 2] in {"$", "`", '"', "\\", "\n"}:
+                following = self.text[self.index + 1]
+                self.index += 2
+                yield Part("text", "" if following == "\n" else following, quoted=True)
+            elif character in "$`":
+                yield self._dollar(quoted=True)
+            else:
+                found = _QUOTED.match(self.text, self.index)
+                self.index = found.end() if found else self.index + 1
+                yield Part("text", found[0] if found else character, quoted=True)
+        raise NotShell("a quote does not end")
+
+    def _dollar(self, *, quoted: bool) -> Part:
+        text, start = self.text, self.index
+        if (variable := _VARIABLE.match(text, start)) is not None:
+            self.index = variable.end()
+            name = variable[1] or variable[2]
+            if name is None:
+                return Part("live", variable[0], quoted=quoted)
+            return Part("variable", name, quoted=quoted, default=variable[4] if variable[3] else None)
+        if text.startswith("$(", start):
+            self.index = self._closing(start + 2, ")", "(")
+        elif text.startswith("${", start):
+            self.index = self._closing(start + 2, "}", "{")
+        elif text[start] == "`":
+            end = text.find("`", start + 1)
+            if end < 0:
+                raise NotShell("a backtick does not end")
+            self.index = end + 1
+        else:
+            self.index += 1
+            return Part("text", "$", quoted=quoted)
+        return Part("live", text[start : self.index], quoted=quoted)
+
+    def _closing(self, index: int, close: str, opening: str) -> int:
+        depth, quote = 1, ""
+        while index < len(self.text):
+            character = self.text[index]
+            index += 1
+            if quote:
+                quote = "" if character == quote else quote
+            elif character in "'\"":
+                quote = character
+            elif character == opening:
+                depth += 1
+            elif character == close:
+                depth -= 1
+                if not depth:
+                    return index
+        raise NotShell("an expansion does not end")
+
+
+def read_tokens(text: str) -> list[Token]:
+    """The tokens of a script.
+
+    Raises:
+        NotShell: a quote or an expansion does not end, or the text is too long.
+    """
+    if len(text) > MOST_CHARACTERS or "\0" in text:
+        raise NotShell("too long")
+    return _Lexer(text.replace("\r\n", "\n")).run()
+
+
+_MOST_EXPANDED = 4000
+
+
+@dataclass(frozen=True)
+class Expanded:
+    """A word after its variables are filled in."""
+
+    value: str
+    shown: str
+    """As it can be put into a command line again."""
+
+
+def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
+    """A word with the variables that are known filled in; unquoted ones split into several words."""
+    value, live, split = "", False, False
+    for part in word.parts:
+        if part.kind == "text":
+            value += part.text
+            continue
+        known = (variables.get(part.text) or part.default) if part.kind == "variable" else None
+        if known is None and part.kind == "variable" and part.text in variables:
+            known = ""
+        if known is None:
+            value += part.text if part.kind == "live" else f"${{{part.text}}}"
+            live = True
+        else:
+            value += known[:_MOST_EXPANDED]
+            split = split or not part.quoted
+    if len(value) > _MOST_EXPANDED:
+        return [Expanded(word.raw, word.raw)]
+    if live:
+        # known variables stay as written: the environment of the command holds them, too
+        return [Expanded(value, _filled(word, variables))]
+    if split and len(word.parts) == 1:
+        return [Expanded(item, shlex.quote(item)) for item in words_of(value)]
+    return [Expanded(value, shlex.quote(value))]
+
+
+def _filled(word: Word, variables: Mapping[str, str]) -> str:
+    """A word that only a shell can work out, with the known variables replaced."""
+
+    def known(match: re.Match[str]) -> str:
+        name = match[1] or match[2]
+        return variables[name] if name in variables and re.fullmatch(r"[\w./:=@%+-]*", variables[name]) else match[0]
+
+    return _VARIABLE.sub(known, word.raw) if "'" not in word.raw else word.raw
+
+
+def words_of(command: str) -> list[str]:
+    """The words of a command line; of a line no shell would take, its parts between blanks."""
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()

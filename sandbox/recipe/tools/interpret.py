@@ -1,0 +1,180 @@
+"""From a script to what it installs and runs: each call goes to the reader of its tool."""
+
+import re
+from collections.abc import Mapping
+
+from sandbox.recipe.command import kind_of
+from sandbox.recipe.files import Files
+from sandbox.recipe.job import ToolReading
+from sandbox.recipe.shell.walk import Call, Walked, walk_script
+from sandbox.recipe.tools import hatch, just, make, nox, npm, pdm, pip, pipenv, poetry, pre_commit, tox, uv
+from sandbox.recipe.tools.base import Desk, Reader, runs
+from sandbox.recipe.tools.python import read_python
+from sandbox.recipe.tools.wrappers import script_file, shell_script, unwrap
+from sandbox.types import StepKind
+
+_READERS: dict[str, Reader] = {
+    "pip": pip.read,
+    "pip3": pip.read,
+    "uv": uv.read,
+    "uvx": uv.read,
+    "pipx": uv.read,
+    "poetry": poetry.read,
+    "pipenv": pipenv.read,
+    "pdm": pdm.read,
+    "rye": pdm.read,
+    "tox": tox.read,
+    "nox": nox.read,
+    "hatch": hatch.read,
+    "make": make.read,
+    "gmake": make.read,
+    "just": just.read,
+    "pre-commit": pre_commit.read,
+    "prek": pre_commit.read,
+    "python": read_python,
+    **dict.fromkeys(npm.PROGRAMS, npm.read),
+}
+"""Explicit: the program's name, and who reads it."""
+_SYSTEM = frozenset({"apt", "apt-get", "aptitude", "yum", "dnf", "apk", "brew", "choco", "snap", "add-apt-repository"})
+_NETWORK = frozenset({"git", "curl", "wget", "gh", "ssh", "scp", "rsync", "aws", "gcloud", "az", "ssh-keyscan"})
+_PUBLISHING = frozenset(
+    {"codecov", "coveralls", "twine", "semantic-release", "codacy", "qlty", "deepsource", "cc-test-reporter"}
+)
+_COVERAGE = frozenset({"coverage", "diff-cover", "diff-quality", "coverage-badge", "genbadge", "octocov"})
+_CONTAINERS = frozenset(
+    {"docker", "docker-compose", "podman", "kubectl", "helm", "kind", "minikube", "systemctl", "service"}
+)
+_CONDA = frozenset({"conda", "mamba", "micromamba", "pixi"})
+_OTHER_TOOLCHAINS = {
+    **dict.fromkeys(("cargo", "rustc", "rustup", "cross"), "Rust"),
+    **dict.fromkeys(("go", "golangci-lint"), "Go"),
+    **dict.fromkeys(("mvn", "gradle", "gradlew", "java", "javac", "sbt", "mvnw"), "Java"),
+    **dict.fromkeys(("dotnet", "nuget"), ".NET"),
+    **dict.fromkeys(("bundle", "rake", "gem", "ruby"), "Ruby"),
+    **dict.fromkeys(("php", "composer"), "PHP"),
+    **dict.fromkeys(("swift", "xcodebuild"), "Swift"),
+    **dict.fromkeys(("mix", "elixir"), "Elixir"),
+    **dict.fromkeys(("R", "Rscript"), "R"),
+}
+_HARMLESS = frozenset({"virtualenv", "tee", "env", "cat", "head", "tail", "grep", "find", "wc", "file", "stat", "du",
+    "tree", "pyenv", "deactivate", "locale", "lscpu", "printenv", "hash", "xargs", "diff"})  # fmt: skip
+
+
+def new_desk(files: Files, python: str | None) -> Desk:
+    """A desk for one plan: all its readings share one budget."""
+    return Desk(files=files, read_script=_read_text, python=python)
+
+
+def read_script(desk: Desk, text: str, folder: str, variables: Mapping[str, str]) -> tuple[ToolReading, Walked]:
+    """What a step's script asks for.
+
+    Args:
+        desk: The files of the checkout.
+        text: The script.
+        folder: Where it starts.
+        variables: The environment it sees; commands carry only what the script itself sets.
+
+    Returns:
+        The reading, and how the script was walked.
+    """
+    walked = walk_script(text, desk.files, folder, variables)
+    reading = ToolReading()
+    for call in walked.calls:
+        reading = reading.plus(read_call(call, desk))
+    return reading, walked
+
+
+def _read_text(desk: Desk, text: str, folder: str, environment: Mapping[str, str]) -> ToolReading:
+    """A script in a tool's configuration; its environment goes with each of its commands."""
+    reading, _ = read_script(desk, text, folder, environment)
+    commands = tuple(
+        command.with_(environment={**environment, **command.environment}) if environment else command
+        for command in reading.commands
+    )
+    return reading.with_(commands=commands)
+
+
+def read_call(call: Call, desk: Desk) -> ToolReading:
+    """What one call asks for."""
+    call = unwrap(call, desk)
+    if not call.words:
+        return ToolReading()
+    if (script := shell_script(call)) is not None:
+        return desk.script(script, call.folder, call.environment)
+    if (file := script_file(call, desk)) is not None:
+        desk.log.replaced(call.line(), f"the commands of {file[0]} are run")
+        return desk.script(_with_arguments(file[1], call), call.folder, call.environment)
+    program = "python" if re.fullmatch(r"python(?:3(?:\.\d{1,2})?)?|py", call.program) else call.program
+    program = "pip" if re.fullmatch(r"pip3?(?:\.\d{1,2})?", program) else program
+    reader = _READERS.get(program)
+    if reader is not None and (reading := reader(call, desk)) is not None:
+        return reading
+    return _plain(call, desk)
+
+
+def _with_arguments(text: str, call: Call) -> str:
+    """A script's text, with `"$@"` filled in."""
+    start = 2 if call.words[0] in {"bash", "sh", "zsh", "dash"} else 1
+    given = " ".join(call.shown[start:])
+    return re.sub(r'"\$@"|\$@|"\$\{@\}"|\$\{@\}|\$\*', lambda _: given, text)
+
+
+def _plain(call: Call, desk: Desk) -> ToolReading:
+    """A program that no configuration stands behind."""
+    program, line = call.program, call.line()
+    if (reason := _why_left_out(call)) is not None:
+        desk.log.dropped(line, reason)
+        return ToolReading()
+    if program in _HARMLESS and call.whole:
+        return ToolReading()
+    if program in _CONTAINERS:
+        desk.log.dropped(line, "no containers or services are started")
+        return ToolReading(obstacles=_container_obstacle(call))
+    if program in _CONDA:
+        return _conda(call, desk)
+    if program in _OTHER_TOOLCHAINS:
+        desk.log.dropped(line, f"the sandbox has no {_OTHER_TOOLCHAINS[program]}")
+        return runs(call).with_(
+            obstacles=(f"`{program}` needs {_OTHER_TOOLCHAINS[program]}, which the toolchain image does not have",)
+        )
+    if kind_of(line) is not StepKind.OTHER:
+        # what a check prints is read here: `| tee log` and `> log` only hide it
+        return runs(call.with_(whole=True))
+    return runs(call)
+
+
+def _why_left_out(call: Call) -> str | None:
+    """Why a program is not run at all; None when it is."""
+    program = call.program
+    if program in _SYSTEM:
+        return "system packages are not installed: the toolchain image has its own"
+    if program in _NETWORK and call.words[1:2] not in {("diff",), ("status",), ("ls-files",), ("grep",)}:
+        return "nothing is fetched or sent while a recipe runs"
+    if program in _PUBLISHING:
+        return "nothing is published"
+    if program in _COVERAGE:
+        return "coverage is not judged"
+    return "it runs in the background" if call.background else None
+
+
+def _container_obstacle(call: Call) -> tuple[str, ...]:
+    asks = next((word for word in call.words[1:] if not word.startswith("-")), "")
+    if call.program in {"systemctl", "service", "kubectl", "helm", "kind", "minikube"}:
+        return (f"`{call.program}` starts a service, and none is started",)
+    if asks in {"compose", "run", "build", "up", "exec", "start", "buildx", "stack"}:
+        return (f"`{call.program} {asks}` needs a container daemon, and repository code never has one",)
+    return ()
+
+
+def _conda(call: Call, desk: Desk) -> ToolReading:
+    """`conda run -n x tool` is the tool; anything that installs is missing."""
+    if call.words[1:2] == ("run",):
+        index = 2
+        while index < len(call.words) and call.words[index].startswith("-"):
+            index += 2 if call.words[index] in {"-n", "-p", "--name", "--prefix", "--cwd", "-e"} else 1
+        return read_call(call.from_(index), desk) if index < len(call.words) else ToolReading()
+    asks = set(call.words[1:3])
+    desk.log.dropped(call.line(), "only Python packages from an index are installed")
+    if asks & {"install", "create", "env", "update"}:
+        return ToolReading(obstacles=(f"`{call.program}` packages: only an index of Python packages is asked",))
+    return ToolReading()

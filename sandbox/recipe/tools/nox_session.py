@@ -1,0 +1,240 @@
+"""The body of a nox session, walked statement by statement: what it installs and runs, as far as it can be known."""
+
+import ast
+import shlex
+from dataclasses import dataclass, field
+from typing import Any
+
+from sandbox.recipe.files import inside
+from sandbox.recipe.job import ToolReading
+from sandbox.recipe.shell.walk import Call
+from sandbox.recipe.tools import pip
+from sandbox.recipe.tools.base import Desk
+from sandbox.recipe.tools.nox_values import NotKnown, Scope
+
+MOST_STATEMENTS = 2000
+
+
+@dataclass
+class SessionRun:
+    """Walks the body of one session."""
+
+    name: str
+    function: ast.FunctionDef
+    python: str | None
+    desk: Desk
+    functions: dict[str, ast.FunctionDef]
+    scope: Scope
+    folder: str
+    environment: dict[str, str] = field(default_factory=dict)
+    reading: ToolReading = field(default_factory=ToolReading)
+    left: int = MOST_STATEMENTS
+
+    def read(self, call: Call, posargs: tuple[str, ...]) -> ToolReading:
+        """What the session installs and runs."""
+        self.environment = dict(call.environment)
+        self.scope.session = {
+            "posargs": list(posargs),
+            "python": self.python,
+            "name": self.name,
+            "bin": "bin",
+            "interactive": False,
+            "venv_backend": "virtualenv",
+        }
+        arguments = self.function.args.args
+        if arguments:
+            self.scope.names[arguments[0].arg] = "<session>"
+        self._body(self.function.body, 0)
+        return self.reading.with_(python=self.reading.python or self.python)
+
+    def _body(self, body: list[ast.stmt], depth: int) -> bool:
+        """Returns whether the function goes on behind it."""
+        for node in body:
+            self.left -= 1
+            if self.left < 0 or depth > 12:  # noqa: PLR2004 (deeper than anybody writes)
+                return False
+            if isinstance(node, ast.Return | ast.Raise):
+                return False
+            if not self._statement(node, depth):
+                return False
+        return True
+
+    def _statement(self, node: ast.stmt, depth: int) -> bool:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            return self._call(node.value, depth)
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
+            self._assign(node, depth)
+        elif isinstance(node, ast.If):
+            return self._if(node, depth)
+        elif isinstance(node, ast.For):
+            self._for(node, depth)
+        elif isinstance(node, ast.With):
+            return self._with(node, depth)
+        elif isinstance(node, ast.Try):
+            return self._body(node.body, depth + 1) and self._body(node.finalbody, depth + 1)
+        return True
+
+    def _assign(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, depth: int) -> None:
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        if isinstance(node.value, ast.Call):
+            self._call(node.value, depth)  # `output = session.run(...)`
+        try:
+            value = self.scope.value(node.value) if node.value is not None else None
+        except NotKnown:
+            value = NotKnown
+        if isinstance(target, ast.Subscript) and ast.unparse(target.value)[:100].endswith(".env"):
+            key = target.slice.value if isinstance(target.slice, ast.Constant) else None
+            if isinstance(key, str) and isinstance(value, str):
+                self.environment[key] = value
+        elif isinstance(target, ast.Name):
+            before = self.scope.names.get(target.id)
+            if isinstance(node, ast.AugAssign) and isinstance(before, list) and isinstance(value, list):
+                value = [*before, *value]
+            elif isinstance(node, ast.AugAssign):
+                value = NotKnown
+            self.scope.names[target.id] = value
+
+    def _if(self, node: ast.If, depth: int) -> bool:
+        try:
+            holds = bool(self.scope.value(node.test))
+        except NotKnown:
+            # guards such as `if os.environ.get("CI")` mostly add; the other branch is for other machines
+            self.desk.log.dropped(f"if {ast.unparse(node.test)[:120]}", "what it asks is known at run time only")
+            self._body(node.body, depth + 1)
+            return True
+        return self._body(node.body if holds else node.orelse, depth + 1)
+
+    def _for(self, node: ast.For, depth: int) -> None:
+        try:
+            values = self.scope.value(node.iter)
+        except NotKnown:
+            return
+        for value in values[:20] if isinstance(values, list) else []:
+            if isinstance(node.target, ast.Name):
+                self.scope.names[node.target.id] = value
+            elif isinstance(node.target, ast.Tuple) and isinstance(value, list | tuple):
+                pairs = zip(node.target.elts, value, strict=False)
+                self.scope.names.update({t.id: item for t, item in pairs if isinstance(t, ast.Name)})
+            self._body(node.body, depth + 1)
+
+    def _with(self, node: ast.With, depth: int) -> bool:
+        before = self.folder
+        for item in node.items:
+            if isinstance(item.context_expr, ast.Call):
+                self._call(item.context_expr, depth)
+        goes_on = self._body(node.body, depth + 1)
+        self.folder = before
+        return goes_on
+
+    def _call(self, node: ast.Call, depth: int) -> bool:
+        """A call in the body; returns False when nothing follows it."""
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        if method in {"append", "extend", "insert"} and isinstance(node.func, ast.Attribute):
+            self._grow(node.func, node)
+        elif self._is_session(node):
+            return self._method(method, node)
+        elif isinstance(node.func, ast.Name) and node.func.id in self.functions and depth < 6:  # noqa: PLR2004 (a circle)
+            self._function(self.functions[node.func.id], node, depth)
+        return True
+
+    def _is_session(self, node: ast.Call) -> bool:
+        owner = ast.unparse(node.func)[:100].partition(".")[0] if isinstance(node.func, ast.Attribute) else ""
+        return self.scope.names.get(owner) == "<session>"
+
+    def _grow(self, function: ast.Attribute, node: ast.Call) -> None:
+        name = function.value.id if isinstance(function.value, ast.Name) else ""
+        present = self.scope.names.get(name)
+        try:
+            value = self.scope.value(node.args[-1]) if node.args else None
+        except NotKnown:
+            return
+        if isinstance(present, list) and len(present) < 500:  # noqa: PLR2004 (no command is longer)
+            self.scope.names[name] = [
+                *present,
+                *(value if function.attr == "extend" and isinstance(value, list) else [value]),
+            ]
+
+    def _function(self, function: ast.FunctionDef, node: ast.Call, depth: int) -> None:
+        """A function of the noxfile, with what it is given."""
+        before = dict(self.scope.names)
+        names = [argument.arg for argument in function.args.args]
+        defaults = dict(zip(names[::-1], function.args.defaults[::-1], strict=False))
+        defaults.update(
+            {a.arg: d for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if d}
+        )
+        given = {**defaults, **dict(zip(names, node.args, strict=False))}
+        given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
+        inner: dict[str, Any] = {}
+        for name, value in given.items():
+            try:
+                inner[name] = self.scope.value(value)
+            except NotKnown:
+                inner[name] = NotKnown
+        if function.args.vararg is not None:
+            inner[function.args.vararg.arg] = self._values(list(node.args[len(names) :]))
+        self.scope.names = inner
+        self._body(function.body, depth + 1)
+        self.scope.names = before
+
+    def _values(self, arguments: list[ast.expr]) -> list[str]:
+        """Arguments as words; those that are not known are left out, and told."""
+        found: list[str] = []
+        for argument in arguments[:500]:
+            try:
+                if isinstance(argument, ast.Starred):
+                    inner = self.scope.value(argument.value)
+                    found += [str(item) for item in inner] if isinstance(inner, list | tuple) else []
+                else:
+                    value = self.scope.value(argument)
+                    found += [str(value)] if isinstance(value, str | int | float) else [str(v) for v in value or ()]
+            except (NotKnown, TypeError):
+                self.desk.log.dropped(
+                    f"{self.name}: {ast.unparse(argument)[:120]}", "its value is known at run time only"
+                )
+        return found[:500]
+
+    def _method(self, method: str, node: ast.Call) -> bool:
+        if method in {"skip", "error"}:
+            return False
+        words = self._values(list(node.args)) if method in _METHODS else []
+        if method in {"install", "conda_install"} and words:
+            call = Call(
+                words=("pip", "install", *words),
+                shown=("pip", "install", *map(shlex.quote, words)),
+                text="session.install",
+                folder=self.folder,
+            )
+            self.reading = self.reading.plus(ToolReading(wanted=pip.read_install(call, tuple(words), self.desk)))
+        elif method in {"chdir", "cd"} and words:
+            self.folder = inside(self.folder, words[0]) or self.folder
+        elif method in {"run", "run_always", "run_install"} and words:
+            self._command(words, node)
+        elif method == "notify" and words:
+            pass  # another session, judged by itself
+        elif method == "installroot":
+            self._install_root(node)
+        return True
+
+    def _install_root(self, node: ast.Call) -> None:
+        """nox-poetry's `session.poetry.installroot()`."""
+        words = [
+            f".[{','.join(self._values([k.value for k in node.keywords if k.arg == 'extras']))}]".replace("[]", "")
+        ]
+        call = Call(
+            words=("pip", "install", *words), shown=("pip", "install", *words), text="installroot", folder=self.folder
+        )
+        self.reading = self.reading.plus(ToolReading(wanted=pip.read_install(call, tuple(words), self.desk)))
+
+    def _command(self, words: list[str], node: ast.Call) -> None:
+        environment = dict(self.environment)
+        for keyword in node.keywords:
+            if keyword.arg == "env":
+                try:
+                    given = self.scope.value(keyword.value)
+                except NotKnown:
+                    given = {}
+                environment.update({str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {})
+        self.reading = self.reading.plus(self.desk.script(shlex.join(words), self.folder, environment))
+
+
+_METHODS = frozenset({"install", "conda_install", "chdir", "cd", "run", "run_always", "run_install", "notify"})

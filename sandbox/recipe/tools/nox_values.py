@@ -1,0 +1,235 @@
+"""Values in a noxfile that can be known without running it: literals, constants, positional arguments, plain paths."""
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from posixpath import join, normpath
+from typing import Any
+
+_DEEPEST = 25
+_MOST = 2000
+
+
+class NotKnown(ValueError):
+    """The value has to be computed."""
+
+
+@dataclass
+class Scope:
+    """What names stand for."""
+
+    constants: Mapping[str, ast.expr]
+    """Assignments at the top of the module."""
+    names: dict[str, Any] = field(default_factory=dict)
+    """Values of parameters and local variables."""
+    session: Mapping[str, Any] = field(default_factory=dict)
+    """Attributes of the session: `python`, `name`, `posargs`."""
+    budget: list[int] = field(default_factory=lambda: [20_000])
+
+    def value(self, node: ast.expr, depth: int = 0) -> Any:
+        """What an expression stands for.
+
+        Raises:
+            NotKnown: it has to be computed.
+        """
+        self.budget[0] -= 1
+        if depth > _DEEPEST or self.budget[0] < 0:
+            raise NotKnown("too deep")
+        reader = _READERS.get(type(node))
+        if reader is None:
+            raise NotKnown(type(node).__name__)
+        found = reader(self, node, depth + 1)
+        if isinstance(found, str | list | tuple) and len(found) > _MOST:
+            raise NotKnown("too long")
+        return found
+
+
+def _constant(_scope: Scope, node: Any, _depth: int) -> Any:
+    return node.value
+
+
+def _name(scope: Scope, node: Any, depth: int) -> Any:
+    if node.id in scope.names:
+        found = scope.names[node.id]
+        if found is NotKnown:
+            raise NotKnown(node.id)
+        return found
+    if node.id in scope.constants:
+        # a constant knows nothing of the names of a function
+        return Scope(scope.constants, {}, {}, scope.budget).value(scope.constants[node.id], depth)
+    if node.id == "__file__":
+        return "noxfile.py"
+    raise NotKnown(node.id)
+
+
+def _sequence(scope: Scope, node: Any, depth: int) -> Any:
+    items: list[Any] = []
+    for element in node.elts[:_MOST]:
+        if isinstance(element, ast.Starred):
+            inner = scope.value(element.value, depth)
+            items += list(inner) if isinstance(inner, list | tuple) else []
+        else:
+            items.append(scope.value(element, depth))
+        if len(items) > _MOST:
+            raise NotKnown("too long")
+    return items
+
+
+def _mapping(scope: Scope, node: Any, depth: int) -> Any:
+    found: dict[Any, Any] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            inner = scope.value(value, depth)
+            found.update(inner if isinstance(inner, dict) else {})
+        else:
+            name = scope.value(key, depth)
+            if not isinstance(name, str | int | float):
+                raise NotKnown("a key")
+            found[name] = scope.value(value, depth)
+    return found
+
+
+def _joined(scope: Scope, node: Any, depth: int) -> Any:
+    text = ""
+    for part in node.values:
+        value = scope.value(part.value if isinstance(part, ast.FormattedValue) else part, depth)
+        if not isinstance(value, str | int | float):
+            raise NotKnown("a part of a text")
+        text += str(value)
+        if len(text) > _MOST:
+            raise NotKnown("too long")
+    return text
+
+
+def _binary(scope: Scope, node: Any, depth: int) -> Any:
+    left, right = scope.value(node.left, depth), scope.value(node.right, depth)
+    if isinstance(node.op, ast.Add):
+        if isinstance(left, str) and isinstance(right, str):
+            return left + right
+        if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+            return [*left, *right]
+    if isinstance(node.op, ast.Div) and isinstance(left, str) and isinstance(right, str):
+        return normpath(join(left, right))
+    raise NotKnown("computed")
+
+
+def _either(scope: Scope, node: Any, depth: int) -> Any:
+    found: Any = None
+    for part in node.values:
+        found = scope.value(part, depth)
+        if bool(found) is isinstance(node.op, ast.Or):
+            return found
+    return found
+
+
+def _choice(scope: Scope, node: Any, depth: int) -> Any:
+    return scope.value(node.body if scope.value(node.test, depth) else node.orelse, depth)
+
+
+def _not(scope: Scope, node: Any, depth: int) -> Any:
+    if isinstance(node.op, ast.Not):
+        return not scope.value(node.operand, depth)
+    raise NotKnown("computed")
+
+
+def _compared(scope: Scope, node: Any, depth: int) -> Any:
+    if len(node.ops) != 1:
+        raise NotKnown("computed")
+    left, right = scope.value(node.left, depth), scope.value(node.comparators[0], depth)
+    match node.ops[0]:
+        case ast.Eq():
+            return left == right
+        case ast.NotEq():
+            return left != right
+        case ast.In() if isinstance(right, str | list | tuple | dict):
+            return left in right
+        case ast.NotIn() if isinstance(right, str | list | tuple | dict):
+            return left not in right
+        case ast.Is() | ast.IsNot() if right is None:
+            return (left is None) is isinstance(node.ops[0], ast.Is)
+    raise NotKnown("computed")
+
+
+def _attribute(scope: Scope, node: Any, depth: int) -> Any:
+    if isinstance(node.value, ast.Name) and node.value.id == "session" and node.attr in scope.session:
+        return scope.session[node.attr]
+    if (
+        isinstance(node.value, ast.Name)
+        and scope.names.get(node.value.id) == "<session>"
+        and node.attr in scope.session
+    ):
+        return scope.session[node.attr]
+    if node.attr == "parent":
+        inner = scope.value(node.value, depth)
+        return normpath(join(inner, "..")) if isinstance(inner, str) else inner
+    written = ast.unparse(node)[:100]
+    if written in {"nox.options.sessions", "sys.argv"}:
+        raise NotKnown(written)
+    if written == "sys.platform":
+        return "linux"
+    if written == "os.sep":
+        return "/"
+    raise NotKnown(written)
+
+
+def _item(scope: Scope, node: Any, depth: int) -> Any:
+    value, key = scope.value(node.value, depth), None
+    if isinstance(node.slice, ast.Slice):
+        bounds = [None if part is None else scope.value(part, depth) for part in (node.slice.lower, node.slice.upper)]
+        if isinstance(value, str | list) and all(bound is None or isinstance(bound, int) for bound in bounds):
+            return value[bounds[0] : bounds[1]]
+        raise NotKnown("a slice")
+    key = scope.value(node.slice, depth)
+    if isinstance(value, dict) and isinstance(key, str | int | float) and key in value:
+        return value[key]
+    if isinstance(value, list | str) and isinstance(key, int) and -len(value) <= key < len(value):
+        return value[key]
+    raise NotKnown("an item")
+
+
+def _called(scope: Scope, node: Any, depth: int) -> Any:
+    name = ast.unparse(node.func)[:100]
+    last = name.rpartition(".")[2]
+    if name in {"os.environ.get", "os.getenv", "environ.get", "getenv"}:
+        return scope.value(node.args[1], depth) if len(node.args) > 1 else None
+    if (
+        name in {"str", "Path", "pathlib.Path", "os.fspath", "tuple", "list", "sorted", "nox.param", "os.path.abspath"}
+        and node.args
+    ):
+        first = scope.value(node.args[0], depth)
+        return list(first) if name in {"tuple", "list", "sorted"} and isinstance(first, list | tuple) else first
+    if name in {"Path.cwd", "pathlib.Path.cwd", "os.getcwd"}:
+        return "."
+    if name == "os.path.join":
+        return normpath(join(*(str(scope.value(arg, depth)) for arg in node.args[:10])))
+    if name == "os.path.dirname" and node.args:
+        return normpath(join(str(scope.value(node.args[0], depth)), ".."))
+    if last in {"resolve", "absolute", "as_posix", "copy"} and isinstance(node.func, ast.Attribute):
+        return scope.value(node.func.value, depth)
+    if last == "joinpath" and isinstance(node.func, ast.Attribute):
+        return normpath(
+            join(str(scope.value(node.func.value, depth)), *(str(scope.value(a, depth)) for a in node.args))
+        )
+    if last == "split" and isinstance(node.func, ast.Attribute) and not node.args:
+        text = scope.value(node.func.value, depth)
+        return text.split() if isinstance(text, str) else []
+    raise NotKnown(name)
+
+
+_READERS: dict[type, Any] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.List: _sequence,
+    ast.Tuple: _sequence,
+    ast.Set: _sequence,
+    ast.Dict: _mapping,
+    ast.JoinedStr: _joined,
+    ast.BinOp: _binary,
+    ast.BoolOp: _either,
+    ast.IfExp: _choice,
+    ast.UnaryOp: _not,
+    ast.Compare: _compared,
+    ast.Attribute: _attribute,
+    ast.Subscript: _item,
+    ast.Call: _called,
+}

@@ -1,0 +1,356 @@
+"""tox's configuration in its four places, read as one: tox.ini, setup.cfg, pyproject.toml, tox.toml."""
+
+import configparser
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+from sandbox.recipe.files import Files, beside, mapping, section, words
+
+_ALIASES = {
+    "envlist": "env_list",
+    "setenv": "set_env",
+    "changedir": "change_dir",
+    "basepython": "base_python",
+    "usedevelop": "use_develop",
+    "skipsdist": "no_package",
+    "setupdir": "package_root",
+    "install_commands": "install_command",
+}
+_MOST_NAMES = 600
+_MOST_CHARACTERS = 20_000
+_DEEPEST = 8
+_CONDITION = re.compile(r"([\w{}.,!+-]+):(?:\s+(.*)|$)", re.DOTALL)
+_PYTHON_FACTOR = re.compile(r"(?:py|python|cpython)?(3)\.?(\d{1,2})t?")
+
+Sections = dict[str, dict[str, str]]
+
+
+class ToxConfig:
+    """Sections with raw values, whatever file they come from.
+
+    Args:
+        sections: `tox`, `testenv`, `testenv:NAME` and others, option names in today's spelling.
+        folder: Where the file lies.
+        path: The file, for notes.
+    """
+
+    def __init__(self, sections: Sections, folder: str, path: str) -> None:
+        self.sections = sections
+        self.folder = folder
+        self.path = path
+        self._named: dict[str, list[str]] = {}
+        for name in list(sections)[:300]:
+            kind, colon, pattern = name.partition(":")
+            if colon and kind == "testenv":
+                for env in expand_names(pattern):
+                    self._named.setdefault(env, []).append(name)
+
+    def env_list(self) -> list[str]:
+        """The environments tox runs when none is named."""
+        return expand_names(self.sections.get("tox", {}).get("env_list", ""))
+
+    def known(self, env: str) -> bool:
+        """Whether an environment has a section of its own."""
+        return env in self._named
+
+    def raw(self, env: str, key: str) -> str | None:
+        """An option of an environment, from its own section, its bases, else from `testenv`."""
+        seen, left = set[str](), [*self._named.get(env, ()), "testenv"]
+        while left and len(seen) < _DEEPEST * 4:
+            name = left.pop(0)
+            if name in seen:
+                continue
+            seen.add(name)
+            options = self.sections.get(name, {})
+            if key in options:
+                return options[key]
+            left = [base.strip() for base in re.split(r"[,\n]", options.get("base", ""))[:10] if base.strip()] + left
+        return None
+
+    def lines(self, env: str, key: str, posargs: tuple[str, ...], environment: Mapping[str, str]) -> list[str]:
+        """The lines of an option that hold for an environment, everything filled in."""
+        raw = self.raw(env, key)
+        if raw is None:
+            return []
+        filled = _Filler(self, env, posargs, environment).fill(_by_factor(raw, env))
+        # what was filled in may bring conditions of its own
+        joined = re.sub(r"\\\n\s*", " ", _by_factor(filled, env))
+        return [line.strip() for line in joined.split("\n") if line.strip()][:200]
+
+    def text(self, env: str, key: str) -> str:
+        """An option of one line."""
+        return next(iter(self.lines(env, key, (), {})), "")
+
+
+def read_tox(files: Files, folder: str, asked: str | None = None) -> ToxConfig | None:
+    """The configuration in a folder; None when there is none."""
+    for name in (asked,) if asked else ("tox.ini", "setup.cfg", "pyproject.toml", "tox.toml"):
+        path = beside(folder, name)
+        sections = _toml(files, path) if path.endswith(".toml") else _ini(files.ini(path), setup=path.endswith(".cfg"))
+        if sections:
+            return ToxConfig(sections, path.rpartition("/")[0] or ".", path)
+    return None
+
+
+def _ini(parser: configparser.ConfigParser, *, setup: bool) -> Sections:
+    found: Sections = {}
+    for name in parser.sections()[:300]:
+        options = {_key(option): _uncommented(parser.get(name, option) or "") for option in parser.options(name)[:200]}
+        found["tox" if name == "tox:tox" else name] = options
+    if setup and "tox:tox" not in parser:
+        return {}
+    return found if any(name == "tox" or name.startswith("testenv") for name in found) else {}
+
+
+def _uncommented(value: str) -> str:
+    lines = value[:_MOST_CHARACTERS].split("\n")
+    return "\n".join(re.sub(r"(?:^|\s)#(?!egg=).*", "", line) if "#" in line else line for line in lines)
+
+
+def _key(name: str) -> str:
+    return _ALIASES.get(name, name)
+
+
+def _toml(files: Files, path: str) -> Sections:
+    table: Mapping[str, Any] = files.toml(path)
+    if path.endswith("pyproject.toml"):
+        table = section(table, "tool", "tox")
+    legacy = table.get("legacy_tox_ini")
+    if isinstance(legacy, str):
+        parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
+        try:
+            parser.read_string(legacy)
+        except configparser.Error:
+            files.log.dropped(path, "its legacy_tox_ini is not a valid configuration")
+            return {}
+        return _ini(parser, setup=False)
+    found: Sections = {}
+    if table:
+        found["tox"] = {_key(name): _plain(name, value) for name, value in table.items() if not isinstance(value, dict)}
+        found["testenv"] = {_key(k): _plain(k, v) for k, v in mapping(table.get("env_run_base")).items()}
+        for env, options in list(mapping(table.get("env")).items())[:300]:
+            found[f"testenv:{env}"] = {_key(k): _plain(k, v) for k, v in mapping(options).items()}
+        python = mapping(mapping(table.get("gh")).get("python"))
+        if python:
+            found["gh"] = {"python": "\n".join(f"{key} = {', '.join(words(value))}" for key, value in python.items())}
+    return found
+
+
+def _plain(name: str, value: object) -> str:
+    """A TOML value as the text that an ini file would hold."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        if name in {"set_env", "setenv"}:
+            return "\n".join(f"{key} = {item}" for key, item in value.items() if isinstance(item, str | int))
+        return _replaced(value)
+    if not isinstance(value, list):
+        return str(value)[:_MOST_CHARACTERS]
+    lines = []
+    for item in value[:300]:
+        if isinstance(item, list):
+            lines.append(" ".join(_word(part) for part in item[:300]))
+        elif isinstance(item, dict):
+            lines.append(_replaced(item))
+        else:
+            lines.append(str(item))
+    return "\n".join(lines)[:_MOST_CHARACTERS]
+
+
+def _word(part: object) -> str:
+    if isinstance(part, dict):
+        return _replaced(part)
+    text = str(part)
+    return text if "{" in text else shlex.quote(text)
+
+
+def _replaced(table: Mapping[str, Any]) -> str:
+    """`{replace = "posargs", default = [...]}` in the way an ini file says it."""
+    default = table.get("default")
+    given = shlex.join(words(default)) if isinstance(default, list) else str(default or "")
+    kind = table.get("replace")
+    if kind == "posargs":
+        return f"{{posargs:{given}}}"
+    if kind == "env":
+        return f"{{env:{table.get('name')}:{given}}}"
+    if kind == "ref":
+        of = words(table.get("of"))
+        if len(of) > 1 and of[0] in {"env_run_base", "env"}:
+            where = "testenv" if of[0] == "env_run_base" else f"testenv:{of[1]}"
+            return f"{{[{where}]{of[-1]}}}"
+    return ""
+
+
+def expand_names(text: str) -> list[str]:
+    """`py{38,39}-{a,b}, lint` as its names."""
+    found: list[str] = []
+    for item in _split_outside_braces(text[:_MOST_CHARACTERS]):
+        for name in _expand_one(item):
+            if name and name not in found:
+                found.append(name)
+            if len(found) >= _MOST_NAMES:
+                return found
+    return found
+
+
+def _split_outside_braces(text: str) -> Iterator[str]:
+    depth, item = 0, ""
+    for character in text:
+        depth = max(depth + (character == "{") - (character == "}"), 0)
+        if character in ", \n\t" and not depth:
+            yield item
+            item = ""
+        elif not character.isspace():
+            item += character
+    yield item
+
+
+def _expand_one(item: str) -> Iterator[str]:
+    parts = re.split(r"(\{[^{}]*\})", item)[:25]
+    choices = [_choices(part) if part.startswith("{") else [part] for part in parts]
+    for count, combination in enumerate(product(*choices)):
+        if count >= _MOST_NAMES:
+            return
+        yield "".join(combination).strip("-")
+
+
+def _choices(part: str) -> list[str]:
+    """`{38,39}`, `{3-12}` of newer toxes."""
+    inner = part.strip("{}")
+    found: list[str] = []
+    for choice in inner.split(",")[:50]:
+        span = re.fullmatch(r"(\d{1,3})-(\d{1,3})", choice)
+        found += [str(n) for n in range(int(span[1]), min(int(span[2]), int(span[1]) + 50) + 1)] if span else [choice]
+    return found
+
+
+def factors_of(env: str) -> set[str]:
+    """What an environment's name is made of."""
+    return {env, *env.split("-")}
+
+
+def python_of(env: str) -> str | None:
+    """The Python an environment's name asks for, `3.11`."""
+    for factor in env.split("-"):
+        if (found := _PYTHON_FACTOR.fullmatch(factor)) is not None:
+            return f"{found[1]}.{found[2]}"
+    return None
+
+
+def _by_factor(raw: str, env: str) -> str:
+    """The lines of a value whose condition holds."""
+    known, kept = factors_of(env), []
+    for line in raw.split("\n"):
+        found = _CONDITION.match(line.strip())
+        if found is None or not re.search(r"[A-Za-z0-9]", found[1]):
+            kept.append(line)
+        elif _holds(found[1], known):
+            kept.append(found[2] or "")
+    return "\n".join(kept)
+
+
+def _holds(condition: str, known: set[str]) -> bool:
+    for alternative in expand_names(condition):
+        negated = [factor[1:] for factor in alternative.split("-") if factor.startswith("!")]
+        wanted = [factor for factor in alternative.split("-") if factor and not factor.startswith("!")]
+        if all(factor in known for factor in wanted) and not any(factor in known for factor in negated):
+            return True
+    return False
+
+
+class _Filler:
+    """Fills in `{...}`."""
+
+    def __init__(self, config: ToxConfig, env: str, posargs: tuple[str, ...], environment: Mapping[str, str]) -> None:
+        self._config, self._env = config, env
+        self._posargs, self._environment = posargs, environment
+        self._left = 300
+
+    def fill(self, text: str, depth: int = 0) -> str:
+        """The text with everything filled in that is known."""
+        found, index = "", 0
+        while index < len(text) and len(found) < _MOST_CHARACTERS:
+            character = text[index]
+            if character == "\\" and text[index + 1 : index + 2] in {"{", "}", ":", "#"}:
+                found, index = found + text[index + 1], index + 2
+            elif character == "{" and (end := _closing(text, index)) is not None and self._left > 0:
+                self._left -= 1
+                found, index = found + self._value(text[index + 1 : end], depth), end + 1
+            else:
+                found, index = found + character, index + 1
+        return found
+
+    def _value(self, inner: str, depth: int) -> str:
+        if depth >= _DEEPEST:
+            return ""
+        name, colon, default = inner.partition(":")
+        if name == "posargs":
+            return shlex.join(self._posargs) if self._posargs else self.fill(default, depth + 1)
+        if name == "env":
+            variable, _, default = default.partition(":")
+            return self._environment.get(variable) or self.fill(default, depth + 1)
+        if name == "tty":
+            return self.fill(default.partition(":")[2], depth + 1)
+        reference = re.fullmatch(r"\[([^\[\]{}]{1,100})\]([\w.-]{1,60})", inner)
+        if reference is not None:
+            value = self._config.sections.get(reference[1], {}).get(_key(reference[2]))
+            if value is None and reference[1].startswith("testenv"):
+                value = self._config.raw(reference[1].partition(":")[2], _key(reference[2]))
+            return self.fill(_by_factor(value or "", self._env), depth + 1)
+        return self._known(inner, colon)
+
+    def _known(self, inner: str, colon: str) -> str:
+        """Names of tox's own."""
+        fixed = {
+            "toxinidir": "$PWD_OF_TOX",
+            "tox_root": "$PWD_OF_TOX",
+            "envname": self._env,
+            "env_name": self._env,
+            "envpython": "python",
+            "env_python": "python",
+            "envbindir": "",
+            "env_bin_dir": "",
+            "basepython": "python",
+            "base_python": "python",
+            "/": "/",
+            ":": ":",
+            "homedir": "$HOME",
+            "py_dot_ver": python_of(self._env) or "3",
+            "packages": ".",
+        }
+        if inner in fixed:
+            return fixed[inner]
+        if inner in {
+            "envtmpdir",
+            "env_tmp_dir",
+            "temp_dir",
+            "envlogdir",
+            "env_log_dir",
+            "envdir",
+            "env_dir",
+            "toxworkdir",
+            "work_dir",
+            "distdir",
+        }:
+            return "/tmp"  # noqa: S108 (a folder inside the sandbox)
+        own = {"changedir": "change_dir", "change_dir": "change_dir"}.get(inner)
+        if own is not None:
+            return self._config.raw(self._env, own) or "$PWD_OF_TOX"
+        value = self._config.raw(self._env, _key(inner)) if re.fullmatch(r"[a-z_]{3,30}", inner) and not colon else None
+        return self.fill(value, _DEEPEST - 1) if value is not None else f"{{{inner}}}"
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Where the brace that opens at an index is closed."""
+    depth = 0
+    for index in range(start, min(len(text), start + 2000)):
+        if text[index] == "{":
+            depth += 1
+        elif text[index] == "}":
+            depth -= 1
+            if not depth:
+                return index
+    return None

@@ -1,0 +1,132 @@
+"""`uv sync`, `uv run`, `uv pip`, `uvx` and `pipx`."""
+
+import re
+
+from sandbox.recipe.declared import project_in
+from sandbox.recipe.job import ToolReading
+from sandbox.recipe.requirements import Wanted, clean_lines, normal_name
+from sandbox.recipe.shell.walk import Call
+from sandbox.recipe.tools import pip
+from sandbox.recipe.tools.base import Desk, Options, read_options
+from sandbox.recipe.tools.projects import asked_groups, inner, project_folder, whole_project
+
+_VALUED = frozenset(
+    {"--extra", "--group", "--no-group", "--only-group", "--no-extra", "--package", "--directory", "--project", "-p"}
+    | {"--python", "--with", "-w", "--with-editable", "--with-requirements", "--env-file", "--index", "--index-url"}
+    | {"--default-index", "--extra-index-url", "--find-links", "--resolution", "--prerelease", "--link-mode", "-n"}
+    | {"--cache-dir", "--config-file", "--from", "--color", "--python-preference", "--refresh-package", "-c"}
+    | {"--no-install-package", "--upgrade-package", "-P", "--script", "--constraints", "--spec", "--pip-args"}
+)
+_NOTHING = frozenset(
+    {"venv", "python", "cache", "self", "version", "init", "lock", "tree", "export", "help", "--version"}
+)
+
+
+def read(call: Call, desk: Desk) -> ToolReading | None:
+    """One call of uv, uvx or pipx."""
+    if call.program == "uvx":
+        return _tool(call, 1, desk)
+    start = 1
+    while start < len(call.words) and call.words[start].startswith("-") and call.words[start] != "--version":
+        start += 2 if call.words[start] in _VALUED else 1
+    asks = call.words[start] if start < len(call.words) else "--version"
+    if asks == "pip":
+        return pip.read(call.from_(start), desk)
+    if asks == "sync":
+        return ToolReading(
+            wanted=_sync(call, read_options(call.words[1:start] + call.words[start + 1 :], _VALUED), desk)
+        )
+    if asks == "run":
+        return _run(call, start, desk)
+    if asks == "tool":
+        start += 1
+        asks = call.words[start] if start < len(call.words) else ""
+    if asks in {"run", "x"}:
+        return _tool(call, start + 1, desk)
+    if asks in {"install", "add", "inject"}:
+        options = read_options(call.words[start + 1 :], _VALUED)
+        named = tuple(word for word in (*options.positional, *options.values("--with")))
+        return ToolReading(wanted=pip.read_install(call, named, desk))
+    if asks in _NOTHING or asks in {"build", "publish", "remove", "upgrade", "ensurepath", "update-shell", "list"}:
+        return ToolReading()
+    return None
+
+
+def _sync(call: Call, options: Options, desk: Desk, *, quiet: bool = False) -> Wanted:
+    """What `uv sync` with these options installs."""
+    folder = project_folder(desk, call.folder, options, "--directory", "--project")
+    if options.values("--package"):
+        folder = _member(desk, options.values("--package")[-1]) or folder
+    project = project_in(desk.files, folder)
+    if not quiet:
+        desk.log.replaced(call.line(), "what the project declares is installed, at the versions of uv.lock")
+    only = options.split("--only-group") + (["dev"] if options.has("--only-dev") else [])
+    if only:
+        return whole_project(desk, folder, only, "uv.lock", only=True)
+    without = {*options.split("--no-group"), *(["dev"] if options.has("--no-dev") else [])}
+    defaults = () if options.has("--no-default-groups") else project.default_groups
+    asked = asked_groups(options, project, extras=("--extra",), groups=("--group",))
+    groups = [name for name in (*defaults, *asked) if name not in without]
+    itself = not options.has("--no-install-project") and project.name is not None
+    wanted = whole_project(desk, folder, groups, "uv.lock", itself=itself)
+    if options.has("--all-packages"):
+        for member in _members(desk):
+            wanted = wanted.plus(whole_project(desk, member, groups, "uv.lock"))
+    return wanted
+
+
+def _run(call: Call, start: int, desk: Desk) -> ToolReading:
+    """`uv run` brings the project up to date, then runs the command in it."""
+    options = read_options(call.words[start + 1 :], _VALUED | {"-m", "--module"}, stop=True)
+    first = len(call.words) - len(options.rest)
+    wanted = Wanted()
+    if not options.has("--no-sync", "--no-project"):
+        wanted = _sync(call, options, desk, quiet=True)
+    given = options.split("--with", "-w")
+    wanted = wanted.plus(clean_lines([name.replace("@", "==") for name in given], call.line(), desk.log, call.folder))
+    for name in options.values("--with-requirements"):
+        wanted = wanted.plus(pip.read_install(call, ("-r", name), desk))
+    for name in options.values("--with-editable"):
+        wanted = wanted.plus(pip.read_install(call, ("-e", name), desk))
+    if module := options.values("-m", "--module"):
+        line = " ".join(("python -m", module[-1], *call.shown[first:]))
+        reading = desk.script(line, call.folder, call.environment)
+    else:
+        reading = inner(_placed(call, options, desk), first, desk)
+    reason = "run in the environment that is there"
+    return ToolReading(wanted=wanted, reason=reason).plus(reading)
+
+
+def _placed(call: Call, options: Options, desk: Desk) -> Call:
+    """`--directory` changes where the command runs, too."""
+    if not options.values("--directory"):
+        return call
+    return call.with_(folder=project_folder(desk, call.folder, options, "--directory"))
+
+
+def _tool(call: Call, start: int, desk: Desk) -> ToolReading:
+    """`uvx ruff@0.5 check`: the tool is installed beside the project, and run."""
+    options = read_options(call.words[start:], _VALUED, stop=True)
+    first = len(call.words) - len(options.rest)
+    if first >= len(call.words):
+        return ToolReading()
+    name, at, version = call.words[first].partition("@")
+    named = options.values("--from", "--spec") or [f"{name}=={version}" if at and version != "latest" else name]
+    pinned = [re.sub(r"@latest$", "", line) for line in named]
+    own = [line for line in pinned if normal_name(line) not in {"tox", "nox", "hatch", "poetry", "pdm", "pre-commit"}]
+    wanted = clean_lines([*own, *options.split("--with")], call.line(), desk.log, call.folder)
+    shown = (name.partition("==")[0].partition("[")[0], *call.shown[first + 1 :])
+    reading = desk.script(" ".join(shown), call.folder, call.environment)
+    return ToolReading(wanted=wanted, reason="the tool is installed in the environment").plus(reading)
+
+
+def _members(desk: Desk) -> list[str]:
+    """The folders of a workspace's projects."""
+    paths = sorted(name for name in desk.files.contents if name.endswith("/pyproject.toml"))[:40]
+    return [path.rpartition("/")[0] for path in paths if "project" in desk.files.toml(path)]
+
+
+def _member(desk: Desk, name: str) -> str | None:
+    return next(
+        (f for f in _members(desk) if normal_name(project_in(desk.files, f).name or "") == normal_name(name)), None
+    )

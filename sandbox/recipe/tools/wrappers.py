@@ -1,0 +1,138 @@
+"""Programs that only start another one: `env`, `timeout 60`, `xvfb-run -a`, `coverage run -m`, `bash -c`."""
+
+import re
+
+from sandbox.recipe.shell.walk import Call
+from sandbox.recipe.tools.base import Desk, read_options
+
+_MOST_LAYERS = 12
+_OPTIONS: dict[str, frozenset[str]] = {
+    "sudo": frozenset({"-u", "-g", "-C", "-p"}),
+    "nice": frozenset({"-n", "--adjustment"}),
+    "ionice": frozenset({"-c", "-n"}),
+    "time": frozenset({"-f", "-o"}),
+    "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
+    "gtimeout": frozenset({"-s", "-k"}),
+    "xvfb-run": frozenset({"-n", "-s", "-e", "-f", "-w", "--server-args", "--server-num", "--error-file"}),
+    "stdbuf": frozenset({"-i", "-o", "-e"}),
+    "unbuffer": frozenset(),
+    "exec": frozenset({"-a"}),
+    "nohup": frozenset(),
+    "catchsegv": frozenset(),
+    "dbus-run-session": frozenset({"--config-file"}),
+    "chronic": frozenset(),
+    "setarch": frozenset(),
+    "eval": frozenset(),
+    "op": frozenset({"--env-file"}),
+    "dotenv": frozenset({"-f", "--file"}),
+}
+_SHELLS = frozenset({"bash", "sh", "zsh", "dash"})
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
+_COVERAGE = frozenset(
+    {
+        "-m",
+        "--module",
+        "--source",
+        "--omit",
+        "--include",
+        "--rcfile",
+        "--data-file",
+        "--context",
+        "--concurrency",
+        "--debug",
+    }
+    | {"--source-pkgs", "--source-dirs", "--save-signal"}
+)
+
+
+def unwrap(call: Call, desk: Desk) -> Call:
+    """The call that is meant in the end."""
+    for _ in range(_MOST_LAYERS):
+        inner = _one_layer(call)
+        if inner is None or not inner.words:
+            return call
+        if call.program in {"coverage", "python", "python3"} and inner is not call:
+            desk.log.replaced(call.line(), "coverage is not measured") if "coverage" in call.words[:3] else None
+        call = inner
+    return call
+
+
+def _one_layer(call: Call) -> Call | None:
+    """The call without its outermost starter; None when there is none."""
+    program, rest = call.program, call.words[1:]
+    if program == "env":
+        return _env(call)
+    if program in _OPTIONS and rest:
+        options = read_options(rest, _OPTIONS[program], stop=True)
+        start = len(call.words) - len(options.rest)
+        start += program in {"timeout", "gtimeout", "setarch"}
+        start += program in {"op", "dotenv"} and options.rest[:1] == ("run",)
+        start += call.words[start : start + 1] == ("--",)
+        return call.from_(start) if start < len(call.words) else None
+    behind = _coverage_start(call.words)
+    return _covered(call, behind) if behind is not None else None
+
+
+def _coverage_start(words: tuple[str, ...]) -> int | None:
+    """Where the options of `coverage run` begin."""
+    for prefix in (("coverage", "run"), ("-m", "coverage", "run")):
+        offset = 1 if prefix[0] == "-m" else 0
+        shown = tuple(word.rpartition("/")[2] for word in words[offset : offset + len(prefix)])
+        if shown == prefix:
+            return offset + len(prefix)
+    return None
+
+
+def _covered(call: Call, start: int) -> Call | None:
+    """What `coverage run` runs, as a call of Python."""
+    options = read_options(call.words[start:], _COVERAGE, stop=True)
+    module = options.values("-m", "--module")
+    first = len(call.words) - len(options.rest)
+    if not options.rest and not module:
+        return None
+    before = ("python", "-m", *module[-1:]) if module else ("python",)
+    return call.with_(words=(*before, *call.words[first:]), shown=(*before, *call.shown[first:]))
+
+
+def _env(call: Call) -> Call | None:
+    """`env A=1 -u B tool`."""
+    own: dict[str, str] = {}
+    index = 1
+    while index < len(call.words):
+        word = call.words[index]
+        if (found := _ASSIGNMENT.fullmatch(word)) is not None:
+            own[found[1]] = found[2]
+        elif word in {"-u", "--unset", "-C", "-S"}:
+            index += 1
+        elif not word.startswith("-"):
+            break
+        index += 1
+    inner = call.from_(index)
+    return inner.with_(environment={**call.environment, **own}) if inner.words else None
+
+
+def shell_script(call: Call) -> str | None:
+    """The script of `bash -c SCRIPT`; None for anything else."""
+    if call.program not in _SHELLS:
+        return None
+    for index, word in enumerate(call.words[1:8], start=1):
+        if word.startswith("-") and word.endswith("c") and index + 1 < len(call.words):
+            return call.words[index + 1]
+    return None
+
+
+def script_file(call: Call, desk: Desk) -> tuple[str, str] | None:
+    """Path and text of a shell script of the checkout that is called; None for anything else."""
+    words = call.words
+    if call.program in _SHELLS:
+        words = tuple(word for word in words[1:] if not word.startswith("-"))
+    if not words or ("/" not in words[0] and call.program not in _SHELLS):
+        return None
+    path = re.sub(r"^\./", "", words[0])
+    path = path if call.folder == "." else f"{call.folder}/{path}"
+    text = desk.files.text(path)
+    first = text.partition("\n")[0]
+    is_shell = path.endswith((".sh", ".bash")) or call.program in _SHELLS
+    if not text or not (is_shell or re.search(r"^#!.*\b(?:ba|z|da)?sh\b", first[:200])):
+        return None
+    return path, text
