@@ -6,7 +6,7 @@ import secrets
 _TICKS = re.compile(r"`+")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$=-])")
 _REFERENCES = re.compile(r"@(?=\w)|#(?=\d)|\bGH-(?=\d)|:(?=//)|\bwww\.(?=\w)|\bmailto:|\bxmpp:", re.IGNORECASE)
-_COMMAND = re.compile(r"(?m)^(\s*)::")
+_COMMAND = re.compile(r"(?m)^([^\S\n]*)::")
 _INDENT = re.compile(r"(?m)^[ \t]+")
 _LIST = re.compile(r"(?m)^(\d{1,9})([.)])")
 _TAG_BYTES = 8

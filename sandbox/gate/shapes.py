@@ -2,28 +2,92 @@
 
 import re
 
+_WORD_BEFORE = r"(?<![A-Za-z0-9_])"
+_LONG = r"[A-Za-z0-9_-]"
+
 TOKEN_SHAPES = re.compile(
     r"gh[pousr]_[A-Za-z0-9_.=-]{16,}"  # also the form that carries a JWT, of any length
     r"|github_pat_[A-Za-z0-9_]{20,}"
-    r"|(?<![A-Za-z0-9_])sk-[A-Za-z0-9_-]{20,}"
-    r"|(?<![A-Za-z0-9])(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}"
+    rf"|{_WORD_BEFORE}(?:sk|xai|pplx|lin_api|ntn|nfp|figd|pcsk|gsk|r8|rnd|tskey)[-_]{_LONG}{{20,}}"
+    rf"|{_WORD_BEFORE}(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{{16,}}|{_WORD_BEFORE}whsec_[A-Za-z0-9+/=]{{20,}}"
     r"|(?<![A-Z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])"
     r"|(?<![A-Za-z0-9])xox[abeoprs](?:\.[a-z]+)?-[A-Za-z0-9-]{10,}|(?<![A-Za-z0-9])xapp-[A-Za-z0-9-]{20,}"
-    r"|(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
-    r"|glpat-[A-Za-z0-9_-]{20,}"
+    rf"|(?<![A-Za-z0-9_-])eyJ{_LONG}{{8,}}\.{_LONG}{{0,4096}}\.[A-Za-z0-9_.-]*"
+    rf"|(?<![A-Za-z0-9_-])eyJ{_LONG}{{8,}}\.{_LONG}{{8,}}"
+    rf"|gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas)-{_LONG}{{20,}}"
     r"|(?<![A-Za-z0-9])npm_[A-Za-z0-9]{36,}"
-    r"|pypi-[A-Za-z0-9_-]{30,}"
-    r"|(?<![A-Za-z0-9])hf_[A-Za-z0-9]{30,}"
-    r"|(?<![A-Za-z0-9_-])AIza[A-Za-z0-9_-]{35}"
-    r"|(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}"
+    rf"|pypi-{_LONG}{{30,}}"
+    r"|(?<![A-Za-z0-9])(?:hf|api_org)_[A-Za-z0-9]{30,}"
+    rf"|(?<![A-Za-z0-9_-])AIza{_LONG}{{35}}|{_WORD_BEFORE}ya29\.{_LONG}{{20,}}|{_WORD_BEFORE}GOCSPX-{_LONG}{{20,}}"
+    rf"|{_WORD_BEFORE}1//0{_LONG}{{20,}}"
+    rf"|(?<![A-Za-z0-9])SG\.{_LONG}{{16,}}\.{_LONG}{{16,}}"
+    rf"|{_WORD_BEFORE}(?:dop|doo|dor)_v1_[a-f0-9]{{40,}}|{_WORD_BEFORE}shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{{32}}"
+    rf"|{_WORD_BEFORE}sq0[a-z]{{3}}-{_LONG}{{20,}}|{_WORD_BEFORE}dapi[a-f0-9]{{32}}|{_WORD_BEFORE}key-[a-f0-9]{{32}}"
+    rf"|{_WORD_BEFORE}AT(?:ATT3|CTT3|BB){_LONG}{{20,}}|{_WORD_BEFORE}sntry[su]_{_LONG}{{30,}}"
+    rf"|{_WORD_BEFORE}hv[sbr]\.{_LONG}{{20,}}|{_WORD_BEFORE}dp\.[a-z]{{2,8}}\.{_LONG}{{30,}}"
+    rf"|\.atlasv1\.{_LONG}{{40,}}|{_WORD_BEFORE}glsa_[A-Za-z0-9_]{{30,}}|{_WORD_BEFORE}glc_[A-Za-z0-9+/=]{{30,}}"
+    rf"|{_WORD_BEFORE}NRAK-[A-Z0-9]{{25,}}|{_WORD_BEFORE}dckr_[a-z]{{3}}_{_LONG}{{20,}}"
+    rf"|{_WORD_BEFORE}rubygems_[a-f0-9]{{40,}}|{_WORD_BEFORE}oy2[a-z0-9]{{43}}\b|{_WORD_BEFORE}cio[A-Za-z0-9]{{32}}\b"
+    rf"|{_WORD_BEFORE}fm[12]_[A-Za-z0-9+/=_-]{{40,}}|{_WORD_BEFORE}sbp_[a-f0-9]{{40}}"
+    rf"|{_WORD_BEFORE}vercel_[a-z_]{{2,20}}_{_LONG}{{20,}}|{_WORD_BEFORE}PMAK-[a-f0-9-]{{50,}}"
+    rf"|{_WORD_BEFORE}EZ[AT]K[A-Za-z0-9]{{40,}}|{_WORD_BEFORE}lsv2_[a-z]{{2}}_[a-f0-9_]{{40,}}"
+    rf"|{_WORD_BEFORE}AKCp[A-Za-z0-9]{{40,}}"
+    rf"|{_WORD_BEFORE}SK[a-f0-9]{{32}}\b|{_WORD_BEFORE}[0-9]{{8,10}}:AA{_LONG}{{30,}}"
+    rf"|{_WORD_BEFORE}[A-Za-z0-9]{{3}}8Q~[A-Za-z0-9_.~-]{{30,}}"
+    r"|AGE-SECRET-KEY-1[0-9A-Z]{50,}"
+    r"|(?<![A-Za-z0-9_.])v1\.[a-f0-9]{40,}|(?<![A-Za-z0-9_])secret_[A-Za-z0-9]{40,}"
+    r"|(?<=Private-Lines: )[0-9]{1,3}\s[A-Za-z0-9+/=\s]{20,8000}"
     r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?"
     r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
 """One match is one credential. Every alternative starts at a fixed text and never scans the same text twice."""
 
-AUTHORIZATION = re.compile(
-    r"(?i)(\bauthorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token)\s{1,3})[^\s\"',;]{6,}"
+_HEADER = (
+    r"\b(?:authorization|(?:set-)?cookie|x-[a-z-]{0,20}(?:key|token)|(?:private|job)-token)"
+    r"[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
 )
-USER_INFO = re.compile(r"(\b[a-z][a-z0-9+.-]{1,20}://)[^\s/@:\"'<>]{0,200}:[^\s/@\"'<>]{1,600}@")
+AUTHORIZATION = re.compile(
+    rf"(?i)({_HEADER}(?:bearer|basic|token|digest|negotiate|ssws)\s{{1,3}})[^\s\"',;*][^\"'\n]{{5,4000}}"
+    rf"|({_HEADER})(?=[^\s\"']{{0,200}}[0-9])[A-Za-z0-9+/=_.~%-]{{12,}}[^\"'\n]{{0,4000}}"
+)
+"""A header and what it carries."""
+USER_INFO = re.compile(
+    r"(\b[a-z][a-z0-9+.-]{1,20}://)(?:[^\s/@:\"'<>]{0,200}:[^\s/\"'<>]{1,600}|[^\s/@:\"'<>]{16,200})@"
+)
 KEY_TAIL = re.compile(r"\A(?:[A-Za-z0-9+/=\s]|\\[nr]){0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 """The rest of a key whose beginning was cut off."""
+
+VALUES = re.compile(
+    r"(hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/[0-9]{1,20}/"
+    r"|webhook\.office\.com/webhookb2/|(?i:\b(?:bearer|ssws)\s{1,3})(?=\S{0,200}[0-9])"
+    r"|(?i:\blogin\s{1,3}\S{1,64}\s{1,3}password\s{1,3})"
+    r"|(?i:--[a-z-]{0,20}(?:password|token|secret|api-key)[= ][\"']?)(?=\S{0,200}[0-9])"
+    r"|[?&;](?:sig|signature|access_token|X-Amz-Signature|X-Amz-Credential|X-Goog-Signature)=)[A-Za-z0-9._~+/=%@-]{12,}"
+    r"|((?i:\bmachine\s{1,3}\S{1,200}\s{1,3}login\s{1,3}\S{1,64}\s{1,3}password\s{1,3}))\S{1,200}"
+)
+"""A place that holds nothing but credentials, then one."""
+
+ASSIGNMENTS = re.compile(
+    r"(?i)((?:password|passwd|passphrase|secret|token|api_?key|access_?key|account_?key|private_?key|signing_?key"
+    r"|fernet_?key|encryption_?key|credentials?|db_?pass|auth)"
+    r"[\w.-]{0,40}[\"']?\s{0,3}(?:=>|[=:])\s{0,3}(?:b?[\"'])?)([A-Za-z0-9+/=_.~!@#%^&*?-]{8,600})(?=([\"']?))"
+)
+"""The name of a credential, then what may be one."""
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_MIN_BARE = 14
+_VARIED_DIGITS = 4
+
+
+def is_credential(found: re.Match[str]) -> bool:
+    """Whether an assigned value is one: letters and digits mixed, and no name of something."""
+    value, quote = found[2], found[3]
+    if found.string[found.end(2) : found.end(2) + 1] in {"(", "[", "{"}:
+        return False
+    if not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
+        return bool(quote) and len(set(value)) >= _MIN_BARE and not value.isalpha()
+    if quote:
+        return True
+    if len(value) >= _MIN_BARE and "_" not in value and sum(map(str.isdigit, value)) >= _VARIED_DIGITS:
+        return True
+    cases = any(map(str.isupper, value)) and any(map(str.islower, value))
+    return len(value) >= _MIN_BARE and (cases or not _IDENTIFIER.fullmatch(value))
