@@ -133,10 +133,14 @@ class _Jobs:
         uses = text(caller.job.get("uses"))
         path = normpath(uses.removeprefix("./")) if uses.startswith("./") else ""
         document, problem = read_document(self._contents.get(path, b""))
-        if not path or path not in self._contents or problem or depth >= _DEEPEST:
-            why = "is in another repository" if not path else problem or "is not in the repository"
-            obstacle = f"the reusable workflow {uses} cannot be read: it {why.removeprefix('it ')}"
-            yield _with_obstacle(caller, obstacle)
+        if not path:
+            problem = "it is in another repository"
+        elif path not in self._contents:
+            problem = "it is not in the repository"
+        elif depth >= _DEEPEST:
+            problem = "workflows call each other too deeply"
+        if problem:
+            yield _with_obstacle(caller, f"the reusable workflow {uses} cannot be read: {problem}")
             return
         inputs = _inputs(document, mapping(caller.job.get("with")), context)
         yield from self.of(

@@ -87,7 +87,7 @@ def _read(candidate: Candidate, contents: Mapping[str, bytes], log: FidelityLog,
     obstacles = [*reader.obstacles]
     if last.obstacle and last.obstacle not in obstacles:
         obstacles.append(last.obstacle)
-    kind = kind_of_script(steps[-1].script, steps[-1].name) if steps else StepKind.OTHER
+    kind = _kind(steps[-1]) if steps else StepKind.OTHER
     services = _services(candidate)
     if kind not in {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
         obstacles += [f"needs the service {name}, no service is started" for name in services]
@@ -137,7 +137,9 @@ def _failed(hints: JobHints, outer: Sequence[OuterStep]) -> int | None:
 
 
 def _kind(step: JobStep) -> StepKind:
-    return kind_of_script(step.script, step.name)
+    first = step.script.strip().split("\n")[0].strip()
+    # a name GitHub made of the first line says no more than the script does
+    return kind_of_script(step.script, "" if step.name == f"Run {first}" else step.name)
 
 
 def _is_named(wanted: str, step: OuterStep) -> bool:

@@ -9,7 +9,7 @@ RANKED = (StepKind.TEST, StepKind.LINT, StepKind.FORMAT, StepKind.TYPES)
 """Which step is taken for the failed one when nothing names it."""
 
 _PREPARES = re.compile(
-    r"(?:set\s+[-+]\w+|echo\b|#|:|true$|cd\s|export\s|mkdir\b|curl\b|wget\b|brew\b|choco\b"
+    r"(?:set\s+[-+]\w+|echo\b|#|:|[{}()]|true$|cd\s|export\s|mkdir\b|curl\b|wget\b|brew\b|choco\b"
     r"|(?:sudo\s+)?(?:apt|apt-get|npm|conda|mamba)\s"
     r"|(?:(?:python3?\s+-m|uv|sudo|pipx|poetry run)\s+)?pip3?\s+install\b|pipx\s+install\b"
     r"|uv\s+(?:sync|venv|tool\s+install)\b"

@@ -51,6 +51,8 @@ def effect_of(use: Use, contents: Mapping[str, bytes]) -> Effect:
 
 def python_of(use: Use, contents: Mapping[str, bytes]) -> str | None:
     """The Python a step sets up, as `3.11`; None when it sets up none, or any will do."""
+    if use.name.startswith("wntrblm/nox"):
+        return read_version(use.inputs.get("python-versions", "").replace(",", "\n"))
     if not use.name.startswith(_PYTHON):
         return None
     asked = use.inputs.get("python-version", "")

@@ -1,0 +1,6 @@
+import sys
+
+
+def main():
+    print('sample', *sys.argv[1:])
+    return 1

@@ -1,0 +1,2 @@
+def half(x: int) -> int:
+    return x / 2

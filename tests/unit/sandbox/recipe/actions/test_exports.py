@@ -1,0 +1,44 @@
+"""What scripts hand to later steps."""
+
+import pytest
+
+from sandbox.recipe.actions.exports import exports_of
+from sandbox.recipe.actions.values import Unknown
+
+LINES: dict[str, dict[str, str | None]] = {
+    'echo "A=1" >> $GITHUB_ENV': {"A": "1"},
+    "echo A=1>>${GITHUB_ENV}": {"A": "1"},
+    "echo 'A=$HOME' >> \"$GITHUB_ENV\"": {"A": "$HOME"},
+    'echo "A=${DIR}/x y" >> "$GITHUB_ENV"': {"A": "d/x y"},
+    'echo "A=$HOME/bin" >> $GITHUB_ENV': {"A": "/home/sandbox/bin"},
+    'echo "A=$(date)" >> $GITHUB_ENV': {"A": None},
+    "echo A=`date` >> $GITHUB_ENV": {"A": None},
+    'echo "A=$OTHER" >> $GITHUB_ENV': {"A": None},
+    'echo "A=1" | tee -a $GITHUB_ENV': {"A": "1"},
+    'printf "A=1\\n" >> $GITHUB_ENV': {"A": "1"},
+    'set -e\necho "A=1" >> $GITHUB_ENV && echo "B=2" >> $GITHUB_ENV\n': {"A": "1", "B": "2"},
+    '{\n  echo "A=1"\n  echo B=2\n} >> "$GITHUB_ENV"': {"A": "1", "B": "2"},
+    "cat >> $GITHUB_ENV <<EOF\nA=1\nB=x y\nEOF\n": {"A": "1", "B": "x y"},
+    "cat <<'END' >> \"$GITHUB_ENV\"\nA=1\nEND": {"A": "1"},
+    "if [ -f x ]; then\n  echo A=1 >> $GITHUB_ENV\nfi": {"A": None},
+    "echo nothing >> $GITHUB_ENV": {},
+    "echo A=1 >> $GITHUB_OUTPUT": {},
+    "echo A=1": {},
+    "": {},
+}
+
+
+@pytest.mark.parametrize("script", LINES)
+def test_constant_lines_are_carried_and_computed_ones_are_unknown(script: str) -> None:
+    found, _ = exports_of(script, {"DIR": "d"})
+    assert {name: None if isinstance(value, Unknown) else value for name, value in found.items()} == LINES[script]
+
+
+def test_outputs_are_kept_apart() -> None:
+    assert exports_of('echo "list=a" >> "$GITHUB_OUTPUT"', {}) == ({}, {"list": "a"})
+
+
+def test_a_script_without_end_is_no_trouble() -> None:
+    assert exports_of("echo GITHUB_ENV {" * 20_000, {}) == ({}, {})
+    exports_of("{ echo a=" * 4_000 + "GITHUB_ENV", {})
+    exports_of("cat >> $GITHUB_ENV <<EOF\n" * 1_000, {})

@@ -1,0 +1,156 @@
+"""What actions of others amount to."""
+
+import pytest
+
+from sandbox.recipe.actions.places import folder_of
+from sandbox.recipe.actions.shells import shell_of
+from sandbox.recipe.actions.uses import Use, artifact_of, effect_of, outputs_of, python_of, python_of_image
+from sandbox.recipe.actions.values import Unknown
+from sandbox.recipe.actions.variables import is_passed_on
+
+FILES = {
+    ".python-version": b"3.12.1\n3.9\n",
+    ".tool-versions": b"nodejs 20\npython 3.10.4\n",
+    "pyproject.toml": b'[project]\nrequires-python = ">=3.12"\n',
+    "Pipfile": b'[requires]\npython_version = "3.9"\n',
+}
+
+
+@pytest.mark.parametrize(
+    ("uses", "inputs", "python"),
+    [
+        ("actions/setup-python@v5", {"python-version": "3.11"}, "3.11"),
+        ("actions/setup-python@v5", {"python-version": "3.8\n3.9\n3.10\n"}, "3.10"),
+        ("actions/setup-python@v5", {"python-version": "pypy3.9"}, "3.9"),
+        ("actions/setup-python@v5", {"python-version-file": ".tool-versions"}, "3.10"),
+        ("actions/setup-python@v5", {"python-version-file": "./pyproject.toml"}, "3.12"),
+        ("actions/setup-python@v5", {"python-version-file": "Pipfile"}, "3.9"),
+        ("actions/setup-python@v5", {"python-version-file": "nothing"}, None),
+        ("actions/setup-python@v5", {}, "3.12"),
+        ("astral-sh/setup-uv@v5", {"python-version": "3.13"}, "3.13"),
+        ("wntrblm/nox@2024", {"python-versions": "3.9, 3.11"}, "3.11"),
+        ("actions/setup-node@v4", {"python-version": "3.11"}, None),
+    ],
+)
+def test_the_python_a_step_sets_up(uses: str, inputs: dict[str, str], python: str | None) -> None:
+    assert python_of(Use(uses=uses, inputs=inputs), FILES) == python
+
+
+@pytest.mark.parametrize(
+    ("uses", "inputs", "treatment", "words"),
+    [
+        ("actions/checkout@v4", {}, "replayed", "the commit is checked out"),
+        ("actions/checkout@v4", {"repository": "a/b"}, "dropped", "a/b"),
+        ("actions/checkout@v4", {"ref": "main", "fetch-depth": "0"}, "replaced", "without history"),
+        ("actions/setup-python@v5", {"python-version": "pypy3.9"}, "replaced", "CPython 3.9 stands for pypy3.9"),
+        ("actions/setup-python@v5", {"python-version": "3.13t"}, "replaced", "CPython 3.13"),
+        ("actions/setup-python@v5", {"python-version": "3.x", "cache": "pip"}, "replayed", "the usual one"),
+        ("Actions/Cache@v4", {}, "dropped", "nothing is kept"),
+        ("actions/cache/restore@v4", {}, "dropped", "nothing is kept"),
+        ("actions/upload-artifact@v4", {}, "dropped", "it reports"),
+        ("snok/install-poetry@v1", {}, "replaced", "with uv"),
+        ("dtolnay/rust-toolchain@stable", {}, "dropped", "rust is not"),
+        ("docker://alpine:3", {}, "dropped", "no container"),
+        ("docker/build-push-action@v5", {}, "dropped", "no container"),
+        ("awalsh128/cache-apt-pkgs-action@v1", {"packages": "libpq-dev"}, "dropped", "libpq-dev"),
+        ("who/knows@v1", {}, "dropped", "not known"),
+    ],
+)
+def test_every_action_is_replayed_replaced_or_dropped_with_a_reason(
+    uses: str, inputs: dict[str, str], treatment: str, words: str
+) -> None:
+    effect = effect_of(Use(uses=uses, inputs=inputs), FILES)
+    assert effect.treatment == treatment
+    assert words in effect.reason
+
+
+@pytest.mark.parametrize(
+    ("uses", "inputs", "script"),
+    [
+        ("psf/black@stable", {}, "black --check --diff ."),
+        ("psf/black@stable", {"options": "--check", "src": "x", "version": "24.1.0"}, "pip install black==24.1.0\nblack --check x"),
+        ("chartboost/ruff-action@v1", {}, "ruff check ."),
+        ("astral-sh/ruff-action@v3", {"args": "--select E"}, "ruff check --select E ."),
+        ("isort/isort-action@v1", {}, "isort --check-only --diff ."),
+        ("pre-commit/action@v3", {"extra_args": "ruff"}, "pre-commit run --show-diff-on-failure --color=always ruff"),
+        ("jakebailey/pyright-action@v2", {}, "pyright"),
+        ("py-actions/flake8@v2", {"max-line-length": "100"}, "flake8 --max-line-length=100 ."),
+        ("codespell-project/actions-codespell@v2", {"skip": "*.svg"}, "codespell '--skip=*.svg' .".replace("'--skip=*.svg'", "--skip='*.svg'")),
+        ("py-actions/py-dependency-install@v4", {}, "pip install -r requirements.txt"),
+        ("actions/setup-python@v5", {"pip-install": "-e .[dev]"}, "pip install -e .[dev]"),
+    ],
+)  # fmt: skip
+def test_actions_that_wrap_a_command_are_that_command(uses: str, inputs: dict[str, str], script: str) -> None:
+    assert effect_of(Use(uses=uses, inputs=inputs), FILES).script == script
+
+
+@pytest.mark.parametrize(
+    ("uses", "inputs", "words"),
+    [
+        ("actions/setup-python@v5", {"python-version": "2.7"}, "needs Python 2.7"),
+        ("supercharge/redis-github-action@1", {}, "needs the service redis"),
+        ("conda-incubator/setup-miniconda@v3", {"environment-file": "env.yml"}, "conda environment env.yml"),
+        ("re-actors/alls-green@release/v1", {}, "sums up other jobs"),
+    ],
+)
+def test_what_cannot_be_had_is_named(uses: str, inputs: dict[str, str], words: str) -> None:
+    assert words in effect_of(Use(uses=uses, inputs=inputs), FILES).obstacle
+
+
+def test_a_version_only_github_knows_is_said() -> None:
+    use = Use(uses="actions/setup-python@v5", missing={"python-version": "vars.PY"})
+    assert effect_of(use, {}).reason == "only GitHub knows vars.PY; the usual Python is taken"
+
+
+def test_outputs_of_caches_and_of_setup_python_are_known() -> None:
+    assert outputs_of(Use(uses="actions/cache@v4"), {})["outputs"]["cache-hit"] == ""  # type: ignore[index,call-overload]
+    setup = outputs_of(Use(uses="actions/setup-python@v5", inputs={"python-version": "3.9"}), {})
+    assert setup["outputs"]["python-version"] == "3.9"  # type: ignore[index,call-overload]
+    assert isinstance(outputs_of(Use(uses="a/b@v1"), {})["outputs"], Unknown)  # type: ignore[index,call-overload]
+
+
+def test_an_artifact_is_where_it_lands() -> None:
+    assert artifact_of(Use(uses="actions/download-artifact@v4", inputs={"name": "n", "path": "p"})) == "p"
+    assert artifact_of(Use(uses="actions/download-artifact@v4")) == "all artifacts"
+    assert artifact_of(Use(uses="actions/checkout@v4")) is None
+
+
+def test_an_image_may_name_its_python() -> None:
+    assert python_of_image("docker.io/library/python:3.9.1-alpine") == "3.9"
+    assert python_of_image("ubuntu:22.04") is None
+
+
+@pytest.mark.parametrize(
+    ("written", "at", "folder"),
+    [
+        *(
+            ("pkg", ".", "pkg"),
+            ("./pkg/", ".", "pkg"),
+            ("", ".", "."),
+            ("/work/repo/x", ".", "x"),
+            ("/work/repo", ".", "."),
+        ),
+        *(("$GITHUB_WORKSPACE/x", ".", "x"), ("../x", ".", None), ("/etc", ".", None), ("a;b", ".", None)),
+        *(("src", "src", "."), ("src/x", "src", "x"), ("other", "src", "other"), ("a/../../b", ".", None)),
+    ],
+)
+def test_a_folder_stays_in_the_checkout(written: str, at: str, folder: str | None) -> None:
+    assert folder_of(written, at) == folder
+
+
+@pytest.mark.parametrize(
+    ("named", "windows", "script", "shell"),
+    [
+        *(("", False, "$env:X", "bash"), ("", True, "pytest", "bash"), ("", True, "$env:X = 1", "pwsh")),
+        *(("bash -l {0}", True, "", "bash"), ("powershell", False, "", "pwsh"), ("python3 {0}", False, "", "python")),
+        *(("cmd", True, "", "cmd"), ("perl {0}", False, "", "other"), ("/bin/sh -e {0}", False, "", "sh")),
+    ],
+)
+def test_a_shell_is_known_by_its_first_word(named: str, windows: bool, script: str, shell: str) -> None:  # noqa: FBT001
+    assert shell_of(named, windows, script) == shell
+
+
+def test_variables_that_change_how_programs_start_are_not_passed_on() -> None:
+    assert [name for name in ("A_1", "PATH", "LD_PRELOAD", "GITHUB_TOKEN", "A-B", "1A", "") if is_passed_on(name)] == [
+        "A_1"
+    ]
