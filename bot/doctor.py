@@ -40,7 +40,7 @@ def render(findings: Iterable[Finding]) -> str:
 
 
 async def _examine(settings: Settings) -> list[Finding]:
-    findings = [_disk(settings), await _sandbox(settings), _secret(settings), _key(settings)]
+    findings = [_disk(settings), await _sandbox(settings), *set_up(settings), _secret(settings), _key(settings)]
     if findings[-1].state == "ok" and settings.app_id:
         findings.append(await _app(settings))
     findings.append(
@@ -69,6 +69,14 @@ async def _sandbox(settings: Settings) -> Finding:
     except SandboxError as error:
         return Finding(subject=subject, state="missing", message=error.message, advice=error.advice)
     return Finding(subject=subject, state="ok", message=f"answers; toolchain {image}")
+
+
+def set_up(settings: Settings) -> list[Finding]:
+    """The set-up phase; told only where it is weaker than it could be."""
+    if settings.sandbox.backend != "docker" or settings.sandbox.setup_network == "none":
+        return []
+    message = "the set-up phase has a network interface and reaches every host"
+    return [Finding(subject="set-up network", state="note", message=message, advice="sandbox.setup_network none")]
 
 
 def _secret(settings: Settings) -> Finding:

@@ -95,7 +95,7 @@ class WaysOut:
             SandboxUnavailable: a setting is wrong, or the folder cannot be used.
         """
         outward = self._outward()
-        configured(self._spec.egress_hosts)
+        self._named()
         folder = await asyncio.to_thread(self._new_folder)
         limits = EgressLimits(received_bytes=self._spec.egress_bytes, wall_s=self._spec.egress_wall_s)
         proxy = EgressProxy(folder / INNER / SOCKET, self.allowed, outward, limits)
@@ -139,6 +139,12 @@ class WaysOut:
     def _outward(self) -> Outward:
         proxy = self._spec.upstream_proxy
         return Outward(Upstream.parse(proxy.get_secret_value()) if proxy is not None else None)
+
+    def _named(self) -> tuple[Endpoint, ...]:
+        """The hosts of the operator's settings, but for the index."""
+        pythons = (self._spec.python_mirror, self._spec.python_downloads_json)
+        found = [endpoint_of(url, own=True) for url in pythons if url]
+        return (*configured(self._spec.egress_hosts), *(endpoint for endpoint in found if endpoint is not None))
 
     async def allowed(self) -> AllowList:
         """The hosts of the index, those its pages link files from, and those the operator added."""

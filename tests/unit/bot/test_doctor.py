@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor import Finding, examine, render
-from bot.settings import Settings
+from bot.doctor import Finding, examine, render, set_up
+from bot.settings import Settings, load
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
 
@@ -75,6 +75,14 @@ def test_the_slug_must_be_the_one_github_knows(
 def test_secrets_are_never_shown(settings: Make) -> None:
     findings = examine(settings(webhook_secret="hunter-two-secret", app_id="1", private_key="hunter-key"))
     assert "hunter" not in render(findings)
+
+
+def test_a_set_up_that_reaches_everything_is_noted() -> None:
+    docker = {"sandbox.backend": "docker", "sandbox.setup_network": "bridge"}
+    (finding,) = set_up(load(docker, environment={}))
+    assert (finding.state, finding.subject) == ("note", "set-up network")
+    assert set_up(load(docker | {"sandbox.setup_network": "none"}, environment={})) == []
+    assert set_up(load(docker | {"sandbox.backend": "local"}, environment={})) == []
 
 
 def test_a_model_is_a_note(settings: Make) -> None:
