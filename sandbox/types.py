@@ -326,6 +326,9 @@ class Recipe(Frozen):
     install_project: bool = False
     """Whether the checkout itself is installed (editable) so that its own metadata counts."""
     extras: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    """Folders of the checkout whose projects count as installed; empty with `install_project` means the working
+    directory."""
     constraints: tuple[str, ...] = ()
     """Version bounds for what is installed (`-c`, a lock file), checked line by line; they install nothing."""
     setup: tuple[str, ...] = ()
