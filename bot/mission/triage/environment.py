@@ -166,20 +166,20 @@ def _speaks_of_python(failure: TestResult) -> bool:
 
 
 def _obstacle(red: TestReport, recipe: Recipe) -> str | None:
-    """The obstacle of the recipe that fits what every failing test says."""
-    for obstacle in recipe.obstacles:
-        if all(_fits(failure, obstacle, recipe) for failure in red.failures):
+    """The obstacle of the recipe that fits what every failing test says, or the services nothing could connect to."""
+    services = [f"service `{service}`, which is not started here" for service in recipe.services]
+    for obstacle in (*recipe.obstacles, *services):
+        if all(_fits(failure, obstacle) for failure in red.failures):
             return f"{_who(red)} for want of a part of the job that is not here: {obstacle}"
     return None
 
 
-def _fits(failure: TestResult, obstacle: str, recipe: Recipe) -> bool:
+def _fits(failure: TestResult, obstacle: str) -> bool:
     """Whether a failure speaks of what an obstacle names, or could not connect where a service is missing."""
     text = text_of(failure)
     if any((quoted or capitals) in text for quoted, capitals in _NAME.findall(obstacle)):
         return True
-    about_service = "service" in obstacle.lower() or any(service in obstacle for service in recipe.services)
-    return about_service and first_match(NO_NETWORK_OR_SERVICE, text) is not None
+    return "service" in obstacle.lower() and first_match(NO_NETWORK_OR_SERVICE, text) is not None
 
 
 def _who(red: TestReport) -> str:
