@@ -14,6 +14,9 @@ class JobStep(Frozen):
     name: str
     number: int
     conclusion: str | None = None
+    started_at: str | None = None
+    """`2026-07-30T19:16:42Z`"""
+    completed_at: str | None = None
 
 
 class FailedJob(Frozen):
@@ -25,6 +28,12 @@ class FailedJob(Frozen):
     workflow_path: str | None = None
     """`.github/workflows/ci.yml`"""
     steps: tuple[JobStep, ...] = ()
+
+    @property
+    def red_step(self) -> JobStep | None:
+        """The first step that failed; with none, the first that was cancelled."""
+        failed = (step for step in self.steps if step.conclusion in {"failure", "timed_out"})
+        return next(failed, None) or next((step for step in self.steps if step.conclusion == "cancelled"), None)
 
     @property
     def failed_step(self) -> str | None:

@@ -27,8 +27,8 @@ from bot.github.replies import (
 
 Read = TypeVar("Read")
 
-LOG_KEPT = 2 * 1024 * 1024
-"""Bytes of a job's log that are kept: its end, where the failure stands."""
+LOG_KEPT = 8 * 1024 * 1024
+"""Bytes of a job's log that are kept: its end, with more than enough room for the step that failed."""
 
 LOG_READ = 64 * 1024 * 1024
 """Bytes of a job's log that are read at most."""

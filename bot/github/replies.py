@@ -52,10 +52,18 @@ class JobStepReply(Slim):
     name: str
     number: int
     conclusion: str | None = None
+    started_at: str | None = None
+    completed_at: str | None = None
 
     def state(self) -> JobStep:
         """As the bot knows it."""
-        return JobStep(name=self.name, number=self.number, conclusion=self.conclusion)
+        return JobStep(
+            name=self.name,
+            number=self.number,
+            conclusion=self.conclusion,
+            started_at=self.started_at,
+            completed_at=self.completed_at,
+        )
 
 
 class JobReply(Slim):

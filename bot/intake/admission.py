@@ -1,15 +1,21 @@
 """What only GitHub can say, asked after the 202: write access, the head as it is now, the repository's policy."""
 
+import asyncio
+import logging
+from collections.abc import Sequence
+
 from bot.domain.admission import Admission
 from bot.domain.github import CheckRunState, FailedJob, PullRequestState
 from bot.domain.mission import Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import CheckRef, MissionRequest, RepositoryRef, Trigger
-from bot.errors import NotFound
+from bot.errors import GitHubError, NotFound
 from bot.intake import guards
 from bot.intake.policy_file import POLICY_PATH, read_policy
 from bot.ports import GitHub
-from sandbox.types import Checkout, GitSource, JobHints, TrustTier
+from sandbox.types import Checkout, GitSource, JobHints, LogReading, TrustTier
+
+log = logging.getLogger(__name__)
 
 MAY_COMMAND = frozenset({"admin", "write"})
 """GitHub reports `maintain` as write and `triage` as read."""
@@ -17,13 +23,16 @@ MAY_COMMAND = frozenset({"admin", "write"})
 _ASK = "a maintainer may write `/metaagent fix` in the pull request"
 
 
-async def admit(request: MissionRequest, github: GitHub, *, own_app_slug: str = "metaagent") -> Admission:
+async def admit(
+    request: MissionRequest, github: GitHub, *, own_app_slug: str = "metaagent", secrets: Sequence[str] = ()
+) -> Admission:
     """Whether a request may become a mission, and on what.
 
     Args:
         request: What the payload said.
         github: Who knows the rest.
         own_app_slug: Whose checks are ours.
+        secrets: Must not be seen in what is kept of a log.
 
     Raises:
         GitHubError: GitHub could not be asked.
@@ -47,7 +56,10 @@ async def admit(request: MissionRequest, github: GitHub, *, own_app_slug: str = 
         return _refusal(known, Outcome.STALE, stale, policy=policy)
     if commanded:
         known = known.with_(check=await _red_check(known, repository, github, own_app_slug))
-    return await _admission(known, pull, policy, github)
+    admission = await _admission(known, pull, policy, github)
+    if admission.job is None:
+        return admission
+    return admission.with_(ci_log=await _ci_log(repository, admission.job, github, secrets))
 
 
 async def _pull_request(request: MissionRequest, repository: RepositoryRef, github: GitHub) -> PullRequestState | None:
@@ -170,6 +182,25 @@ async def _job(request: MissionRequest, repository: RepositoryRef, github: GitHu
     if request.check is None or not request.check.is_actions_job:
         return None
     return await github.failed_job(repository, request.check.id)
+
+
+async def _ci_log(
+    repository: RepositoryRef, job: FailedJob, github: GitHub, secrets: Sequence[str]
+) -> LogReading | None:
+    """What the job's log says; a mission goes on without it, for logs come late, or are gone."""
+    try:
+        text = await github.job_log(repository, job.id)
+    except GitHubError as error:
+        log.info("no job log: %s", error.message, extra={"job": job.id})
+        return None
+    if not text:
+        return None
+    # The patterns of all tools are made when they are first needed.
+    from sandbox.ci_log import StepHint, read_log
+
+    step = job.red_step
+    hint = StepHint(step.name, step.started_at or "", step.completed_at or "") if step else None
+    return await asyncio.to_thread(read_log, text, hint=hint, secrets=secrets)
 
 
 async def _base(repository: RepositoryRef, head: str, pull: PullRequestState | None, github: GitHub) -> str | None:

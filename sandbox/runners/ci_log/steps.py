@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from sandbox.runners.ci_log.lines import LogLines
 
+_SKEW = timedelta(seconds=2)
 MAX_STEPS = 1000
 """A job has fewer; what comes after belongs to the last."""
 WEIGHED = 20
@@ -155,15 +157,22 @@ def _ends(steps: list[Step]) -> list[Step]:
 
 
 def _within(steps: Sequence[Step], hint: StepHint) -> Step | None:
-    """What ran between the times GitHub tells."""
-    if not hint.started_at or not hint.completed_at:
+    """What ran between the times GitHub tells, give or take what its clocks differ."""
+    begin, end = _moment(hint.started_at, -_SKEW), _moment(hint.completed_at, _SKEW)
+    if not begin or not end:
         return None
-    begin, end = hint.started_at[:19], hint.completed_at[:19]
-    during = [step for step in steps if begin <= step.started_at <= end]
-    # A step that began in the second the failed one began in may be the one before it.
+    during = [step for step in steps if step.own and begin <= step.started_at <= end]
     red = [step for step in during if step.failed]
-    chosen = red or during
-    if not chosen:
+    if red:
+        return red[-1]._replace(name=hint.name or red[-1].name)
+    if not during or any(step.failed for step in steps):
         return None
-    joined = chosen[-1] if red else chosen[0]._replace(end=chosen[-1].end)
-    return joined._replace(name=hint.name or joined.name)
+    return during[0]._replace(end=during[-1].end, name=hint.name or during[0].name)
+
+
+def _moment(stamp: str, shift: timedelta) -> str:
+    """`2026-07-30T19:16:42Z`, shifted, in the form the log's times have; empty when it is none."""
+    try:
+        return (datetime.fromisoformat(stamp[:19]) + shift).isoformat()[:19] if stamp else ""
+    except ValueError:
+        return ""
