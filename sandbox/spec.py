@@ -149,7 +149,7 @@ class SandboxSpec(Frozen):
     def _leave_memory(self) -> Self:
         """Files in memory must leave room for processes."""
         files = self.work_bytes + self.tmp_bytes + self.home_bytes + self.shm_bytes + VAR_TMP_BYTES
-        if files > self.memory_bytes * IN_MEMORY_SHARE:
+        if self.backend == "docker" and files > self.memory_bytes * IN_MEMORY_SHARE:
             raise ValueError(
                 f"work_bytes, tmp_bytes, home_bytes and shm_bytes ask for {files // MIB} MiB of a sandbox's memory, "
                 f"at most {IN_MEMORY_SHARE:.0%} of memory_bytes ({self.memory_bytes // MIB} MiB) may be files"

@@ -46,9 +46,10 @@ def test_every_option_reaches_its_setting(leaf: Leaf) -> None:
 
 def test_options_become_settings(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text("port = 1\nworkers = 7\n")
-    words = ["serve", "--config", str(tmp_path / "own.toml"), "--port", "9000", "--sandbox-memory-bytes", "4096"]
+    memory = ["--sandbox-memory-bytes", "4000000000"]
+    words = ["serve", "--config", str(tmp_path / "own.toml"), "--port", "9000", *memory]
     settings = load_from_options(vars(_parser("serve").parse_args(words)))
-    assert (settings.port, settings.workers, settings.sandbox.memory_bytes) == (9000, 7, 4096)
+    assert (settings.port, settings.workers, settings.sandbox.memory_bytes) == (9000, 7, 4_000_000_000)
 
 
 def test_without_a_command_help_is_printed_and_it_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:

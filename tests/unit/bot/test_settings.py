@@ -10,18 +10,18 @@ from bot.settings import leaves, load
 
 def test_an_option_wins_over_the_environment_and_that_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "metaagent.toml"
-    file.write_text('port = 1001\nhost = "file"\napp_slug = "file"\n[sandbox]\nmemory_bytes = 1\n')
+    file.write_text('port = 1001\nhost = "file"\napp_slug = "file"\n[sandbox]\nmemory_bytes = 4_000_000_000\n')
     environment = {"METAAGENT_HOST": "environment", "METAAGENT_APP_SLUG": "environment"}
     settings = load({"app_slug": "option"}, environment=environment, file=file)
     assert (settings.port, settings.host, settings.app_slug) == (1001, "environment", "option")
-    assert settings.sandbox.memory_bytes == 1
+    assert settings.sandbox.memory_bytes == 4_000_000_000
 
 
 def test_a_nested_setting_has_one_name_everywhere() -> None:
     leaf = next(leaf for leaf in leaves() if leaf.key == "sandbox.memory_bytes")
     assert leaf.option == "--sandbox-memory-bytes"
     assert leaf.variable == "METAAGENT_SANDBOX__MEMORY_BYTES"
-    assert load({}, environment={leaf.variable: "4096"}).sandbox.memory_bytes == 4096
+    assert load({}, environment={leaf.variable: "4000000000"}).sandbox.memory_bytes == 4_000_000_000
 
 
 def test_a_wrong_value_names_its_key_and_its_origin() -> None:

@@ -178,6 +178,7 @@ def test_apparmor_confines_where_there_is_one() -> None:
 def test_files_in_memory_leave_room_for_processes() -> None:
     with pytest.raises(ValidationError, match=r"ask for 904 MiB .* at most 60% of memory_bytes \(512 MiB\)"):
         SandboxSpec(memory_bytes=512 << 20)
+    assert SandboxSpec(memory_bytes=512 << 20, backend="local").work_bytes == 512 << 20
     assert SandboxSpec(memory_bytes=1600 << 20).work_bytes == 512 << 20
 
 

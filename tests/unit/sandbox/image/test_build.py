@@ -25,7 +25,7 @@ def test_the_dockerfile_has_the_same_installer_and_user() -> None:
 
 def test_another_suite_is_another_image() -> None:
     assert build.inputs_hash(SandboxSpec()) != build.inputs_hash(SandboxSpec(debian_suite="trixie"))
-    assert build.inputs_hash(SandboxSpec()) == build.inputs_hash(SandboxSpec(memory_bytes=1 << 30))
+    assert build.inputs_hash(SandboxSpec()) == build.inputs_hash(SandboxSpec(memory_bytes=1 << 32))
 
 
 @pytest.mark.parametrize(
