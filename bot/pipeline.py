@@ -1,9 +1,11 @@
 """The whole story on one page: admit, open a workspace, run the mission, tell people, remember."""
 
+import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from pydantic import SecretStr
 
@@ -11,11 +13,12 @@ from bot.domain.admission import Admission
 from bot.domain.evidence import KeptEvidence
 from bot.domain.lesson import Lesson
 from bot.domain.mission import Confidence, MissionContext, Outcome
-from bot.domain.policy import Limits, RepositoryPolicy
+from bot.domain.policy import Limits
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest
 from bot.errors import GitHubError, StoreError, Superseded, UsageError
 from bot.intake.admission import admit
+from bot.intake.policy_file import read_folder_policy
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
 from bot.mission.loop import MissionPorts, run_mission
@@ -80,12 +83,13 @@ async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpo
     if request.folder is None:
         raise UsageError("a folder is missing")
     identity = f"local:{request.folder}"
+    policy = await asyncio.to_thread(read_folder_policy, Path(request.folder))
     checkout = Checkout(
         source=FolderSource(path=request.folder, repository_id=identity),
         tier=TrustTier.LOCAL,
-        hints=JobHints(command=request.command),
+        hints=JobHints(command=request.command or policy.test_command, setup=policy.setup, python=policy.python),
     )
-    admission = Admission(request=request, policy=RepositoryPolicy(rungs=request.rungs), checkout=checkout)
+    admission = Admission(request=request, policy=policy.with_(rungs=request.rungs), checkout=checkout)
     context = await _mission(admission, checkout, line, checkpoint)
     await _keep(context, checkout, line, checkpoint)
     await _remember(context, Publication(mission_id=context.mission_id), line, checkpoint)
@@ -99,7 +103,9 @@ async def handle_feedback(feedback: Feedback, line: Line) -> None:
 
 async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> Admission:
     try:
-        return await checkpoint.step("admit", Admission, lambda: admit(request, github, own_app_slug=line.app_slug))
+        return await checkpoint.step(
+            "admit", Admission, lambda: admit(request, github, own_app_slug=line.app_slug, secrets=line.secrets)
+        )
     except GitHubError as error:
         # GitHub may still take an answer though it would not tell us everything: silence is the last thing to do.
         return Admission(request=request, refusal=Outcome.ERROR, reason=error.message, advice=error.advice)

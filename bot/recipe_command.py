@@ -8,11 +8,11 @@ from typing import Any
 
 from bot.domain.policy import RepositoryPolicy
 from bot.errors import UsageError
-from bot.intake.policy_file import POLICY_PATH, read_policy
+from bot.intake.policy_file import POLICY_PATH, read_folder_policy
 from bot.settings import Settings
 from sandbox.errors import SetupFailed
 from sandbox.gate import clean
-from sandbox.planning import Folder, FolderPlan, read_folder
+from sandbox.planning import Folder, ListedJob, read_folder
 from sandbox.types import JobHints, Recipe
 
 _MOST_LISTED = 60
@@ -55,11 +55,10 @@ def run_recipe(order: RecipeOrder, settings: Settings) -> RecipeResult:
     if not root.is_dir():
         raise UsageError(f"{order.path} is not a folder", "give the folder of the project")
     matrix = _matrix(order.matrix)
-    folder = asyncio.run(read_folder(str(root.resolve()), settings.sandbox, (POLICY_PATH,)))
-    plan = folder.plan(POLICY_PATH)
-    policy = read_policy(plan.policy)
-    workflow = _workflow(order, plan)
-    _check_job(order, plan, workflow)
+    folder = asyncio.run(read_folder(str(root.resolve()), settings.sandbox))
+    policy = read_folder_policy(root)
+    workflow = _workflow(order, folder.workflows)
+    _check_job(order, folder.jobs, workflow)
     hints = JobHints(
         job_name=order.job,
         step_name=order.step,
@@ -149,20 +148,20 @@ def _matrix(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _workflow(order: RecipeOrder, plan: FolderPlan) -> str | None:
+def _workflow(order: RecipeOrder, workflows: Sequence[str]) -> str | None:
     """The path of the workflow that was named: whole, or its last part."""
     if order.workflow is None:
         return None
     wanted = order.workflow.removeprefix("./")
-    for path in plan.workflows:
+    for path in workflows:
         if wanted in {path, path.rsplit("/", 1)[-1], path.rsplit("/", 1)[-1].rsplit(".", 1)[0]}:
             return path
-    raise UsageError(f"{_NOT_FOUND} workflow: {order.workflow}", _listed("workflows", plan.workflows))
+    raise UsageError(f"{_NOT_FOUND} workflow: {order.workflow}", _listed("workflows", workflows))
 
 
-def _check_job(order: RecipeOrder, plan: FolderPlan, workflow: str | None) -> None:
+def _check_job(order: RecipeOrder, every: Sequence[ListedJob], workflow: str | None) -> None:
     """Say which jobs there are when the named one is none of them."""
-    jobs = [job for job in plan.jobs if workflow is None or job.workflow == workflow]
+    jobs = [job for job in every if workflow is None or job.workflow == workflow]
     if order.job is not None:
         meant = order.job.split(" / ")[0].split(" (")[0].strip().casefold()
         known = {name.casefold() for job in jobs for name in (job.job_id, job.name, job.name.split(" (")[0])}
@@ -181,7 +180,7 @@ def _check_step(wanted: str, steps: Sequence[str]) -> None:
         raise UsageError(f"{_NOT_FOUND} step: {wanted}", _listed("steps", steps))
 
 
-def _is_expanded(wanted: str, jobs: Sequence[Any]) -> bool:
+def _is_expanded(wanted: str, jobs: Sequence[ListedJob]) -> bool:
     """A name with values only GitHub knows fits the part before them."""
     return any(job.name and wanted.casefold().startswith(job.name.casefold().split(" (")[0]) for job in jobs)
 

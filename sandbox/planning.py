@@ -4,18 +4,9 @@ from sandbox.checkout import take_folder
 from sandbox.recipe.detect import plan_recipe, relevant_files
 from sandbox.recipe.workflow import ListedJob, list_jobs
 from sandbox.spec import SandboxSpec
-from sandbox.types import Frozen, JobHints, Recipe
+from sandbox.types import JobHints, Recipe
 
-
-class FolderPlan(Frozen):
-    """What a folder says of its CI."""
-
-    jobs: tuple[ListedJob, ...] = ()
-    """Every job of its workflows, cell by cell."""
-    workflows: tuple[str, ...] = ()
-    """Paths of its workflow files, those that cannot be read too."""
-    policy: bytes | None = None
-    """Its `.github/metaagent.yml`, unread."""
+__all__ = ["Folder", "ListedJob", "read_folder"]
 
 
 class Folder:
@@ -30,12 +21,15 @@ class Folder:
         self._names = names
         self._contents = contents
 
-    def plan(self, policy_path: str) -> FolderPlan:
-        """Its workflows with their jobs, and the policy file if it has one."""
-        workflows = sorted(name for name in self._contents if name.startswith(".github/workflows/"))
-        return FolderPlan(
-            jobs=list_jobs(self._contents), workflows=tuple(workflows), policy=self._contents.get(policy_path)
-        )
+    @property
+    def workflows(self) -> tuple[str, ...]:
+        """Paths of its workflow files, those that cannot be read too."""
+        return tuple(sorted(name for name in self._contents if name.startswith(".github/workflows/")))
+
+    @property
+    def jobs(self) -> tuple[ListedJob, ...]:
+        """Every job of its workflows, cell by cell."""
+        return list_jobs(self._contents)
 
     def recipe(self, hints: JobHints) -> Recipe:
         """How to rebuild its failing job.
@@ -46,18 +40,16 @@ class Folder:
         return plan_recipe(hints, self._names, self._contents)
 
 
-async def read_folder(path: str, spec: SandboxSpec, more: tuple[str, ...] = ()) -> Folder:
+async def read_folder(path: str, spec: SandboxSpec) -> Folder:
     """Read what a folder says of its CI: regular files only, no link followed, nothing run.
 
     Args:
         path: The folder.
         spec: Limits of its size.
-        more: Further files to read, relative paths.
 
     Raises:
         ImportRejected: it is not a folder, or over a limit.
     """
     source = await take_folder(path, spec)
     names = frozenset(source.names())
-    wanted = {*relevant_files(names), *(name for name in more if name in names)}
-    return Folder(names, await source.read(sorted(wanted)))
+    return Folder(names, await source.read(relevant_files(names)))

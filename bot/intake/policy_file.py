@@ -1,5 +1,6 @@
 """Read `.github/metaagent.yml`: every wrong line is named, none is fatal."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 import yaml
@@ -55,6 +56,22 @@ def read_policy(content: bytes | None) -> RepositoryPolicy:
     if any(p.startswith(("`enabled`", "`automatic`")) for p in problems):
         values["automatic"] = False
     return RepositoryPolicy(**values, problems=tuple(problems))
+
+
+def read_folder_policy(folder: Path) -> RepositoryPolicy:
+    """The policy of a folder on this host; a link or anything but a file counts as none.
+
+    Args:
+        folder: The top of the project.
+    """
+    path = folder / POLICY_PATH
+    try:
+        if path.is_symlink() or path.parent.is_symlink() or not path.is_file():
+            return RepositoryPolicy()
+        with path.open("rb") as file:
+            return read_policy(file.read(MAX_BYTES + 1))
+    except OSError as error:
+        return RepositoryPolicy(problems=(f"{POLICY_PATH} cannot be read ({type(error).__name__})",))
 
 
 def _checked(key: str, value: Any) -> Any:
