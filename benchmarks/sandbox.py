@@ -1,6 +1,6 @@
-"""What isolation costs: our sandbox beside `docker run` on the same image and a plain process of this host.
+"""The figures demanded of the sandbox, and what isolation costs beside what a user would pick otherwise.
 
-    python -m benchmarks.sandbox [--runs N]
+    python -m benchmarks.sandbox [--runs N] [--small]
 
 Opening is measured warm (the environment is in the cache), with and without a sandbox that waits in the pool.
 """
@@ -10,12 +10,17 @@ import asyncio
 import sys
 import tempfile
 import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from benchmarks import sandbox_figures as figures
+from benchmarks.figures import Figure, measured, missed
 from benchmarks.measure import as_users_have_it, report, run, summary, timed
 from bot.settings import load
 from sandbox.backends import open_backend
+from sandbox.backends.base import Guest
 from sandbox.backends.docker_hardening import OWNER_LABEL
 from sandbox.spec import SandboxSpec
 from sandbox.types import Checkout, FolderSource, JobHints, TrustTier
@@ -31,29 +36,74 @@ PROJECT = {
     ),
 }
 POOL_FILLS_S = 3.0
+COMMANDS = (
+    *("spawn_ms", "ping_ms", "kill_after_timeout_ms", "kill_fork_bomb_ms", "survivors", "wall_precision_ms"),
+    "supervisor_idle_mb",
+)
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=7)
-    runs = parser.parse_args().runs
+    parser.add_argument("--small", action="store_true", help="as little as shows that it works; judge no figure by it")
+    arguments = parser.parse_args()
+    runs = arguments.runs
     was_off = as_users_have_it()
     settings = load(environment=None)
-    with tempfile.TemporaryDirectory() as folder:
-        project = Path(folder) / "project"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        project = folder / "project"
         project.mkdir()
         project.chmod(0o755)
-        Path(folder).chmod(0o755)
-        for name, content in PROJECT.items():
-            (project / name).write_text(content)
-        result = asyncio.run(_ours(settings.sandbox, project, Path(folder) / "data", runs))
+        folder.chmod(0o755)
+        for file, content in PROJECT.items():
+            (project / file).write_text(content)
+        result = asyncio.run(_ours(settings.sandbox, project, folder / "data", runs))
         image = result.pop("image")
-        result |= {"docker_run": _docker(image, project, runs), "plain_process": _plain(project, runs)}
-    report("sandbox", {"runs": runs, **result}, bytecode_was_off=was_off)
+        amounts = figures.Amounts(small=arguments.small, runs=runs)
+        found = asyncio.run(_figures(settings.sandbox, image, folder, amounts))
+        result |= {
+            "docker_run": _docker(image, project, runs),
+            "docker_exec": _docker_exec(image, project, runs),
+            "plain_process": _plain(project, runs),
+            "figures": found,
+            "missed": missed(found),
+        }
+    report("sandbox", {"runs": runs, "small": arguments.small, **result}, bytecode_was_off=was_off)
+
+
+async def _figures(spec: SandboxSpec, image: str, folder: Path, amounts: figures.Amounts) -> dict[str, Figure]:
+    """Every figure that is demanded, one after the other."""
+    found = await measured(lambda: figures.starts(spec, image, amounts), "warm_start_ms", "from_pool_ms")
+
+    async def inside(call: Callable[[Guest], Awaitable[dict[str, Figure]]]) -> dict[str, Figure]:
+        backend = open_backend(spec.with_(pool=0))
+        async with backend.open(image) as guest:
+            return await call(guest)
+
+    async def transfers(guest: Guest) -> dict[str, Figure]:
+        return await figures.transfers(guest, spec, folder / "large", amounts)
+
+    found |= await measured(lambda: inside(lambda guest: figures.commands(guest, amounts)), *COMMANDS)
+    found |= await measured(lambda: inside(transfers), "repository_in_ms", "changes_out_ms")
+    floods = ("flood_growth_mb", "one_line_growth_mb")
+    found |= await measured(lambda: inside(lambda guest: figures.floods(guest, amounts)), *floods)
+    found |= await measured(lambda: figures.sanitiser(amounts), "sanitiser_worst_s")
+    if amounts.cold:
+        data = folder / "cold-data"
+        cold = await measured(
+            lambda: figures.cold_set_up(spec, folder / "cold", data), "cold_set_up_s", "keep_environment_s"
+        )
+        if image := cold["cold_set_up_s"].pop("image", None):
+            with suppress(RuntimeError):
+                run("docker", "rmi", "--force", image)  # nobody will ask for it again
+        found |= cold
+    return found
 
 
 async def _ours(spec: SandboxSpec, project: Path, data: Path, runs: int) -> dict[str, Any]:
+    """A whole workspace: opened, `true` run in it, its tests run."""
     checkout = Checkout(
         source=FolderSource(path=str(project), repository_id="local:benchmark"),
         tier=TrustTier.LOCAL,
@@ -89,16 +139,32 @@ async def _ours(spec: SandboxSpec, project: Path, data: Path, runs: int) -> dict
     return found
 
 
+# Labels come along with the image; one that named a dead owner would have the container swept.
+_OPTIONS = ("--rm", "--network", "none", "--label", f"{OWNER_LABEL}=", "-w", "/project")
+_PYTEST = ("/opt/env/bin/python", "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
 def _docker(image: str, project: Path, runs: int) -> dict[str, Any]:
     """What somebody gets who starts a container per command, with nothing but the network taken away."""
-    # Labels come along with the image; one that named a dead owner would have the container swept.
-    options = ["--rm", "--network", "none", "--label", f"{OWNER_LABEL}="]
-    base = ["docker", "run", *options, "-v", f"{project}:/project:ro", "-w", "/project"]
-    test = ["--entrypoint", "/opt/env/bin/python", image, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    base = ["docker", "run", *_OPTIONS, "-v", f"{project}:/project:ro"]
+    test = ["--entrypoint", _PYTEST[0], image, *_PYTEST[1:]]
     return {
         "run_true_s": summary([timed(lambda: run(*base, "--entrypoint", "/bin/true", image)) for _ in range(runs)]),
         "pytest_s": summary([timed(lambda: run(*base, *test)) for _ in range(runs)]),
     }
+
+
+def _docker_exec(image: str, project: Path, runs: int) -> dict[str, Any]:
+    """What somebody gets who keeps one container and execs into it; what a command leaves running stays."""
+    base = ["docker", "run", "--detach", *_OPTIONS, "-v", f"{project}:/project:ro"]
+    container = run(*base, "--entrypoint", "/bin/sleep", image, "3600").strip()
+    try:
+        return {
+            "run_true_s": summary([timed(lambda: run("docker", "exec", container, "/bin/true")) for _ in range(runs)]),
+            "pytest_s": summary([timed(lambda: run("docker", "exec", container, *_PYTEST)) for _ in range(runs)]),
+        }
+    finally:
+        run("docker", "rm", "--force", container)
 
 
 def _plain(project: Path, runs: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.figures import figure, measured, missed, spread
 from benchmarks.measure import summary
 from benchmarks.mission import stages_of
 from bot.publish.report import mission_report
@@ -58,12 +59,39 @@ def test_the_start_up_benchmark_compares_with_an_empty_application() -> None:
 @pytest.mark.docker
 @pytest.mark.slow
 def test_the_sandbox_benchmark_compares_with_docker_and_a_plain_process(docker_ready: None) -> None:
-    found = run("sandbox", "--runs", "1")
+    found = run("sandbox", "--runs", "1", "--small")
     for name in ("without_pool", "from_pool"):
         assert found[name].keys() == {"open_s", "run_true_s", "pytest_s"}
-    for name in ("docker_run", "plain_process"):
+    for name in ("docker_run", "docker_exec", "plain_process"):
         assert found[name].keys() == {"run_true_s", "pytest_s"}
         assert found[name]["pytest_s"].keys() == SUMMARY
+    figures = found["figures"]
+    assert figures.keys() == {
+        *("warm_start_ms", "from_pool_ms", "spawn_ms", "ping_ms", "kill_after_timeout_ms", "kill_fork_bomb_ms"),
+        *("survivors", "wall_precision_ms", "supervisor_idle_mb", "repository_in_ms", "changes_out_ms"),
+        *("flood_growth_mb", "one_line_growth_mb", "sanitiser_worst_s"),
+    }
+    assert {name: one["reason"] for name, one in figures.items() if "reason" in one} == {}, "each could be measured"
+    assert all(one["demand"] is not None and one["met"] in {True, False} for one in figures.values())
+    assert figures["survivors"]["value"] == 0
+
+
+def test_a_figure_is_met_when_every_demanded_number_is() -> None:
+    assert figure(5, "ms", 5)["met"] is True
+    assert figure({"p50": 5, "p95": 50}, "ms", {"p50": 6})["met"] is True
+    assert figure({"p50": 5, "p95": 50}, "ms", {"p50": 6, "p95": 40})["met"] is False
+    assert figure(5, "ms")["met"] is None
+    assert spread([0.001 * number for number in range(1, 101)]) == {"p50": 50.0, "p95": 95.0, "max": 100.0, "n": 100}
+
+
+@pytest.mark.anyio
+async def test_a_figure_that_cannot_be_measured_says_why_and_costs_no_other() -> None:
+    async def breaks() -> dict[str, Any]:
+        raise RuntimeError("no such thing here")
+
+    found = await measured(breaks, "one", "two")
+    assert missed(found) == ["one", "two"]
+    assert "no such thing here" in found["one"]["reason"]
 
 
 @pytest.mark.docker
