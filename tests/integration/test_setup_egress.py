@@ -18,7 +18,7 @@ from sandbox.egress.proxy import EgressLimits, EgressProxy
 from sandbox.errors import SandboxUnavailable
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import CommandResult
-from tests.fakes.web_site import Trust, WebSite, make_trust, serving
+from tests.web_site import Trust, WebSite, make_trust, serving
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 

@@ -43,7 +43,7 @@ GOOD: dict[str, Any] = {
     "AppArmorProfile": "docker-default",
     "Mounts": [],
 }
-FOLDER = "/home/bot/.cache/metaagent/egress/abc/in"
+FOLDER = "/var/cache/metaagent/egress/abc/in"
 MOUNT: dict[str, Any] = {"Type": "bind", "Source": FOLDER, "Target": "/run/egress", "ReadOnly": True}
 BECAME: dict[str, Any] = {"Type": "bind", "Source": FOLDER, "Destination": "/run/egress", "RW": False}
 

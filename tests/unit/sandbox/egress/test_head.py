@@ -20,7 +20,7 @@ async def read(data: bytes) -> Request:
     return await read_request(reader)
 
 
-async def test_a_tunnel() -> None:
+async def test_a_tunnel_is_asked_for_by_host_and_port() -> None:
     asked = await read(b"CONNECT Files.Example:443 HTTP/1.1\r\nHost: other\r\nProxy-Connection: x\r\n\r\n")
     assert asked.is_tunnel
     assert (asked.host, asked.port) == ("files.example", 443)

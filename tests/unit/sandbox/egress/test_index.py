@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.egress.allowed import Endpoint
 from sandbox.egress.index import Site, hosts_of, index_asked_for
-from tests.fakes.web_site import Trust, WebSite, make_trust, serving
+from tests.web_site import Trust, WebSite, make_trust, serving
 
 pytestmark = pytest.mark.anyio
 

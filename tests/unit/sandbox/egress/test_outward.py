@@ -11,7 +11,7 @@ from sandbox.egress.allowed import Endpoint
 from sandbox.egress.outward import Outward, Upstream, resolve
 from sandbox.egress.refused import Refused
 from sandbox.errors import SandboxUnavailable
-from tests.fakes.web_site import WebSite, serving
+from tests.web_site import WebSite, serving
 
 pytestmark = pytest.mark.anyio
 

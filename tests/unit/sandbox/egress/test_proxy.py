@@ -15,7 +15,7 @@ from sandbox.egress.allowed import AllowList, Endpoint
 from sandbox.egress.outward import Outward
 from sandbox.egress.proxy import EgressLimits, EgressProxy
 from sandbox.egress.refused import Refused
-from tests.fakes.web_site import Trust, WebSite, make_trust, serving
+from tests.web_site import Trust, WebSite, make_trust, serving
 
 pytestmark = pytest.mark.anyio
 
