@@ -6,6 +6,7 @@ import shlex
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, TestChange
+from bot.publish.ci_section import ci_section
 from bot.publish.evidence import MUTANTS, agreement, commands, cost_per_rung, evidence, excerpts
 from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, table
 from bot.publish.story import Story, headline, marker, patch_marker, winner
@@ -19,14 +20,14 @@ _SURE = {True: "calibrated on earlier outcomes", False: "a rule of thumb, **not 
 
 def mission_report(story: Story, *, limit: int = BODY_LIMIT) -> str:
     """The whole story as Markdown of at most `limit` characters, with the hidden marker at its end."""
-    sections = [*_opening(story), *_proof(story), *_judgement(story), *_background(story)]
+    sections = [*_opening(story), ci_section(story), *_proof(story), *_judgement(story), *_background(story)]
     ending = "\n\n".join(part for part in (_commands(story), marker(story.context), patch_marker(story)) if part)
     return fit([s for s in sections if s is not None], limit=limit, ending=ending)
 
 
 def answer(story: Story, *, limit: int = BODY_LIMIT) -> str:
     """The short form: a reply, or our check's summary. The patch goes along when nothing was pushed."""
-    sections = [*_opening(story), _reproduce(story)]
+    sections = [*_opening(story), ci_section(story), _reproduce(story)]
     if story.fix is not None and not story.pull_request_url:
         sections.append(_diff(story))
     return fit([s for s in sections if s is not None], limit=limit, ending=marker(story.context))
