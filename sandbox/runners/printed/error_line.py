@@ -65,7 +65,10 @@ def error_lines(lines: Sequence[str]) -> tuple[list[int], list[int]]:
 def best_error(lines: Sequence[str]) -> str:
     """The line that tells best what went wrong; empty when none does."""
     weak, strong = error_lines(lines)
-    for index in (*strong, *(index for index in weak if not _RUNNER.match(lines[index]))):
+    # Who says it plainly says it first; else what came last before the end is nearest to it.
+    for index in (*strong, *reversed(weak)):
+        if _RUNNER.match(lines[index]) or _LEFT.match(lines[index]):
+            continue
         return lines[index].removeprefix("##[error]").strip()[:LOOKED_AT]
     return _last_paragraph(lines)
 
