@@ -1,0 +1,44 @@
+"""What the installer says is understood: what has no wheel, and what it chose."""
+
+import pytest
+
+from sandbox.guest.fetch_sdists import chosen_in, names_without_wheel
+
+
+@pytest.mark.parametrize(
+    ("said", "names"),
+    [
+        (
+            (
+                "cause: Because all versions of docopt have no usable wheels and you require docopt, we can conclude\n"
+                "hint: Wheels are required for `docopt` because building from source is disabled for all packages"
+            ),
+            {"docopt"},
+        ),
+        ("Because Docopt==0.5.0 has no usable wheels and you require docopt==0.5", {"docopt"}),
+        (
+            "Because zope.interface>=5,<6 has no\n  wheels with a matching Python ABI tag (e.g., `cp311`)",
+            {"zope-interface"},
+        ),
+        ("Because x was not found in the package registry", set()),
+        ("", set()),
+    ],
+)
+def test_names_without_a_wheel_are_found(said: str, names: set[str]) -> None:
+    assert names_without_wheel(said) == names
+
+
+def test_what_was_chosen_is_told_with_its_stand_in() -> None:
+    lock = """lock-version = "1.0"
+
+[[packages]]
+name = "docopt"
+version = "0.6.2"
+wheels = [{ url = "file:///work/setup/stand-ins/docopt-0.6.2-0-py3-none-any.whl", hashes = {} }]
+
+[[packages]]
+name = "pluggy"
+version = "1.5"
+wheels = [{ url = "https://files.example/pluggy-1.5-py3-none-any.whl" }]
+"""
+    assert chosen_in(lock) == {"docopt==0.6.2": "docopt-0.6.2-0-py3-none-any.whl", "pluggy==1.5": ""}
