@@ -24,7 +24,7 @@ from bot.mission.start import begin, run_on
 from bot.mission.steps import Ended, Trouble, end
 from bot.mission.think import Thinking, think
 from bot.mission.tree import Tree
-from bot.mission.triage import OUTCOMES, triage_failure
+from bot.mission.triage import OUTCOMES, look_again, triage_failure
 from sandbox.changes import is_protected
 from sandbox.errors import SandboxError
 from sandbox.types import Checkout, FileChange, LogReading
@@ -69,13 +69,27 @@ async def run_mission(
 async def _to_its_end(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Trouble:
     """Triage, then turn the loop until something ends it; what that was."""
     try:
-        ground = await _triage(run, tree, starting_from)
+        return await _worked_on(run, tree, starting_from)
+    except Ended as ended:
+        return ended.trouble
+
+
+async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Trouble:
+    """What ended the loop; before it gives up, a second look at whether there was anything to mend."""
+    ground = await _triage(run, tree, starting_from)
+    try:
         while run.context.budget.allows_another_iteration:
             ground = await _iterate(run, tree, ground)
             run.end_iteration()
         return Trouble(outcome=Outcome.BUDGET, reason=what_is_spent(run.context.budget))
     except Ended as ended:
-        return ended.trouble
+        if ended.trouble.outcome is not Outcome.NO_FIX or run.context.fix is not None:
+            raise
+        flake = await look_again(run, tree)
+        if flake is None:
+            raise
+        run.know(triage=flake)
+        raise end(Outcome.FLAKY, flake.reason, advice="; ".join(flake.notes)) from ended
 
 
 async def _closed(stack: AsyncExitStack, mission_id: str) -> None:

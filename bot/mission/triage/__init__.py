@@ -1,6 +1,7 @@
 """What a red check is, measured before any edit: bug, flake, base red, outage, not buildable, or not reproduced."""
 
+from bot.mission.triage.again import look_again
 from bot.mission.triage.sequence import triage_failure
 from bot.mission.triage.values import OUTCOMES, Finding
 
-__all__ = ["OUTCOMES", "Finding", "triage_failure"]
+__all__ = ["OUTCOMES", "Finding", "look_again", "triage_failure"]

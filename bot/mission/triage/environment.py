@@ -5,7 +5,7 @@ import sys
 
 from bot.mission.signatures import NO_NETWORK_OR_SERVICE, first_match, missing_modules, no_verdict, text_of
 from bot.mission.triage.values import Evidence
-from sandbox.types import Recipe, TestReport, TestResult, WorkspaceFacts
+from sandbox.types import LogReading, Recipe, TestReport, TestResult, WorkspaceFacts
 
 _PLUGIN_OF_OPTION = {
     "--cov": "pytest-cov",
@@ -70,7 +70,8 @@ _ONLY_IN_SOME = frozenset(
 )
 """Modules of the standard library that some Pythons have and others have not."""
 _OLD_TYPING = re.compile(r"unsupported operand type\(s\) for \|: '\w+' and|'\w*type' object is not subscriptable")
-_NAME = re.compile(r"`([^`\s]{3,80})`|\b([A-Z][A-Z0-9_]{3,60})\b")
+_VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60}\b")
+"""How variables and secrets are called."""
 
 
 def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
@@ -91,23 +92,36 @@ def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
     return "; ".join((*parts, *facts.recipe.obstacles[:3]))
 
 
-def missing_part(red: TestReport, evidence: Evidence, facts: WorkspaceFacts) -> str | None:
+def missing_part(
+    red: TestReport, evidence: Evidence, facts: WorkspaceFacts, log: LogReading | None = None
+) -> str | None:
     """The missing part of the environment that explains every failure, in a sentence; None when some is not explained.
 
     Args:
         red: A red run that names what failed.
         evidence: The files, and the base commit.
         facts: Python and recipe.
+        log: What CI's log says, where the environment was whole.
     """
     if not red.failures:
         return None
+    in_ci = _said_in_ci(log)
     python = _other_python(facts)
-    if python and all(_speaks_of_python(failure) for failure in red.failures):
+    if python and all(_speaks_of_python(f) and (f.error or "") not in in_ci for f in red.failures):
         return f"{python}, and {_who(red)} for want of it: {_line(red.failures[0])}"
-    return _module(red, evidence) or _plugins(red) or _obstacle(red, facts.recipe)
+    green_before = evidence.base.checked and evidence.base.report is not None and evidence.base.report.success
+    obstacle = None if green_before else _obstacle(red, facts.recipe)
+    return _module(red, evidence, in_ci) or _plugins(red) or obstacle
 
 
-def _module(red: TestReport, evidence: Evidence) -> str | None:
+def _said_in_ci(log: LogReading | None) -> str:
+    """Everything CI's log says of the failure."""
+    if log is None:
+        return ""
+    return "\n".join((log.error, log.excerpt, *(text_of(failure) for failure in log.failures)))
+
+
+def _module(red: TestReport, evidence: Evidence, in_ci: str) -> str | None:
     """Modules that are nowhere: neither installed nor in the checkout, nor did the commit take them away."""
     missing = missing_modules(red, (*evidence.files, *evidence.base.files))
     if not missing:
@@ -117,6 +131,8 @@ def _module(red: TestReport, evidence: Evidence) -> str | None:
     since = ""
     if evidence.base.checked and evidence.base.report is not None and evidence.base.report.success:
         since = "; it is imported since this commit: declare it where the job installs from"
+    elif all(f"No module named '{m}" in in_ci for m in missing):
+        since = "; CI misses it too: declare it where the job installs from"
     return f"the tests cannot be imported: {names} {verb} neither installed nor part of the repository{since}"
 
 
@@ -177,7 +193,7 @@ def _obstacle(red: TestReport, recipe: Recipe) -> str | None:
 def _fits(failure: TestResult, obstacle: str) -> bool:
     """Whether a failure speaks of what an obstacle names, or could not connect where a service is missing."""
     text = text_of(failure)
-    if any((quoted or capitals) in text for quoted, capitals in _NAME.findall(obstacle)):
+    if any(name in text for name in _VARIABLE.findall(obstacle)):
         return True
     return "service" in obstacle.lower() and first_match(NO_NETWORK_OR_SERVICE, text) is not None
 

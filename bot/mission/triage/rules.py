@@ -65,7 +65,7 @@ def of_a_red_run(
     counted = _counted(red, evidence)
     if (outside := by_outage(red, log, share=limits.outage_share)) is not None:
         return counted.with_(kind=outside[0], reason=outside[1])
-    if (missing := missing_part(red, evidence, facts)) is not None:
+    if (missing := missing_part(red, evidence, facts, log)) is not None:
         return counted.with_(kind=FailureKind.NOT_BUILDABLE, reason=missing)
     if (slow := _too_slow(red, evidence)) is not None:
         return counted.with_(kind=FailureKind.NOT_BUILDABLE, reason=slow)

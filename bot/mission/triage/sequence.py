@@ -38,7 +38,7 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
         tree=tree,
         checkout=run.checkout,
         open_workspace=run.ports.open_workspace,
-        plan=_plan(limits, run.context.policy),
+        plan=plan_of(limits, run.context.policy),
     )
     if report.success:
         return Finding(facts=facts, triage=await _green(run.steps, site, first, log))
@@ -66,7 +66,13 @@ async def _reproduced(steps: Steps, tree: Tree, limits: Limits, ci_log: LogReadi
         raise end(Outcome.INFRA, said, advice=advice) from ended
 
 
-def _plan(limits: Limits, policy: RepositoryPolicy) -> RunPlan:
+def plan_of(limits: Limits, policy: RepositoryPolicy) -> RunPlan:
+    """How often to run again.
+
+    Args:
+        limits: What the operator allows.
+        policy: May ask for more.
+    """
     enough = max(LEAST, limits.reruns, policy.flaky_reruns)
     return RunPlan(enough=enough, most=max(limits.reruns_most, enough + 1), wall_s=limits.triage_wall_s)
 

@@ -542,7 +542,7 @@ async def test_a_plan_that_is_not_good_enough_is_refined_once() -> None:
     assert context.iterations[0].replanned
     assert context.iterations[0].plan is not None
     assert context.iterations[0].plan.refined
-    assert checkpoint.ran[-5:] == [
+    assert [name for name in checkpoint.ran if name != "triage-again"][-5:] == [
         "iteration-1/replan",
         "iteration-1/critique-again",
         "iteration-1/evaluate-again",

@@ -1,0 +1,48 @@
+"""A second look before giving up: a failure that no change mends may be a flake that was red every time so far."""
+
+from bot.domain.diagnosis import FailureKind, Triage
+from bot.mission.reports import targets_of
+from bot.mission.run import Run
+from bot.mission.tree import Tree
+from bot.mission.triage.sequence import plan_of
+from bot.mission.triage.site import Site, reds
+from bot.mission.triage.values import Evidence, Rerun
+from sandbox.types import RunVerdict, TestReport
+
+
+async def look_again(run: Run, tree: Tree) -> Triage | None:
+    """Run what failed up to the full number of runs; the triage of a flake when a run disagrees, else None.
+
+    Args:
+        run: The mission, with what triage found.
+        tree: Its workspace.
+    """
+    triage = run.context.triage
+    if triage is None or triage.report is None or triage.order_dependent or triage.leaves_traces:
+        return None
+    red = triage.report
+    if triage.kind is not FailureKind.BUG or red.verdict is RunVerdict.TIMEOUT or not red.failing:
+        return None
+    worked_on = {name for name, times in triage.per_test_reds.items() if times == triage.runs}
+    worked_on -= set(triage.base_failing)
+    plan = plan_of(run.ports.limits, run.context.policy)
+    site = Site(tree=tree, checkout=run.checkout, open_workspace=run.ports.open_workspace, plan=plan)
+    evidence = await run.steps.run("triage-again", Evidence, lambda: _more(site, red, triage.runs))
+    left = worked_on - {n for n in worked_on if any(n not in reds(r.report, red) for r in evidence.reruns)}
+    if left or not worked_on or not evidence.reruns:
+        return None
+    red_runs = triage.red_runs + sum(bool(reds(r.report, red)) for r in evidence.reruns)
+    runs = triage.runs + len(evidence.reruns)
+    reason = f"the same commit was red in {red_runs} of {runs} runs"
+    return triage.with_(kind=FailureKind.FLAKE, reason=reason, runs=runs, red_runs=red_runs)
+
+
+async def _more(site: Site, red: TestReport, done: int) -> Evidence:
+    """More runs, until all there may be are made."""
+    found: list[Rerun] = []
+    spent = 0.0
+    while done + len(found) < site.plan.most and spent < site.plan.wall_s:
+        rerun, _ = await site.run(targets_of(red), seed=done + len(found))
+        found.append(rerun)
+        spent += rerun.report.duration_s
+    return Evidence(reruns=tuple(found))
