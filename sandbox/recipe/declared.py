@@ -85,10 +85,10 @@ def project_in(files: Files, folder: str) -> Project:
     calls = read_setup_call(files, folder)
     project, poetry, flit = section(toml, "project"), section(toml, "tool", "poetry"), section(toml, "tool", "flit")
     metadata = section(flit, "metadata")
-    lines = words(project.get("dependencies")) + poetry_lines(section(poetry, "dependencies"))
-    lines += words(metadata.get("requires")) + words(calls.get("install_requires"))
     plain, named = _references(listed(setup, "options", "install_requires"))
-    wanted = clean_lines(lines + plain, f"{folder}: dependencies", files.log)
+    lines = words(project.get("dependencies")) + poetry_lines(section(poetry, "dependencies"))
+    lines += plain + words(metadata.get("requires")) + words(calls.get("install_requires"))
+    wanted = clean_lines(lines, f"{folder}: dependencies", files.log)
     for name in (*named, *words(calls.get("requirement_files")), *_dynamic(toml, "dependencies")):
         wanted = wanted.plus(_file(files, folder, name))
     names = (
@@ -164,7 +164,8 @@ def _pytest_options(files: Files, folder: str, table: Mapping[str, Any]) -> str:
         given = table.get(option, "")
         options += words(given) if isinstance(given, list) else [str(given)[:2000]]
     names = {*table, *(n for name, part in _PYTEST_FILES for n in _options(files, beside(folder, name), part))}
-    return " ".join([*options, *sorted(names & {"asyncio_mode", "DJANGO_SETTINGS_MODULE", "django_settings_module"})])
+    named = sorted(names & {"asyncio_mode", "DJANGO_SETTINGS_MODULE", "django_settings_module"})
+    return " ".join(part for part in (*options, *named) if part)
 
 
 def _options(files: Files, path: str, part: str) -> list[str]:

@@ -5,21 +5,36 @@ from collections.abc import Collection, Mapping
 from posixpath import dirname
 
 from sandbox.errors import SetupFailed
-from sandbox.recipe.command import is_wrapper, kind_of, plain_pytest, tools_for
-from sandbox.recipe.declared import Project, read_project
+from sandbox.recipe.actions.reading import find_job
+from sandbox.recipe.assemble import Rebuilt, rebuild, rebuild_command
+from sandbox.recipe.command import is_pytest, is_wrapper, kind_of, plain_pytest, tools_for
+from sandbox.recipe.declared import Project, project_in
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.files import Files, beside
+from sandbox.recipe.job import Job
+from sandbox.recipe.local import with_local_projects
 from sandbox.recipe.python_versions import read_version
-from sandbox.recipe.requirements import Wanted, clean_line, name_of, read_requirement_file
-from sandbox.recipe.workflow import Step, find_step
+from sandbox.recipe.requirements import Local, Wanted, clean_line, name_of, read_requirement_file
+from sandbox.recipe.tools.base import Desk
+from sandbox.recipe.tools.interpret import new_desk
 from sandbox.types import JobHints, Recipe, StepKind
 
+_TOP = (
+    r"pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|tox\.toml|pytest\.ini|hatch\.toml|noxfile\.py|Pipfile|package\.json"
+    r"|GNUmakefile|[Mm]akefile|\.?[Jj]ustfile|environment\.ya?ml|runtime\.txt|\.python-version|\.tool-versions"
+    r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock|manage\.py"
+)
 _RELEVANT = re.compile(
     r"\.github/workflows/[^/]+\.ya?ml"
-    r"|(?:[^/]+/){0,2}(?:pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|pytest\.ini|\.python-version|runtime\.txt)"
-    r"|(?:[^/]+/){0,2}[^/]*requirements[^/]*\.(?:txt|in)"
-    r"|(?:[^/]+/)?requirements/[^/]+\.(?:txt|in)"
+    r"|\.github/(?:metaagent\.ya?ml|actions/(?:[^/]+/){1,2}[^/]+\.(?:ya?ml|sh))|(?:[^/]+/){0,2}action\.ya?ml"
+    r"|\.pre-commit-config\.ya?ml"
+    rf"|(?:[^/]+/){{0,3}}(?:{_TOP})"
+    r"|(?:[^/]+/){0,2}[^/]*(?:requirements|constraints|require)[^/]*\.(?:txt|in|pip)"
+    r"|(?:[^/]+/){0,2}(?:requirements|reqs|requires|deps)/(?:[^/]+/)?[^/]+\.(?:txt|in|pip)"
+    r"|(?:scripts?|ci|\.ci|bin|tools?|dev|etc|\.github|\.github/scripts|build_tools|tests)/[^/]+\.(?:sh|bash)"
+    r"|(?:scripts?|ci|bin)/[^/.]+|[^/]+\.sh"
 )
-_TEST_FILE = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test)\.py")
+_TEST_FILE = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests)\.py")
 _FOREIGN = re.compile(r"(?:.*/)?(?:node_modules|site-packages|\.venv|venv|vendor)/")
 _REQUIREMENT_FILES = (
     "requirements.txt",
@@ -29,19 +44,33 @@ _REQUIREMENT_FILES = (
     "requirements_test.txt",
     "requirements-tests.txt",
     "dev-requirements.txt",
+    "dev_requirements.txt",
     "test-requirements.txt",
+    "test_requirements.txt",
     "requirements/base.txt",
     "requirements/dev.txt",
     "requirements/test.txt",
     "requirements/tests.txt",
+    "requirements/testing.txt",
+    "requirements/local.txt",
     "tests/requirements.txt",
+    "test/requirements.txt",
 )
+_INSTALLERS = (
+    ("uv.lock", "uv sync"),
+    ("poetry.lock", "poetry install"),
+    ("pdm.lock", "pdm install"),
+    ("Pipfile", "pipenv install --dev"),
+)
+"""Files whose presence says how a project is installed, in the order they are asked."""
 _MOST_RELEVANT = 200
+_TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"})
 
 
 def relevant_files(names: Collection[str]) -> list[str]:
     """The files of a checkout that say how it is tested; only these are read."""
-    return sorted(name for name in names if _RELEVANT.fullmatch(name) and not _FOREIGN.match(name))[:_MOST_RELEVANT]
+    found = [name for name in names if _RELEVANT.fullmatch(name) and not _FOREIGN.match(name)]
+    return sorted(sorted(found, key=lambda name: (name.count("/"), name))[:_MOST_RELEVANT])
 
 
 def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, bytes]) -> Recipe:
@@ -56,75 +85,192 @@ def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, 
         SetupFailed: there is nothing to run.
     """
     log = FidelityLog()
-    step = find_step(hints, contents, log)
+    files = Files(contents, names, log)
+    job = find_job(hints, contents, log)
+    python = hints.python or (job.python if job is not None else None)
+    desk = new_desk(files, python or _python_file(contents))
+    plan = _plan(hints, job, desk)
     # a given command is run where the person stands: at the top
-    folder = step.working_directory if step is not None and not hints.command else "."
-    project = read_project(contents, folder, log)
-    command, origin = _command(hints, step, _has_tests(project, names), log)
-    kind = kind_of(command, hints.step_name)
-    wanted = _wanted(step.wanted if step else Wanted(), project, contents, _prefixes(folder), log=log)
-    tools = [tool for tool in tools_for(command, project.pytest_options) if tool not in _names(wanted)]
-    # ruff is there for rung 0, and pytest so that repositories with a lint job share the environment of all others
-    usual = (*tools, *(tool for tool in ("pytest", "ruff") if tool not in tools))
-    wanted = wanted.plus(Wanted(lines=tuple(tool for tool in usual if tool not in _names(wanted))))
-    has_setup = any(
-        f"{prefix}{name}" in contents for prefix in _prefixes(folder)[:1] for name in ("setup.py", "setup.cfg")
-    )
-    return Recipe(
-        command=command,
-        kind=kind,
-        working_directory=folder,
-        python=hints.python or (step.python if step else None) or _python_file(contents),
-        requirements=wanted.lines,
-        requirement_files=wanted.files,
-        install_project=wanted.itself or bool(project.name) or has_setup,
-        extras=wanted.extras,
-        setup=hints.setup,
-        environment=step.environment if step is not None else {},
-        origin=origin,
-        fidelity=log.entries(),
-    )
+    folder = plan.folder if not hints.command else "."
+    project = project_in(files, folder)
+    plan = _installed(plan, project, desk, folder)
+    return _recipe(hints, job, plan.with_(folder=folder, python=python or plan.python), desk)
 
 
-def _has_tests(project: Project, names: Collection[str]) -> bool:
-    return project.configures_pytest or any(_TEST_FILE.fullmatch(n) and not _FOREIGN.match(n) for n in names)
-
-
-def _command(hints: JobHints, step: Step | None, has_tests: bool, log: FidelityLog) -> tuple[str, str]:  # noqa: FBT001
-    """The one command and where it comes from."""
+def _plan(hints: JobHints, job: Job | None, desk: Desk) -> Rebuilt:
+    """The commands and what their steps install, from the first source that has any."""
+    rebuilt = rebuild(job, desk) if job is not None else Rebuilt()
     if hints.command is not None and hints.command.strip():
-        return hints.command.strip(), "given"
-    if step is not None:
-        if is_wrapper(step.command) and step.kind in {StepKind.TEST, StepKind.OTHER} and has_tests:
-            log.replaced(step.command, "its tests are run with pytest directly")
-            return "python -m pytest", "workflow"
-        plain = plain_pytest(step.command)
-        if plain == step.command:
-            log.replayed(step.command)
-        else:
-            log.replaced(step.command, f"run as `{plain}`")
-        return plain, "workflow"
-    if has_tests:
-        return "python -m pytest", "detected"
+        return _given(hints.command.strip(), rebuilt, desk)
+    tested = _has_tests(desk, project_in(desk.files, rebuilt.folder))
+    if job is not None and rebuilt.command:
+        return _without_wrapper(rebuilt, desk, tested=tested)
+    if job is not None and job.obstacles and not rebuilt.command:
+        return rebuilt.with_(command="python -m pytest" if tested else "true", kind=StepKind.TEST)
+    found = _detected(desk, tested=tested)
+    if job is not None:
+        obstacle = "the failed step only installs: it runs no command that tests or checks"
+        rebuilt = rebuilt.with_(obstacles=(*rebuilt.obstacles, obstacle))
+    return found.with_(
+        wanted=rebuilt.wanted.plus(found.wanted),
+        prepare=rebuilt.prepare,
+        obstacles=(*rebuilt.obstacles, *found.obstacles),
+    )
+
+
+def _given(command: str, rebuilt: Rebuilt, desk: Desk) -> Rebuilt:
+    """A command somebody names: it runs as it stands, unless only a tool's configuration says what it means."""
+    read = rebuild_command(command, desk)
+    wanted = rebuilt.wanted.plus(read.wanted)
+    if is_wrapper(command) and read.command:
+        return read.with_(wanted=wanted, environment={**rebuilt.environment, **read.environment})
+    obstacles = read.obstacles if not is_pytest(command) else ()
+    return rebuilt.with_(
+        wanted=wanted, command=command, kind=kind_of(command), prepare=(), folder=".", obstacles=obstacles
+    )
+
+
+def _without_wrapper(rebuilt: Rebuilt, desk: Desk, *, tested: bool) -> Rebuilt:
+    """A tool whose configuration could not be read: its tests are run directly."""
+    if is_wrapper(rebuilt.command) and rebuilt.kind in {StepKind.TEST, StepKind.OTHER} and tested:
+        desk.log.replaced(rebuilt.command, "its tests are run with pytest directly")
+        return rebuilt.with_(command="python -m pytest", kind=StepKind.TEST)
+    return rebuilt
+
+
+def _has_tests(desk: Desk, project: Project) -> bool:
+    return project.configures_pytest or any(
+        _TEST_FILE.fullmatch(name) and not _FOREIGN.match(name) for name in desk.files.names
+    )
+
+
+def _detected(desk: Desk, *, tested: bool) -> Rebuilt:
+    """No workflow tells: what the repository's own tools would run, pytest first."""
+    files = desk.files
+    if tested:
+        project = project_in(files, ".")
+        if files.is_file("manage.py") and not project.configures_pytest and not files.is_file("conftest.py"):
+            return Rebuilt(command="python manage.py test", kind=StepKind.TEST)
+        return Rebuilt(command="python -m pytest", kind=StepKind.TEST, wanted=_of_tools(desk))
+    for name, command in (
+        ("tox.ini", "tox"),
+        ("noxfile.py", "nox"),
+        ("package.json", "npm test"),
+        ("Makefile", "make test"),
+    ):
+        if files.is_file(name):
+            found = rebuild_command(command, desk)
+            if found.command and not is_wrapper(found.command):
+                return found
     raise SetupFailed(
         "There is nothing to run: no test command was given and none was found in the repository.",
         "Name the command: `--test COMMAND`, or `test_command` in .github/metaagent.yml.",
     )
 
 
-def _wanted(
-    asked: Wanted, project: Project, contents: Mapping[str, bytes], prefixes: tuple[str, ...], *, log: FidelityLog
-) -> Wanted:
-    """What the job's steps install; when they say nothing useful, what the repository declares."""
-    if asked.itself:
-        return asked.plus(project.with_extras(asked.extras))
-    if asked.files or _names(asked) - {"pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"}:
-        return asked
-    for prefix in prefixes:
+def _of_tools(desk: Desk) -> Wanted:
+    """What the repository's tools install for its tests, where no requirement file or extra says so."""
+    files = desk.files
+    project = project_in(files, ".")
+    for lock, command in _INSTALLERS:
+        if files.is_file(lock):
+            return rebuild_command(command, desk).wanted
+    if project.test_extras() or any(files.is_file(name) for name in _REQUIREMENT_FILES[1:]):
+        return Wanted()
+    for name, command in (
+        ("tox.ini", "tox"),
+        ("noxfile.py", "nox"),
+        ("hatch.toml", "hatch run test"),
+        ("pyproject.toml", "hatch run test"),
+    ):
+        if files.is_file(name) and (name != "pyproject.toml" or "[tool.hatch.envs" in files.text(name)):
+            found = rebuild_command(command, desk)
+            if is_pytest(found.command.rpartition("&& ")[2]):
+                return found.wanted
+    return Wanted()
+
+
+def _installed(plan: Rebuilt, project: Project, desk: Desk, folder: str) -> Rebuilt:
+    """What the steps install, made whole: what is declared where they say nothing, and the tools of the commands."""
+    wanted = plan.wanted.placed(folder)
+    if not _says_enough(wanted):
+        wanted = wanted.plus(_declared(project, desk, folder))
+    wanted = with_local_projects(wanted, desk.files)
+    kinds = [tools_for(part, project.pytest_options) for part in re.split(r"\s*&&\s*", plan.command)]
+    tools = [tool for tools in kinds for tool in tools if tool not in _names(wanted)]
+    # ruff is there for rung 0, and pytest so that repositories with a lint job share the environment of all others
+    usual = (*tools, *(tool for tool in ("pytest", "ruff") if tool not in tools))
+    return plan.with_(wanted=wanted.plus(Wanted(lines=tuple(tool for tool in usual if tool not in _names(wanted)))))
+
+
+def _says_enough(wanted: Wanted) -> bool:
+    return bool(wanted.local or wanted.files or _names(wanted) - _TOOLS_ALONE)
+
+
+def _declared(project: Project, desk: Desk, folder: str) -> Wanted:
+    """The requirement files and the project, with what its tests need."""
+    wanted = Wanted()
+    for prefix in _prefixes(folder):
         for name in _REQUIREMENT_FILES:
-            if f"{prefix}{name}" in contents:
-                asked = asked.plus(read_requirement_file(f"{prefix}{name}", contents, log))
-    return asked.plus(project.with_extras((*asked.extras, *project.test_extras())))
+            if f"{prefix}{name}" in desk.files.contents:
+                wanted = wanted.plus(
+                    read_requirement_file(f"{prefix}{name}", desk.files.contents, desk.log, folder=folder)
+                )
+    if (
+        project.name
+        or desk.files.is_file(beside(folder, "setup.py"))
+        or desk.files.is_file(beside(folder, "setup.cfg"))
+    ):
+        return wanted.plus(Wanted(local=(Local(folder=folder, extras=project.test_extras()),)))
+    return wanted.plus(project.with_extras(project.test_extras()))
+
+
+def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, desk: Desk) -> Recipe:
+    wanted = plan.wanted
+    origin = "given" if hints.command and hints.command.strip() else "workflow" if job is not None else "detected"
+    if origin == "workflow":
+        _note_command(plan, job, desk)
+    missing = () if origin == "given" else tuple(dict.fromkeys((*(job.obstacles if job else ()), *plan.obstacles)))
+    folders = tuple(dict.fromkeys(local.folder for local in wanted.local))
+    return Recipe(
+        command=plan.command,
+        kind=plan.kind if plan.kind is not StepKind.OTHER else kind_of(plan.command, hints.step_name),
+        working_directory=plan.folder,
+        python=plan.python or _python_file(desk.files.contents),
+        requirements=wanted.lines,
+        requirement_files=wanted.files,
+        install_project=bool(folders),
+        projects=folders,
+        extras=tuple(dict.fromkeys(extra for local in wanted.local for extra in local.extras)),
+        constraints=_bounds(wanted),
+        setup=hints.setup,
+        prepare=plan.prepare,
+        environment=plan.environment,
+        origin=origin,
+        fidelity=desk.log.entries(),
+        workflow=job.workflow if job else None,
+        job=job.name if job else None,
+        step=next((step.name for step in job.steps if step.failed), None) if job else None,
+        matrix=job.matrix if job else {},
+        container=job.container if job else None,
+        services=job.services if job else (),
+        obstacles=(*missing, *wanted.missing),
+    )
+
+
+def _note_command(plan: Rebuilt, job: Job | None, desk: Desk) -> None:
+    failed = next((step for step in job.steps if step.failed), None) if job is not None else None
+    written = " ".join(failed.script.split()) if failed is not None else plan.command
+    if written == plan.command:
+        desk.log.replayed(plan.command)
+    else:
+        desk.log.replaced(written, f"run as `{plain_pytest(plan.command)}`")
+
+
+def _bounds(wanted: Wanted) -> tuple[str, ...]:
+    """The constraints, without those that contradict an exact requirement; indexes know nothing of local projects."""
+    exact = {name_of(line) for line in wanted.lines if "==" in line.partition(";")[0]}
+    return tuple(line for line in wanted.constraints if name_of(line) not in exact and clean_line(line) is not None)
 
 
 def _prefixes(folder: str) -> tuple[str, ...]:

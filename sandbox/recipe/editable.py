@@ -6,6 +6,8 @@ from typing import Any
 
 from sandbox.recipe.declared import read_tables
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.files import Files
+from sandbox.recipe.layout import read_layout
 from sandbox.recipe.requirements import normal_name
 from sandbox.types import Recipe
 
@@ -20,15 +22,19 @@ _ENTRY = re.compile(r"([A-Za-z_][\w.]{0,200})(?::([A-Za-z_][\w.]{0,200}))?")
 _MOST = 100
 
 
-def source_roots(recipe: Recipe, names: Collection[str]) -> tuple[str, ...]:
+def project_folders(recipe: Recipe) -> tuple[str, ...]:
+    """The folders of the checkout whose projects count as installed."""
+    return recipe.projects or ((recipe.working_directory,) if recipe.install_project else ())
+
+
+def source_roots(
+    recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes] | None = None
+) -> tuple[str, ...]:
     """The folders of the checkout that an installation would put on the import path."""
-    if not recipe.install_project:
-        return ()
-    folder = "" if recipe.working_directory == "." else f"{recipe.working_directory}/"
-    found = [recipe.working_directory]
-    found += [f"{folder}{name}" for name in ("src", "lib") if _holds_code(f"{folder}{name}/", names)]
+    files = Files(contents or {}, names, FidelityLog())
     # the src layout wins over the flat one, as in an installation
-    return tuple(root for root in reversed(found) if _ROOT.fullmatch(root))
+    found = [root for folder in project_folders(recipe) for root in read_layout(files, folder).roots]
+    return tuple(root for root in dict.fromkeys(found) if _ROOT.fullmatch(root))[:_MOST]
 
 
 def editable_files(recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes]) -> dict[str, str]:
@@ -36,33 +42,45 @@ def editable_files(recipe: Recipe, names: Collection[str], contents: Mapping[str
 
     They are a function of what the repository declares, and part of the environment's key.
     """
-    roots = source_roots(recipe, names)
+    roots = source_roots(recipe, names, contents)
     if not roots:
         return {}
     top = f'os.environ.get("{CHECKOUT}", "{WORKDIR}")'
     paths = ", ".join(top if root == "." else f'{top} + "/{root}"' for root in roots)
-    files = {"site/checkout.pth": f"import os, sys; sys.path.extend([{paths}])\n"}
-    project = read_tables(contents, recipe.working_directory, FidelityLog())
-    name, version = project.get("name"), project.get("version")
+    made = {"site/checkout.pth": f"import os, sys; sys.path.extend([{paths}])\n"}
+    files = Files(contents, names, FidelityLog())
+    for folder in project_folders(recipe):
+        made |= _metadata(folder, files)
+    return made
+
+
+def _metadata(folder: str, files: Files) -> dict[str, str]:
+    """What an installer writes for one project: its metadata, its entry points and its commands."""
+    project = read_tables(files.contents, folder, FidelityLog())
+    name, version = project.get("name"), read_layout(files, folder).version
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        return files
-    known = version if isinstance(version, str) and _VERSION.fullmatch(version) else "0.0.0"
+        return {}
+    known = version if _VERSION.fullmatch(version) else "0.0.0"
     info = f"site/{normal_name(name).replace('-', '_')}-{known}.dist-info"
-    files[f"{info}/METADATA"] = f"Metadata-Version: 2.1\nName: {name}\nVersion: {known}\n"
-    files[f"{info}/INSTALLER"] = "metaagent\n"
-    files[f"{info}/RECORD"] = ""
-    files[f"{info}/entry_points.txt"], commands = _entry_points(project)
+    made = {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {known}\n",
+        f"{info}/INSTALLER": "metaagent\n",
+        f"{info}/RECORD": "",
+    }
+    made[f"{info}/entry_points.txt"], commands = _entry_points(project)
     for command, (module, function) in commands.items():
-        files[f"bin/{command}"] = (
+        made[f"bin/{command}"] = (
             f"#!/bin/sh\n'''exec' \"$(dirname \"$0\")/python\" \"$0\" \"$@\"\n' '''\n"
             f"import sys\nfrom {module} import {function.split('.')[0]}\nsys.exit({function}())\n"
         )
-    return files
+    return made
 
 
 def _entry_points(project: Mapping[str, Any]) -> tuple[str, dict[str, tuple[str, str]]]:
     """The declared entry points as a file, and the commands among them."""
     groups = {"console_scripts": _entries(project.get("scripts"))}
+    if "gui-scripts" in project:
+        groups["gui_scripts"] = _entries(project["gui-scripts"])
     declared = project.get("entry-points")
     for group, table in list(declared.items())[:_MOST] if isinstance(declared, dict) else []:
         if re.fullmatch(r"[\w.-]{1,100}", group):
@@ -87,7 +105,3 @@ def _entries(table: object) -> dict[str, str]:
         for name, value in list(table.items())[:_MOST]
         if _NAME.fullmatch(name) and isinstance(value, str) and _ENTRY.fullmatch(value)
     }
-
-
-def _holds_code(prefix: str, names: Collection[str]) -> bool:
-    return any(name.startswith(prefix) and name.endswith(".py") for name in names)

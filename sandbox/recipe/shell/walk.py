@@ -35,6 +35,8 @@ class Call(Frozen):
     whole: bool = True
     """Nothing of it leads to a file or another program."""
     background: bool = False
+    tolerated: bool = False
+    """Its failure does not count: `|| true` stands behind it."""
 
     @property
     def program(self) -> str:
@@ -102,6 +104,8 @@ def _walk(script: Script, state: _State) -> bool | None:
     status: bool | None = True
     for joined, pipeline in script.items:
         if (joined == "&&" and status is False) or (joined == "||" and status is True):
+            if joined == "||" and _does_nothing(pipeline) and state.calls:
+                state.calls[-1] = state.calls[-1].with_(tolerated=True)
             continue
         state.steps += 1
         if state.steps > _MOST_CALLS:
@@ -110,6 +114,10 @@ def _walk(script: Script, state: _State) -> bool | None:
         if pipeline.negated and status is not None:
             status = not status
     return status
+
+
+def _does_nothing(pipeline: Pipeline) -> bool:
+    return re.match(r"(?:true|:|echo\b|exit 0)", pipeline.text) is not None
 
 
 def _pipeline(pipeline: Pipeline, state: _State) -> bool | None:

@@ -139,7 +139,7 @@ def _plain(call: Call, desk: Desk) -> ToolReading:
         )
     if kind_of(line) is not StepKind.OTHER:
         # what a check prints is read here: `| tee log` and `> log` only hide it
-        return runs(call.with_(whole=True))
+        return runs(call.with_(whole=True, tolerated=False))
     return runs(call)
 
 

@@ -222,7 +222,10 @@ class _Run:
             text = expand(line, {**self.makefile.variables, **automatic}).strip()
             plain = re.sub(r"^(?:[@+-]\s*)+", "", text)
             if plain:
-                reading = reading.plus(self.desk.script(plain, self.folder, exported))
+                tolerated = "-" in text[: len(text) - len(plain)]
+                reading = reading.plus(
+                    self.desk.script(f"{plain} || true" if tolerated else plain, self.folder, exported)
+                )
         return reading
 
 

@@ -60,7 +60,7 @@ def _module(call: Call, index: int, desk: Desk) -> ToolReading | None:
         desk.log.dropped(call.line(), _DROPPED[module])
         return ToolReading()
     named = _named(call)
-    return runs(named.with_(whole=True) if kind_of(named.line()) is not StepKind.OTHER else named)
+    return runs(named.with_(whole=True, tolerated=False) if kind_of(named.line()) is not StepKind.OTHER else named)
 
 
 def _inline(call: Call, index: int, desk: Desk) -> ToolReading:

@@ -85,12 +85,17 @@ def _coverage_start(words: tuple[str, ...]) -> int | None:
 
 def _covered(call: Call, start: int) -> Call | None:
     """What `coverage run` runs, as a call of Python."""
-    options = read_options(call.words[start:], _COVERAGE, stop=True)
-    module = options.values("-m", "--module")
-    first = len(call.words) - len(options.rest)
-    if not options.rest and not module:
+    index = start
+    while index < len(call.words) and call.words[index].startswith("-"):
+        if call.words[index] in {"-m", "--module"}:
+            return _as_python(call, ("python", "-m"), index + 1)
+        index += 2 if call.words[index] in _COVERAGE else 1
+    return _as_python(call, ("python",), index)
+
+
+def _as_python(call: Call, before: tuple[str, ...], first: int) -> Call | None:
+    if first >= len(call.words):
         return None
-    before = ("python", "-m", *module[-1:]) if module else ("python",)
     return call.with_(words=(*before, *call.words[first:]), shown=(*before, *call.shown[first:]))
 
 

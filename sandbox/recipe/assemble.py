@@ -1,0 +1,246 @@
+"""From the steps of a job to what is installed, what runs before, and the commands that fail."""
+
+import posixpath
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from pydantic import Field
+
+from sandbox.recipe.command import kind_of, plain_pytest, words_of
+from sandbox.recipe.job import Job, JobStep, ToolCommand, ToolReading
+from sandbox.recipe.requirements import Wanted
+from sandbox.recipe.tools.base import Desk
+from sandbox.recipe.tools.interpret import read_script
+from sandbox.types import Frozen, StepKind
+
+_MOST_COMMANDS = 12
+_MOST_PREPARED = 20
+_FILE_TOOLS = frozenset(
+    {"cp", "mv", "mkdir", "touch", "echo", "printf", "cat", "sed", "ln", "chmod", "rm", "tar", "unzip", "install"}
+    | {"patch", "awk", "envsubst", "tee", "rmdir", "gunzip", "gzip", "xz", "tr", "truncate", "sort"}
+)
+_GENERATORS = frozenset(
+    {
+        "protoc",
+        "cython",
+        "cythonize",
+        "pybabel",
+        "msgfmt",
+        "flex",
+        "bison",
+        "swig",
+        "gcc",
+        "g++",
+        "cc",
+        "clang",
+        "cmake",
+    }
+    | {"ninja", "meson", "django-admin", "alembic", "flatc", "capnp", "pyside6-uic", "pyrcc5"}
+)
+_PREPARING = frozenset({"migrate", "makemigrations", "compilemessages", "collectstatic", "compilejsi18n", "loaddata"})
+_DANGEROUS = frozenset(
+    {"PATH", "HOME", "VIRTUAL_ENV", "BASH_ENV", "ENV", "IFS", "PYTHONHOME", "PYTHONSTARTUP", "SHELL"}
+)
+_DANGEROUS_PREFIXES = ("LD_", "GIT_", "GITHUB_", "RUNNER_", "UV_", "PIP_")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
+class Rebuilt(Frozen):
+    """What the steps of a job come to."""
+
+    wanted: Wanted = Wanted()
+    prepare: tuple[str, ...] = ()
+    command: str = ""
+    """Empty when no step runs anything."""
+    kind: StepKind = StepKind.OTHER
+    folder: str = "."
+    environment: dict[str, str] = Field(default_factory=dict)
+    python: str | None = None
+    obstacles: tuple[str, ...] = ()
+
+
+def rebuild(job: Job, desk: Desk) -> Rebuilt:
+    """A job's steps as one recipe's parts.
+
+    Args:
+        job: Its steps up to the failed one.
+        desk: The files of the checkout.
+    """
+    before = ToolReading()
+    failing = ToolReading()
+    failed = JobStep(name="")
+    for step in job.steps:
+        if step.runs == "no" or not step.script:
+            continue
+        reading = _read(step, desk)
+        if step.failed:
+            failed, failing = step, reading
+        else:
+            before = before.plus(_earlier(step, reading))
+    return _put_together(before, failing, failed, desk)
+
+
+def rebuild_command(command: str, desk: Desk) -> Rebuilt:
+    """A command somebody gave, as if it were the one step of a job."""
+    step = JobStep(name="", script=command, failed=True)
+    return _put_together(ToolReading(), _read(step, desk), step, desk)
+
+
+def _read(step: JobStep, desk: Desk) -> ToolReading:
+    if step.shell == "python":
+        line = f"python -c {shlex.quote(step.script)}"
+        return ToolReading(commands=(ToolCommand(command=line, working_directory=step.working_directory),))
+    reading, _ = read_script(
+        replace(desk, variables=step.environment), step.script, step.working_directory, step.environment
+    )
+    return reading
+
+
+def _earlier(step: JobStep, reading: ToolReading) -> ToolReading:
+    """A step that went well: what it installs counts, and what it makes; its checks do not."""
+    if not step.continue_on_error:
+        return reading
+    return reading.with_(obstacles=())
+
+
+def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk: Desk) -> Rebuilt:
+    checks, early = _checks(failing.commands)
+    kinds = [_kind(command, step) for command in checks]
+    kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(kinds), StepKind.OTHER)
+    folder, shared = _shared(checks, step)
+    made = [command for command in before.commands if _prepares(command)]
+    for other in before.commands:
+        if other not in made:
+            checks_something = kind_of(other.command) is not StepKind.OTHER
+            desk.log.dropped(
+                other.command, "an earlier check" if checks_something else "the failing step does not need it"
+            )
+    early = [command for command in early if _prepares(command)]
+    prepare = tuple(dict.fromkeys(_line(command, folder, shared) for command in (*made, *early)))[:_MOST_PREPARED]
+    environment = _environment({**step.environment, **shared}, desk)
+    obstacles = [*failing.obstacles]
+    if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
+        obstacles += before.obstacles
+    command = _joined(checks, folder, shared)
+    if "${{" in command:
+        names = ", ".join(step.unknown) or "values"
+        obstacles.append(f"the command needs {names}, which only GitHub knows")
+    wanted = before.wanted.plus(failing.wanted)
+    return Rebuilt(
+        wanted=wanted,
+        prepare=prepare,
+        command=command,
+        kind=kind,
+        folder=folder,
+        environment=environment,
+        python=failing.python,
+        obstacles=tuple(dict.fromkeys(obstacles)),
+    )
+
+
+def _kind(command: ToolCommand, step: JobStep) -> StepKind:
+    found = kind_of(command.command)
+    if found is not StepKind.OTHER:
+        return found
+    return kind_of(command.command, step.name.removeprefix("Run ")) if step.name else found
+
+
+def _checks(commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], list[ToolCommand]]:
+    """The commands that test or check, and the others that come before the first of them."""
+    known = [command for command in commands if kind_of(command.command) is not StepKind.OTHER]
+    if not known:
+        named = [command for command in commands if not _is_file_work(command)]
+        first = commands.index(named[0]) if named else 0
+        return list(commands[first:][:_MOST_COMMANDS]), list(commands[:first])
+    first = commands.index(known[0])
+    # a program between two checks may make what the second one needs
+    return known[:_MOST_COMMANDS], [command for command in commands[:first] if command not in known]
+
+
+def _program(command: ToolCommand) -> list[str]:
+    words = words_of(command.command)
+    while words and re.fullmatch(r"[A-Za-z_]\w*=.*", words[0], re.DOTALL):
+        words = words[1:]
+    return words
+
+
+def _is_file_work(command: ToolCommand) -> bool:
+    words = _program(command)
+    return bool(words) and words[0] in _FILE_TOOLS
+
+
+def _prepares(command: ToolCommand) -> bool:
+    """Whether a command makes files that later ones may need, and can run without network."""
+    words = _program(command)
+    if not words or kind_of(command.command) is not StepKind.OTHER or "${{" in command.command:
+        return False
+    if words[0] in _FILE_TOOLS | _GENERATORS:
+        return all(not word.startswith(("/", "~")) for word in words[1:] if not word.startswith("/tmp"))  # noqa: S108
+    if words[0] != "python":
+        return words[0].startswith("./") and not words[0].endswith((".sh", "manage.py"))
+    if words[1:2] == ["setup.py"] or _PREPARING & set(words):
+        return True
+    named = next((word for word in words[1:] if not word.startswith("-")), "")
+    if words[1:2] == ["-m"]:
+        return named in {"grpc_tools.protoc", "grpc.tools.protoc", "cython", "babel", "Cython", "compileall"}
+    return named.endswith(".py") and "manage.py" not in named
+
+
+def _shared(commands: Sequence[ToolCommand], step: JobStep) -> tuple[str, dict[str, str]]:
+    """The folder and the variables all commands have in common."""
+    folders = {command.working_directory for command in commands} or {step.working_directory}
+    folder = folders.pop() if len(folders) == 1 else "."
+    variables = [set(command.environment.items()) for command in commands]
+    return folder, dict(sorted(set.intersection(*variables))) if variables else {}
+
+
+def _line(command: ToolCommand, folder: str, shared: Mapping[str, str]) -> str:
+    """A command as one line, seen from the folder the recipe runs in."""
+    own = {name: value for name, value in command.environment.items() if shared.get(name) != value}
+    kept = {name: value for name, value in own.items() if _is_passed_on(name, value)}
+    text = _plain(command.command)
+    if kept:
+        assigned = " ".join(f"{name}={shlex.quote(value)}" for name, value in kept.items())
+        text = f"{assigned} {text}" if re.match(r"[\w./]", text) else f"export {assigned} && {text}"
+    there = posixpath.relpath(command.working_directory, folder)
+    return text if there == "." else f"cd {shlex.quote(there)} && {text}"
+
+
+def _joined(commands: Sequence[ToolCommand], folder: str, shared: Mapping[str, str]) -> str:
+    lines, here = [], folder
+    for command in commands:
+        line = _line(command, here, shared)
+        here = command.working_directory
+        if line not in lines:
+            lines.append(line)
+    return " && ".join(lines)
+
+
+def _plain(command: str) -> str:
+    """A pytest command as the judge reads it best; `python3.11 -m pytest` runs in our own environment."""
+    plain = plain_pytest(command)
+    return re.sub(r"^(?:[\w./-]*/)?python3?(?:\.\d{1,2})? ", "python ", plain)
+
+
+def _is_passed_on(name: str, value: str) -> bool:
+    return (
+        _NAME.fullmatch(name) is not None
+        and name not in _DANGEROUS
+        and not name.startswith(_DANGEROUS_PREFIXES)
+        and "${{" not in value
+        and "\0" not in value
+        and len(value) <= 2000  # noqa: PLR2004 (long enough for any option)
+    )
+
+
+def _environment(variables: Mapping[str, str], desk: Desk) -> dict[str, str]:
+    """What is passed on; names that change how our own programs start are not."""
+    found = {}
+    for name, value in list(variables.items())[:100]:
+        if _is_passed_on(name, value):
+            found[name] = value
+        else:
+            desk.log.dropped(f"env {name}", "a variable of this name or kind is not passed on")
+    return found

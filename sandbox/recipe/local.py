@@ -1,0 +1,44 @@
+"""Projects of the checkout that a job installs: their dependencies, and those of the projects they need in turn."""
+
+from sandbox.recipe.declared import Project, local_dependencies, project_in
+from sandbox.recipe.files import Files
+from sandbox.recipe.requirements import Local, Wanted, name_of, normal_name
+
+_MOST = 40
+
+
+def with_local_projects(wanted: Wanted, files: Files) -> Wanted:
+    """The same with the dependencies of every local project; what lies in the checkout is never asked of an index."""
+    left, projects = list(wanted.local), dict[str, Project]()
+    found = wanted.with_(local=())
+    done: list[Local] = []
+    while left and len(done) < _MOST:
+        local = left.pop(0)
+        if local in done:
+            continue
+        done.append(local)
+        if not files.is_project(local.folder):
+            continue
+        project = projects.setdefault(local.folder, project_in(files, local.folder))
+        if local.alone:
+            continue
+        own = project.found_elsewhere(project.with_extras(local.extras))
+        left += own.local
+        left += [Local(folder=folder) for folder in local_dependencies(files, local.folder)]
+        found = found.plus(own.with_(local=(), itself=False, extras=()))
+    names = {normal_name(project.name) for project in projects.values() if project.name}
+    return found.with_(
+        lines=tuple(line for line in found.lines if name_of(line) not in names),
+        constraints=tuple(line for line in found.constraints if name_of(line) not in names),
+        local=_merged(done),
+    )
+
+
+def _merged(projects: list[Local]) -> tuple[Local, ...]:
+    """Each folder once, with all extras asked for."""
+    found: dict[str, Local] = {}
+    for local in projects:
+        before = found.get(local.folder, local)
+        extras = tuple(dict.fromkeys((*before.extras, *local.extras)))
+        found[local.folder] = Local(folder=local.folder, extras=extras, alone=before.alone and local.alone)
+    return tuple(found.values())
