@@ -9,7 +9,7 @@ from sandbox.recipe.editable import WORKDIR
 _FILE = r"""["']?\$\{?(GITHUB_ENV|GITHUB_OUTPUT)\}?["']?"""
 _ECHO = r"""(?:echo|printf)\s+(?:-\w+\s+)?(.+?)"""
 _LINE = re.compile(rf"\s*{_ECHO}\s*(?:>>\s*{_FILE}|\|\s*tee\s+-a\s+{_FILE}(?:\s*>\s*/dev/null)?)\s*;?\s*")
-_GROUP = re.compile(rf"\{{([^{{}}]{{0,4000}})\}}\s*>>\s*{_FILE}")
+_GROUP = re.compile(rf"(?<!\$)\{{((?:[^{{}}]|\$\{{[^{{}}]{{0,200}}\}}){{0,4000}})\}}\s*>>\s*{_FILE}")
 _HEREDOC = re.compile(
     rf"^\s*cat\s*(?:>>\s*{_FILE}\s*<<-?\s*(['\"]?)(\w+)\2|<<-?\s*(['\"]?)(\w+)\4\s*>>\s*{_FILE})\s*\n(.*?)^\s*(?:\3|\5)\s*$",
     re.MULTILINE | re.DOTALL,

@@ -18,6 +18,7 @@ LINES: dict[str, dict[str, str | None]] = {
     'printf "A=1\\n" >> $GITHUB_ENV': {"A": "1"},
     'set -e\necho "A=1" >> $GITHUB_ENV && echo "B=2" >> $GITHUB_ENV\n': {"A": "1", "B": "2"},
     '{\n  echo "A=1"\n  echo B=2\n} >> "$GITHUB_ENV"': {"A": "1", "B": "2"},
+    '{\n  echo "A=${DIR}"\n  echo "B=${X:-1}"\n} >> "$GITHUB_ENV"': {"A": "d", "B": None},
     "cat >> $GITHUB_ENV <<EOF\nA=1\nB=x y\nEOF\n": {"A": "1", "B": "x y"},
     "cat <<'END' >> \"$GITHUB_ENV\"\nA=1\nEND": {"A": "1"},
     "if [ -f x ]; then\n  echo A=1 >> $GITHUB_ENV\nfi": {"A": None},
@@ -41,4 +42,6 @@ def test_outputs_are_kept_apart() -> None:
 def test_a_script_without_end_is_no_trouble() -> None:
     assert exports_of("echo GITHUB_ENV {" * 20_000, {}) == ({}, {})
     exports_of("{ echo a=" * 4_000 + "GITHUB_ENV", {})
+    exports_of("{ ${" * 8_000 + "GITHUB_ENV", {})
+    exports_of("{" + "${a}" * 8_000 + "GITHUB_ENV", {})
     exports_of("cat >> $GITHUB_ENV <<EOF\n" * 1_000, {})
