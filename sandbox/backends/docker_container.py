@@ -14,7 +14,7 @@ import docker
 from docker.errors import DockerException
 
 from sandbox.backends import docker_hardening as hardening
-from sandbox.backends import variables
+from sandbox.backends import owners, variables
 from sandbox.backends.base import Guest, Kept
 from sandbox.backends.docker_egress import ADVICE, WayOut, WaysOut, require_way_out, started_through
 from sandbox.backends.docker_images import Images
@@ -119,7 +119,7 @@ class DockerBackend:
         self._ways.sweep()
         count = 0
         for container in client.containers.list(all=True, filters={"label": hardening.LABEL}, ignore_removed=True):
-            if hardening.is_orphan(container.labels.get(hardening.OWNER_LABEL, "")):
+            if owners.is_orphan(container.labels.get(hardening.OWNER_LABEL, "")):
                 remove(container)
                 count += 1
         return count

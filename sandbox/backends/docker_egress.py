@@ -9,9 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sandbox.backends import variables
+from sandbox.backends import owners, variables
 from sandbox.backends.base import Guest
-from sandbox.backends.docker_hardening import is_orphan, owner
 from sandbox.backends.guest_tree import GUEST_DIR
 from sandbox.egress.allowed import AllowList, Endpoint, configured, endpoint_of, split_authority
 from sandbox.egress.index import Site, hosts_of
@@ -24,7 +23,6 @@ from sandbox.types import Egress
 log = logging.getLogger(__name__)
 
 SOCKET = "proxy.sock"
-OWNER = "owner"
 INNER = "in"
 PASSABLE = 0o711
 """Whoever is inside finds the socket by its name, and sees no list."""
@@ -116,7 +114,7 @@ class WaysOut:
         try:
             self._base.mkdir(parents=True, exist_ok=True, mode=0o700)
             folder = Path(tempfile.mkdtemp(dir=self._base.resolve(), prefix=""))
-            (folder / OWNER).write_text(owner())
+            owners.mark(folder)
             inner = folder / INNER
             inner.mkdir()
             inner.chmod(PASSABLE)
@@ -126,13 +124,7 @@ class WaysOut:
 
     def sweep(self) -> None:
         """Remove the folders of makers that are gone."""
-        for mark in self._base.glob(f"*/{OWNER}"):
-            try:
-                left = is_orphan(mark.read_text())
-            except OSError:
-                continue
-            if left:
-                shutil.rmtree(mark.parent, ignore_errors=True)
+        owners.sweep(self._base, "*")
 
     # --- who may be reached -----------------------------------------------------------------------
 

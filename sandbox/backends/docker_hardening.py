@@ -1,14 +1,12 @@
 """How a container is made: the specification as arguments of the docker SDK."""
 
-import os
-import socket
-from pathlib import Path
 from typing import Any
 
 import docker
 from docker.errors import DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
+from sandbox.backends.owners import owner
 from sandbox.errors import SandboxUnavailable
 from sandbox.spec import EGRESS_FOLDER, SANDBOX_UID, Phase, SandboxSpec
 
@@ -68,35 +66,6 @@ def container_arguments(
     if chosen_runtime:
         arguments["runtime"] = chosen_runtime
     return arguments
-
-
-def _started(pid: int) -> str | None:
-    """When a process started, in the kernel's ticks; None when there is none."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return None
-    return stat.rpartition(b")")[2].split()[19].decode("ascii")
-
-
-def _namespace() -> str:
-    """Which set of process ids we count in: the same number elsewhere is another process."""
-    try:
-        return f"{socket.gethostname()}/{Path('/proc/self/ns/pid').stat().st_ino}"
-    except OSError:
-        return socket.gethostname()
-
-
-def owner() -> str:
-    """Who made a container: this process, told apart from any other that may get its number."""
-    return f"{_namespace()}/{os.getpid()}/{_started(os.getpid())}"
-
-
-def is_orphan(label: str) -> bool:
-    """Whether the owner named by a label is known to be gone."""
-    namespace, _, rest = label.rpartition("/")
-    namespace, _, pid = namespace.rpartition("/")
-    return namespace == _namespace() and pid.isdigit() and _started(int(pid)) != rest
 
 
 def greet() -> tuple[docker.DockerClient, dict[str, Any]]:

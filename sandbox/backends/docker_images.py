@@ -16,8 +16,9 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from sandbox.backends.base import Kept
 from sandbox.backends.docker_disk import ENVIRONMENT, MADE_BY_US, TOOLCHAIN, Disk
-from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, USER, owner
+from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, USER
 from sandbox.backends.guest_tree import GuestTree
+from sandbox.backends.owners import owner
 from sandbox.backends.retention import LastUses, Limits
 from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.image import build

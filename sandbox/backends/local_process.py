@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from sandbox.backends import variables
+from sandbox.backends import owners, variables
 from sandbox.backends.base import Guest, Kept
 from sandbox.backends.guest_tree import START, GuestTree
 from sandbox.backends.link import SocketLink
@@ -54,6 +54,7 @@ class LocalBackend:
         self._python: str | None = None
         self._setups: dict[int, Path] = {}
         self._kept: set[Path] = set()
+        self._swept = False
 
     async def close(self) -> None:
         """Nothing is held ready here."""
@@ -215,7 +216,11 @@ class LocalBackend:
             await asyncio.shield(asyncio.to_thread(remove_tree, base))
 
     def _furnish(self) -> Path:
+        if not self._swept:
+            self._swept = True
+            owners.sweep(Path(tempfile.gettempdir()), "metaagent-sandbox-*", remove_tree)
         base = Path(tempfile.mkdtemp(prefix="metaagent-sandbox-"))
+        owners.mark(base)
         base.chmod(0o755)
         for path, content in self._guest.layout().items():
             target = base / "metaagent" / path

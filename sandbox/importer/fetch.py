@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sandbox.backends import owners
 from sandbox.errors import ImportRejected
 from sandbox.importer.git_runner import GitRunner
 from sandbox.importer.repository import BUNDLE, REPOSITORY, ImportedRepository
@@ -19,6 +20,8 @@ from sandbox.spec import GIB, SandboxSpec
 from sandbox.types import GitSource
 
 _MOST_OPEN = 32
+_UNFINISHED = "fetching-"
+"""How the folders of fetches begin that are not done; those of processes that died are swept by the next fetch."""
 
 
 class Importer:
@@ -66,8 +69,10 @@ class Importer:
             repository.check()
             return repository
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix="fetching-", dir=self._folder))
+        owners.sweep(self._folder, f"{_UNFINISHED}*")
+        fresh = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self._folder))
         try:
+            owners.mark(fresh)
             repository = _fetch(fresh, source, self._spec)
             with suppress(OSError):  # another process was faster: theirs is as good
                 fresh.rename(folder)
@@ -81,7 +86,9 @@ class Importer:
         """Drop what was used longest ago until the rest fits; never what this process has open."""
         found = sorted((path for path in self._folder.iterdir() if path.is_dir()), key=lambda p: p.stat().st_mtime)
         sizes = {
-            p: sum(f.stat().st_size for f in p.rglob("*") if f.is_file()) for p in found if "fetching-" not in p.name
+            p: sum(f.stat().st_size for f in p.rglob("*") if f.is_file())
+            for p in found
+            if not p.name.startswith(_UNFINISHED)
         }
         total = sum(sizes.values())
         for path, size in sizes.items():

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, connect, owner
+from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, connect
 from sandbox.backends.docker_images import Images
 from sandbox.backends.guest_tree import GuestTree
+from sandbox.backends.owners import owner
 from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
 from sandbox.spec import RunLimits, SandboxSpec
 
@@ -85,7 +86,7 @@ async def test_a_sandbox_ends_by_itself_when_its_owner_is_killed(backend: Docker
             async with DockerBackend(SandboxSpec(pool=0)).open({image!r}) as guest:
                 asyncio.ensure_future(guest.run(("/bin/sleep", "60"), limits=RunLimits()))
                 await asyncio.sleep(0.5)
-                from sandbox.backends.docker_hardening import owner
+                from sandbox.backends.owners import owner
                 print(owner(), flush=True)
                 os.kill(os.getpid(), signal.SIGKILL)
 

@@ -1,8 +1,10 @@
 """Set-up on a real daemon: no interface, an installer that works all the same, and nothing else that can be reached."""
 
 import asyncio
+import io
 import json
 import textwrap
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +12,9 @@ import pytest
 
 from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.backends.docker_egress import OWNER, WayOut, require_way_out
-from sandbox.backends.docker_hardening import connect, owner
+from sandbox.backends.docker_egress import WayOut, require_way_out
+from sandbox.backends.docker_hardening import connect
+from sandbox.backends.owners import MARK, owner
 from sandbox.egress.allowed import AllowList
 from sandbox.egress.outward import Outward
 from sandbox.egress.proxy import EgressLimits, EgressProxy
@@ -113,6 +116,50 @@ async def test_the_installer_works_and_what_it_reached_is_known(backend: DockerB
     finally:
         client.images.remove(kept, force=True)
         client.close()
+
+
+def wheel(name: str) -> bytes:
+    """A package of one module."""
+    buffer = io.BytesIO()
+    info = f"{name}-1.0.dist-info"
+    files = {
+        f"{name}.py": "answer = 42\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        f"{info}/RECORD": "",
+    }
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return buffer.getvalue()
+
+
+async def test_a_private_index_without_tls_is_learned_from_its_list_and_used_by_whoever_knows_a_proxy(
+    image: str,
+) -> None:
+    name = "mine-1.0-py3-none-any.whl"
+    site = WebSite(
+        {
+            "/simple/": ("text/html", b'<a href="/simple/mine/">mine</a>'),
+            "/simple/mine/": ("text/html", f'<a href="/files/{name}">{name}</a>'.encode()),
+            f"/files/{name}": ("application/zip", wheel("mine")),
+        }
+    )
+    # Another address of loopback: what is called localhost inside is the sandbox itself.
+    async with serving(site, address="127.0.0.2"):
+        spec = SandboxSpec(pool=0, index_url=f"http://127.0.0.2:{site.port}/simple")
+        private = DockerBackend(spec)
+        async with private.open_setup(image) as guest:
+            installed = await install(guest, "mine")
+            assert installed.ok, installed.stderr
+            script = f"""
+                from urllib.request import urlopen
+                print(json.dumps(urlopen("http://127.0.0.2:{site.port}/simple/").read().decode()))
+            """
+            assert "/simple/mine/" in await python(guest, script)
+            egress = await private.end_egress(guest)
+        assert egress.hosts == (f"127.0.0.2:{site.port}",)
+        assert egress.refused == ()
 
 
 async def test_inside_there_is_no_interface_but_its_own_and_no_address_answers(
@@ -257,7 +304,7 @@ async def test_folders_of_proxies_go_with_their_sandboxes_and_with_dead_makers(i
     async with backend.open_setup(image):
         (folder,) = (tmp_path / "e").iterdir()
         assert folder.stat().st_mode & 0o777 == 0o700
-        assert (folder / OWNER).read_text() == owner()
+        assert (folder / MARK).read_text() == owner()
     assert list((tmp_path / "e").iterdir()) == []
     namespace = owner().rpartition("/")[0].rpartition("/")[0]
     for name, maker in {
@@ -266,6 +313,6 @@ async def test_folders_of_proxies_go_with_their_sandboxes_and_with_dead_makers(i
         "elsewhere": "other/1/4194303/1",
     }.items():
         (tmp_path / "e" / name).mkdir()
-        (tmp_path / "e" / name / OWNER).write_text(maker)
+        (tmp_path / "e" / name / MARK).write_text(maker)
     backend.sweep()
     assert sorted(path.name for path in (tmp_path / "e").iterdir()) == ["elsewhere", "mine"]

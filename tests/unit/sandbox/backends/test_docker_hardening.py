@@ -4,7 +4,8 @@ import os
 
 import pytest
 
-from sandbox.backends.docker_hardening import container_arguments, is_orphan, owner, runtime
+from sandbox.backends.docker_hardening import container_arguments, runtime
+from sandbox.backends.owners import is_orphan, owner
 from sandbox.spec import SandboxSpec
 
 
