@@ -138,10 +138,10 @@ class WebSite:
 
 
 @asynccontextmanager
-async def serving(site: WebSite, trust: Trust | None = None) -> AsyncIterator[WebSite]:
-    """The site on a free port, with TLS when there is trust."""
+async def serving(site: WebSite, trust: Trust | None = None, address: str = "127.0.0.1") -> AsyncIterator[WebSite]:
+    """The site on a free port of a loopback address, with TLS when there is trust."""
     context = trust.server if trust is not None else None
-    server = await asyncio.start_server(site._serve, "127.0.0.1", 0, ssl=context)
+    server = await asyncio.start_server(site._serve, address, 0, ssl=context)
     site.port = server.sockets[0].getsockname()[1]
     try:
         yield site

@@ -16,9 +16,9 @@ from sandbox.errors import SandboxUnavailable
 from sandbox.types import Frozen
 
 BUFFER = 32 * 1024
-CONNECT_S = 15.0
+CONNECT_S = 10.0
 RESOLVE_S = 10.0
-MAX_ADDRESSES = 8
+MAX_ADDRESSES = 4
 LOOKUPS = 2
 """At the same time: each takes one of the few threads that everything else shares."""
 
@@ -51,7 +51,8 @@ class Upstream(Frozen):
         host = proper_host(parts.hostname or "")
         if parts.scheme != "http" or host is None or not port:
             raise SandboxUnavailable(
-                "The setting sandbox.upstream_proxy cannot be used.", "Give it as http://[user:password@]host:port."
+                "The setting sandbox.upstream_proxy cannot be used.",
+                "Give sandbox.upstream_proxy as http://[user:password@]host:port.",
             )
         authorization = None
         if parts.username is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.egress.allowed import AllowList, Endpoint
-from sandbox.egress.outward import Outward
+from sandbox.egress.outward import Outward, Upstream
 from sandbox.egress.proxy import EgressLimits, EgressProxy
 from sandbox.egress.refused import Refused
 from tests.web_site import Trust, WebSite, make_trust, serving
@@ -54,12 +54,12 @@ class World:
         return AllowList([*names, *learned, plain, *self.extra])
 
     @asynccontextmanager
-    async def running(self, **limits: float) -> AsyncIterator[EgressProxy]:
+    async def running(self, upstream: Upstream | None = None, **limits: float) -> AsyncIterator[EgressProxy]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(serving(self.safe, self.trust))
             await stack.enter_async_context(serving(self.plain))
             values = EgressLimits.model_validate(limits)
-            proxy = EgressProxy(self.path, self.allowed, Outward(resolver=self.resolver), values)
+            proxy = EgressProxy(self.path, self.allowed, Outward(upstream, self.resolver), values)
             await proxy.start()
             try:
                 yield proxy
@@ -243,6 +243,50 @@ async def test_a_host_may_be_added_for_one_sandbox_and_its_address_is_checked(wo
         assert world.lists == 0
         proxy.allow(Endpoint(host=OTHER, port=world.safe.port))
         await broken(world, host=OTHER, server=OTHER)
+
+
+async def test_through_the_operators_proxy_the_same_rules_hold(world: World) -> None:
+    asked: list[str] = []
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """A proxy of the usual kind, which resolves every name to the sites of this test."""
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        asked.append(head.split("\r\n")[0])
+        port = world.safe.port if head.startswith("CONNECT") else world.plain.port
+        far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+        if head.startswith("CONNECT"):
+            writer.write(b"HTTP/1.1 200 Fine\r\n\r\n")
+        else:
+            far_writer.write(head.replace(f"http://{PLAIN}:{world.plain.port}", "").encode())
+
+        async def pump(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+            with contextlib.suppress(OSError):
+                while data := await source.read(1 << 16):
+                    target.write(data)
+                    await target.drain()
+            target.close()
+
+        await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
+
+    server = await asyncio.start_server(forward, "127.0.0.1", 0)
+    upstream = Upstream(host="127.0.0.1", port=server.sockets[0].getsockname()[1], authorization="Basic c2VjcmV0")
+    world.addresses |= {HOST: "203.0.113.7", PLAIN: "203.0.113.8"}  # what the operator's proxy alone can reach
+    try:
+        async with world.running(upstream=upstream) as proxy:
+            assert (await world.fetch()).endswith(b"safe")
+            assert (await world.fetch("/big")).endswith(BIG)
+            plain = await world.said(f"GET http://{PLAIN}:{world.plain.port}/ HTTP/1.1\r\n\r\n".encode())
+            assert plain.endswith("plain")
+            assert "Proxy-Authorization: Basic c2VjcmV0" in world.plain.heads[0]
+            assert await world.tunnel(OTHER) == "HTTP/1.1 403 Refused"
+            await broken(world, server=OTHER)
+            await broken(world, host=HOSTILE, server=HOSTILE)
+            assert len((await proxy.end()).hosts) == 2
+    finally:
+        server.close()
+        await server.wait_closed()
+    tunnel = f"CONNECT {HOST}:{world.safe.port} HTTP/1.1"
+    assert asked == [tunnel, tunnel, f"GET http://{PLAIN}:{world.plain.port}/ HTTP/1.1"]
 
 
 async def test_more_bytes_than_the_budget_end_everything_for_all(world: World) -> None:
