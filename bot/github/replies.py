@@ -1,5 +1,6 @@
 """What we read of GitHub's answers: slim models, whatever else it sends."""
 
+import re
 from datetime import datetime
 from typing import Any
 
@@ -192,6 +193,7 @@ class PullReply(Slim):
     user: Account | None = None
     html_url: str = ""
     body: str | None = None
+    merge_commit_sha: str | None = None
 
     def pull_request(self, repository_id: int) -> PullRequestState:
         """As the bot knows it."""
@@ -207,7 +209,13 @@ class PullReply(Slim):
             author=self.user.login if self.user else "",
             url=self.html_url,
             body=self.body or "",
+            # Only while it is open is this what CI tests; afterwards it is what was merged.
+            merge_sha=self.merge_commit_sha if self.state == "open" and _is_sha(self.merge_commit_sha) else None,
         )
+
+
+def _is_sha(text: str | None) -> bool:
+    return text is not None and re.fullmatch(r"[0-9a-f]{40}", text) is not None
 
 
 class CommentReply(Slim):

@@ -159,7 +159,13 @@ async def _admission(
     base = await _base(repository, request.head_sha, pull, github)
     clone = await github.clone_source(repository)
     # The authorization that came with it is dropped here: what we return is stored.
-    source = GitSource(url=clone.url, sha=request.head_sha, base_sha=base, repository_id=str(repository.id))
+    source = GitSource(
+        url=clone.url,
+        sha=request.head_sha,
+        base_sha=base,
+        merge_sha=pull.merge_sha if pull is not None and pull.head_sha == request.head_sha else None,
+        repository_id=str(repository.id),
+    )
     hints = JobHints(
         job_name=job.name if job else (request.check.name if request.check else None),
         step_name=job.failed_step if job else None,
