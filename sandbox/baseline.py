@@ -16,7 +16,7 @@ _MARK = 'touch -- "$1" && sleep 0.02'
 _REMEMBER = """set -eu
 cd "$1"
 find . -path ./.git -prune -o '(' -type f -o -type l -o -type d -empty ')' -cnewer "$2" -print0 > "$2.names"
-tar --null --no-recursion --verbatim-files-from -T "$2.names" -cf "$2.tar"
+tar --format=posix --null --no-recursion --verbatim-files-from -T "$2.names" -cf "$2.tar"
 git -c core.fsmonitor=false ls-files -z --deleted > "$2.gone"
 """
 _RECALL = """set -eu
