@@ -56,15 +56,6 @@ def version_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
     return read_version(lines[0].strip().removeprefix("cpython-")) if lines else None
 
 
-def matrix_version(job_name: str | None, choices: object) -> str | None:
-    """The version in a job's name such as `test (3.11, ubuntu)`, if the matrix offers it; else the first choice."""
-    offered = [found for word in choices[:50] if (found := read_version(word))] if isinstance(choices, list) else []
-    for word in re.findall(r"3\.\d{1,2}", job_name or ""):
-        if word in offered:
-            return str(word)
-    return offered[0] if offered else None
-
-
 def _version(line: str) -> str | None:
     plain = _PLAIN.fullmatch(line) or _OTHER.fullmatch(line)
     if plain is not None:

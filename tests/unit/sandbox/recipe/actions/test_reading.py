@@ -19,7 +19,7 @@ jobs:
   test:
     name: Py ${{ matrix.python-version }} on ${{ matrix.os }}
     runs-on: ${{ matrix.os }}
-    container: {image: "ghcr.io/x/python:3.12-slim", env: {BOX: "1"}}
+    container: {image: "images.example.org/x/python:3.12-slim", env: {BOX: "1"}}
     services: {db: {image: "postgres:15"}, redis: {image: redis}}
     strategy:
       matrix:
@@ -198,7 +198,7 @@ def test_a_step_is_resolved() -> None:
     assert job.steps[1].script == "pip install -e .[test] --python 3.11"
     assert job.steps[1].working_directory == "."
     assert (job.steps[2].runs, job.steps[2].continue_on_error, job.steps[2].timeout_s) == ("unknown", True, 120.0)
-    assert (job.python, job.toolchains, job.container) == ("3.11", {"node": "20"}, "ghcr.io/x/python:3.12-slim")
+    assert (job.python, job.toolchains, job.container) == ("3.11", {"node": "20"}, "images.example.org/x/python:3.12-slim")
     assert notes["Run choco install x"] == "dropped: its condition does not hold here: runner.os == 'Windows'"
     assert "github.event_name" in notes["Run echo hi"]
     assert notes["actions/checkout@v4"] == (
@@ -206,7 +206,7 @@ def test_a_step_is_resolved() -> None:
     )
     assert notes["actions/cache@v4"] == "dropped: nothing is kept between jobs here"
     assert notes["./src/.github/actions/setup"] == "replayed: its steps stand in its place"
-    assert notes["container ghcr.io/x/python:3.12-slim"].startswith("replaced: ")
+    assert notes["container images.example.org/x/python:3.12-slim"].startswith("replaced: ")
 
 
 def test_services_are_obstacles_of_tests_only() -> None:

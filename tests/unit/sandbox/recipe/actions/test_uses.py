@@ -116,7 +116,7 @@ def test_an_artifact_is_where_it_lands() -> None:
 
 
 def test_an_image_may_name_its_python() -> None:
-    assert python_of_image("docker.io/library/python:3.9.1-alpine") == "3.9"
+    assert python_of_image("images.example.org/library/python:3.9.1-alpine") == "3.9"
     assert python_of_image("ubuntu:22.04") is None
 
 
