@@ -11,6 +11,7 @@ from pydantic import Field
 from sandbox.recipe.command import kind_of, plain_pytest, words_of
 from sandbox.recipe.job import Job, JobStep, ToolCommand, ToolReading
 from sandbox.recipe.requirements import Wanted
+from sandbox.recipe.shell.walk import walk_script
 from sandbox.recipe.tools.base import Desk
 from sandbox.recipe.tools.interpret import read_script
 from sandbox.types import Frozen, StepKind
@@ -74,11 +75,10 @@ def rebuild(job: Job, desk: Desk) -> Rebuilt:
     for step in job.steps:
         if step.runs == "no" or not step.script:
             continue
-        reading = _read(step, desk)
         if step.failed:
-            failed, failing = step, reading
+            failed, failing = _failed(step, desk)
         else:
-            before = before.plus(_earlier(step, reading))
+            before = before.plus(_earlier(step, _read(step, desk)))
     return _put_together(before, failing, failed, desk)
 
 
@@ -96,6 +96,18 @@ def _read(step: JobStep, desk: Desk) -> ToolReading:
         replace(desk, variables=step.environment), step.script, step.working_directory, step.environment
     )
     return reading
+
+
+def _failed(step: JobStep, desk: Desk) -> tuple[JobStep, ToolReading]:
+    """The failed step and its reading; what only GitHub knows counts when the commands that check may need it."""
+    reading = _read(step, desk)
+    if step.unknown:
+        missing = f"the failed step needs {', '.join(step.unknown)}, which only GitHub knows"
+        walked = walk_script(step.script, desk.files, step.working_directory, step.environment)
+        if len(walked.calls) <= len(reading.commands):
+            return step, reading.with_(obstacles=(*reading.obstacles, missing))
+        desk.log.dropped(step.name, missing)
+    return step, reading
 
 
 def _earlier(step: JobStep, reading: ToolReading) -> ToolReading:
@@ -124,9 +136,6 @@ def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk
     if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
         obstacles += before.obstacles
     command = _joined(checks, folder, shared)
-    if "${{" in command:
-        names = ", ".join(step.unknown) or "values"
-        obstacles.append(f"the command needs {names}, which only GitHub knows")
     wanted = before.wanted.plus(failing.wanted)
     return Rebuilt(
         wanted=wanted,

@@ -105,7 +105,7 @@ def _plan(hints: JobHints, job: Job | None, desk: Desk) -> Rebuilt:
     tested = _has_tests(desk, project_in(desk.files, rebuilt.folder))
     if job is not None and rebuilt.command:
         return _without_wrapper(rebuilt, desk, tested=tested)
-    if job is not None and job.obstacles and not rebuilt.command:
+    if job is not None and (job.obstacles or rebuilt.obstacles) and not rebuilt.command:
         return rebuilt.with_(command="python -m pytest" if tested else "true", kind=StepKind.TEST)
     found = _detected(desk, tested=tested)
     if job is not None:
@@ -260,7 +260,9 @@ def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, desk: Desk) -> Reci
 
 def _note_command(plan: Rebuilt, job: Job | None, desk: Desk) -> None:
     failed = next((step for step in job.steps if step.failed), None) if job is not None else None
-    written = " ".join(failed.script.split()) if failed is not None else plan.command
+    if failed is None or not failed.script.strip():
+        return
+    written = " ".join(failed.script.split())
     if written == plan.command:
         desk.log.replayed(plan.command)
     else:
