@@ -181,6 +181,7 @@ class Images:
                 buildargs=arguments,
                 labels={KEY_LABEL: "toolchain"},
                 rm=True,
+                forcerm=True,  # a build that fails leaves no container either
                 timeout=int(build.BUILD_WALL_S),
             )
         except (DockerException, APIError) as error:
