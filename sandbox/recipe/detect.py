@@ -7,6 +7,7 @@ from posixpath import dirname
 from sandbox.errors import SetupFailed
 from sandbox.recipe.actions.reading import find_job
 from sandbox.recipe.assemble import Rebuilt, rebuild, rebuild_command
+from sandbox.recipe.building import build_in_place
 from sandbox.recipe.command import is_pytest, is_wrapper, kind_of, plain_pytest, tools_for
 from sandbox.recipe.declared import Project, project_in
 from sandbox.recipe.fidelity import FidelityLog
@@ -33,6 +34,7 @@ _RELEVANT = re.compile(
     r"|(?:[^/]+/){0,2}(?:requirements|reqs|requires|deps)/(?:[^/]+/)?[^/]+\.(?:txt|in|pip)"
     r"|(?:scripts?|ci|\.ci|bin|tools?|dev|etc|\.github|\.github/scripts|build_tools|tests)/[^/]+\.(?:sh|bash)"
     r"|(?:scripts?|ci|bin)/[^/.]+|[^/]+\.sh"
+    r"|(?:[^/]+/){0,2}(?:src/|lib/)?[\w-]+/(?:__init__|__about__|_version|__version__|version|about)\.py|VERSION(?:\.txt)?"
 )
 _TEST_FILE = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests)\.py")
 _FOREIGN = re.compile(r"(?:.*/)?(?:node_modules|site-packages|\.venv|venv|vendor)/")
@@ -70,7 +72,9 @@ _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black",
 def relevant_files(names: Collection[str]) -> list[str]:
     """The files of a checkout that say how it is tested; only these are read."""
     found = [name for name in names if _RELEVANT.fullmatch(name) and not _FOREIGN.match(name)]
-    return sorted(sorted(found, key=lambda name: (name.count("/"), name))[:_MOST_RELEVANT])
+    # modules are read for the version in them only: they give way to files that say how to test
+    ranked = sorted(found, key=lambda name: (name.endswith("__init__.py"), name.count("/"), name))
+    return sorted(ranked[:_MOST_RELEVANT])
 
 
 def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, bytes]) -> Recipe:
@@ -196,6 +200,10 @@ def _installed(plan: Rebuilt, project: Project, desk: Desk, folder: str) -> Rebu
     if not _says_enough(wanted):
         wanted = wanted.plus(_declared(project, desk, folder))
     wanted = with_local_projects(wanted, desk.files)
+    if plan.kind not in {StepKind.LINT, StepKind.FORMAT}:
+        built = build_in_place(wanted, desk.files, folder)
+        wanted = wanted.plus(built.wanted)
+        plan = plan.with_(prepare=(*built.prepare, *plan.prepare), obstacles=(*plan.obstacles, *built.obstacles))
     kinds = [tools_for(part, project.pytest_options) for part in re.split(r"\s*&&\s*", plan.command)]
     tools = [tool for tools in kinds for tool in tools if tool not in _names(wanted)]
     # ruff is there for rung 0, and pytest so that repositories with a lint job share the environment of all others
