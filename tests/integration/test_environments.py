@@ -1,11 +1,13 @@
 """Environments on a real daemon: built without network, kept within limits, made again, prepared and restored."""
 
+import asyncio
 import hashlib
 import io
 import json
 import os
 import platform
 import tarfile
+import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -14,12 +16,15 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.backends.docker_disk import ENVIRONMENT, Disk
 from sandbox.backends.docker_hardening import connect
 from sandbox.backends.docker_images import KEY_LABEL
+from sandbox.backends.local_process import LocalBackend
 from sandbox.backends.retention import DAY_S, LastUses, Limits
 from sandbox.errors import SetupFailed
+from sandbox.setup.install import pack
 from sandbox.snapshot import Environment, Origin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import Checkout, FolderSource, Recipe, RunVerdict, TrustTier
@@ -307,6 +312,37 @@ async def test_an_environment_that_vanishes_before_it_is_opened_is_made_again(
         client = connect()
         client.images.remove(image, force=True)
         client.close()
+
+
+@pytest.mark.slow
+async def test_set_up_commands_on_this_host_stand_on_an_environment_of_their_own() -> None:
+    # Other users may enter this folder, unlike pytest's own.
+    with tempfile.TemporaryDirectory(prefix="metaagent-local-") as name:
+        folder = Path(name)
+        await asyncio.to_thread(folder.chmod, 0o755)
+        spec = SandboxSpec(backend="local", local_uid=65_533)
+        backend = LocalBackend(spec, cache=folder)
+        recipe = Recipe(
+            command="x", requirements=("iniconfig", "pytest"), setup=('echo "x = 42" > "$VIRTUAL_ENV/made.py"',)
+        )
+
+        async def place(guest: Guest) -> None:
+            await guest.unpack(pack({"x": b"x"}), guest.workdir)
+
+        snapshotter = Snapshotter(backend, spec)
+        found = await snapshotter.ensure(recipe, MINE, place=place)
+        below = await snapshotter.ensure(recipe.with_(setup=()), MINE)
+        assert below.warm
+        assert below.image != found.image
+        assert below.lock_hash == found.lock_hash != ""
+        async with backend.open(found.image) as guest:
+            script = 'pytest --version && head -1 "$(command -v pytest)" && cat "$(dirname "$(command -v pytest)")/../made.py"'
+            env = {"PATH": f"{Path(guest.python).parent}:/usr/bin:/bin"}
+            done = await guest.run(("/bin/sh", "-c", script), limits=LIMITS, env=env)
+        assert done.ok, done.stderr
+        assert found.image.removeprefix("local-env:") in done.stdout
+        assert below.image.removeprefix("local-env:") not in done.stdout
+        assert "x = 42" in done.stdout
 
 
 @pytest.mark.slow
