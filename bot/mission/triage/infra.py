@@ -85,7 +85,7 @@ def _wants_network(failure: TestResult) -> bool:
     if failure.error == "AssertionError" or first_match(NO_NETWORK, text_of(failure)) is None:
         return False
     places = [match["short"] or match["native"] for match in _PLACE.finditer(failure.traceback or "")]
-    return not places or failure.file is None or not places[-1].endswith(failure.file)
+    return not places or not f"/{places[-1]}".endswith(f"/{failure.file}")
 
 
 def _needs_network(red: TestReport) -> str:

@@ -261,6 +261,19 @@ async def test_tests_that_pass_alone_and_fail_together_are_no_flake() -> None:
     assert any("depend on tests that run before" in note for note in context.triage.notes)
 
 
+async def test_a_steady_failure_that_is_green_without_the_change_ends_as_flaky_without_a_fix() -> None:
+    def lucky(asked: Asked) -> TestReport:
+        # Red in the first run and all reruns; from then on green, whatever is changed.
+        return a_run(outcomes(ADDS if asked.number <= 6 else MENDED), targets=asked.targets)
+
+    context = await Stage(world=a_world(ADDS, base=None, run=lucky), fixers=(always(a_fix(f"{ADDS}# 1\n")),)).play()
+    assert context.outcome is Outcome.FLAKY
+    assert context.fix is None
+    assert "red in 6 of 7 runs" in context.reason
+    assert context.triage is not None
+    assert context.triage.kind is FailureKind.FLAKE
+
+
 async def test_a_test_that_fails_by_chance_again_with_all_the_others_is_still_a_flake() -> None:
     # Whole runs are the first and the seventh (red) and the eighth (green); in between the test passes alone.
     def chance(asked: Asked) -> TestReport:

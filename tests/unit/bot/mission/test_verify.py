@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.mission.plan import plan_fix
 from bot.mission.verify import verify_fix
 from bot.ports import Workspace
-from sandbox.types import Checkout, TestReport, TestStatus
+from sandbox.errors import SandboxUnavailable
+from sandbox.types import Checkout, RunVerdict, TestReport, TestStatus
 from tests.builders import a_change, a_diagnosis, a_running_mission, facts
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_workspace import SKIP, Asked, ScriptedWorkspace, World, a_run
@@ -22,6 +24,7 @@ from tests.unit.bot.mission.world import (
     BROKEN,
     CHECKOUT,
     EVEN,
+    EVENS,
     MENDED,
     PATH,
     SUB,
@@ -258,3 +261,117 @@ async def test_one_failure_is_told_in_the_singular() -> None:
     red = a_run(outcomes(ADDS))
     assert (await verified(a_world(), before=red)).reason == "the failure is gone in 4 runs, and nothing else changed"
     assert (await verified(a_world(), a_fix(f"{ADDS}# no\n"), before=red)).reason == "the failure is still there"
+
+
+# --- the second sandbox, and the run without the change ----------------------------------------------
+
+
+async def test_green_in_the_first_sandbox_only_is_not_green() -> None:
+    world = a_world()
+    opened = 0
+
+    @asynccontextmanager
+    async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
+        nonlocal opened
+        opened += 1
+        elsewhere = World(files=world.files, run=lambda asked: a_run(outcomes(BROKEN), targets=asked.targets))
+        async with (world if opened == 1 else elsewhere).open_workspace(checkout) as workspace:
+            yield workspace
+
+    red = a_run(outcomes(BROKEN))
+    found = await verify_fix(a_fix(MENDED), mission(red), CHECKOUT, door, clock=FixedClock())
+    assert not found.green
+    assert "flaky after the patch" in found.reason
+
+
+async def test_luck_with_one_seed_is_not_green() -> None:
+    def hashed(asked: Asked) -> TestReport:
+        lucky = asked.files[PATH] != BROKEN and asked.seed == 0
+        return a_run(outcomes(MENDED if lucky else BROKEN), targets=asked.targets)
+
+    assert not (await verified(a_world(run=hashed))).green
+
+
+async def test_green_without_the_change_is_chance() -> None:
+    def chance(asked: Asked) -> TestReport:
+        return a_run(outcomes(MENDED), targets=asked.targets)
+
+    found = await verified(a_world(run=chance))
+    assert not found.green
+    assert found.flaky
+    assert "without the change" in found.reason
+
+
+async def test_one_steady_test_that_passes_without_the_change_is_chance_too() -> None:
+    def half(asked: Asked) -> TestReport:
+        return a_run(outcomes(EVENS if asked.files[PATH] == BROKEN else asked.files[PATH]), targets=asked.targets)
+
+    assert (await verified(a_world(run=half))).flaky
+
+
+async def test_a_test_that_was_known_to_be_shaky_may_pass_without_the_change() -> None:
+    def half(asked: Asked) -> TestReport:
+        return a_run(outcomes(EVENS if asked.files[PATH] == BROKEN else asked.files[PATH]), targets=asked.targets)
+
+    red = a_run(outcomes(BROKEN))
+    context = mission(red)
+    triage = Triage(kind=FailureKind.BUG, reason="", report=red, runs=6, red_runs=6, per_test_reds={ADD: 6, EVEN: 3})
+    world = a_world(run=half)
+    found = await verify_fix(
+        a_fix(MENDED), context.with_(triage=triage), CHECKOUT, world.open_workspace, clock=FixedClock()
+    )
+    assert found.green
+
+
+@pytest.mark.parametrize(
+    ("changes", "asked"),
+    [
+        ({"order_dependent": True}, [()]),
+        ({"leaves_traces": True}, []),
+        ({"kind": FailureKind.LINT}, []),
+    ],
+)
+async def test_the_run_without_the_change_is_one_that_can_tell(changes: dict[str, Any], asked: list[Any]) -> None:
+    red = a_run(outcomes(BROKEN))
+    triage = Triage(kind=FailureKind.BUG, reason="", report=red, runs=6, red_runs=6).with_(**changes)
+    world = a_world()
+    context = mission(red).with_(triage=triage)
+    found = await verify_fix(a_fix(MENDED), context, CHECKOUT, world.open_workspace, clock=FixedClock())
+    assert found.green
+    assert [run.targets for run in world.runs if run.files[PATH] == BROKEN] == asked
+
+
+async def test_a_hang_is_not_waited_for_again() -> None:
+    red = a_run(outcomes(BROKEN)).with_(verdict=RunVerdict.TIMEOUT)
+    found = await verified(a_world(), before=red)
+    assert found.green
+    assert found.control is None
+
+
+async def test_a_second_sandbox_that_fails_to_open_is_the_stages_trouble() -> None:
+    world = a_world()
+    opened = 0
+
+    @asynccontextmanager
+    async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
+        nonlocal opened
+        opened += 1
+        if opened > 1:
+            raise SandboxUnavailable("no room")
+        async with world.open_workspace(checkout) as workspace:
+            yield workspace
+
+    with pytest.raises(SandboxUnavailable):
+        await verify_fix(a_fix(MENDED), mission(a_run(outcomes(BROKEN))), CHECKOUT, door, clock=FixedClock())
+    assert world.open_now == 0
+
+
+async def test_a_second_sandbox_that_was_begun_in_vain_is_closed() -> None:
+    def only_alone(asked: Asked) -> TestReport:
+        found = outcomes(asked.files[PATH])
+        return a_run(found if asked.targets else {**found, SUB: "ValueError: no"}, targets=asked.targets)
+
+    world = a_world(run=only_alone)
+    found = await verified(world)
+    assert not found.green
+    assert (world.opened, world.open_now) == (2, 0)

@@ -10,7 +10,7 @@ from bot.mission.loop import MissionPorts, run_mission
 from bot.ports import Checkpoint, Progress
 from bot.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
-from sandbox.types import Checkout, GitSource, TestReport
+from sandbox.types import Checkout, GitSource, LogReading, TestReport
 from tests.builders import BASE, HEAD, a_candidate, a_change, a_request
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import KnownLessons, ScriptedFixer
@@ -92,9 +92,12 @@ class Stage:
             limits=self.limits,
         )
 
-    async def play(self, **request: Any) -> MissionContext:
+    async def play(
+        self, *, ci_log: LogReading | None = None, checkout: Checkout | None = None, **request: Any
+    ) -> MissionContext:
         """Run the mission."""
-        context = await run_mission(a_request(**request), self.policy, CHECKOUT, self.ports)
+        where = checkout or CHECKOUT
+        context = await run_mission(a_request(**request), self.policy, where, self.ports, ci_log=ci_log)
         assert self.world.open_now == 0, "every workspace is closed"
         assert context.outcome is not None
         return context
