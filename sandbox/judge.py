@@ -70,7 +70,7 @@ def _steps(command: str, targeted: bool) -> tuple[Step, ...]:  # noqa: FBT001 - 
     steps = split_steps(command)
     if steps is None or all(detect_runner(step.command).name == "command" for step in steps):
         return (Step(command=command),)
-    testing = tuple(step for step in steps if detect_runner(step.command).name == "pytest")
+    testing = tuple(step for step in steps if detect_runner(step.command).name in {"pytest", "unittest"})
     return testing if targeted and testing else steps
 
 

@@ -118,10 +118,15 @@ class TestReport(Frozen):
     """Bounded head and tail of the output; hostile text."""
     verdict: RunVerdict = RunVerdict.NO_VERDICT
     runner: str = "command"
-    """Which reader made the report: `pytest`, `diagnostics`, `command`."""
+    """Which reader made the report: `pytest`, `unittest`, `junit`, `diagnostics`, `command`."""
     outcomes: dict[str, TestStatus] = Field(default_factory=dict)
     """Every test that ran, by name."""
     duration_s: float = 0.0
+
+    @property
+    def knows_tests(self) -> bool:
+        """Whether each test was seen by name, so that single tests can be asked for."""
+        return self.runner in {"pytest", "unittest"}
 
     @property
     def failing(self) -> frozenset[str]:

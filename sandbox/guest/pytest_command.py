@@ -1,4 +1,4 @@
-"""Read a pytest command line without running it: its arguments, its environment, its place in `sys.path`.
+"""Read a pytest or unittest command line without running it: its arguments, environment and place in `sys.path`.
 
 Host and guest both use this module, so that the judge, the trial server and the search agree on what a command means.
 """
@@ -37,10 +37,10 @@ _PYTHON_NO_CWD = {"-I", "-P", "-E"}
 
 
 class PytestCommand(NamedTuple):
-    """What a pytest command line says.
+    """What a command line that starts pytest, or unittest, says.
 
     Attributes:
-        args: The arguments pytest gets.
+        args: The arguments pytest (or unittest) gets.
         environment: The assignments in front of it.
         interpreter_options: Flags of the interpreter to keep (`-W error`).
         adds_cwd: Whether the working directory enters `sys.path`, as `python -m pytest` does and `pytest` does not.
@@ -88,6 +88,15 @@ def _unquoted_shell_free(command: str) -> Optional[str]:
 
 def split_pytest_command(command: str) -> Optional[PytestCommand]:
     """What a pytest command line says, or None when the command is not one, or needs a shell."""
+    return _split(command, "pytest")
+
+
+def split_unittest_command(command: str) -> Optional[PytestCommand]:
+    """What a `python -m unittest` command line says, or None when the command is not one, or needs a shell."""
+    return _split(command, "unittest")
+
+
+def _split(command: str, module: str) -> Optional[PytestCommand]:
     words = split_words(command)
     if not words:
         return None
@@ -95,7 +104,7 @@ def split_pytest_command(command: str) -> Optional[PytestCommand]:
     program = _skip_launcher(_take_assignments(words, environment))
     if not program:
         return None
-    return _read_program(_take_assignments(program, environment), environment)
+    return _read_program(_take_assignments(program, environment), environment, module)
 
 
 def _take_assignments(words: List[str], environment: Dict[str, str]) -> List[str]:
@@ -125,15 +134,19 @@ def _skip_launcher(words: List[str]) -> Optional[List[str]]:
     return words[index:]
 
 
-def _read_program(words: List[str], environment: Dict[str, str]) -> Optional[PytestCommand]:
+def _read_program(words: List[str], environment: Dict[str, str], module: str) -> Optional[PytestCommand]:
     if not words:
         return None
-    if _PYTEST.match(words[0]):
+    if module == "pytest" and _PYTEST.match(words[0]):
         return PytestCommand(words[1:], environment, [], adds_cwd=False)
     if words[0] == "coverage" and words[1:2] == ["run"]:
-        return _read_coverage(words[2:], environment, [])
+        return _read_coverage(words[2:], environment, [], module)
     if not _PYTHON.match(words[0]):
         return None
+    return _read_interpreter(words, environment, module)
+
+
+def _read_interpreter(words: List[str], environment: Dict[str, str], module: str) -> Optional[PytestCommand]:
     options: List[str] = []
     adds_cwd = True
     index = 1
@@ -149,25 +162,21 @@ def _read_program(words: List[str], environment: Dict[str, str]) -> Optional[Pyt
         elif option not in _PYTHON_IGNORED:
             return None
         index += 1
-    return _read_module(words[index:], environment, options, adds_cwd=adds_cwd)
-
-
-def _read_module(
-    words: List[str], environment: Dict[str, str], options: List[str], *, adds_cwd: bool
-) -> Optional[PytestCommand]:
-    if words[:2] == ["-m", "pytest"]:
-        return PytestCommand(words[2:], environment, options, adds_cwd)
-    if words[:3] == ["-m", "coverage", "run"]:
-        return _read_coverage(words[3:], environment, options)
+    if words[index : index + 2] == ["-m", module]:
+        return PytestCommand(words[index + 2 :], environment, options, adds_cwd)
+    if words[index : index + 3] == ["-m", "coverage", "run"]:
+        return _read_coverage(words[index + 3 :], environment, options, module)
     return None
 
 
-def _read_coverage(words: List[str], environment: Dict[str, str], options: List[str]) -> Optional[PytestCommand]:
+def _read_coverage(
+    words: List[str], environment: Dict[str, str], options: List[str], module: str
+) -> Optional[PytestCommand]:
     """`coverage run [options] -m pytest ...`: the measuring is left out, the tests are the same."""
     index = 0
     while index < len(words) and words[index].startswith("-") and words[index] not in ("-m", "--module"):
         index += 2 if words[index] in _COVERAGE_VALUES else 1
-    if words[index : index + 2] in (["-m", "pytest"], ["--module", "pytest"]):
+    if words[index : index + 2] in (["-m", module], ["--module", module]):
         return PytestCommand(words[index + 2 :], environment, options, adds_cwd=True)
     return None
 

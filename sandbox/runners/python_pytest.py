@@ -1,21 +1,17 @@
 """Run pytest with our own reporter in it, and read its signed records; the printed text proves nothing."""
 
 import json
-import re
 import secrets
-from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sandbox.guest.pytest_command import PytestCommand, split_pytest_command
 from sandbox.runners.base import GuestPlaces, Invocation, Reading, RunRequest, with_defaults
-from sandbox.runners.records import Record, RecordsForged, read_records, unpack_names
-from sandbox.types import CommandResult, TestResult, TestStatus
+from sandbox.runners.records import RecordsForged, read_records
+from sandbox.runners.session import SessionReader
+from sandbox.types import CommandResult
 
-NO_TESTS_COLLECTED = 5
 USAGE_ERROR = 4
 _KEY_BYTES = 16
-_ERROR_LINE = re.compile(r"(?i)\berror: (.+)")
-_STATUS = {"p": TestStatus.PASS, "X": TestStatus.PASS, "f": TestStatus.FAIL, "s": TestStatus.SKIP, "x": TestStatus.SKIP}
 _ADJECTIVES = ("plain", "simple", "small", "other", "basic", "inner", "outer", "empty", "single", "shared", "local")
 _NOUNS = ("value", "result", "input", "order", "range", "limit", "index", "state", "match", "parse", "lookup", "round")
 
@@ -44,7 +40,7 @@ class PythonPytest:
         return Invocation(
             argv=(places.python, "-s", "-B", *command.interpreter_options, f"{places.guest_dir}/pytest_entry.py"),
             environment=environment,
-            stdin=json.dumps(_session(command, request, places, key=key, python_path=python_path)).encode(),
+            stdin=json.dumps(session_config(command, request, places, key=key, python_path=python_path)).encode(),
             key=key,
         )
 
@@ -54,13 +50,13 @@ class PythonPytest:
             records = list(read_records(result.results, invocation.key))
         except RecordsForged as error:
             return Reading(ended=False, tampering=(str(error),))
-        return _SessionReader(result, request).read(records)
+        return SessionReader(result, request, tool="pytest", usage_error=USAGE_ERROR).read(records)
 
 
-def _session(
+def session_config(
     command: PytestCommand, request: RunRequest, places: GuestPlaces, *, key: bytes, python_path: str
 ) -> dict[str, Any]:
-    """What `pytest_entry` reads from standard input."""
+    """What `pytest_entry` and `unittest_entry` read from standard input."""
     return {
         "key": key.hex(),
         "args": list(command.args),
@@ -79,196 +75,3 @@ def _session(
 def _canary_name() -> str:
     """A name like any other test's, new for every run."""
     return f"test_{secrets.choice(_ADJECTIVES)}_{secrets.choice(_NOUNS)}_{secrets.randbelow(90) + 10}"
-
-
-class _SessionReader:
-    """Collects the records of one session."""
-
-    def __init__(self, result: CommandResult, request: RunRequest) -> None:
-        self._result = result
-        self._request = request
-        self._names: tuple[str, ...] = ()
-        self._details: dict[str, Record] = {}
-        self._results: list[TestResult] = []
-        self._seen: set[str] = set()
-        self._running: str | None = None
-        self._hang: list[Any] = []
-        self._raw_contradictions: list[str] = []
-        self._canaries: list[tuple[int, str, Any]] = []
-        self._patched: list[str] = []
-        self._broken = ""
-        self._end: int | None = None
-        self._exit: int | None = None
-        self._deselected = 0
-
-    def read(self, records: list[Record]) -> Reading:
-        """The whole session as one value."""
-        for record in records:
-            self._take(record)
-        if self._end is None and self._running is not None:
-            self._results.append(self._unfinished(self._running))
-        return Reading(
-            results=tuple(self._results),
-            collected=self._names,
-            deselected=self._deselected,
-            session_status=self._exit,
-            ended=self._exit is not None and self._end is not None,
-            tampering=tuple(self._contradictions()),
-            inconclusive=self._why_inconclusive(),
-        )
-
-    def _take(self, record: Record) -> None:
-        match record:
-            case ["items", str(packed)]:
-                self._names = unpack_names(packed)
-            case ["start", int() | str() as index]:
-                self._running = self._name(index)
-            case ["fail", int() | str() as index, str(), dict() as detail]:
-                self._details.setdefault(self._name(index), [detail])
-            case ["test", int() | str() as index, str(phases), int() | None as raw, int(milliseconds)]:
-                self._take_test(self._name(index), phases, raw, milliseconds)
-            case ["collect", str(name), dict() as detail]:
-                self._results.append(_result(name, TestStatus.ERROR, detail, 0))
-            case ["canary", int(number), str(phases), raw, *_]:
-                self._canaries.append((number, phases, raw))
-            case _:
-                self._take_session(record)
-
-    def _take_session(self, record: Record) -> None:
-        match record:
-            case ["hang", int() | str() as index, list(frames)]:
-                self._running, self._hang = self._name(index), frames
-            case ["patched", list(names)]:
-                self._patched = [str(name) for name in names]
-            case ["broken", str(why)]:
-                self._broken = why
-            case ["internal", str(text)]:
-                self._broken = "pytest or one of its plugins broke: " + (text.strip().splitlines() or [""])[-1][:300]
-            case ["end", int(status), int(deselected)]:
-                self._end, self._deselected = status, deselected
-            case ["exit", int(status)]:
-                self._exit = status
-            case _:
-                pass
-
-    def _take_test(self, name: str, phases: str, raw: int | None, milliseconds: int) -> None:
-        setup, call, teardown = ((*phases, "-", "-", "-"))[:3]
-        self._running = None
-        self._seen.add(name)
-        if setup == "f" or teardown == "f":
-            status = TestStatus.FAIL if call == "f" else TestStatus.ERROR
-        else:
-            status = _STATUS.get(setup if setup != "p" else call, TestStatus.ERROR)
-        detail = (self._details.get(name) or [{}])[0]
-        if status is TestStatus.PASS and raw != 1:
-            self._raw_contradictions.append(name)
-        if status is TestStatus.PASS and teardown != "p":
-            status = TestStatus.ERROR
-        self._results.append(_result(name, status, detail, milliseconds))
-
-    def _name(self, index: int | str) -> str:
-        if isinstance(index, str):
-            return index
-        return self._names[index] if 0 <= index < len(self._names) else f"#{index}"
-
-    def _unfinished(self, name: str) -> TestResult:
-        """The test that was running when the session was cut off."""
-        frames = _frames(self._hang)
-        if self._result.timed_out:
-            error, message = "Timeout", f"did not end within {self._request.wall_s:g} s"
-        elif self._result.signal is not None:
-            error, message = "Crash", f"the interpreter was killed by signal {self._result.signal}"
-        else:
-            error, message = (
-                "Crash",
-                f"the interpreter left with status {self._result.exit_code} in the middle of the test",
-            )
-        where = frames[-1] if frames else (name.split("::", maxsplit=1)[0], None, "")
-        return TestResult(
-            name=name,
-            status=TestStatus.ERROR,
-            error=error,
-            error_message=message,
-            frames=frames,
-            file=where[0],
-            line=where[1],
-            test=_test_of(name),
-        )
-
-    def _contradictions(self) -> Iterator[str]:
-        if self._raw_contradictions:
-            yield f"reported as passed although the test itself did not return: {self._raw_contradictions[0][:200]}"
-        for number, phases, raw in self._canaries:
-            if number == 0 and phases == "ppp" and raw == 1:
-                continue
-            if number == 1 and phases == "pfp" and raw == 0:
-                continue
-            if "-" not in phases[:2]:
-                yield f"a test that must {'fail' if number else 'pass'} did not"
-        if self._patched:
-            yield f"what runs the tests was replaced: {', '.join(self._patched)[:200]}"
-        if self._exit is not None and self._result.exit_code == 0 and self._exit != 0:
-            yield f"the process left with status 0, the session ended with {self._exit}"
-
-    def _why_inconclusive(self) -> str:
-        if self._broken:
-            return self._broken
-        status = self._exit if self._exit is not None else self._end
-        if status == USAGE_ERROR:
-            return f"pytest did not accept the command{_first_error(self._result.stderr)}"
-        if self._end is None or self._exit is None:
-            return "" if self._running is not None and self._result.exit_code != 0 else "the session did not end"
-        if not self._results:
-            return "no test was collected" if not self._names else "no test ran"
-        kinds = {number for number, phases, _ in self._canaries if "-" not in phases}
-        if kinds != {0, 1} and not any(result.status is TestStatus.ERROR for result in self._results):
-            return "the control tests did not run"
-        return ""
-
-
-def _result(name: str, status: TestStatus, detail: Mapping[str, Any], milliseconds: int) -> TestResult:
-    if status in {TestStatus.PASS, TestStatus.SKIP}:
-        return TestResult(name=name, status=status, duration_ms=milliseconds, test=_test_of(name))
-    frames = _frames(detail.get("frames"))
-    where = frames[-1] if frames else (name.split("::", maxsplit=1)[0], None, "")
-    return TestResult(
-        name=name,
-        status=status,
-        output=_string(detail.get("output")),
-        error_message=_string(detail.get("message")) or None,
-        duration_ms=milliseconds,
-        file=where[0],
-        line=where[1],
-        test=_test_of(name),
-        error=_string(detail.get("error"))[:200] or None,
-        traceback=_string(detail.get("text")) or None,
-        frames=frames,
-    )
-
-
-def _first_error(text: str) -> str:
-    """What pytest says about a wrong command line."""
-    found = [line for line in _ERROR_LINE.findall(text) if not line.startswith("usage:")]
-    return f": {found[0][:300].strip()}" if found else ""
-
-
-def _test_of(name: str) -> str | None:
-    """The function's name: `tests/a.py::T::test_x[1]` gives `test_x`."""
-    if "::" not in name:
-        return None
-    return name.split("[", maxsplit=1)[0].rsplit("::", maxsplit=1)[-1]
-
-
-def _frames(raw: object) -> tuple[tuple[str, int, str], ...]:
-    found = []
-    for frame in raw if isinstance(raw, list) else []:
-        match frame:
-            case [str(file), int(line), str(function)]:
-                found.append((file, line, function))
-            case _:
-                continue
-    return tuple(found)
-
-
-def _string(value: object) -> str:
-    return value if isinstance(value, str) else ""

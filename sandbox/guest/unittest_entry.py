@@ -1,0 +1,248 @@
+"""Start unittest inside the sandbox with our result, before anything of the repository can be imported.
+
+Standard input carries the JSON object that `pytest_entry` takes; `targets` are node ids relative to the checkout. The
+command's own discovery runs, and what it finds is narrowed and put in order, so that the tests are the command's.
+"""
+
+import importlib
+import importlib.util
+import os
+import sys
+import time
+import unittest
+import unittest.async_case
+import unittest.main
+import unittest.runner
+from typing import Any, List, Optional
+
+RESULTS = 3
+HERE = os.path.dirname(os.path.abspath(__file__))
+NO_TESTS = 5
+NO_TESTS_SINCE = (3, 12)
+
+
+def load_sibling(name: str) -> Any:
+    """A guest module by its file: no folder of ours on `sys.path`, no name of ours that the repository could miss."""
+    spec = importlib.util.spec_from_file_location("_metaagent_" + name, os.path.join(HERE, name + ".py"))
+    if spec is None or spec.loader is None:
+        raise ImportError(name)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class Session:
+    """What was asked for, and who records."""
+
+    def __init__(self, config: Any, channel: Any) -> None:
+        self.config = config
+        self.module = load_sibling("unittest_recorder")
+        describer = load_sibling("failure_detail").Describer(config["root"])
+        self.describer = describer
+        self.recorder = self.module.Recorder(channel, describer, config["root"])
+        self.shuffled = load_sibling("order").shuffled
+        self.failures = 0
+        self.status: Optional[int] = None
+        watch = load_sibling("hang_watch").HangWatch
+        self.watch = watch(config["look_at"], lambda frame: self._hangs(channel, frame))
+
+    def _hangs(self, channel: Any, frame: Any) -> bool:
+        current = self.recorder.current
+        if current is None:
+            return False
+        channel.send(["hang", self.recorder.index(current), self.describer.stack(frame)])
+        return True
+
+    def chosen(self, suite: Any) -> Any:
+        """The suite as it stands, or its tests narrowed and in order."""
+        tests = list(flat(suite))
+        names = [self.recorder.node_id(test) for test in tests]
+        targets, order = self.config["targets"], self.config["order"]
+        if targets:
+            kept = [index for index, name in enumerate(names) if any(is_meant(name, target) for target in targets)]
+            tests, names = [tests[index] for index in kept], [names[index] for index in kept]
+        if order == "reversed":
+            tests.reverse()
+        elif order == "random":
+            paths = [name.split("::")[:-1] for name in names]
+            tests = [tests[index] for index in self.shuffled(paths, self.config["seed"])]
+        self.recorder.collected(tests)
+        return unittest.TestSuite(tests) if targets or order != "given" else suite
+
+
+def flat(suite: Any) -> Any:
+    """The tests of a suite, however nested."""
+    if isinstance(suite, unittest.TestCase):
+        yield suite
+        return
+    try:
+        members = list(suite)
+    except TypeError:
+        yield suite
+        return
+    for member in members:
+        yield from flat(member)
+
+
+def is_meant(name: str, target: str) -> bool:
+    """Whether a target names this test, its class, its file or its folder."""
+    return name == target or name.startswith((target + "::", target + "/", target + "["))
+
+
+class Recording(unittest.TextTestResult):
+    """Tells the recorder first, then prints as the command would."""
+
+    session: Any = None
+
+    def startTest(self, test: Any) -> None:
+        """A test begins."""
+        super().startTest(test)
+        self.session.recorder.start(test)
+
+    def stopTest(self, test: Any) -> None:
+        """A test is over."""
+        self.session.recorder.stop(test)
+        super().stopTest(test)
+
+    def addSuccess(self, test: Any) -> None:
+        """It passed."""
+        self.session.recorder.outcome(test, "p")
+        super().addSuccess(test)
+
+    def addFailure(self, test: Any, err: Any) -> None:
+        """An assertion failed."""
+        self.session.recorder.outcome(test, "f", err)
+        self._count()
+        super().addFailure(test, err)
+
+    def addError(self, test: Any, err: Any) -> None:
+        """Something else was raised."""
+        self.session.recorder.outcome(test, "f", err)
+        self._count()
+        super().addError(test, err)
+
+    def addSkip(self, test: Any, reason: str) -> None:
+        """It was left out."""
+        self.session.recorder.outcome(test, "s")
+        super().addSkip(test, reason)
+
+    def addExpectedFailure(self, test: Any, err: Any) -> None:
+        """It failed as expected."""
+        self.session.recorder.outcome(test, "x")
+        super().addExpectedFailure(test, err)
+
+    def addUnexpectedSuccess(self, test: Any) -> None:
+        """It passed though expected to fail."""
+        self.session.recorder.outcome(test, "u")
+        self._count()
+        super().addUnexpectedSuccess(test)
+
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
+        """A part of it is over."""
+        self.session.recorder.part(test, err)
+        super().addSubTest(test, subtest, err)
+
+    def _count(self) -> None:
+        self.session.failures += 1
+        most = self.session.config["maxfail"]
+        if most is not None and self.session.failures >= most:
+            self.stop()
+
+
+class Quiet(unittest.TestResult):
+    """The result of the canaries: it records and prints nothing."""
+
+    session: Any = None
+
+    def startTest(self, test: Any) -> None:
+        """A test begins."""
+        self.session.recorder.start(test)
+
+    def stopTest(self, test: Any) -> None:
+        """A test is over."""
+        self.session.recorder.stop(test)
+
+    def addSuccess(self, test: Any) -> None:
+        """It passed."""
+        self.session.recorder.outcome(test, "p")
+
+    def addFailure(self, test: Any, err: Any) -> None:
+        """It failed."""
+        self.session.recorder.outcome(test, "f", err)
+
+    def addError(self, test: Any, err: Any) -> None:
+        """It broke."""
+        self.session.recorder.outcome(test, "f", err)
+
+
+class Runner(unittest.TextTestRunner):
+    """The text runner with our result: runs what was chosen, canaries before and after."""
+
+    session: Any = None
+
+    def run(self, test: Any) -> Any:
+        """Run the tests that the command found."""
+        session, run = self.session, super().run
+        suite = session.chosen(test)
+        run_canaries(session)
+        session.watch.start()
+        try:
+            outcome = run(suite)
+        finally:
+            session.watch.stop()
+        run_canaries(session)
+        session.status = status_of(outcome)
+        session.recorder.finish(session.status)
+        return outcome
+
+
+def bound(kind: Any, session: Session, **more: Any) -> Any:
+    """A class of its own for this session."""
+    return type(kind.__name__, (kind,), {"session": session, **more})
+
+
+def run_canaries(session: Session) -> None:
+    """One test that must pass and one that must fail, through the same machinery."""
+    quiet = bound(Quiet, session)
+    for name in session.module.CANARY_NAMES:
+        unittest.TestSuite([session.module.Canary(name)]).run(quiet())
+
+
+def status_of(result: Any) -> int:
+    """What the command would leave with."""
+    if not (result.testsRun or result.skipped) and not (result.errors or result.failures):
+        return NO_TESTS if sys.version_info >= NO_TESTS_SINCE else 0
+    return 0 if not (result.errors or result.failures or result.unexpectedSuccesses) else 1
+
+
+def main() -> int:
+    """Run the session and leave with its status."""
+    sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
+    entry = load_sibling("pytest_entry")
+    config = entry.read_config()
+    config["look_at"] = time.monotonic() + config["wall_s"] - min(2.0, config["wall_s"] * 0.2)
+    channel = load_sibling("record_channel").Channel(RESULTS, bytes.fromhex(config["key"]))
+    session = Session(config, channel)
+    channel.send(["begin", "%d.%d.%d" % sys.version_info[:3], "unittest"])
+    if config["python_path"]:
+        os.environ["PYTHONPATH"] = config["python_path"]
+    load_sibling("pytest_command").extend_sys_path(config["python_path"], adds_cwd=config["adds_cwd"])
+    runner, program = bound(Runner, session, resultclass=bound(Recording, session)), unittest.main
+    sys.argv[:] = ["python -m unittest"] + config["args"]
+    arguments: List[str] = list(sys.argv)
+    try:
+        program(module=None, argv=arguments, testRunner=runner, exit=False)
+    except SystemExit as error:
+        # Only the command line is refused this way.
+        status = error.code if isinstance(error.code, int) else 1
+        if session.status is None:
+            channel.send(["end", status, 0])
+        session.status = status
+    status = 1 if session.status is None else session.status
+    channel.send(["exit", status])
+    channel.close()
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

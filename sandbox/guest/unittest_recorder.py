@@ -1,0 +1,325 @@
+"""Records what really happened to every unittest test, for a judge outside who trusts nobody inside.
+
+The records are those of `pytest_reporter`, with the node ids pytest would give. `phases` and `raw` mean the same: a
+test that is reported as passed though its method did not return was tampered with.
+"""
+
+import base64
+import inspect
+import json
+import os
+import re
+import time
+import unittest
+import zlib
+from typing import Any, Dict, List, Optional, Tuple
+
+CANARY_NAMES = ("canary_passes", "canary_fails")
+FRAME = re.compile(r'File "([^"\n]{1,400})", line (\d{1,7}), in (\S{1,100})')
+EXCHANGED_TOLD = 5
+TEARDOWNS = ("tearDownClass", "tearDownModule")
+
+
+class Canary(unittest.TestCase):
+    """One test that must pass, one that must fail, told to nobody but us."""
+
+    def canary_passes(self) -> None:
+        """A test that must pass."""
+        self.assertEqual(1 + 1, 2)
+        self.assertTrue(self)
+
+    def canary_fails(self) -> None:
+        """A test that must fail."""
+        self.assertEqual(1 + 1, 3)
+        self.assertTrue(None)
+
+
+def watched_functions() -> Dict[str, Any]:
+    """The functions that carry a verdict; nobody has a reason to replace them."""
+    case, suite, result = unittest.TestCase.__dict__, unittest.BaseTestSuite.__dict__, unittest.TestResult.__dict__
+    found = {"TestCase." + name: case.get(name) for name in ("run", "__call__", "fail", "assertEqual", "assertTrue")}
+    found.update({"TestSuite." + name: suite.get(name) for name in ("run", "__call__", "addTest")})
+    found["TestSuite.run of suites"] = unittest.TestSuite.__dict__.get("run")
+    found.update({"TestResult." + name: result.get(name) for name in ("addFailure", "addError", "wasSuccessful")})
+    return found
+
+
+class Recorder:
+    """Takes what a result is told about tests, and sends it.
+
+    Args:
+        channel: Where records go.
+        describer: Turns failures into dictionaries.
+        root: The checkout.
+    """
+
+    def __init__(self, channel: Any, describer: Any, root: str) -> None:
+        self._send = channel.send
+        self._describer = describer
+        self._root = os.path.realpath(root)
+        self._files: Dict[str, str] = {}
+        self._clock = time.monotonic
+        self._watched = watched_functions()
+        self._codes: Dict[int, Any] = {}
+        self._replaced: List[str] = []
+        self._indexes: Dict[int, int] = {}
+        self._tests: List[Any] = []
+        self._reported: Dict[int, bool] = {}
+        self._canary: Optional[int] = None
+        self._started = 0.0
+        self._raw: Optional[int] = None
+        self._letters: Dict[str, str] = {}
+        self.current: Any = None
+
+    # --- what there is ----------------------------------------------------------------------------
+
+    def collected(self, tests: List[Any]) -> None:
+        """Remember what is going to run, in order, before anything does."""
+        names: List[str] = []
+        for test in tests:
+            if is_broken(test):
+                continue
+            self._indexes[id(test)] = len(names)
+            self._codes[id(test)] = code_of(test)
+            self._tests.append(test)
+            names.append(self.node_id(test))
+        self._send(["items", base64.b64encode(zlib.compress(json.dumps(names).encode("ascii"), 6)).decode("ascii")])
+
+    def node_id(self, test: Any) -> str:
+        """What pytest calls this test: `tests/test_m.py::Case::test_x`."""
+        kind = type(test)
+        if is_broken(test):
+            return self._module_file(method_name(test))
+        method = getattr(test, "_testMethodName", None)
+        if method is None or not isinstance(test, unittest.TestCase):
+            return str(test)[:300]
+        if kind.__module__.startswith(("unittest.", "doctest")) or method == "runTest":
+            return "%s::%s" % (self._module_file(kind.__module__), test.id())
+        return "%s::%s::%s" % (self._module_file(kind.__module__), kind.__qualname__.replace(".", "::"), method)
+
+    def _module_file(self, module: str) -> str:
+        """The file of a module, relative to the checkout."""
+        import sys
+
+        if module not in self._files:
+            file = getattr(sys.modules.get(module), "__file__", None)
+            guess = module.replace(".", os.sep) + ".py"
+            places = [str(file)] if file else [os.path.join(entry or ".", guess) for entry in sys.path]
+            real = next((os.path.realpath(place) for place in places if os.path.isfile(place)), None)
+            inside = real is not None and real.startswith(self._root + os.sep)
+            self._files[module] = os.path.relpath(real, self._root) if real is not None and inside else guess
+        return self._files[module]
+
+    # --- one test ---------------------------------------------------------------------------------
+
+    def start(self, test: Any) -> None:
+        """A test begins: see what its method does from below everything."""
+        if is_broken(test):
+            self.current = None
+            return
+        self.current, self._letters, self._raw, self._started = test, {}, None, self._clock()
+        if type(test) is Canary:
+            self._canary = CANARY_NAMES.index(method_name(test))
+        else:
+            self._canary = None
+            self._check_identity(test)
+            self._send(["start", self.index(test)])
+        self._wrap(test)
+
+    def stop(self, test: Any) -> None:
+        """A test is over."""
+        if is_broken(test):
+            return
+        name = getattr(test, "_testMethodName", None)
+        if name is not None:
+            test.__dict__.pop(name, None)
+        if self._canary is not None:
+            self._send(["canary", self._canary, self._phases(), self._raw])
+        elif self.current is test:
+            self._report(test, self._phases(), self._raw, self._clock() - self._started)
+        self.current = None
+
+    def outcome(self, test: Any, letter: str, error: Any = None) -> None:
+        """How a test ended: p, f, s, x (failed as expected) or u (passed though expected to fail)."""
+        if not isinstance(test, unittest.TestCase) or is_broken(test):
+            self._of_group(test, letter, error)
+            return
+        phase = "call"
+        if letter == "f":
+            phase = "setup" if self._raw is None and error is not None else "call"
+            if self._raw == 1 and error is not None and "call" not in self._letters:
+                phase = "teardown"
+        if self.current is not test:
+            # Left out before it began.
+            self.current, self._letters, self._raw, self._started = test, {}, None, self._clock()
+            self._canary = None
+            self._letters[phase] = letter
+            self.stop(test)
+            return
+        if self._letters.get(phase) != "f":
+            self._letters[phase] = letter
+        if letter == "f" and error is not None and self._canary is None:
+            self._detail(self.index(test), phase, error)
+
+    def part(self, test: Any, error: Any) -> None:
+        """A part of a test (subTest) failed; None when it passed."""
+        if error is not None:
+            self._letters["call"] = "f"
+            if self._canary is None:
+                self._detail(self.index(test), "call", error)
+
+    def finish(self, status: int) -> None:
+        """The session is over."""
+        changed = [name for name, function in watched_functions().items() if function is not self._watched[name]]
+        changed += self._replaced
+        if changed:
+            self._send(["patched", changed])
+        self._send(["end", status, 0])
+
+    def _report(self, test: Any, phases: str, raw: Optional[int], seconds: float) -> None:
+        self._reported[id(test)] = True
+        self._send(["test", self.index(test), phases, raw, int(seconds * 1000)], held=True)
+
+    def _phases(self) -> str:
+        call = self._letters.get("call", "-")
+        if self._letters.get("setup") == "f":
+            return "f--"
+        teardown = self._letters.get("teardown", "p")
+        if call == "-" and teardown == "f":
+            call = "p"
+        return "p" + {"x": "x", "u": "f"}.get(call, call) + teardown
+
+    def index(self, test: Any) -> Any:
+        """How records name a test."""
+        return self._indexes.get(id(test), self.node_id(test))
+
+    def _detail(self, index: Any, phase: str, error: Tuple[Any, Any, Any]) -> None:
+        described = self._describer.describe(Described(error), Excinfo(error[1]))
+        self._send(["fail", index, phase, described], detail=True, held=True)
+
+    # --- what belongs to no single test -----------------------------------------------------------
+
+    def _of_group(self, test: Any, letter: str, error: Any) -> None:
+        """A module that could not be loaded, or a class or module whose set-up or tear-down failed or skipped."""
+        if is_broken(test):
+            self._send(
+                ["collect", self.node_id(test), self._why_broken(getattr(test, "_exception", None))], detail=True
+            )
+            return
+        fixture, _, place = str(getattr(test, "description", test)).partition(" (")
+        group = place.rstrip(")")
+        members = [member for member in self._tests if belongs(member, group)]
+        late = fixture in TEARDOWNS
+        if letter == "f" and not members:
+            self._send(["collect", str(test)[:300], self._describer.describe(Described(error), Excinfo(error[1]))])
+        for member in members:
+            done = self._reported.get(id(member), False)
+            if late and member is not members[-1]:
+                continue
+            if done and not late:
+                continue
+            index = self.index(member)
+            if letter == "f":
+                self._detail(index, "teardown" if late else "setup", error)
+            self._report(member, "s--" if letter == "s" else "ppf" if late else "f--", 1 if late else None, 0.0)
+
+    def _why_broken(self, cause: Any) -> Dict[str, Any]:
+        """The loader keeps a traceback as text: its last line is the error, its frames are those of the module."""
+        detail: Dict[str, Any] = self._describer.describe(Described((type(cause), cause, None)), Excinfo(cause))
+        lines = str(cause).rstrip().splitlines() or [""]
+        error, _, message = lines[-1].partition(": ")
+        frames = []
+        for file, line, function in FRAME.findall("\n".join(lines)):
+            real = os.path.realpath(file)
+            if real.startswith(self._root + os.sep) and "site-packages" not in real:
+                frames.append([os.path.relpath(real, self._root), int(line), function])
+        if message and error.replace(".", "").isidentifier():
+            detail.update(error=error.rpartition(".")[2], message=message)
+        if frames:
+            detail["frames"] = frames[-40:]
+        return detail
+
+    # --- from below -------------------------------------------------------------------------------
+
+    def _wrap(self, test: Any) -> None:
+        name = getattr(test, "_testMethodName", None)
+        method = getattr(test, name, None) if name is not None else None
+        if method is None or not hasattr(test, "__dict__"):
+            return
+        recorder = self
+        if inspect.iscoroutinefunction(method):
+
+            async def awaited(*args: Any, **named: Any) -> Any:
+                recorder._raw = 0
+                value = await method(*args, **named)
+                recorder._raw = 1
+                return value
+
+            test.__dict__[name] = like(awaited, method)
+            return
+
+        def called(*args: Any, **named: Any) -> Any:
+            recorder._raw = 0
+            value = method(*args, **named)
+            recorder._raw = 1
+            return value
+
+        test.__dict__[name] = like(called, method)
+
+    def _check_identity(self, test: Any) -> None:
+        if id(test) not in self._codes or len(self._replaced) >= EXCHANGED_TOLD:
+            return
+        shadowed = method_name(test) in getattr(test, "__dict__", {})
+        if shadowed or self._codes[id(test)] is not code_of(test):
+            self._replaced.append("%s was exchanged" % self.node_id(test)[:200])
+
+
+class Described:
+    """Looks to the describer like one of pytest's reports."""
+
+    def __init__(self, error: Tuple[Any, Any, Any]) -> None:
+        import traceback
+
+        self.longrepr = "".join(traceback.format_exception(*error))
+        self.sections: List[Any] = []
+
+
+class Excinfo:
+    """Looks to the describer like pytest's."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def like(function: Any, method: Any) -> Any:
+    """A stand-in that carries what decorators left on the method (skip, expected failure)."""
+    function.__dict__.update(getattr(method, "__dict__", {}))
+    function.__name__ = getattr(method, "__name__", "test")
+    function.__doc__ = getattr(method, "__doc__", None)
+    function.__wrapped__ = method
+    return function
+
+
+def code_of(test: Any) -> Any:
+    """The code object a test's method comes down to."""
+    method = getattr(type(test), method_name(test), None)
+    try:
+        return getattr(inspect.unwrap(method), "__code__", None) if method is not None else None
+    except ValueError:
+        return None
+
+
+def method_name(test: Any) -> str:
+    """The name of the method a test runs; for a module that could not be loaded, the module's."""
+    return str(getattr(test, "_testMethodName", ""))
+
+
+def is_broken(test: Any) -> bool:
+    """Whether this stands for a module that could not be loaded."""
+    return type(test).__name__ == "_FailedTest" and type(test).__module__ == "unittest.loader"
+
+
+def belongs(test: Any, group: str) -> bool:
+    """Whether a test is of the class or module `package.module.Class` names."""
+    kind = type(test)
+    return group in (kind.__module__, "%s.%s" % (kind.__module__, kind.__qualname__))
