@@ -23,7 +23,7 @@ from tests.integration.git_http import GitServer, commit, git
 from tests.triage_worlds import bugs, flakes, surroundings
 from tests.triage_worlds.world import BUG, World
 
-TEST_WALL_S = 6.0
+TEST_WALL_S = 12.0
 """After so long a test counts as hanging in these worlds."""
 
 
