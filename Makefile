@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 TESTS ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test demo serve image service-image docs lock docker clean
+.PHONY: dev check fix test demo serve image service-image bench-sandbox soak docs lock docker clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -34,6 +34,12 @@ image: dev docker
 
 service-image: dev docker  ## the service's image, also without a registry
 	./scripts/build-service-image $(VENV)
+
+bench-sandbox: dev docker  ## the sandbox's figures, each beside what is demanded of it, as one line of JSON
+	@$(PY) -m benchmarks.sandbox
+
+soak: dev docker  ## a hundred missions and a kill -9: what is left behind, as one line of JSON
+	@$(PY) -m benchmarks.soak
 
 docs: dev  ## rewrite what is generated
 	$(PY) -m tests.architecture.generated --write

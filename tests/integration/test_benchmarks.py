@@ -23,7 +23,7 @@ SUMMARY = {"median", "p99", "min", "max"}
 def run(name: str, *words: str) -> dict[str, Any]:
     """The one line of a benchmark."""
     command = [sys.executable, "-m", f"benchmarks.{name}", *words]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     (line,) = done.stdout.splitlines()
     found: dict[str, Any] = json.loads(line)
