@@ -77,8 +77,11 @@ def rebuild(job: Job, desk: Desk) -> Rebuilt:
             continue
         if step.failed:
             failed, failing = _failed(step, desk)
-        else:
-            before = before.plus(_earlier(step, _read(step, desk)))
+            continue
+        noted = len(desk.log.entries())
+        before = before.plus(_earlier(step, _read(step, desk)))
+        if len(desk.log.entries()) == noted and not before.commands:
+            desk.log.replayed(step.name)  # every step of the job has its line in the account
     return _put_together(before, failing, failed, desk)
 
 
@@ -123,6 +126,8 @@ def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk
     kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(kinds), StepKind.OTHER)
     folder, shared = _shared(checks, step)
     made = [command for command in before.commands if _prepares(command)]
+    for making in made:
+        desk.log.replayed(making.command, "in every workspace, without network")
     for other in before.commands:
         if other not in made:
             checks_something = kind_of(other.command) is not StepKind.OTHER

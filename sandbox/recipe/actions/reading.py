@@ -104,12 +104,17 @@ _SHELLS = {"pwsh": "PowerShell", "cmd": "the Windows command prompt", "other": "
 
 
 def _needed(artifacts: Sequence[str], steps: Sequence[JobStep]) -> list[str]:
-    """The artifacts some script speaks of; one that lands at the top may be anything."""
+    """The artifacts some script speaks of; one that lands at the top may be anything.
+
+    Wheels and source distributions were built from this commit: the project is installed from the checkout instead.
+    """
     scripts = "\n".join(step.script for step in steps)
     found = []
     for artifact in artifacts:
-        name = artifact.strip("./") or artifact
-        if artifact in {".", "./", "all artifacts"} or re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", scripts):
+        name = re.escape(artifact.strip("./") or artifact)
+        rest = re.sub(rf"(?<![\w-])(?:\./)?{name}/\S*\.(?:whl|tar\.gz)(?![\w.])", "", scripts)
+        anything = artifact in {".", "./", "all artifacts"} and rest == scripts
+        if anything or re.search(rf"(?<![\w-]){name}(?![\w-])", rest):
             found.append(artifact)
     return found
 

@@ -3,6 +3,8 @@
 import pytest
 
 from sandbox.recipe.detect import plan_recipe, relevant_files
+from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.workflow import find_job
 from sandbox.types import Recipe
 from tests.workflow_corpus import Example, examples
 
@@ -48,3 +50,15 @@ def test_every_line_of_the_account_says_what_became_of_a_step(example: Example) 
     for entry in recipe_of(example).fidelity:
         assert entry.step
         assert entry.treatment == "replayed" or entry.reason
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_every_step_up_to_the_failed_one_is_in_the_account(example: Example) -> None:
+    files = example.files()
+    job = find_job(example.hints, files, FidelityLog())
+    assert job is not None
+    account = "\n".join(f"{entry.step} {entry.reason}" for entry in recipe_of(example).fidelity)
+    for step in job.steps:
+        # a line is shown without what starts it: `python -m pip install tox` as `pip install tox`
+        ends = [" ".join(line.removesuffix("\\").split()[-2:]) for line in step.script.splitlines()]
+        assert any(words and words in account for words in (step.name, step.uses, *ends)), step.name
