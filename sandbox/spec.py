@@ -100,6 +100,8 @@ class SandboxSpec(Frozen):
     """How long fetching may take."""
     runtime: Literal["auto", "require", "runc"] = "auto"
     """`auto` takes gVisor's runsc when the daemon has it, `require` refuses to start anything without it."""
+    require_runtime: bool = False
+    """The same as `require`, as a switch of its own: nothing starts without gVisor."""
     setup_network: Literal["none", "bridge"] = "none"
     """`none`: the set-up phase has no network interface, only the proxy; `bridge` is weaker, every host is reached."""
     egress_hosts: tuple[str, ...] = ()
@@ -230,9 +232,14 @@ class SandboxSpec(Frozen):
         found = [Deviation(field=n, wanted=str(w), found=str(f)[:200]) for n, (w, f) in exact.items() if w != f]
         return found + _must_be_empty(host, config) + _foreign_names(config)
 
+    @property
+    def requires_gvisor(self) -> bool:
+        """Whether nothing may start without gVisor."""
+        return self.require_runtime or self.runtime == "require"
+
     def _runtime(self, chosen: str | None) -> str | None:
         """The runtime a container must have; None when any will do."""
-        return "runsc" if self.runtime == "require" else chosen
+        return "runsc" if self.requires_gvisor else chosen
 
 
 def _ulimits(host: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

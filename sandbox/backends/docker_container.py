@@ -101,8 +101,8 @@ class DockerBackend:
             client, info = hardening.greet()
             weakref.finalize(self, client.close)
             runtimes = frozenset(info.get("Runtimes") or {})
-            if self._spec.runtime == "require" and "runsc" not in runtimes:
-                raise SandboxUnavailable("This Docker has no gVisor runtime (runsc), and sandbox.runtime requires it.")
+            if self._spec.requires_gvisor and "runsc" not in runtimes:
+                raise SandboxUnavailable("This Docker has no gVisor runtime (runsc), and the settings require it.")
             self._runtime = hardening.runtime(self._spec, runtimes)
             self._apparmor = any("name=apparmor" in option for option in info.get("SecurityOptions") or ())
             self._images = Images(client, self._spec, self._guest, self._cache)

@@ -23,7 +23,8 @@ def runtime(spec: SandboxSpec, known: frozenset[str]) -> str | None:
         spec: What the operator wants.
         known: The runtimes the daemon has.
     """
-    return "runsc" if spec.runtime != "runc" and "runsc" in known else None
+    wanted = spec.requires_gvisor or spec.runtime != "runc"
+    return "runsc" if wanted and "runsc" in known else None
 
 
 def container_arguments(

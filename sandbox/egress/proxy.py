@@ -244,6 +244,8 @@ class EgressProxy:
         try:
             count(size)
         except Refused as refusal:
+            if self._over is None:
+                log.warning("a set-up is cut off: %s", refusal.reason)
             self._over = self._over or refusal.reason
             asyncio.get_running_loop().call_soon(self._cut, refusal.reason)
             raise

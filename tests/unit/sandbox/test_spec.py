@@ -164,6 +164,7 @@ def test_a_set_up_on_a_network_is_a_deviation_unless_the_operator_said_so() -> N
 def test_the_runtime_is_the_one_that_was_asked_for() -> None:
     assert SPEC.check(GOOD, runtime="runsc")
     assert SandboxSpec(runtime="require").check(GOOD)
+    assert SandboxSpec(require_runtime=True).check(GOOD)
     stronger = changed("HostConfig", {"Runtime": "runsc"})
     assert SPEC.check(stronger, runtime="runsc") == SandboxSpec(runtime="require").check(stronger) == []
 

@@ -58,6 +58,11 @@ def test_gvisor_is_taken_when_it_is_there(wanted: str, known: set[str], chosen: 
     assert runtime(SandboxSpec.model_validate({"runtime": wanted}), frozenset(known)) == chosen
 
 
+def test_gvisor_that_is_required_is_never_left_out() -> None:
+    spec = SandboxSpec(runtime="runc", require_runtime=True)
+    assert runtime(spec, frozenset({"runc", "runsc"})) == "runsc"
+
+
 def test_only_a_dead_process_of_this_very_host_leaves_orphans() -> None:
     here = owner()
     namespace, pid, started = here.rsplit("/", 2)
