@@ -1,4 +1,4 @@
-"""The runs behind a verdict: in one fresh sandbox, then in a second one, and once more there without the change."""
+"""The runs behind a verdict: in one fresh sandbox, in a second one, and meanwhile once without the change."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -32,7 +32,7 @@ class FreshRuns(Frozen):
 
     runs: tuple[VerifiedRun, ...] = ()
     control: TestReport | None = None
-    """Without the change, in the second sandbox."""
+    """Without the change."""
     flaky: bool = False
     """The control was not as red as before."""
     unlike: bool = False
@@ -139,28 +139,40 @@ async def run_fresh(workspace: Workspace, standby: Standby, change: Change, cont
     full = await first.run("full command")
     if not full.success:
         return FreshRuns(runs=tuple(first.runs))
-    found = await _in_the_second(await standby.ready(), change, context, targets)
-    return found.with_(runs=(*first.runs, *found.runs))
+    control = asyncio.create_task(_control(first, context, targets))
+    try:
+        second = await _in_the_second(await standby.ready(), change, targets)
+        report = await control
+    finally:
+        if not control.done():
+            control.cancel()
+            await asyncio.gather(control, return_exceptions=True)
+    found = FreshRuns(runs=(*first.runs, *second), unlike=not second)
+    if report is None:
+        return found
+    passed = _steady(before, context.triage) & report.passing
+    return found.with_(control=slim(report), flaky=report.success or bool(passed))
 
 
-async def _in_the_second(
-    workspace: Workspace, change: Change, context: MissionContext, targets: tuple[str, ...]
-) -> FreshRuns:
-    """The same again where nothing of the first sandbox is, with other seeds; at last without the change."""
-    before, triage = context.test_results, context.triage
+async def _in_the_second(workspace: Workspace, change: Change, targets: tuple[str, ...]) -> tuple[VerifiedRun, ...]:
+    """The same again where nothing of the first sandbox is, with other seeds; no run where it is not the same."""
     await workspace.apply_changes(change.changes)
-    if before is None or await workspace.changes() != change.edits:
-        return FreshRuns(unlike=True)
+    if await workspace.changes() != change.edits:
+        return ()
     second = _Sandbox(workspace, change, 2)
     await second.run("full command again", seed=_SEED_AGAIN)
     if targets:
         await second.run("other order", targets, seed=_SEED_ORDER, order="reversed")
-    if not _controllable(before, triage):
-        return FreshRuns(runs=tuple(second.runs))
+    return tuple(second.runs)
+
+
+async def _control(first: _Sandbox, context: MissionContext, targets: tuple[str, ...]) -> TestReport | None:
+    """The failing tests without the change, while the second sandbox is at work; None where that tells nothing."""
+    before, triage = context.test_results, context.triage
+    if before is None or not _controllable(before, triage):
+        return None
     together = triage is not None and triage.order_dependent
-    control = await second.without_the_change(() if together else targets, seed=_SEED_AGAIN)
-    passed = _steady(before, triage) & control.passing
-    return FreshRuns(runs=tuple(second.runs), control=slim(control), flaky=control.success or bool(passed))
+    return await first.without_the_change(() if together else targets, seed=_SEED_AGAIN)
 
 
 def _controllable(before: TestReport, triage: Triage | None) -> bool:

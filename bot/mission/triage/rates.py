@@ -19,7 +19,7 @@ A failure that no change mends is run up to `most` times before the mission give
 times in a row still has four chances to show itself: in 0.95 of cases at p = 0.7.
 
 What is called steady by chance has three more hurdles before it could be called fixed, see `bot.mission.verify`: the
-base commit has to be green, four runs with the change green, and the last run without it, in another sandbox, red.
+base commit has to be green, four runs with the change green, and one without it, in the same sandbox, red.
 """
 
 import math
