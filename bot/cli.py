@@ -78,6 +78,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     recipe.add_argument("--step", metavar="NAME", help="the failed step; the one that tests when not given")
     recipe.add_argument("--matrix", metavar="NAME=VALUE", action="append", default=[], help="the cell; repeatable")
     recipe.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    image.add_argument("--prune", action="store_true", help="also remove environments over the limits of age and size")
     doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     for name, sub in (
         ("serve", serve),
@@ -187,7 +188,11 @@ def _image(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
     from bot.wiring.line import prepare_image
 
-    print(prepare_image(load_from_options(vars(arguments))))
+    toolchain, kept = prepare_image(load_from_options(vars(arguments)), prune=arguments.prune)
+    print(toolchain)
+    if arguments.prune:
+        freed = f"{kept.removed} removed ({kept.removed_bytes / (1 << 20):.0f} MiB)"
+        print(f"{freed}, {kept.count} environments kept ({kept.size / (1 << 20):.0f} MiB)")
     return EXIT_FIXED
 
 

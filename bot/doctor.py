@@ -64,11 +64,14 @@ def _disk(settings: Settings) -> Finding:
 
 async def _sandbox(settings: Settings) -> Finding:
     subject = f"sandbox {settings.sandbox.backend}"
+    backend = build_backend(settings)
     try:
-        image = await build_backend(settings).ensure_toolchain()
+        image = await backend.ensure_toolchain()
+        kept = await backend.prune(only_count=True)
     except SandboxError as error:
         return Finding(subject=subject, state="missing", message=error.message, advice=error.advice)
-    return Finding(subject=subject, state="ok", message=f"answers; toolchain {image}")
+    message = f"answers; toolchain {image}; {kept.count} environments, {kept.size / (1 << 20):.0f} MiB"
+    return Finding(subject=subject, state="ok", message=message)
 
 
 def set_up(settings: Settings) -> list[Finding]:

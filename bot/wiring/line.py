@@ -10,17 +10,26 @@ from bot.pipeline import Line, OpenProgress
 from bot.ports import Fixer
 from bot.settings import Settings
 from sandbox.backends import open_backend
-from sandbox.backends.base import Backend
+from sandbox.backends.base import Backend, Kept
 from sandbox.workspace import Sandboxes
 
 
-def prepare_image(settings: Settings) -> str:
-    """The toolchain image, pulled or built; its name.
+def prepare_image(settings: Settings, *, prune: bool = False) -> tuple[str, Kept]:
+    """The toolchain image, pulled or built: its name, and the environments that are kept besides.
+
+    Args:
+        settings: Where it is to be.
+        prune: Remove environments over the limits.
 
     Raises:
         SandboxUnavailable: neither is possible here.
     """
-    return asyncio.run(build_backend(settings).ensure_toolchain())
+
+    async def prepare() -> tuple[str, Kept]:
+        backend = build_backend(settings)
+        return await backend.ensure_toolchain(), await backend.prune(only_count=not prune)
+
+    return asyncio.run(prepare())
 
 
 def build_backend(settings: Settings) -> Backend:

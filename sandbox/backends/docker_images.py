@@ -127,9 +127,9 @@ class Images:
         return reference
 
     def prune(self, *, only_count: bool = False) -> Kept:
-        """Remove environments and toolchain layers that are over the limits."""
+        """Remove what is over the limits; nothing while the present toolchain is not known."""
         limits = Limits(size=self._spec.environments_bytes, days=self._spec.environments_days)
-        return Disk(self._client, self._uses, limits).prune(self._present, only_count=only_count)
+        return Disk(self._client, self._uses, limits).prune(self._present, only_count=only_count or not self._present)
 
     def digest(self, image: str) -> str:
         """The content digest of an image."""

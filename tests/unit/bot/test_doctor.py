@@ -27,7 +27,9 @@ def test_a_bare_machine_is_told_secret_and_app(settings: Make) -> None:
 
 
 def test_the_sandbox_that_is_set_is_looked_at(settings: Make) -> None:
-    assert found(settings())["sandbox local"].state == "ok"
+    finding = found(settings())["sandbox local"]
+    assert finding.state == "ok"
+    assert "environments" in finding.message
 
 
 def test_the_folder_of_the_data_may_not_be_there_yet(settings: Make, tmp_path: Path) -> None:

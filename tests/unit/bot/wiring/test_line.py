@@ -53,4 +53,5 @@ def test_the_backend_is_the_one_that_was_named(settings: Make, name: str) -> Non
 
 
 def test_the_local_toolchain_is_this_host(settings: Make) -> None:
-    assert prepare_image(settings())
+    image, kept = prepare_image(settings())
+    assert (image, kept.removed) == ("local", 0)
