@@ -4,8 +4,10 @@ import posixpath
 from collections.abc import Iterable, Mapping
 
 from sandbox.backends.base import Guest
+from sandbox.errors import ChangeRejected
 from sandbox.runners import detect_runner
 from sandbox.runners.base import GuestPlaces, Reading, RunRequest, TestRunner
+from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
 from sandbox.runners.steps import Step, split_steps
 from sandbox.spec import RunLimits
 from sandbox.types import FAILURES_IN_FULL, CommandResult, RunVerdict, TestOrder, TestReport, TestStatus
@@ -79,10 +81,34 @@ async def _run_step(guest: Guest, request: RunRequest, limits: RunLimits, folder
     places = GuestPlaces(python=guest.python, guest_dir=guest.guest_dir, checkout=guest.workdir, cwd=cwd)
     runner = detect_runner(request.command)
     invocation = runner.prepare(request, places)
+    before = await written_reports(guest, invocation.reports)
     result = await guest.run(
         invocation.argv, limits=limits, cwd=cwd, env=invocation.environment, stdin=invocation.stdin
     )
+    if invocation.reports:
+        after = await written_reports(guest, invocation.reports)
+        # A report that stood there before says nothing about this run.
+        fresh = {path: data for path, data in after.items() if before.get(path) != data}
+        invocation = invocation.with_(found=fresh)
     return judge(request, runner, runner.read(request, invocation, result), result)
+
+
+async def written_reports(guest: Guest, reports: tuple[str, ...]) -> dict[str, bytes]:
+    """The report files that are there, within bounds; links and files that are too large are left out."""
+    paths = [path for path in reports if "*" not in path]
+    if len(paths) < len(reports):
+        paths += [path for path in await guest.list_files() if is_report(path, reports)]
+    found: dict[str, bytes] = {}
+    for path in paths[:MAX_FILES]:
+        try:
+            data = await guest.read(path, max_bytes=MAX_BYTES)
+        except ChangeRejected:
+            continue
+        if data is not None:
+            found[path] = data
+        if sum(map(len, found.values())) > MAX_TOTAL_BYTES:
+            break
+    return found
 
 
 def judge(request: RunRequest, runner: TestRunner, reading: Reading, result: CommandResult) -> TestReport:
@@ -114,7 +140,9 @@ def _verdict(request: RunRequest, reading: Reading, result: CommandResult) -> tu
         return RunVerdict.TAMPERED, reading.tampering[0]
     if any(test.status in _BAD for test in reading.results):
         if result.exit_code == 0:
-            return RunVerdict.TAMPERED, "the command left with status 0 although tests failed"
+            contradiction = "the command left with status 0 although tests failed"
+            # A script may swallow a status honestly; who keeps records of its own may not.
+            return (RunVerdict.FAIL if reading.weak else RunVerdict.TAMPERED), contradiction
         return RunVerdict.FAIL, ""
     doubt = reading.inconclusive or _incomplete(request, reading)
     if doubt:

@@ -3,10 +3,11 @@
 from sandbox.runners.any_command import AnyCommand
 from sandbox.runners.base import TestRunner
 from sandbox.runners.diagnostics import Diagnostics
+from sandbox.runners.junit import JUnitReports
 from sandbox.runners.python_pytest import PythonPytest
 from sandbox.runners.python_unittest import PythonUnittest
 
-RUNNERS: tuple[TestRunner, ...] = (PythonPytest(), PythonUnittest(), Diagnostics(), AnyCommand())
+RUNNERS: tuple[TestRunner, ...] = (PythonPytest(), PythonUnittest(), Diagnostics(), JUnitReports(), AnyCommand())
 """Explicit and ordered; AnyCommand takes everything."""
 
 

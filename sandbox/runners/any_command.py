@@ -46,7 +46,7 @@ class AnyCommand:
         if result.ok:
             return Reading(results=(TestResult(name=name, status=TestStatus.PASS),), weak=True)
         place = Checkout(root=invocation.checkout, folder=invocation.folder)
-        return Reading(results=printed_failures(name, printed(result), place, _ending(result)), weak=True)
+        return Reading(results=printed_failures(name, printed(result), place, ending_of(result)), weak=True)
 
 
 def printed_failures(name: str, text: str, checkout: Checkout, ending: str) -> tuple[TestResult, ...]:
@@ -87,7 +87,8 @@ def _one_result(name: str, lines: list[str], checkout: Checkout, ending: str) ->
     )
 
 
-def _ending(result: CommandResult) -> str:
+def ending_of(result: CommandResult) -> str:
+    """How a command that is not green ended."""
     if result.exit_code is None:
         return f"killed by signal {result.signal}"
     return f"exit status {result.exit_code}"
