@@ -178,7 +178,7 @@ def _green(bundle: EvidenceBundle, findings: Findings) -> tuple[Compared, ...]:
     rows = [
         _row("edited files", _edited(fix.edits), _edited(now.edits)),
         Compared(what="diff", claimed=_digest(bundle.diff), now=_digest(now.diff), same=bundle.diff == now.diff),
-        _row("patched runs", _labels(fix.runs), _labels(tuple(runs.values()))),
+        _counted(fix.runs, tuple(runs.values())),
         *(_row(f"patched: {r.label}", _told(r, unsteady), _told(runs.get(r.label), unsteady)) for r in fix.runs),
         *([_row("without the change", _told(fix.control, unsteady), _told(control, unsteady))] if fix.control else ()),
         _row("verdict on the fix", _word(fix), _word(now)),
@@ -189,8 +189,12 @@ def _green(bundle: EvidenceBundle, findings: Findings) -> tuple[Compared, ...]:
     return _bounded(rows)
 
 
-def _labels(runs: Sequence[ClaimedRun]) -> str:
-    return f"{len(runs)}: {'; '.join(run.label for run in runs)}"
+def _counted(then: Sequence[ClaimedRun], now: Sequence[ClaimedRun]) -> Compared:
+    """How many runs, and which ones when they are not the same."""
+    labels = [tuple(run.label for run in runs) for runs in (then, now)]
+    same = labels[0] == labels[1]
+    texts = [str(len(names)) if same else f"{len(names)}: {'; '.join(names)}" for names in labels]
+    return Compared(what="patched runs", claimed=texts[0], now=texts[1], same=same)
 
 
 def _edited(edits: Sequence[FileEdit]) -> str:
