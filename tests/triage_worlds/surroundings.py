@@ -106,7 +106,7 @@ def _outages() -> list[World]:
 
 def _missing() -> list[World]:
     imports = "import frobnicator\n\n\ndef test_it():\n    assert frobnicator\n"
-    mocker = "def test_it(mocker):\n    assert mocker\n"
+    timed = "def test_it(benchmark):\n    assert benchmark(int, 1) == 1\n"
     return [
         World(
             name="missing_on_both",
@@ -143,9 +143,9 @@ def _missing() -> list[World]:
             name="missing_plugin_fixture",
             kind="collection error",
             expected=UNBUILDABLE,
-            says="pytest-mock",
+            says="pytest-benchmark",
             base=_GREEN,
-            head={"test_it.py": mocker},
+            head={"test_it.py": timed},
         ),
         World(
             name="missing_plugin_option",

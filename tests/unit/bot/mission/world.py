@@ -7,7 +7,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, RungNote
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.mission.loop import MissionPorts, run_mission
-from bot.ports import Checkpoint, Progress
+from bot.ports import Checkpoint, OpenWorkspace, Progress
 from bot.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.types import Checkout, GitSource, LogReading, TestReport
@@ -79,11 +79,13 @@ class Stage:
     progress: Progress = field(default_factory=SilentProgress)
     limits: Limits = field(default_factory=Limits)
     policy: RepositoryPolicy = field(default_factory=RepositoryPolicy)
+    door: OpenWorkspace | None = None
+    """Opens something else than the world's own workspaces."""
 
     @property
     def ports(self) -> MissionPorts:
         return MissionPorts(
-            open_workspace=self.world.open_workspace,
+            open_workspace=self.door or self.world.open_workspace,
             fixers=self.fixers,
             recall=self.recall,
             checkpoint=self.checkpoint,

@@ -56,7 +56,7 @@ def test_a_syntax_error_that_ci_saw_too_is_a_bug() -> None:
 @pytest.mark.parametrize(
     ("said", "plugin"),
     [
-        ("FixtureLookupError: fixture 'mocker' not found", "pytest-mock"),
+        ("FixtureLookupError: fixture 'benchmark' not found", "pytest-benchmark"),
         ("FixtureLookupError: fixture 'httpx_mock' not found", "pytest-httpx"),
         ("Failed: async def functions are not natively supported.", "pytest-asyncio"),
     ],

@@ -8,7 +8,17 @@ from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import Limits
 from sandbox.errors import ImportRejected, SandboxUnavailable, SetupFailed
-from sandbox.types import GitSource, LogReading, LogSignal, Recipe, RunVerdict, TestReport, TestResult, TestStatus
+from sandbox.types import (
+    Checkout,
+    GitSource,
+    LogReading,
+    LogSignal,
+    Recipe,
+    RunVerdict,
+    TestReport,
+    TestResult,
+    TestStatus,
+)
 from tests.builders import facts
 from tests.fakes.scripted_workspace import Asked, World, a_run
 from tests.unit.bot.mission.world import (
@@ -104,23 +114,18 @@ async def test_what_fails_only_together_is_looked_for_together_on_the_base_too()
 
 
 async def test_a_test_that_passes_where_something_ran_before_is_a_bug_and_no_flake() -> None:
-    clean = {"head": True}
-
     def leaves(asked: Asked) -> TestReport:
         first_in_this_sandbox = fresh.pop("now", False) if asked.revision == "head" else False
         return a_run({A: RED if first_in_this_sandbox else "", B: ""}, targets=asked.targets)
 
     fresh: dict[str, bool] = {}
     world = one_file(leaves, base=None)
-    opened = world.open_workspace
 
-    def marked(checkout: Any) -> Any:
+    def marked(checkout: Checkout) -> Any:
         fresh["now"] = True
-        return opened(checkout)
+        return world.open_workspace(checkout)
 
-    world.open_workspace = marked  # type: ignore[method-assign]
-    context = await Stage(world=world).play()
-    assert clean
+    context = await Stage(world=world, door=marked).play()
     assert kind_of(context) is FailureKind.BUG
     assert "files outside the checkout" in notes_of(context)
     assert context.triage is not None
@@ -273,26 +278,21 @@ async def test_a_test_that_says_itself_that_the_network_is_down_tells_of_an_outa
 MERGED = CHECKOUT.with_(source=CHECKOUT.source.with_(merge_sha="c" * 40))
 
 
-def merging(run: Any) -> World:
+def merging(run: Any) -> Stage:
     """A green head, and a merge whose runs are answered by a function."""
     world = a_world(MENDED)
-    opened = world.open_workspace
-    now = {"sha": ""}
+    merge = World(files=world.files, run=run)
 
-    def at(checkout: Any) -> Any:
-        now["sha"] = checkout.source.sha if isinstance(checkout.source, GitSource) else ""
-        if now["sha"] == "c" * 40:
-            return World(files=world.files, run=run).open_workspace(checkout)
-        return opened(checkout)
+    def door(checkout: Checkout) -> Any:
+        merged = isinstance(checkout.source, GitSource) and checkout.source.sha == "c" * 40
+        return (merge if merged else world).open_workspace(checkout)
 
-    world.open_workspace = at  # type: ignore[method-assign]
-    return world
+    return Stage(world=world, door=door)
 
 
 async def test_green_alone_and_red_in_the_merge_asks_a_human() -> None:
     broken = {ADD: RED, EVEN: ""}
-    stage = Stage(world=merging(lambda asked: a_run(broken, targets=asked.targets)))
-    context = await stage.play(checkout=MERGED)
+    context = await merging(lambda asked: a_run(broken, targets=asked.targets)).play(checkout=MERGED)
     assert context.outcome is Outcome.NEEDS_HUMAN
     assert "red where it is merged with its base" in context.reason
     assert context.question is not None
@@ -300,14 +300,14 @@ async def test_green_alone_and_red_in_the_merge_asks_a_human() -> None:
 
 
 async def test_green_in_the_merge_too_is_not_reproduced() -> None:
-    context = await Stage(world=merging(lambda asked: a_run({ADD: ""}))).play(checkout=MERGED)
+    context = await merging(lambda asked: a_run({ADD: ""})).play(checkout=MERGED)
     assert context.outcome is Outcome.NOT_REPRODUCED
     assert "merged with its base branch it passes too" in notes_of(context)
 
 
 async def test_a_merge_that_is_red_once_only_proves_nothing() -> None:
     reports = iter([a_run({ADD: RED}), a_run({ADD: ""})])
-    context = await Stage(world=merging(lambda asked: next(reports))).play(checkout=MERGED)
+    context = await merging(lambda asked: next(reports)).play(checkout=MERGED)
     assert context.outcome is Outcome.NOT_REPRODUCED
     assert "in some runs only" in notes_of(context)
 
@@ -316,7 +316,7 @@ async def test_a_merge_that_cannot_be_fetched_is_a_note() -> None:
     def gone(asked: Asked) -> TestReport:
         raise ImportRejected("no such commit")
 
-    context = await Stage(world=merging(gone)).play(checkout=MERGED)
+    context = await merging(gone).play(checkout=MERGED)
     assert context.outcome is Outcome.NOT_REPRODUCED
     assert "no such commit" in notes_of(context)
 
@@ -393,15 +393,13 @@ async def test_a_second_sandbox_that_cannot_be_had_is_replaced_by_a_tree_put_bac
         return a_run(outcomes(BROKEN if asked.number % 2 else MENDED), targets=asked.targets)
 
     world = a_world(base=None, run=every_other)
-    opened = world.open_workspace
 
-    def once(checkout: Any) -> Any:
+    def once(checkout: Checkout) -> Any:
         if world.opened:
             raise SandboxUnavailable("no room")
-        return opened(checkout)
+        return world.open_workspace(checkout)
 
-    world.open_workspace = once  # type: ignore[method-assign]
-    context = await Stage(world=world).play()
+    context = await Stage(world=world, door=once).play()
     assert context.outcome is Outcome.FLAKY
     assert context.triage is not None
     assert context.triage.runs == 10
