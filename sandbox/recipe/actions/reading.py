@@ -15,6 +15,7 @@ from sandbox.recipe.actions.uses import python_of_image
 from sandbox.recipe.actions.values import is_true
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import Job, JobStep, ListedJob
+from sandbox.recipe.python_versions import read_version
 from sandbox.types import JobHints, StepKind
 
 _RUNNERS_OWN = ("Set up job", "Initialize containers", "Stop containers", "Complete job", "Set up runner")
@@ -97,7 +98,9 @@ def _read(candidate: Candidate, contents: Mapping[str, bytes], log: FidelityLog,
     if steps and steps[-1].shell in {"pwsh", "cmd", "other"}:
         obstacles.append(f"the failed step is written for {_SHELLS[steps[-1].shell]}, which is not in the sandbox")
     job = _job(candidate, tuple(steps), obstacles)
-    return job.model_copy(update={"python": reader.python or job.python, "toolchains": reader.toolchains})
+    by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
+    python = reader.python or by_variable or job.python
+    return job.model_copy(update={"python": python, "toolchains": reader.toolchains})
 
 
 _SHELLS = {"pwsh": "PowerShell", "cmd": "the Windows command prompt", "other": "another shell"}

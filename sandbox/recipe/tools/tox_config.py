@@ -335,7 +335,7 @@ class _Filler:
             "work_dir",
             "distdir",
         }:
-            return "/tmp"  # noqa: S108 (a folder inside the sandbox)
+            return "/tmp/tox"  # noqa: S108 (inside the sandbox; a folder of its own, because pytest empties its --basetemp)
         own = {"changedir": "change_dir", "change_dir": "change_dir"}.get(inner)
         if own is not None:
             return self._config.raw(self._env, own) or "$PWD_OF_TOX"
