@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.ports import Workspace
+from sandbox.archive import take_archive
 from sandbox.backends.base import Backend
 from sandbox.errors import ChangeRejected
 from sandbox.spec import SandboxSpec
@@ -149,6 +150,14 @@ async def test_files_are_listed_sorted_without_git(workspace: Workspace) -> None
 @pytest.mark.anyio
 async def test_files_are_read_as_they_are(workspace: Workspace) -> None:
     assert {name: await workspace.read_file(name) for name in FILES} == FILES
+
+
+@pytest.mark.anyio
+async def test_the_archive_is_the_commit_whatever_was_edited_since(workspace: Workspace) -> None:
+    await workspace.apply_changes([FIX])
+    taken = await take_archive(await workspace.archive(), SandboxSpec())
+    files = await taken.originals(taken.names())
+    assert {name: file.content.decode() for name, file in files.items()} == FILES
 
 
 @pytest.mark.anyio

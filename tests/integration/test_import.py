@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
+from sandbox.archive import take_archive
+from sandbox.backends.owners import owner
+from sandbox.checkout import CommitSource
 from sandbox.errors import ImportRejected
 from sandbox.importer import ImportedRepository, Importer
 from sandbox.spec import SandboxSpec
@@ -273,3 +276,16 @@ async def test_submodules_links_and_odd_names_are_noted(server: GitServer, root:
     repository = await fetch(tmp_path, source(server, git(folder, "rev-parse", "HEAD")))
     assert set(repository.files) == {"m.py", "M.PY", "we\tird.py"}
     assert len(repository.notes) == 4
+    archived = await take_archive(await CommitSource(repository, "head").archive(), SandboxSpec())
+    assert set(archived.names()) == set(repository.files), "links and submodules stay out of an archive"
+
+
+@pytest.mark.anyio
+async def test_what_a_fetch_that_died_left_is_swept_by_the_next(server: GitServer, root: Path, tmp_path: Path) -> None:
+    sha = commit(root / "r", {"m.py": "1\n"})
+    left, busy = tmp_path / "imports" / "fetching-left", tmp_path / "imports" / "fetching-busy"
+    for folder, maker in ((left, f"{owner().rpartition('/')[0]}/1"), (busy, owner())):
+        (folder / "repository.git").mkdir(parents=True)
+        (folder / "owner").write_text(maker)
+    await fetch(tmp_path, source(server, sha))
+    assert (left.exists(), busy.exists()) == (False, True)
