@@ -8,6 +8,7 @@ from pydantic import BaseModel
 
 from bot.domain.mission import Outcome
 from bot.errors import GitHubError, MetaAgentError, Superseded
+from bot.mission.setup_log import missing_of
 from bot.ports import Checkpoint, Clock
 from sandbox.errors import ImportRejected, SandboxError, SetupFailed
 from sandbox.types import Frozen
@@ -57,7 +58,9 @@ def trouble_of(error: SandboxError | MetaAgentError, reference: str) -> Trouble:
     if isinstance(error, SetupFailed):
         log = error.log.strip()[-_LOG_TAIL:]
         advice = "\n\n".join(part for part in (error.advice, log) if part)
-        return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=error.message, advice=advice)
+        part = missing_of(error.log)
+        reason = f"{error.message.rstrip('.')}: {part}" if part else error.message
+        return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=reason, advice=advice)
     if isinstance(error, ImportRejected):
         return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=error.message, advice=error.advice)
     if isinstance(error, Superseded):
