@@ -8,7 +8,12 @@ from pydantic import Field
 
 from sandbox.types import CommandResult, Frozen, TestOrder, TestResult, TestStatus
 
-SHELL = ("/bin/sh", "-e", "-c")
+SHELL = (
+    "/bin/sh",
+    "-c",
+    'if command -v bash >/dev/null 2>&1; then exec bash -e -c "$0"; else exec /bin/sh -e -c "$0"; fi',
+)
+"""As CI does: bash where there is one, stopping at the first error."""
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 HASH_SEEDS = 2**32

@@ -1,13 +1,28 @@
-"""Split a command line of plain commands joined by `&&`, `;` or newlines, so that each is read by its own runner."""
+"""Split a command line of plain commands joined by `&&`, `;` or newlines, so that each is read by its own runner.
+
+What a script does around a test or lint command only to keep or show its output (`| tee log`, `2>&1`, `> log`,
+`|| exit 1`, `time`, `echo`) is left out: the command is run and read for what it is.
+"""
 
 import posixpath
+import re
 
 from pydantic import Field
 
-from sandbox.guest.pytest_command import split_words
+from sandbox.guest.pytest_command import split_pytest_command, split_unittest_command, split_words
+from sandbox.runners.matchers import matchers_for
 from sandbox.types import Frozen
 
 MAX_STEPS = 12
+MAX_CHARACTERS = 20_000
+_LEAVES = re.compile(r"\|\|\s*(?:exit|return)(?:\s+(?:[1-9]\d{0,2}|\"?\$\?\"?))?\s*$|\|\|\s*false\s*$")
+_COPIES = re.compile(r"(?:2>&1\s*)?\|&?\s*tee(?:\s+(?:-a|--append))?\s+(?P<file>[\w./-]{1,200})\s*$")
+_REDIRECTS = re.compile(r"(?:&>|(?<![0-9&])>)\s*(?P<file>[\w./-]{1,200})(?:\s+2>&1)?\s*$|(?<=\s)2>&1\s*$")
+_AROUND = re.compile(r"^(?:(?:time(?: -p)?|command|exec|nice(?: -n ?\d+)?)\s+)+")
+_SAYS = re.compile(
+    r"^(?:echo|printf)\s[^|;&<>`]*(?:>>?\s*\"?\$\{?GITHUB_(?:STEP_SUMMARY|OUTPUT|ENV)\}?\"?\s*)?$", re.DOTALL
+)
+_COMMANDS_IN = re.compile(r"\$\(|`")
 
 
 class Step(Frozen):
@@ -24,13 +39,16 @@ def split_steps(command: str) -> tuple[Step, ...] | None:
 
     `;` and newlines count as `&&`, because a job's script stops at the first error.
     """
-    parts = _split_unquoted(command)
+    parts = _split_unquoted(command) if len(command) <= MAX_CHARACTERS else None
     if parts is None or len(parts) > MAX_STEPS:
         return None
     folder = "."
     environment: dict[str, str] = {}
     steps: list[Step] = []
-    for part in parts:
+    for index, whole in enumerate(parts):
+        if _SAYS.match(whole) and not _COMMANDS_IN.search(whole):
+            continue
+        part = _bare(whole, parts[index + 1 :])
         words = split_words(part)
         if not words:
             return None
@@ -41,13 +59,33 @@ def split_steps(command: str) -> tuple[Step, ...] | None:
                     return None
             case ["export", *assignments] if assignments and all("=" in word for word in assignments):
                 environment = {**environment, **dict(word.split("=", 1) for word in assignments)}
-            case ["set", *_]:
+            case ["set", *options] if not any(option.startswith("+e") for option in options):
                 continue
-            case ["cd" | "export" | "source" | "." | "exit" | "if" | "for" | "while" | "trap" | "alias" | "eval", *_]:
+            case [
+                "cd" | "export" | "set" | "source" | "." | "exit" | "if" | "for" | "while" | "trap" | "alias" | "eval",
+                *_,
+            ]:
                 return None
             case _:
                 steps.append(Step(command=part, folder=folder, environment=environment))
     return tuple(steps) or None
+
+
+def _bare(part: str, later: list[str]) -> str:
+    """A command that is read by name, without what only keeps its output or passes its failure on.
+
+    Args:
+        part: The command with what stands around it.
+        later: What follows; who reads the file there needs it.
+    """
+    bare = _AROUND.sub("", _LEAVES.sub("", part)).rstrip()
+    for pattern in (_COPIES, _REDIRECTS):
+        match = pattern.search(bare)
+        file = match.groupdict().get("file") if match is not None else None
+        if match is not None and not (file and any(file in line for line in later)):
+            bare = bare[: match.start()].rstrip()
+    known = split_pytest_command(bare) or split_unittest_command(bare) or matchers_for(bare)
+    return bare if known else part
 
 
 def _split_unquoted(command: str) -> list[str] | None:

@@ -55,7 +55,8 @@ def test_a_command_that_cannot_start_is_no_verdict(status: int) -> None:
 
 def test_the_shell_stops_at_the_first_error() -> None:
     invocation = detect_runner("a | b").prepare(RunRequest(command="a | b", environment={"X": "1"}), PLACES)
-    assert invocation.argv == ("/bin/sh", "-e", "-c", "a | b")
+    assert invocation.argv[-1] == "a | b"
+    assert "bash -e -c" in invocation.argv[-2]
     assert invocation.environment["X"] == "1"
 
 
@@ -68,6 +69,12 @@ def test_the_shell_stops_at_the_first_error() -> None:
         ("set -e; cd a; cd ../b\npytest", [("pytest", "b")]),
         ("# comment\npytest 'a && b'", [("pytest 'a && b'", ".")]),
         ("pytest \\\n  -q", [("pytest    -q", ".")]),
+        ("set -euxo pipefail\npytest -q 2>&1 | tee out/log.txt", [("pytest -q", ".")]),
+        ("pytest -q |& tee -a log || exit 1", [("pytest -q", ".")]),
+        ("python -m unittest -v || exit $?", [("python -m unittest -v", ".")]),
+        ("time ruff check . > ruff.txt 2>&1\npytest", [("ruff check .", "."), ("pytest", ".")]),
+        ('echo "::group::tests"\npytest\necho "$x" >> $GITHUB_STEP_SUMMARY', [("pytest", ".")]),
+        ("nice -n 10 mypy pkg || false", [("mypy pkg", ".")]),
     ],
 )
 def test_plain_commands_are_taken_apart(line: str, expected: list[tuple[str, str]]) -> None:
@@ -87,6 +94,12 @@ def test_plain_commands_are_taken_apart(line: str, expected: list[tuple[str, str
         "pytest || true",
         "cd 'x",
         "if a; then b; fi",
+        "set +e\npytest",
+        "pytest | tee log\ngrep -q passed log",
+        "python gen.py > data.json || exit 1",
+        "echo $(rm x)\npytest",
+        "pytest | grep x",
+        "pytest || exit 0",
     ],
 )
 def test_what_needs_a_shell_stays_whole(line: str) -> None:
