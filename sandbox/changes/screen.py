@@ -4,24 +4,33 @@ Every rule counts in the old text and in the new one; only what became more (or,
 """
 
 import ast
+import doctest
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 
 from sandbox.changes.suspicions import LINE_RULES, Concern, Severity
-from sandbox.changes.syntax import is_python, parse
+from sandbox.changes.syntax import is_python, parse, same_program
 from sandbox.gate import TOKEN_SHAPES
 
 MAX_SCREENED = 1 << 20
 _R, _D = Severity.REFUSE, Severity.DOUBT
 
 
-_ASSERTIONS = re.compile(r"^\s*assert\b|\bself\.(?:assert|fail)\w+\s*\(|\bpytest\.raises\b|\bexpect\s*\(", re.MULTILINE)
+_ASSERTIONS = re.compile(
+    r"(?:^|:)[ \t]*assert\b|^[ \t]*>>> |\bself\.(?:assert|fail)\w+\s*\(|\bpytest\.raises\b|\bexpect\s*\(", re.MULTILINE
+)
+_TESTS = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\(|\bTestCase\b", re.MULTILINE)
+_COOKIE = re.compile(r"\A(?:[^\n]*\n)?[ \t\f]*#[^\n]{0,200}coding[:=][ \t]*(?!utf-?8\b|ascii\b)[-\w.]", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"\w+")
+_FAR_RIGHT = re.compile(r"[ \t]{100}(?=\S)")
 _COMPARISONS = frozenset(
     {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__contains__", "__instancecheck__"}
 )
 _HIDDEN_CATEGORIES = frozenset({"Cf", "Co", "Cs", "Zl", "Zp"})
+_CONTROLS = frozenset(map(chr, (*range(9), 11, *range(14, 32), 127, *range(128, 160), *range(0xE0100, 0xE01F0))))
+"""No text needs them; the form feed (12) is an old custom."""
 _HIDDEN_EXTRA = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\u2800")
 
 
@@ -35,7 +44,8 @@ def screen(old: str, new: str, path: str) -> tuple[Concern, ...]:
     """
     if len(new) > MAX_SCREENED:
         return (Concern(severity=_R, rule="size", path=path, message="the file is too large to be looked at"),)
-    found = [*_characters(old, new, path), *_lines(old, new, path), *_assertions(old, new, path)]
+    found = [*_characters(old, new, path), *_lookalikes(old, new, path), *_lines(old, new, path)]
+    found += _assertions(old, new, path)
     if is_python(path):
         found += _syntax(old, new, path)
     return tuple(found)
@@ -79,16 +89,55 @@ def _characters(old: str, new: str, path: str) -> Iterator[Concern]:
 
 
 def _hidden(text: str) -> Counter[str]:
-    if text.isascii():
+    if text.isascii() and _CONTROLS.isdisjoint(text):
         return Counter()
     return Counter(
         character
         for character in text
-        if character > "\x7f" and (unicodedata.category(character) in _HIDDEN_CATEGORIES or character in _HIDDEN_EXTRA)
+        if (
+            character > "\x7f" and (unicodedata.category(character) in _HIDDEN_CATEGORIES or character in _HIDDEN_EXTRA)
+        )
+        or character in _CONTROLS
     )
 
 
+def _lookalikes(old: str, new: str, path: str) -> Iterator[Concern]:
+    """What a person reads as something else than Python does."""
+    for number, line in added_lines(old, new):
+        mixed = not line.isascii() and any(_is_mixed(word) for word in _IDENTIFIER.findall(line))
+        if mixed or _FAR_RIGHT.search(line.lstrip()):
+            message = "the line is not what it looks like"
+            yield Concern(severity=_R, rule="hidden", path=path, line=number, message=message)
+            return
+    if is_python(path) and _COOKIE.match(new) and not _COOKIE.match(old):
+        yield Concern(severity=_R, rule="encoding", path=path, message="the file is to be read in another encoding")
+
+
+def _is_mixed(word: str) -> bool:
+    """Letters of Latin and of an alphabet that looks like it in one word."""
+    return any("\u0370" <= c <= "\u052f" for c in word) and any(c.isascii() and c.isalpha() for c in word)
+
+
+def _examples(text: str) -> Counter[tuple[str, str]]:
+    """The examples of a documentation that are tests."""
+    if ">>>" not in text:
+        return Counter()
+    try:
+        found = doctest.DocTestParser().get_examples(text)
+    except ValueError:
+        return Counter()
+    return Counter((example.source, example.want) for example in found)
+
+
 def _assertions(old: str, new: str, path: str) -> Iterator[Concern]:
+    if _examples(old) - _examples(new):
+        yield Concern(severity=_R, rule="assertions", path=path, message="an example that is a test is changed or gone")
+    if _TESTS.search(old) and not (is_python(path) and same_program(old, new)):
+        asserted = Counter(line.strip() for line in old.splitlines() if _ASSERTIONS.search(line))
+        if asserted - Counter(line.strip() for line in new.splitlines()):
+            yield Concern(severity=_R, rule="assertions", path=path, message="an assertion of a test is changed")
+        if len(_TESTS.findall(new)) < len(_TESTS.findall(old)):
+            yield Concern(severity=_R, rule="assertions", path=path, message="a test is gone")
     before, after = len(_ASSERTIONS.findall(old)), len(_ASSERTIONS.findall(new))
     if after < before:
         message = f"{before - after} of {before} assertions are gone"
@@ -141,13 +190,27 @@ def _answers_always(node: ast.AST) -> bool:
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
         named = any(getattr(target, "id", "") in _COMPARISONS for target in node.targets)
         return named and isinstance(node.value.body, ast.Constant)
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values, strict=True)
+        return any(
+            isinstance(k, ast.Constant) and k.value in _COMPARISONS and isinstance(v, ast.Lambda) for k, v in pairs
+        )
     if not isinstance(node, ast.FunctionDef) or node.name not in _COMPARISONS:
         return False
     steps = [step for step in node.body if not (isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant))]
     if len(steps) != 1 or not isinstance(steps[0], ast.Return):
         return False
     value = steps[0].value
-    return isinstance(value, ast.Constant) and value.value is not NotImplemented
+    if isinstance(value, ast.Constant):
+        return value.value is not NotImplemented
+    # A comparison that does not look at what it compares itself with.
+    others = {argument.arg for argument in node.args.args}
+    names = {inner.id for inner in ast.walk(value) if isinstance(inner, ast.Name)} if value is not None else set()
+    return len(others) > 1 and not others & names and "NotImplemented" not in names
+
+
+def _names_comparison(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value in _COMPARISONS
 
 
 def _is_constant_condition(node: ast.AST) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from sandbox.changes.paths import show, why_unsafe
-from sandbox.changes.protected import is_protected, protected_class
+from sandbox.changes.protected import is_protected, protected_class, shadows
 from sandbox.changes.screen import added_lines, screen
 from sandbox.changes.suspicions import Concern, Severity
 from sandbox.changes.syntax import is_python, same_program
@@ -86,6 +86,8 @@ def _judge_edit(edit: FileEdit, original: bytes | None, policy: ChangePolicy) ->
     concerns = []
     if is_protected(edit.path, policy.allowed) and not _is_layout(edit, original, policy):
         concerns.append(_refusal("protected", edit.path, f"it is protected ({protected_class(edit.path)})"))
+    if original is None and shadows(edit.path):
+        concerns.append(_refusal("shadow", edit.path, "it would be imported in place of another module"))
     if edit.mode == "100755" and original is None:
         concerns.append(_refusal("mode", edit.path, "a new file is executable"))
     if edit.mode == "deleted":
