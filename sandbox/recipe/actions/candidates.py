@@ -6,7 +6,7 @@ from posixpath import normpath
 from typing import Any
 
 from sandbox.recipe.actions.contexts import base_context, job_context, own_inputs
-from sandbox.recipe.actions.document import mapping, read_document, text
+from sandbox.recipe.actions.document import Documents, mapping, text
 from sandbox.recipe.actions.expressions import resolve, resolve_value
 from sandbox.recipe.actions.matrix import Cell, cells_of, words_of
 from sandbox.recipe.actions.values import Context, Unknown, Value
@@ -16,6 +16,7 @@ _FOLDER = ".github/workflows/"
 _MOST_CANDIDATES = 2_000
 _MOST_WORKFLOWS = 100
 _DEEPEST = 4
+_MOST_CALLS = 500
 _LONGEST_NAME = 100
 
 
@@ -44,22 +45,20 @@ class Candidate:
     """The workflow is only ever called by another."""
 
 
-def candidates(
-    contents: Mapping[str, bytes], log: FidelityLog, named: str | None, given: Mapping[str, str]
-) -> list[Candidate]:
+def candidates(files: Documents, log: FidelityLog, named: str | None, given: Mapping[str, str]) -> list[Candidate]:
     """Every job, those of the named workflow first, those that are only called last.
 
     Args:
-        contents: The repository's files.
+        files: The repository's files.
         log: Is told what cannot be read.
         named: The workflow's path, as a run names it (`path@ref`).
         given: Values of the matrix known from outside.
     """
     found: list[Candidate] = []
-    for path, document in documents(contents, log, named):
+    for path, document in documents(files, log, named):
         inputs = own_inputs(document)
         called = set(mapping(document.get("on"))) == {"workflow_call"} or document.get("on") == "workflow_call"
-        reader = _Jobs(path, contents, given)
+        reader = _Jobs(path, files, given)
         for candidate in reader.of(document, inputs, "", 0, called=called):
             found.append(candidate)
             if len(found) >= _MOST_CANDIDATES:
@@ -67,15 +66,13 @@ def candidates(
     return sorted(found, key=lambda candidate: candidate.called)
 
 
-def documents(
-    contents: Mapping[str, bytes], log: FidelityLog, named: str | None = None
-) -> Iterator[tuple[str, dict[str, Any]]]:
+def documents(files: Documents, log: FidelityLog, named: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
     """The workflows that can be read, the named one first."""
     wanted = (named or "").split("@")[0].removeprefix("./")
-    paths = sorted(p for p in contents if p.startswith(_FOLDER) and p.endswith((".yml", ".yaml")))
-    paths += [wanted] if wanted in contents and wanted not in paths else []
+    paths = sorted(p for p in files.contents if p.startswith(_FOLDER) and p.endswith((".yml", ".yaml")))
+    paths += [wanted] if wanted in files.contents and wanted not in paths else []
     for path in sorted(paths[:_MOST_WORKFLOWS], key=lambda p: p != wanted):
-        document, problem = read_document(contents[path])
+        document, problem = files.read(path)
         if problem:
             log.dropped(path, f"the workflow is not used: {problem}")
         else:
@@ -85,9 +82,10 @@ def documents(
 class _Jobs:
     """Reads one workflow and those of the repository it calls."""
 
-    def __init__(self, path: str, contents: Mapping[str, bytes], given: Mapping[str, str]) -> None:
+    def __init__(self, path: str, files: Documents, given: Mapping[str, str]) -> None:
         self._path = path
-        self._contents = contents
+        self._files = files
+        self._calls = 0
         self._given = given
 
     def of(
@@ -132,12 +130,11 @@ class _Jobs:
     def _called(self, caller: Candidate, context: Context, depth: int) -> Iterator[Candidate]:
         uses = text(caller.job.get("uses"))
         path = normpath(uses.removeprefix("./")) if uses.startswith("./") else ""
-        document, problem = read_document(self._contents.get(path, b""))
+        self._calls += 1
+        document, problem = self._files.read(path)
         if not path:
             problem = "it is in another repository"
-        elif path not in self._contents:
-            problem = "it is not in the repository"
-        elif depth >= _DEEPEST:
+        elif depth >= _DEEPEST or self._calls > _MOST_CALLS:
             problem = "workflows call each other too deeply"
         if problem:
             yield _with_obstacle(caller, f"the reusable workflow {uses} cannot be read: {problem}")

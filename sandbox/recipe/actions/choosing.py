@@ -12,6 +12,7 @@ from sandbox.types import JobHints, StepKind
 
 _NO_MATCH = 99
 _GUESSED = 8
+_LONGEST_NAME = 300
 _WORDS = re.compile(r"(.*?)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 
 
@@ -74,7 +75,7 @@ def _all_values(candidate: Candidate) -> Cell:
 
 
 def _plain(name: str) -> str:
-    return " ".join(name.split()).casefold()
+    return " ".join(name[:_LONGEST_NAME].split()).casefold()
 
 
 def _written(candidate: Candidate) -> str:
@@ -85,17 +86,29 @@ def _fits_open_name(asked: str, candidate: Candidate) -> bool:
     """Whether the name fits one in which some parts are known to GitHub only."""
     pattern = _plain(_written(candidate))
     if "${{" in pattern:
-        pieces = re.split(r"\$\{\{.*?\}\}", pattern)
-        if not any(re.search(r"\w", piece) for piece in pieces):
-            return False
-        last = asked.rsplit(" / ", 1)[-1]
-        return re.fullmatch(".{0,80}?".join(re.escape(piece) for piece in pieces), last) is not None
+        return fits_pieces(asked.rsplit(" / ", 1)[-1], pattern)
     parts = _WORDS.fullmatch(asked)
     base = _plain(candidate.base)
     if parts is None:
         return asked == base
     known = [_plain(word) for word in words_of(candidate.cell)]
     return parts[1] == base and all(word in _split(parts[2]) for word in known)
+
+
+def fits_pieces(asked: str, pattern: str) -> bool:
+    """Whether a name fits one with expressions in it: its plain pieces follow one another, anything between them."""
+    pieces = re.split(r"\$\{\{[^}]*\}\}", pattern)
+    if len(pieces) == 1 or not any(re.search(r"\w", piece) for piece in pieces):
+        return False
+    at = len(pieces[0])
+    if not asked.startswith(pieces[0]) or not asked.endswith(pieces[-1]):
+        return False
+    for piece in pieces[1:-1]:
+        found = asked.find(piece, at)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return at <= len(asked) - len(pieces[-1])
 
 
 def _values_fit(asked: str, candidate: Candidate) -> bool:
@@ -150,7 +163,7 @@ def _foreign(candidate: Candidate) -> bool:
 
 def _bound(candidate: Candidate, hints: JobHints) -> Candidate:
     """The candidate with what the hints say of values that another job computes."""
-    parts = _WORDS.fullmatch(" ".join((hints.job_name or "").split()))
+    parts = _WORDS.fullmatch(" ".join((hints.job_name or "")[:_LONGEST_NAME].split()))
     words = _split(parts[2]) if parts else []
     cell: Cell = {}
     for index, (name, value) in enumerate(candidate.cell.items()):

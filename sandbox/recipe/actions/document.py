@@ -1,12 +1,13 @@
 """YAML of a workflow or an action as plain values, with bounds on everything hostile YAML can grow."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
 
 _MOST_BYTES = 256 * 1024
+_MOST_BYTES_IN_ALL = 4 * 1024 * 1024
 _MOST_NODES = 20_000
 _DEEPEST = 40
 _MOST_ITEMS = 300
@@ -23,7 +24,10 @@ _BROKEN = (
 )
 
 
-class _Loader(yaml.SafeLoader):
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same rules, ten times as fast where it is built
+
+
+class _Loader(_Base):  # type: ignore[misc]  # which of the two is known when it runs
     """Words as GitHub reads them (YAML 1.2): `on` is a word, `012` a number without a base, no dates, no `22:30`."""
 
     yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 (as the base class has it; filled below)
@@ -79,6 +83,29 @@ def read_document(raw: bytes) -> tuple[dict[str, Any], str]:
     if not isinstance(document, dict):
         return {}, "it is not a mapping"
     return {str(key): value for key, value in document.items()}, ""
+
+
+class Documents:
+    """The YAML files of a repository, each read once, and together no more than a few megabytes.
+
+    Args:
+        contents: The repository's files.
+    """
+
+    def __init__(self, contents: Mapping[str, bytes]) -> None:
+        self.contents = contents
+        self._read: dict[str, tuple[dict[str, Any], str]] = {}
+        self._left = _MOST_BYTES_IN_ALL
+
+    def read(self, path: str) -> tuple[dict[str, Any], str]:
+        """See `read_document`."""
+        if path not in self._read:
+            raw = self.contents.get(path)
+            if raw is None:
+                return {}, "it is not in the repository"
+            self._left -= len(raw)
+            self._read[path] = read_document(raw) if self._left >= 0 else ({}, "there is too much to be read")
+        return self._read[path]
 
 
 def mapping(value: object) -> dict[str, Any]:
@@ -141,4 +168,4 @@ def _excess(text: str) -> str:
 
 
 def _events(text: str) -> Iterator[yaml.Event]:
-    yield from yaml.parse(text, Loader=yaml.SafeLoader)
+    yield from yaml.parse(text, Loader=_Base)

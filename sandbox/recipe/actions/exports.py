@@ -2,23 +2,21 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from sandbox.recipe.actions.values import Unknown
 from sandbox.recipe.editable import WORKDIR
 
 _FILE = r"""["']?\$\{?(GITHUB_ENV|GITHUB_OUTPUT)\}?["']?"""
-_ECHO = r"""(?:echo|printf)\s+(?:-\w+\s+)?(.+?)"""
-_LINE = re.compile(rf"\s*{_ECHO}\s*(?:>>\s*{_FILE}|\|\s*tee\s+-a\s+{_FILE}(?:\s*>\s*/dev/null)?)\s*;?\s*")
-_GROUP = re.compile(rf"(?<!\$)\{{((?:[^{{}}]|\$\{{[^{{}}]{{0,200}}\}}){{0,4000}})\}}\s*>>\s*{_FILE}")
-_HEREDOC = re.compile(
-    rf"^\s*cat\s*(?:>>\s*{_FILE}\s*<<-?\s*(['\"]?)(\w+)\2|<<-?\s*(['\"]?)(\w+)\4\s*>>\s*{_FILE})\s*\n(.*?)^\s*(?:\3|\5)\s*$",
-    re.MULTILINE | re.DOTALL,
-)
+_ECHO = r"(?:echo|printf)\s+(?:-\w+\s+)?(.+)"
+_APPENDED = re.compile(rf"(.*?)(?:>>[ \t]*{_FILE}|\|[ \t]*tee[ \t]+-a[ \t]+{_FILE}(?:[ \t]*>[ \t]*/dev/null)?)[ \t]*;?")
+_HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1")
 _PAIR = re.compile(r"([A-Za-z_][\w-]{0,99})=(.{0,2000})")
 _CONTROL = re.compile(r"^\s*(?:if|for|while|until|case)\b", re.MULTILINE)
 _VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
 _MOST_CHARACTERS = 50_000
 _MOST_VALUES = 50
+_LONGEST_LINE = 2_000
 
 Exported = dict[str, str | Unknown]
 
@@ -54,15 +52,42 @@ def exports_of(script: str, environment: Mapping[str, str]) -> tuple[Exported, E
 def _writes(script: str) -> list[tuple[str, str]]:
     """Pairs of the file and what is written to it."""
     found: list[tuple[str, str]] = []
-    for match in _HEREDOC.finditer(script):
-        found += [(match[1] or match[6], line.strip()) for line in match[7].splitlines()]
-    for match in _GROUP.finditer(script):
-        lines = re.split(r"[\n;]", match[1])
-        found += [(match[2], echoed[1]) for line in lines if (echoed := re.fullmatch(rf"\s*{_ECHO}\s*", line))]
-    for line in re.split(r"\n|&&|;", script):
-        if single := _LINE.fullmatch(line):
-            found.append((single[2] or single[3], single[1]))
+    group: list[str] | None = None
+    lines = iter(line.strip() for line in script.splitlines())
+    for line in lines:
+        if len(line) > _LONGEST_LINE:
+            continue
+        heredoc = _HEREDOC.search(line)
+        if heredoc is not None and (file := re.search(_FILE, line)):
+            end = heredoc[2]
+            found += [(file[1], written) for written in iter(partial(next, lines, end), end)]
+        elif line.startswith("{") and "}" not in line.replace("${", ""):
+            group = [line[1:]]
+        elif line.startswith("}") and group is not None:
+            found += [(file[1], text) for text in _echoed(group) if (file := re.search(_FILE, line))]
+            group = None
+        elif group is not None:
+            group.append(line)
+        else:
+            found += _appended(line)
     return found
+
+
+def _appended(line: str) -> list[tuple[str, str]]:
+    """`echo A=1 >> FILE`, several of them, or `{ echo A=1; echo B=2; } >> FILE` in one line."""
+    whole = _APPENDED.fullmatch(line)
+    if whole is not None and whole[1].lstrip().startswith("{"):
+        return [(whole[2] or whole[3], text) for text in _echoed([whole[1].strip(" {}\t")])]
+    found = []
+    for part in re.split(r"&&|;", line):
+        if one := _APPENDED.fullmatch(part.strip()):
+            found += [(one[2] or one[3], text) for text in _echoed([one[1]])]
+    return found
+
+
+def _echoed(lines: list[str]) -> list[str]:
+    parts = (part.strip() for line in lines for part in line.split(";"))
+    return [echo[1].strip() for part in parts if (echo := re.fullmatch(_ECHO, part))]
 
 
 def _expanded(value: str, known: Mapping[str, str]) -> str | None:
@@ -70,7 +95,7 @@ def _expanded(value: str, known: Mapping[str, str]) -> str | None:
     if any(_name(found) not in known for found in _VARIABLE.finditer(value)):
         return None
     put = _VARIABLE.sub(lambda found: known[_name(found)], value)
-    return None if "$" in _VARIABLE.sub("", value) or "`" in value else put
+    return None if len(put) > _LONGEST_LINE or "$" in _VARIABLE.sub("", value) or "`" in value else put
 
 
 def _name(found: re.Match[str]) -> str:

@@ -19,6 +19,7 @@ _OPENING = "${{"
 _MOST_CHARACTERS = 20_000
 _MOST_TOKENS = 2_000
 _DEEPEST = 50
+_LONGEST_TEXT = 300_000
 
 
 class _Malformed(Exception):
@@ -51,12 +52,16 @@ def resolve(text: str, context: Context) -> tuple[str, Unknown | None]:
     """
     pieces: list[str] = []
     unknown: list[Unknown] = []
+    left = _LONGEST_TEXT
     for plain, expression in _split(text):
         pieces.append(plain)
         if expression is not None:
             value = evaluate(expression, context)
             unknown += [value] if isinstance(value, Unknown) else []
             pieces.append(as_text(value))
+            left -= len(pieces[-1])
+            if left < 0:  # inputs of inputs could double without end
+                return "", Unknown(("a text that is too long",))
     return "".join(pieces), both(*unknown) if unknown else None
 
 

@@ -43,18 +43,32 @@ def _ends(where: Value, what: Value) -> Value:
 
 
 def _format(pattern: Value, *values: Value) -> Value:
-    def put(found: re.Match[str]) -> str:
-        if found[0] in {"{{", "}}"}:
-            return found[0][0]
-        index = int(found[1])
-        return as_text(values[index]) if index < len(values) else ""
-
-    return re.sub(r"\{\{|\}\}|\{(\d{1,3})\}", put, as_text(pattern))[:_MOST_CHARACTERS]
+    pieces: list[str] = []
+    for piece in re.split(r"(\{\{|\}\}|\{\d{1,3}\})", as_text(pattern)):
+        if piece in {"{{", "}}"}:
+            pieces.append(piece[0])
+        elif found := re.fullmatch(r"\{(\d+)\}", piece):
+            pieces.append(as_text(values[int(found[1])]) if int(found[1]) < len(values) else "")
+        else:
+            pieces.append(piece)
+    return _bounded(pieces)
 
 
 def _join(values: Value, separator: Value = ",") -> Value:
     items = values if isinstance(values, list) else [values]
-    return as_text(separator).join(as_text(item) for item in items)[:_MOST_CHARACTERS]
+    between = as_text(separator)
+    return _bounded([part for index, item in enumerate(items) for part in (between * bool(index), as_text(item))])
+
+
+def _bounded(pieces: list[str]) -> str:
+    """The pieces as one text, never longer than anybody needs."""
+    kept, left = [], _MOST_CHARACTERS
+    for piece in pieces:
+        kept.append(piece[:left])
+        left -= len(piece)
+        if left <= 0:
+            break
+    return "".join(kept)
 
 
 def _case(*parts: Value) -> Value:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox.recipe.actions.candidates import Candidate, candidates
-from sandbox.recipe.actions.choosing import choose
-from sandbox.recipe.actions.document import mapping, sequence, text
+from sandbox.recipe.actions.choosing import choose, fits_pieces
+from sandbox.recipe.actions.document import Documents, mapping, sequence, text
 from sandbox.recipe.actions.expressions import condition, resolve, resolve_value
 from sandbox.recipe.actions.matrix import plain_cell
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
@@ -30,7 +30,8 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
         contents: The files of the checkout that say how it is tested.
         log: Is told what became of each step.
     """
-    found = candidates(contents, log, hints.workflow_path, hints.matrix)
+    files = Documents(contents)
+    found = candidates(files, log, hints.workflow_path, hints.matrix)
     candidate, guessed = choose(hints, found)
     if candidate is None:
         if hints.job_name or hints.step_name:
@@ -39,7 +40,7 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
     if candidate.obstacle or candidate.matrix_unknown is not None:
         return _without_steps(candidate)
     # once to see every step, once for the account of those that count
-    outer = StepReader(candidate, contents, FidelityLog()).read()
+    outer = StepReader(candidate, files, FidelityLog()).read()
     position = _failed(hints, outer)
     if position is None:
         if hints.step_name in _RUNNERS_OWN or (hints.step_name or "").startswith(("Post ", "Pre ")):
@@ -52,7 +53,7 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
         )
     if guessed:
         log.replaced(hints.job_name or candidate.display, guessed)
-    return _read(candidate, contents, log, (position, hints.step_name))
+    return _read(candidate, files, log, (position, hints.step_name))
 
 
 def list_jobs(contents: Mapping[str, bytes]) -> tuple[ListedJob, ...]:
@@ -64,7 +65,7 @@ def list_jobs(contents: Mapping[str, bytes]) -> tuple[ListedJob, ...]:
             name=candidate.display,
             steps=tuple(name for name in map(_step_name, sequence(candidate.job.get("steps"))) if name),
         )
-        for candidate in candidates(contents, FidelityLog(), None, {})
+        for candidate in candidates(Documents(contents), FidelityLog(), None, {})
         if not candidate.called
     )
 
@@ -75,9 +76,9 @@ def _step_name(step: object) -> str:
     return text(table.get("name")) or (f"Run {first or text(table.get('uses'))}" if first or table.get("uses") else "")
 
 
-def _read(candidate: Candidate, contents: Mapping[str, bytes], log: FidelityLog, failed: tuple[int, str | None]) -> Job:
+def _read(candidate: Candidate, files: Documents, log: FidelityLog, failed: tuple[int, str | None]) -> Job:
     _notes(candidate, log)
-    reader = StepReader(candidate, contents, log)
+    reader = StepReader(candidate, files, log)
     outer = reader.read(failed[0] + 1)
     last = outer[-1]
     if failed[1] is not None and not _is_named(failed[1], last):
@@ -156,12 +157,7 @@ def _is_named(wanted: str, step: OuterStep) -> bool:
         known = " ".join(name.split())
         if known and plain in {known, f"Run {known}", known.removeprefix("Run ")}:
             return True
-    pieces = [re.escape(piece) for piece in re.split(r"\$\{\{.*?\}\}", " ".join(step.written.split()))]
-    return (
-        len(pieces) > 1
-        and any(re.search(r"\w", p) for p in pieces)
-        and re.fullmatch(".{0,80}?".join(pieces), plain) is not None
-    )
+    return fits_pieces(plain, " ".join(step.written.split()))
 
 
 def _inner(step: OuterStep) -> int:

@@ -17,11 +17,12 @@ _PREPARES = re.compile(
     r"|(?:make|just)\s+[\w-]*(?:install|deps|setup)\b)"
 )
 _MOST_LINES = 200
+_LONGEST = 1_000
 
 
 def kind_of_script(script: str, name: str = "") -> StepKind:
     """The first kind among a script's lines; one that only installs has none, whatever its name says."""
-    joined = re.sub(r"\s*\\\r?\n\s*", " ", script)
-    lines = [line.strip() for line in re.split(r"\n|&&", joined)[:_MOST_LINES]]
+    joined = re.sub(r"\\\r?\n", " ", script)
+    lines = [line.strip()[:_LONGEST] for line in re.split(r"\n|&&", joined)[:_MOST_LINES]]
     kinds = [kind_of(line, name) for line in lines if line and not _PREPARES.match(line)]
     return next((kind for kind in RANKED if kind in kinds), StepKind.OTHER)

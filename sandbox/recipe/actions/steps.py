@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from sandbox.recipe.actions.candidates import Candidate
 from sandbox.recipe.actions.contexts import in_action, unknown_steps
-from sandbox.recipe.actions.document import mapping, read_document, sequence, text
+from sandbox.recipe.actions.document import Documents, mapping, sequence, text
 from sandbox.recipe.actions.exports import exports_of
 from sandbox.recipe.actions.expressions import condition, resolve, resolve_value
 from sandbox.recipe.actions.places import folder_of
@@ -48,9 +48,10 @@ class _Level:
 class StepReader:
     """Resolves the steps of a candidate one after the other; what a step leaves behind holds for the next."""
 
-    def __init__(self, candidate: Candidate, contents: Mapping[str, bytes], log: FidelityLog) -> None:
+    def __init__(self, candidate: Candidate, files: Documents, log: FidelityLog) -> None:
         self._candidate = candidate
-        self._contents = contents
+        self._files = files
+        self._contents = files.contents
         self._log = log
         self._variables = Variables()
         self._checked_out_at = "."
@@ -204,9 +205,7 @@ class StepReader:
         folder = folder_of(use.uses, self._checked_out_at)
         paths = [normpath(f"{folder}/{name}") for name in ("action.yml", "action.yaml")]
         path = next((path for path in paths if path in self._contents), None)
-        document, problem = (
-            read_document(self._contents[path]) if path is not None else ({}, "it is not in the repository")
-        )
+        document, problem = self._files.read(path) if path is not None else ({}, "it is not in the repository")
         runs = mapping(document.get("runs"))
         using = text(runs.get("using")).lower()
         if problem or using != "composite" or level.depth >= _DEEPEST:
