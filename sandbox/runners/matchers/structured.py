@@ -19,14 +19,12 @@ Entry = dict[str, Any]
 
 def structured_findings(text: str) -> list[Finding]:
     """What a text that is JSON, or holds workflow commands, tells; empty when it is neither."""
-    start = text.lstrip()
     found: list[Finding] = []
-    if start.startswith(("[", "{")):
-        for document in _documents(start[:JSON_CHARACTERS]):
-            for reader in READERS:
-                found += _bounded(reader(document), MAX_FINDINGS - len(found))
-            if len(found) >= MAX_FINDINGS:
-                break
+    for document in _documents(text[:JSON_CHARACTERS]):
+        for reader in READERS:
+            found += _bounded(reader(document), MAX_FINDINGS - len(found))
+        if len(found) >= MAX_FINDINGS:
+            break
     return found or list(_bounded(_commands(text), MAX_FINDINGS))
 
 
@@ -36,21 +34,22 @@ def _bounded(findings: Iterator[Finding], most: int) -> Iterator[Finding]:
 
 
 def _documents(text: str) -> Iterator[Any]:
-    """The one document, or the lines of a stream of them."""
-    try:
-        yield json.loads(text)
-    except (ValueError, RecursionError):
+    """The one document a text is (a closing remark may stand behind it), or the lines of it that are documents."""
+    start = text.lstrip()
+    if start.startswith(("[", "{")):
         try:
-            # A document with a closing remark behind it.
-            yield json.JSONDecoder().raw_decode(text)[0]
+            document, end = json.JSONDecoder().raw_decode(start)
         except (ValueError, RecursionError):
-            return
-        for line in text.splitlines()[1:]:
-            if line.startswith("{"):
-                try:
-                    yield json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
+            document, end = None, 0
+        if document is not None:
+            yield document
+        text = start[end:]
+    for line in text.split("\n"):
+        if line.startswith(('{"', '[{"')):
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                continue
 
 
 def _commands(text: str) -> Iterator[Finding]:

@@ -1,0 +1,209 @@
+"""Every tool's true output, read with its own matchers and with all of them."""
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sandbox.runners.findings import Checkout, Finding, as_results
+from sandbox.runners.matchers import EVERY, TOOLS, matchers_for, plain_lines, read_findings
+from sandbox.runners.matchers.engine import match_lines
+from sandbox.runners.matchers.structured import structured_findings
+from sandbox.types import TestStatus
+
+SAMPLES = Path(__file__).resolve().parents[4] / "data" / "tool_output"
+"""Printed by the tools themselves, with the paths of a sandbox."""
+PLACE = Checkout("/work/repo")
+RUFF = {"pkg/bad.py:1:invalid-syntax", "pkg/bad.py:1:invalid-syntax#2", "pkg/m.py:1:I001", "pkg/m.py:1:F401", "pkg/m.py:1:F401#2", "pkg/m.py:2:F401", "pkg/m.py:5:F841", "pkg/m.py:5:F821"}  # fmt: skip
+MYPY = {"pkg/m.py:5:name-defined", "pkg/m.py:6:return-value", "pkg/m.py:10:return-value", "pkg/m.py:10:arg-type"}
+TY = {"pkg/m.py:5:unresolved-reference", "pkg/m.py:6:invalid-explicit-return", "pkg/m.py:10:invalid-explicit-return", "pkg/m.py:10:invalid-argument-type", "pkg/m.py:12:invalid-argument-type", "pkg/m.py:12:unknown-argument"}  # fmt: skip
+TSC = {"web/a.ts:1:TS2322", "web/a.ts:2:TS2322", "web/a.ts:3:TS2554", "web/a.ts:4:TS2322"}
+ESLINT = {"web/b.js:1:no-var", "web/b.js:1:no-unused-vars", "web/b.js:2:no-cond-assign", "web/b.js:2:no-constant-condition", "web/b.js:2:no-undef", "web/b.js:2:no-undef#2", "web/b.js:3:no-undef", "web/b.js:3:no-extra-semi"}  # fmt: skip
+CASES: dict[str, tuple[str, set[str]]] = {
+    "ruff_full": ("ruff check pkg", RUFF),
+    "ruff_concise": ("ruff check pkg --output-format concise", RUFF),
+    "ruff_github": ("ruff check pkg --output-format github", RUFF),
+    "ruff_json": ("ruff check pkg --output-format json", RUFF),
+    "ruff_pylint": ("ruff check pkg --output-format pylint", RUFF),
+    "ruff_format": ("ruff format --check pkg", {"pkg/bad.py:1:invalid-syntax", "pkg/m.py:2:format"}),
+    "flake8": (
+        "flake8 pkg",
+        {
+            *("pkg/bad.py:1:E999", "pkg/m.py:1:F401", "pkg/m.py:1:F401#2", "pkg/m.py:1:E401", "pkg/m.py:2:F401"),
+            *("pkg/m.py:2:E271", "pkg/m.py:3:E302", "pkg/m.py:5:F841", "pkg/m.py:5:F821", "pkg/m.py:9:E501"),
+            *("pkg/m.py:11:E302", "pkg/m.py:11:E271", "pkg/m.py:11:E201", "pkg/m.py:11:E203"),
+        },
+    ),
+    "pylint": (
+        "python -m pylint pkg",
+        {
+            *("pkg/bad.py:1:E0001", "pkg/m.py:9:C0301", "pkg/m.py:1:C0114", "pkg/m.py:1:C0410", "pkg/m.py:5:E0602"),
+            *("pkg/m.py:5:W0612", "pkg/m.py:9:C0116", "pkg/m.py:9:W0613", "pkg/m.py:9:W0613#2", "pkg/m.py:11:C0116"),
+            *("pkg/m.py:12:E1123", "pkg/m.py:1:W0611", "pkg/m.py:1:W0611#2", "pkg/m.py:2:W0611"),
+        },
+    ),
+    "mypy": ("mypy pkg", MYPY),
+    "mypy_pretty": (
+        "uv run mypy --strict --pretty --show-column-numbers pkg",
+        {*MYPY, "pkg/m.py:11:no-untyped-def", "pkg/m.py:12:call-arg", "pkg/m.py:12:arg-type"},
+    ),
+    "mypy_json": ("mypy -O json pkg", MYPY),
+    "ty_full": ("ty check pkg", TY),
+    "ty_concise": ("uvx ty check --output-format concise pkg", TY),
+    "pyright": (
+        "npx pyright pkg",
+        {
+            *("pkg/m.py:5:reportUndefinedVariable", "pkg/m.py:6:reportReturnType", "pkg/m.py:10:reportReturnType"),
+            *("pkg/m.py:10:reportArgumentType", "pkg/m.py:12:reportCallIssue"),
+        },
+    ),
+    "black": ("black --check pkg", {"pkg/m.py:format"}),
+    "black_syntax": ("black --check pkg", {"pkg/m.py:format", "pkg/bad.py:1:syntax"}),
+    "isort": ("isort --check pkg", {"pkg/m.py:imports"}),
+    "codespell": ("codespell pkg", {"pkg/m.py:4:spelling"}),
+    "tsc": ("npx tsc --noEmit", TSC),
+    "tsc_pretty": ("yarn tsc --noEmit --pretty", TSC),
+    "eslint_stylish": ("npx eslint .", ESLINT),
+    "eslint_unix": ("eslint -f unix .", ESLINT),
+    "eslint_compact": ("eslint -f compact .", ESLINT),
+    "eslint_json": ("eslint -f json .", ESLINT),
+    "prettier": ("npx prettier --check .", {"web/a.ts:format", "web/b.js:format"}),
+    "gcc": ("gcc -c c.c", {"c.c:1:error"}),
+    "gxx": (
+        "g++ -Wall -Wextra -Werror -c d.cpp",
+        {
+            *("d.cpp:3:-fpermissive", "d.cpp:3:-Werror=sign-compare", "d.cpp:4:error", "d.cpp:5:-Werror=return-type"),
+            *("d.cpp:5:-Werror=unused-variable", "d.cpp:5:-Werror=unused-parameter"),
+        },
+    ),
+    "make": ("make", {"d.cpp:3:-fpermissive", "d.cpp:4:error"}),
+    "javac": ("javac A.java", {"A.java:1:error", "A.java:1:error#2"}),
+    "shellcheck_tty": ("shellcheck x.sh", {"x.sh:2:SC2045"}),
+    "shellcheck_gcc": ("shellcheck -f gcc x.sh", {"x.sh:2:SC2045"}),
+    "cargo_build": ("cargo build --locked", {"src/lib.rs:11:E0308"}),
+    "cargo_short": ("cargo check --message-format short", {"src/lib.rs:11:E0308"}),
+    "cargo_json": ("cargo build --message-format json", {"src/lib.rs:11:E0308"}),
+    "cargo_clippy": ("cargo clippy -- -D warnings", {"src/lib.rs:1:error"}),
+    "cargo_fmt": ("cargo fmt --check", {"rs/src/lib.rs:1:format", "rs/src/lib.rs:5:format", "rs/src/lib.rs:11:format"}),
+}
+WRITTEN: dict[str, tuple[str, str]] = {
+    "go vet ./...": ("# example.org/m\nvet: ./a.go:5:2: undefined: x\n", "a.go:5:go"),
+    "go build ./...": ("# example.org/m\n./pkg/a.go:12:9: cannot use x (variable of type int)\n", "pkg/a.go:12:go"),
+    "golangci-lint run": ("pkg/a.go:3:1: exported func F should have comment (revive)\n", "pkg/a.go:3:revive"),
+    "msbuild": ("C:\\\\a\\\\r\\\\r\\\\src\\\\a.cpp(89,3): error C2143: syntax error [x]\n".replace("\\\\", "\\"), "src/a.cpp:89:C2143"),
+    "dotnet build": ("Program.cs(3,5): error CS1002: ; expected [/work/repo/app.csproj]\n", "Program.cs:3:CS1002"),
+    "actionlint": ('.github/workflows/ci.yml:4:14: label "x" is unknown [runner-label]\n', ".github/workflows/ci.yml:4:runner-label"),
+    "yamllint .": ('./a.yml\n  1:1       error    missing document start "---"  (document-start)\n', "a.yml:1:document-start"),
+    "clang -c a.c": ("a.c:1:1: error: unknown type name 'foo'\n", "a.c:1:error"),
+    "python -m compileall -q .": ('*** Error compiling \'./a.py\'...\n  File "./a.py", line 1\n    def (:\n        ^\nSyntaxError: invalid syntax\n', "a.py:1:SyntaxError"),
+    "javac -Xlint A.java": ("src/A.java:7: warning: [unchecked] unchecked call\n", "src/A.java:7:unchecked"),
+    "rustfmt --check a.rs": ("Diff in /work/repo/a.rs at line 3:\n", "a.rs:3:format"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_true_output_is_read_to_the_last_finding(name: str) -> None:
+    command, expected = CASES[name]
+    text = (SAMPLES / f"{name}.txt").read_text(encoding="utf-8")
+    results = as_results(read_findings(matchers_for(command) or EVERY, text), PLACE)
+    assert {result.name for result in results} == expected
+    assert all(result.error_message and result.status is TestStatus.FAIL for result in results)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_all_matchers_together_say_the_same(name: str) -> None:
+    text = (SAMPLES / f"{name}.txt").read_text(encoding="utf-8")
+    assert {result.name for result in as_results(read_findings(EVERY, text), PLACE)} == CASES[name][1]
+
+
+def test_no_sample_is_left_out() -> None:
+    assert {path.stem for path in SAMPLES.glob("*.txt")} == {*CASES, "cargo_test"}
+
+
+@pytest.mark.parametrize("command", WRITTEN)
+def test_tools_that_are_not_here_are_read_by_their_known_shape(command: str) -> None:
+    text, expected = WRITTEN[command]
+    matchers = matchers_for(command)
+    assert matchers is not None
+    for chosen in (matchers, EVERY):
+        assert [result.name for result in as_results(read_findings(chosen, text), PLACE)] == [expected]
+
+
+def test_every_matcher_says_where_its_shape_comes_from() -> None:
+    tables = {matcher for _, matchers in TOOLS for matcher in matchers}
+    assert all(matcher.source and matcher.tool and matcher.patterns for matcher in {*tables, *EVERY})
+    assert tables <= set(EVERY)
+
+
+def test_notes_belong_to_what_they_explain() -> None:
+    text = 'm.py:3: error: Argument 1 has incompatible type  [arg-type]\nm.py:3: note: "f" defined here\n'
+    (result,) = as_results(read_findings(EVERY, text))
+    assert result.error_message == 'Argument 1 has incompatible type; "f" defined here'
+
+
+def test_warnings_count_only_where_nothing_is_worse() -> None:
+    warned = "a.c:1:2: warning: unused variable [-Wunused-variable]\n"
+    assert [result.name for result in as_results(read_findings(EVERY, warned))] == ["a.c:1:-Wunused-variable"]
+    both = warned + "a.c:2:2: error: no x\n"
+    assert [result.name for result in as_results(read_findings(EVERY, both))] == ["a.c:2:error"]
+
+
+@pytest.mark.parametrize(
+    ("printed", "folder", "path"),
+    [
+        ("./m.py", ".", "m.py"),
+        ("m.py", "sub/dir", "sub/dir/m.py"),
+        ("../m.py", "sub", "m.py"),
+        ("../../m.py", "sub", "../../m.py"),
+        ("/work/repo/m.py", "sub", "m.py"),
+        ("/home/runner/work/app/app/src/m.py", ".", "src/m.py"),
+        ("/home/runner/work/app/other/m.py", ".", "/home/runner/work/app/other/m.py"),
+        ("/Users/runner/work/app/app/m.py", ".", "m.py"),
+        ("/__w/app/app/m.py", ".", "m.py"),
+        ("/github/workspace/m.py", ".", "m.py"),
+        ("D:\\a\\app\\app\\src\\m.cs", ".", "src/m.cs"),
+        ("C:\\actions-runner\\_work\\app\\app\\m.cs", ".", "m.cs"),
+        ("/usr/include/stdio.h", ".", "/usr/include/stdio.h"),
+        ("file:///work/repo/m.py", ".", "m.py"),
+    ],
+)
+def test_paths_are_told_from_the_checkout(printed: str, folder: str, path: str) -> None:
+    assert Checkout("/work/repo", folder).relative(printed) == path
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["make lint", "npm run lint", "ruff check . | tee x", "echo ruff", "python lint.py", "cargo test", "go test", ""],
+)
+def test_other_commands_are_not_taken_for_a_tool(command: str) -> None:
+    assert matchers_for(command) is None
+
+
+HOSTILE = (
+    "a:" * 50_000,
+    ("m.py:1: error: " + "x" * 3000 + "\n") * 50,
+    "m.py:1: error: x\n" * 30_000,
+    "[" * 100_000,
+    '[{"filename":' * 20_000,
+    "::error " + "file=," * 30_000 + "::x",
+    ("/a.js\n" + "  1:1  error  x\n") * 10_000,
+    "In a line 3:\n\n" + " ^-- SC2045: x\n" * 10_000,
+    " " * 200_000,
+    "\x1b[" * 60_000,
+)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_output_is_read_in_time_and_within_bounds(text: str) -> None:
+    started = time.process_time()
+    assert len(as_results(read_findings(EVERY, text))) <= 2000
+    assert time.process_time() - started < 3
+
+
+@given(st.text(alphabet='ab.py:/\\()[]{}"=,1 \n-> error warning note E501', max_size=400))
+def test_nothing_breaks_the_readers(text: str) -> None:
+    for finding in (*match_lines(EVERY, plain_lines(text)), *structured_findings(text)):
+        assert isinstance(finding, Finding)
+    as_results(read_findings(EVERY, text), Checkout("/r", "s"))
