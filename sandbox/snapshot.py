@@ -52,7 +52,8 @@ class _Order(Frozen):
     """Everything that goes into an environment."""
 
     base: str
-    toolchain: str
+    stands_on: str
+    """The image that the set-up begins with."""
     recipe: Recipe
     """With the Python that the environment gets, not the one that was wished for."""
     files: dict[str, str]
@@ -105,10 +106,29 @@ class Snapshotter:
         notes = await self._backend.environment_notes(toolchain)
         base = notes.get("base") or await self._backend.digest(toolchain)
         recipe = recipe.with_(python=self._interpreters.expected(recipe.python))
-        order = _Order(base=base, toolchain=toolchain, recipe=recipe, files=dict(files or {}), origin=origin)
+        order = _Order(base=base, stands_on=toolchain, recipe=recipe, files=dict(files or {}), origin=origin)
+        order = await self._on_its_python(order)
         if not recipe.setup or place is None:
-            return await self._installed(order.with_(recipe=recipe.with_(setup=())))
+            return await self._installed(order.with_(recipe=order.recipe.with_(setup=())))
         return await self._furnished(order, place)
+
+    async def _on_its_python(self, order: _Order) -> _Order:
+        """A Python that is not the image's own is fetched once: an environment of its own that all others stand on."""
+        wanted = order.recipe.python
+        if wanted is None:
+            return order
+        bare = order.with_(recipe=Recipe(command="", python=wanted), files={})
+        key = self._key(bare, private=False)
+        async with self._lock(key):
+            if (image := await self._backend.find_environment(key)) is not None:
+                return order.with_(stands_on=image)
+            async with self._backend.open_setup(order.stands_on) as guest:
+                shell = await Shell.of(guest, self._spec)
+                python = await self._interpreters.make_environment(shell, wanted)
+                if python == wanted:
+                    egress = await self._backend.end_egress(guest)
+                    return order.with_(stands_on=(await self._keep(shell, bare, key, Installed(egress=egress))).image)
+        return await self._on_its_python(order.with_(recipe=order.recipe.with_(python=python)))
 
     async def _installed(self, order: _Order) -> Environment:
         """The environment with the requirements in it.
@@ -123,15 +143,13 @@ class Snapshotter:
             if (found := await self._find(order, shared, self._key(order, private=True))) is not None:
                 return found
             started = time.perf_counter()
-            async with self._backend.open_setup(order.toolchain) as guest:
+            below = _read(await self._backend.environment_notes(order.stands_on))
+            async with self._backend.open_setup(order.stands_on) as guest:
                 shell = await Shell.of(guest, self._spec)
-                python = await self._interpreters.make_environment(shell, order.recipe.python)
-                if python != order.recipe.python:
-                    order = order.with_(recipe=order.recipe.with_(python=python))
-                    shared = self._key(order, private=False)
-                    if (found := await self._find(order, shared, self._key(order, private=True))) is not None:
-                        return found
+                if order.recipe.python is None:
+                    await self._interpreters.make_environment(shell, None)
                 done = await install(self._backend, shell, order.recipe, order.files)
+                done = done.with_(egress=_both(below.egress, done.egress))
                 key = self._key(order, private=True) if done.built else shared
                 kept = await self._keep(shell, order, key, done)
                 return kept.with_(setup_s=time.perf_counter() - started)
@@ -139,7 +157,6 @@ class Snapshotter:
     async def _furnished(self, order: _Order, place: Materialize) -> Environment:
         """The same with the set-up commands run in it, by and for one repository and tier."""
         below = await self._installed(order.with_(recipe=order.recipe.with_(setup=())))
-        order = order.with_(recipe=order.recipe.with_(python=self._interpreters.expected(order.recipe.python)))
         key = self._key(order, private=True)
         async with self._lock(key):
             if (found := await self._find(order, key)) is not None:

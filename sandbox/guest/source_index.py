@@ -1,6 +1,5 @@
 """The pages of a package index, read for source distributions: which versions there are, and how a file is fetched."""
 
-import base64
 import hashlib
 import json
 import os
@@ -94,23 +93,17 @@ class Index:
     """A package index.
 
     Args:
-        url: Its address; user and password in it are sent as the installer sends them.
+        url: Its address; there is no password in it, as nothing secret enters a sandbox.
     """
 
     def __init__(self, url: str) -> None:
-        parts = urllib.parse.urlsplit(url)
-        self._host = parts.netloc.rpartition("@")[2]
-        self._url = urllib.parse.urlunsplit(parts._replace(netloc=self._host)).rstrip("/")
-        user = [urllib.parse.unquote(part or "") for part in (parts.username, parts.password)]
-        self._login = base64.b64encode(":".join(user).encode()).decode("ascii") if parts.username else ""
+        self._url = url.rstrip("/")
 
     def _open(self, url: str, accept: str) -> Any:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in {"https", "http"}:
             raise NotGiven("an address that is not http: %r" % url[:200])
         headers = {"Accept": accept, "User-Agent": "metaagent"}
-        if self._login and parts.netloc == self._host:
-            headers["Authorization"] = "Basic " + self._login
         try:
             return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=REQUEST_S)
         except (OSError, ValueError) as error:

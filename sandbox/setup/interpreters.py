@@ -81,7 +81,9 @@ class Interpreters:
         # Nothing of anybody else has run in there: what uv says is uv's own word. Hosts that the operator named may be
         # reached already.
         named = hosts_in(sources.values())
-        await self._backend.allow_hosts(shell.guest, tuple(host for host in hosts_in(urls) if host not in named))
+        others = [url for url in urls if not set(hosts_in([url])) <= set(named)]
+        # One whole address stands for the rest: the hosts it redirects to are the same for every file.
+        await self._backend.allow_hosts(shell.guest, (*hosts_in(others), *others[:1]))
         install = ("uv", "python", "install", "--no-bin", "--compile-bytecode", wanted)
         done = await shell.run(*install, env=env, wall_s=FETCH_WALL_S)
         if done.ok and (await _venv(shell, wanted)).ok:

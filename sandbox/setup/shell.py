@@ -67,11 +67,10 @@ class Shell:
         return await self.guest.run(argv, limits=limits, cwd=cwd, env=self._env | dict(env or {}))
 
     async def run_ours(self, module: str, *arguments: str) -> CommandResult:
-        """Run one of the guest programs, with the interpreter of the image."""
+        """Run one of the guest programs, with the environment's interpreter and nothing that is installed for it."""
         start = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from sandbox.guest.{module} import main"
         library = f"{dirname(self.guest.guest_dir)}/lib"
-        python = ("/usr/bin/env", "python3") if self.guest.python == self.python else (self.guest.python,)
-        return await self.run(*python, "-I", "-c", f"{start}; main(sys.argv[1:])", library, *arguments)
+        return await self.run(self.python, "-I", "-S", "-c", f"{start}; main(sys.argv[1:])", library, *arguments)
 
     async def check(self, result: CommandResult, what: str) -> None:
         """Whether a command did what it should.

@@ -366,6 +366,13 @@ async def test_a_python_is_fetched_from_the_operators_mirror(
         found = await Snapshotter(backend, spec).ensure(Recipe(command="x", python="3.10"), MINE)
     made.append(found.image)
     assert (await say(backend, found, "import sys, ssl; print(sys.version_info[:2])")) == "(3, 10)"
+    # From here on the mirror is gone: what it gave is kept for all environments.
+    more = await Snapshotter(backend, spec).ensure(
+        Recipe(command="x", python="3.10", requirements=("iniconfig",)), MINE
+    )
+    made.insert(0, more.image)
+    assert (await say(backend, more, "import sys, iniconfig; print(sys.version_info[:2])")) == "(3, 10)"
+    assert set(found.egress.hosts) < set(more.egress.hosts)
     plain = await Snapshotter(backend, spec).ensure(Recipe(command="x"), MINE)
     other = await Snapshotter(backend, spec).ensure(Recipe(command="x", python="3.9"), MINE)
     assert plain.key == other.key != found.key

@@ -245,3 +245,17 @@ async def test_what_has_no_wheel_and_cannot_be_fetched_is_named() -> None:
     with pytest.raises(SetupFailed, match="could not install odd-one: what builds it") as caught:
         await Snapshotter(ScriptedBackend(script), SandboxSpec()).ensure(RECIPE, MINE)
     assert "the log" in caught.value.log
+
+
+@pytest.mark.anyio
+async def test_another_python_is_brought_in_once_for_all_environments() -> None:
+    backend = ScriptedBackend()
+    backend.egress = Egress(hosts=("pythons.example:443",))
+    snapshotter = Snapshotter(backend, SandboxSpec())
+    one = await snapshotter.ensure(RECIPE.with_(python="3.9"), MINE)
+    two = await snapshotter.ensure(RECIPE.with_(python="3.9", requirements=("x",)), OTHER)
+    made = [[command for command in setup.commands if command[:2] == ("uv", "venv")] for setup in backend.setups]
+    assert [len(commands) for commands in made] == [1, 0, 0]
+    assert one.key != two.key
+    assert two.egress.hosts == ("pythons.example:443",)
+    assert (await snapshotter.ensure(RECIPE.with_(python="3.9"), OTHER)).warm
