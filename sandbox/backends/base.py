@@ -123,8 +123,9 @@ class Backend(Protocol):
         ...
 
     async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
-        """Let a set-up sandbox reach further hosts (`name:port`) that our own tools named before anything else ran.
+        """Let a set-up sandbox reach further hosts that our own tools named before anything else ran.
 
+        A host is `name:port`; a whole address (`https://...`) stands for its host and those it redirects to.
         Private and link-local addresses stay refused, but for hosts of the operator's settings.
         """
         ...

@@ -257,7 +257,7 @@ class DockerBackend:
         if found is None:
             raise SandboxError("Only an open set-up sandbox has egress.")
         if found.way is not None:
-            found.way.allow(hosts)
+            await found.way.allow(hosts)
 
     async def end_egress(self, setup: Guest) -> Egress:
         """Cut a set-up sandbox off, for good."""

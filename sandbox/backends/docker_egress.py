@@ -13,7 +13,7 @@ from sandbox.backends import owners, variables
 from sandbox.backends.base import Guest
 from sandbox.backends.guest_tree import GUEST_DIR
 from sandbox.egress.allowed import AllowList, Endpoint, configured, endpoint_of, split_authority
-from sandbox.egress.index import Site, hosts_of
+from sandbox.egress.index import Site, hosts_led_to, hosts_of
 from sandbox.egress.outward import Outward, Upstream
 from sandbox.egress.proxy import EgressLimits, EgressProxy
 from sandbox.errors import SandboxError, SandboxUnavailable
@@ -32,6 +32,7 @@ LONG_S, SHORT_S = 86_400.0, 60.0
 
 ADVICE = "Set sandbox.egress_folder to a short path that Docker sees under the same name, on this very machine."
 
+SiteOf = Callable[[Endpoint], Awaitable[Site]]
 AskInstaller = Callable[[], Awaitable[str | None]]
 """Which index the installer of the toolchain asks, when nobody configured one."""
 
@@ -42,26 +43,31 @@ class WayOut:
     Args:
         folder: What is mounted into it.
         proxy: What listens there.
+        site: How a page of a host is fetched from here.
     """
 
-    def __init__(self, folder: Path, proxy: EgressProxy) -> None:
+    def __init__(self, folder: Path, proxy: EgressProxy, site: SiteOf) -> None:
         self.folder = str(folder)
         self._proxy = proxy
+        self._site = site
 
-    def allow(self, hosts: Iterable[str]) -> None:
+    async def allow(self, hosts: Iterable[str]) -> None:
         """Let further hosts be reached.
 
         Args:
-            hosts: As `name:port`; by TLS only.
+            hosts: As `name:port`, or an address that stands for its host and those it redirects to; by TLS only.
 
         Raises:
             SandboxError: one of them is none.
         """
         for text in hosts:
             where = split_authority(text)
-            if where is None:
-                raise SandboxError(f"{text[:100]!r} is not a host and a port.")
-            self._proxy.allow(Endpoint(host=where[0], port=where[1]))
+            first = Endpoint(host=where[0], port=where[1]) if where is not None else endpoint_of(text)
+            if first is None or first.scheme != "https":
+                raise SandboxError(f"{text[:100]!r} is no host that is reached by TLS.")
+            led = () if where is not None else await hosts_led_to(text, await self._site(first))
+            for endpoint in (first, *led):
+                self._proxy.allow(endpoint)
 
     async def end(self) -> Egress:
         """Close it, for good; says what was reached."""
@@ -104,7 +110,7 @@ class WaysOut:
                 raise SandboxUnavailable(
                     f"The set-up's proxy cannot listen: {error.strerror or error}.", ADVICE
                 ) from error
-            yield WayOut(folder / INNER, proxy)
+            yield WayOut(folder / INNER, proxy, self._site)
         finally:
             await asyncio.shield(proxy.close())
             await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))

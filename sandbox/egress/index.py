@@ -136,6 +136,27 @@ async def hosts_of(index: str, site: Site, *, own: bool) -> Found:
     return Found((first, *_learned(first, (*page.came_by, *page.links()))), is_complete=True)
 
 
+async def hosts_led_to(url: str, site: Site) -> tuple[Endpoint, ...]:
+    """The hosts that an address redirects to, by TLS on its usual port; only heads are asked for.
+
+    Args:
+        url: The address.
+        site: How it is fetched.
+    """
+    first = endpoint_of(url)
+    came_by = [url]
+    try:
+        async with _client(site) as client:
+            for _ in range(MAX_REDIRECTS):
+                response = await client.head(came_by[-1])
+                if not response.has_redirect_location:
+                    break
+                came_by.append(urljoin(came_by[-1], response.headers["location"]))
+    except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
+        log.info("where an address leads is not known (%s)", type(error).__name__)
+    return _learned(first, came_by) if first is not None else ()
+
+
 def _learned(first: Endpoint, urls: Iterable[str]) -> tuple[Endpoint, ...]:
     """Hosts of addresses: by TLS on its usual port, or as the index itself is reached."""
     found: dict[tuple[str, int], Endpoint] = {}
@@ -152,7 +173,9 @@ def _learned(first: Endpoint, urls: Iterable[str]) -> tuple[Endpoint, ...]:
 def _client(site: Site) -> httpx.AsyncClient:
     trusted = ssl.create_default_context(cadata=site.certificates.decode("ascii", "ignore") or None)
     # Nothing of the environment: which proxy and which authorities count is a setting.
-    return httpx.AsyncClient(verify=trusted, proxy=site.proxy, timeout=PAGE_S, trust_env=False)
+    return httpx.AsyncClient(
+        verify=trusted, proxy=site.proxy, timeout=PAGE_S, trust_env=False, headers={"Connection": "close"}
+    )
 
 
 async def _any_page(client: httpx.AsyncClient, index: str) -> Page | None:

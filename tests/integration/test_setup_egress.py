@@ -15,7 +15,8 @@ from sandbox.backends.docker_container import DockerBackend
 from sandbox.backends.docker_egress import WayOut, require_way_out
 from sandbox.backends.docker_hardening import connect
 from sandbox.backends.owners import MARK, owner
-from sandbox.egress.allowed import AllowList
+from sandbox.egress.allowed import AllowList, Endpoint
+from sandbox.egress.index import Site
 from sandbox.egress.outward import Outward
 from sandbox.egress.proxy import EgressLimits, EgressProxy
 from sandbox.errors import SandboxUnavailable
@@ -286,9 +287,12 @@ async def test_a_daemon_that_does_not_see_the_folder_is_told_with_advice(
     async def nothing() -> AllowList:
         return AllowList()
 
+    async def ways_site(endpoint: Endpoint) -> Site:
+        return Site()
+
     proxy = EgressProxy(tmp_path / "s", nothing, Outward(), EgressLimits())
     with pytest.raises(SandboxUnavailable, match="does not see") as refused:
-        await backend._started_for_setup(image, WayOut(tmp_path / "not-there", proxy))
+        await backend._started_for_setup(image, WayOut(tmp_path / "not-there", proxy, ways_site))
     assert "sandbox.egress_folder" in refused.value.advice
     async with backend.open(image) as guest:
         with pytest.raises(SandboxUnavailable, match="cannot reach its proxy"):

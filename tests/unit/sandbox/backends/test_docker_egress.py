@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.backends.docker_egress import WaysOut, started_through
 from sandbox.egress.allowed import AllowList
-from sandbox.errors import SandboxUnavailable
+from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.spec import SandboxSpec
 from tests.web_site import WebSite, serving
 
@@ -96,9 +96,10 @@ async def test_a_way_takes_further_hosts_and_is_closed_with_its_folder(tmp_path:
     ways = WaysOut(SandboxSpec(), tmp_path, Installer(None))
     async with ways.open() as way:
         assert sockets(tmp_path) == ["proxy.sock"]
-        way.allow(["files.example:443", "[fd00::1]:8443"])
-        with pytest.raises(Exception, match="not a host and a port"):
-            way.allow(["files.example"])
+        await way.allow(["files.example:443", "[fd00::1]:8443"])
+        for wrong in ("files.example", "http://files.example/", "ftp://files.example/", ""):
+            with pytest.raises(SandboxError, match="no host that is reached by TLS"):
+                await way.allow([wrong])
         assert (await way.end()).hosts == ()
     assert sockets(tmp_path, "egress/*") == []
 

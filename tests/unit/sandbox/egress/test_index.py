@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.egress.allowed import Endpoint
-from sandbox.egress.index import Site, hosts_of, index_asked_for
+from sandbox.egress.index import Site, hosts_led_to, hosts_of, index_asked_for
 from tests.web_site import Trust, WebSite, make_trust, serving
 
 pytestmark = pytest.mark.anyio
@@ -90,6 +90,24 @@ async def test_redirects_are_followed_a_few_times_and_count() -> None:
     async with serving(WebSite(pages)) as site:
         assert await found(site) == ([], False)
         assert len(site.asked) == 20
+
+
+async def test_an_address_leads_to_hosts_by_its_redirects_and_nothing_is_fetched(tmp_path: Path) -> None:
+    trust = make_trust(tmp_path, "127.0.0.1")
+    pages: dict[str, tuple[str, bytes | None]] = {
+        "/a": ("/b", None),
+        "/b": ("https://[::1]/c?signed=1", None),
+        "/plain": ("http://plain.example/", None),
+        "/here": ("text/plain", b"x"),
+    }
+    async with serving(WebSite(pages), trust) as site:
+        where, trusted = f"https://127.0.0.1:{site.port}", Site(certificates=trust.bundle)
+        assert await hosts_led_to(f"{where}/a", trusted) == (Endpoint(host="::1", port=443),)
+        assert await hosts_led_to(f"{where}/here", trusted) == ()
+        assert await hosts_led_to(f"{where}/plain", trusted) == ()
+        assert {line.split(" ")[0] for line in site.asked} == {"HEAD"}
+        assert await hosts_led_to(f"{where}/a", Site()) == (), "nobody vouches for the site"
+    assert await hosts_led_to("nonsense", Site()) == ()
 
 
 async def test_a_flood_of_a_page_is_cut() -> None:

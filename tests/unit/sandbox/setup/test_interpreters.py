@@ -71,7 +71,7 @@ async def test_a_python_of_the_image_is_taken() -> None:
 @pytest.mark.anyio
 async def test_a_missing_python_is_fetched_from_the_host_that_uv_names() -> None:
     found, backend, guest = await made(Image("3.11", fetchable=True), "3.9")
-    assert (found, backend.allowed) == ("3.9", ("pythons.example:443",))
+    assert (found, backend.allowed) == ("3.9", ("pythons.example:443", "https://pythons.example/a.tgz"))
     (install,) = [number for number, command in enumerate(guest.commands) if "install" in command]
     assert guest.environments[install]["UV_PYTHON_INSTALL_DIR"] == "/opt/env/python"
     assert "UV_PYTHON_INSTALL_MIRROR" not in guest.environments[install]
