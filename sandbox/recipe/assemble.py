@@ -9,6 +9,7 @@ from dataclasses import replace
 from pydantic import Field
 
 from sandbox.recipe.command import kind_of, plain_pytest, words_of
+from sandbox.recipe.files import Files
 from sandbox.recipe.job import Job, JobStep, ToolCommand, ToolReading
 from sandbox.recipe.requirements import Wanted
 from sandbox.recipe.shell.walk import walk_script
@@ -19,9 +20,11 @@ from sandbox.types import Frozen, StepKind
 _MOST_COMMANDS = 12
 _MOST_PREPARED = 20
 _FILE_TOOLS = frozenset(
-    {"cp", "mv", "mkdir", "touch", "echo", "printf", "cat", "sed", "ln", "chmod", "rm", "tar", "unzip", "install"}
-    | {"patch", "awk", "envsubst", "tee", "rmdir", "gunzip", "gzip", "xz", "tr", "truncate", "sort"}
+    {"cp", "mv", "mkdir", "touch", "echo", "printf", "cat", "sed", "ln", "chmod", "install", "patch"}
+    | {"awk", "envsubst", "tee", "tr", "truncate", "sort"}
 )
+_UNPACKERS = frozenset({"tar", "unzip", "gunzip", "xz"})
+_REMOVERS = frozenset({"rm", "rmdir"})
 _GENERATORS = frozenset(
     {
         "protoc",
@@ -125,7 +128,7 @@ def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk
     kinds = [_kind(command, step) for command in checks]
     kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(kinds), StepKind.OTHER)
     folder, shared = _shared(checks, step)
-    made = [command for command in before.commands if _prepares(command)]
+    made = [command for command in before.commands if _prepares(command, desk.files)]
     for making in made:
         desk.log.replayed(making.command, "in every workspace, without network")
     for other in before.commands:
@@ -134,7 +137,7 @@ def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk
             desk.log.dropped(
                 other.command, "an earlier check" if checks_something else "the failing step does not need it"
             )
-    early = [command for command in early if _prepares(command)]
+    early = [command for command in early if _prepares(command, desk.files)]
     prepare = tuple(dict.fromkeys(_line(command, folder, shared) for command in (*made, *early)))[:_MOST_PREPARED]
     environment = _environment({**step.environment, **shared}, desk)
     obstacles = [*failing.obstacles]
@@ -182,14 +185,16 @@ def _program(command: ToolCommand) -> list[str]:
 
 def _is_file_work(command: ToolCommand) -> bool:
     words = _program(command)
-    return bool(words) and words[0] in _FILE_TOOLS
+    return bool(words) and words[0] in _FILE_TOOLS | _UNPACKERS | _REMOVERS
 
 
-def _prepares(command: ToolCommand) -> bool:
+def _prepares(command: ToolCommand, files: Files) -> bool:
     """Whether a command makes files that later ones may need, and can run without network."""
     words = _program(command)
     if not words or kind_of(command.command) is not StepKind.OTHER or "${{" in command.command:
         return False
+    if words[0] in _UNPACKERS:
+        return any(files.is_file(word) for word in words[1:])
     if words[0] in _FILE_TOOLS | _GENERATORS:
         return all(not word.startswith(("/", "~")) for word in words[1:] if not word.startswith("/tmp"))  # noqa: S108
     if words[0] != "python":

@@ -218,12 +218,13 @@ def _says_enough(wanted: Wanted) -> bool:
 def _declared(project: Project, desk: Desk, folder: str) -> Wanted:
     """The requirement files and the project, with what its tests need."""
     wanted = Wanted()
-    for prefix in _prefixes(folder):
-        for name in _REQUIREMENT_FILES:
-            if f"{prefix}{name}" in desk.files.contents:
-                wanted = wanted.plus(
-                    read_requirement_file(f"{prefix}{name}", desk.files.contents, desk.log, folder=folder)
-                )
+    found = [f"{prefix}{name}" for prefix in _prefixes(folder) for name in _REQUIREMENT_FILES]
+    found = [path for path in found if path in desk.files.contents]
+    # what developers need besides the tests is much, and seldom needed for them
+    tests = any("test" in path for path in found)
+    for path in found:
+        if not (tests and "dev" in path):
+            wanted = wanted.plus(read_requirement_file(path, desk.files.contents, desk.log, folder=folder))
     if (
         project.name
         or desk.files.is_file(beside(folder, "setup.py"))

@@ -39,9 +39,10 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
         desk.log.dropped(call.line(), "tox has no configuration in the checkout")
         return None
     envs = _chosen(call, options, config, desk)
-    desk.log.replaced(
-        call.line(), f"the commands of {', '.join(envs) or 'no environment'} in {config.path} are run without tox"
-    )
+    if not envs:
+        desk.log.dropped(call.line(), f"{config.path} has no environment that fits")
+        return None
+    desk.log.replaced(call.line(), f"the commands of {', '.join(envs)} in {config.path} are run without tox")
     reading = ToolReading()
     for env in envs[:_MOST_ENVS]:
         one = _Environment(env, config, desk, options.rest or options.positional)
@@ -64,26 +65,41 @@ def _config(call: Call, options: Options, desk: Desk) -> ToxConfig | None:
 
 def _chosen(call: Call, options: Options, config: ToxConfig, desk: Desk) -> list[str]:
     """The environments that run."""
-    named = expand_names(",".join(options.values("-e")) or {**desk.variables, **call.environment}.get("TOXENV", ""))
+    variables = {**desk.variables, **call.environment}
+    asked = ",".join(options.values("-e")) or variables.get("TOXENV", "") or variables.get("TOX_ENV", "")
+    named = expand_names(_known(asked, desk))
     if named and named != ["ALL"]:
         return named
     listed = config.env_list()
     if labels := options.split("-m"):
         return [env for label in labels for env in _label(label, config)] or listed[:1]
     if factors := options.values("-f"):
-        wanted = [set(re.split(r"[-, ]", value)) for value in factors]
+        wanted = [set(re.split(r"[-, ]", _known(value, desk))) for value in factors]
         return [env for env in listed if any(w <= factors_of(env) for w in wanted)]
     mapped = _by_github(config, listed, desk)
     if mapped is not None:
         return mapped
-    here = [env for env in listed if python_of(env) in {None, desk.python}]
+    listed = [env for env in listed if not env.startswith(("pypy", "jython"))] or listed
+    here = [env for env in listed if _python_of(env, config) in {None, desk.python}]
     if desk.python is None:  # the job says no Python: one test environment stands for all
-        here = [env for env in listed if python_of(env) is None or python_of(env) == _first_python(listed)]
+        here = [env for env in listed if _python_of(env, config) in {None, _first_python(listed)}]
     if not here and listed:
         desk.log.replaced("tox", f"no environment is for Python {desk.python}: {listed[0]} is taken")
         return listed[:1]
     # environments that publish or document are seldom what fails, and tests come first in most lists
     return here or ["py"]
+
+
+def _known(text: str, desk: Desk) -> str:
+    """With variables that only a shell knows taken for the job's Python, which is what they nearly always are."""
+    factor = f"py{desk.python.replace('.', '')}" if desk.python is not None else "py"
+    return re.sub(r"\$\{?\w+\}?", factor, text)
+
+
+def _python_of(env: str, config: ToxConfig) -> str | None:
+    """The Python an environment asks for by its name, else by its settings."""
+    given = config.text(env, "base_python").split(",")[0].strip()
+    return python_of(env) or (python_of(given) if given else None)
 
 
 def _first_python(listed: list[str]) -> str | None:
@@ -174,8 +190,7 @@ class _Environment:
         return {name: value for name, value in found.items() if name != "PATH"}
 
     def _python(self) -> str | None:
-        given = self.config.text(self.env, "base_python").split(",")[0].strip()
-        return python_of(self.env) or (python_of(given) if given else None)
+        return _python_of(self.env, self.config)
 
     def _installed(self, environment: Mapping[str, str]) -> Wanted:
         wanted = Wanted()
