@@ -20,6 +20,7 @@ _MOST_CHARACTERS = 20_000
 _MOST_TOKENS = 2_000
 _DEEPEST = 50
 _LONGEST_TEXT = 300_000
+_LONGEST_PATH = 100
 
 
 class _Malformed(Exception):
@@ -207,7 +208,7 @@ class _Reader:
                 self._expect("]")
             else:
                 return value
-            path = f"{path}.{as_text(key)}" if path else ""
+            path = f"{path}.{as_text(key)}"[:_LONGEST_PATH] if path else ""
             value = _part(value, key, path)
 
     def _word(self) -> str:
@@ -240,7 +241,7 @@ class _Reader:
             return literal[lower], ""
         if lower == "nan":
             return float("nan"), ""
-        return self._context.get(lower, Unknown((word,))), word
+        return self._context.get(lower, Unknown((word[:_LONGEST_PATH],))), word[:_LONGEST_PATH]
 
     def _arguments(self) -> list[Value]:
         found: list[Value] = []

@@ -18,7 +18,7 @@ def call(name: str, arguments: Sequence[Value]) -> Value:
         return Unknown(("hashFiles()",))
     function = _FUNCTIONS.get(name)
     if function is None:
-        return Unknown((f"{name}()",))
+        return Unknown((f"{name[:50]}()",))
     unknown = [found for argument in arguments if (found := has_unknown(argument))]
     if unknown:
         return both(*unknown)

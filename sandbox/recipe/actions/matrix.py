@@ -12,6 +12,7 @@ Cell = dict[str, Value]
 
 MOST_CELLS = 256
 _DEEPEST = 6
+_LONGEST = 500
 
 
 def cells_of(strategy: object, context: Context) -> tuple[list[Cell], Unknown | None]:
@@ -58,7 +59,7 @@ def plain_cell(cell: Mapping[str, Value]) -> dict[str, str]:
             found |= {f"{name}.{key}": as_text(inner) for key, inner in list(value.items())[:20] if not _nested(inner)}
         elif not _nested(value) and not isinstance(value, Unknown):
             found[name] = as_text(value)
-    return found
+    return {name[:_LONGEST]: value[:_LONGEST] for name, value in found.items()}
 
 
 def agrees(cell: Mapping[str, Value], wanted: Mapping[str, str]) -> bool:

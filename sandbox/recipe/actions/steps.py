@@ -22,6 +22,7 @@ from sandbox.types import Frozen
 _DEEPEST = 9
 _MOST_STEPS = 200
 _MINUTE = 60.0
+_LONGEST_NAME = 200
 
 
 class OuterStep(Frozen):
@@ -94,7 +95,7 @@ class StepReader:
         if not written:
             run = text(step.get("run")).strip()
             written = f"Run {run.splitlines()[0].strip() if run else text(step.get('uses'))}"
-        return resolve(written, context)[0].strip(), written
+        return resolve(written, context)[0].strip()[:_LONGEST_NAME], written[:_LONGEST_NAME]
 
     def _step(self, step: Mapping[str, Any], level: _Level) -> list[JobStep]:
         self._count += 1
