@@ -1,12 +1,14 @@
 """The local backend's refusals and its environments."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from sandbox.backends.local_environments import Environments, folder_of, remove_tree
 from sandbox.backends.local_process import LocalBackend
+from sandbox.backends.owners import owner
 from sandbox.errors import SandboxUnavailable
 from sandbox.spec import SandboxSpec
 
@@ -22,6 +24,19 @@ async def test_root_is_refused(uid: int | None, tmp_path: Path) -> None:
     with pytest.raises(SandboxUnavailable):
         async with backend.open("local"):
             pass
+
+
+def test_the_folder_of_a_sandbox_whose_maker_died_is_swept_by_the_next_one(tmp_path: Path) -> None:
+    left = Path(tempfile.mkdtemp(prefix="metaagent-sandbox-"))
+    (left / "work").mkdir()
+    (left / "owner").write_text(f"{owner().rpartition('/')[0]}/1")
+    backend = LocalBackend(SandboxSpec(backend="local", local_uid=65_533), cache=tmp_path)
+    base = backend._furnish()
+    try:
+        assert not left.exists()
+        assert base.is_dir(), "the one that is made now stays"
+    finally:
+        remove_tree(base)
 
 
 def test_an_environment_is_kept_under_its_key(tmp_path: Path) -> None:
