@@ -12,6 +12,8 @@ _BOUND = re.compile(
 )
 _RANGE = re.compile(r"\s*3\.(\d{1,2})(?:\.[\dx]+)?\s+-\s+3\.(\d{1,2})(?:\.[\dx]+)?\s*")
 _USUAL = 11
+USUAL = f"3.{_USUAL}"
+"""The Python of the toolchain image: asking for none means this one."""
 _NEWEST = 14
 _OLDEST = 6
 _MOST_LINES = 20
@@ -77,7 +79,7 @@ def _from_range(line: str) -> str | None:
             return None
         allowed &= _allowed(bound[1] or "=", bound[3])
     if not parts or not allowed or _USUAL in allowed:
-        return f"3.{_USUAL}" if allowed == {_USUAL} else None
+        return USUAL if allowed == {_USUAL} else None
     # the nearest to what is usual: the newest below, else the oldest above
     return f"3.{max(allowed) if max(allowed) < _USUAL else min(minor for minor in allowed if minor > _USUAL)}"
 

@@ -8,6 +8,7 @@ from sandbox.recipe.actions.document import mapping, sequence, text
 from sandbox.recipe.actions.matrix import Cell, agrees, words_of
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
 from sandbox.recipe.actions.values import Unknown, Value
+from sandbox.recipe.python_versions import USUAL, read_version
 from sandbox.types import JobHints, StepKind
 
 _NO_MATCH = 99
@@ -28,6 +29,8 @@ def choose(hints: JobHints, found: Sequence[Candidate]) -> tuple[Candidate | Non
         return None, ""
     # a workflow that is only called is meant by itself only when nothing else fits
     fitting = [pair for pair in fitting if not pair[1].called] or fitting
+    named = (hints.workflow_path or "").split("@")[0].removeprefix("./")
+    fitting = [pair for pair in fitting if pair[1].path == named] or fitting
     best = min(score for score, _ in fitting)
     left = [candidate for score, candidate in fitting if score == best]
     tests: list[Callable[[Candidate], bool]] = [
@@ -36,6 +39,9 @@ def choose(hints: JobHints, found: Sequence[Candidate]) -> tuple[Candidate | Non
         lambda candidate: hints.job_name is not None or _kind_rank(candidate) == min(map(_kind_rank, left)),
         lambda candidate: hints.python is None or hints.python in words_of(_all_values(candidate)),
         lambda candidate: not _foreign(candidate),
+        lambda candidate: hints.job_name is not None or not candidate.job.get("services"),
+        # of cells that are equally likely the one whose Python is here already
+        lambda candidate: any(read_version(word) == USUAL for word in words_of(_all_values(candidate))),
     ]
     guessed = "no such cell in its matrix; the first one is taken" if best >= _GUESSED else ""
     for number, test in enumerate(tests):

@@ -126,16 +126,16 @@ def one(steps: str, more: str = "", job: str = "") -> dict[str, str]:
         ("Py 3.11 on ubuntu-latest", "Py 3.11 on ubuntu-latest", {"python-version": "3.11", "os": "ubuntu-latest"}),
         ("py 3.11  on Windows-latest", "Py 3.11 on windows-latest", {"os": "windows-latest"}),
         ("CI / Py 3.11 on windows-latest", "Py 3.11 on windows-latest", {"os": "windows-latest"}),
-        ("test", "Py 3.9 on ubuntu-latest", {"python-version": "3.9"}),
+        ("test", "Py 3.11 on ubuntu-latest", {"python-version": "3.11"}),
         ("test (3.11, windows-latest)", "Py 3.11 on windows-latest", {}),
-        ("Py 3.13 on ubuntu-latest", "Py 3.9 on ubuntu-latest", {}),
+        ("Py 3.13 on ubuntu-latest", "Py 3.11 on ubuntu-latest", {}),
         ("computed (3.12, b)", "computed (3.12, b)", {"py": "3.12", "os": "b"}),
         ("call (3.11) / in p", "call (3.11) / in p", {"v": "3.11", "k": "1"}),
         ("call (3.11) / in p (2)", "call (3.11) / in p", {"v": "3.11", "k": "2"}),
-        ("call / inner", "call (3.10) / in p", {}),
-        ("inner", "call (3.10) / in p", {}),
+        ("call / inner", "call (3.11) / in p", {}),
+        ("inner", "call (3.11) / in p", {}),
         ("lint", "lint", {}),
-        (None, "Py 3.9 on ubuntu-latest", {}),
+        (None, "call (3.11) / in p", {}),
     ],
 )
 def test_a_check_run_means_one_cell(asked: str | None, name: str, matrix: dict[str, str]) -> None:
@@ -322,3 +322,15 @@ def test_odd_shapes_are_no_trouble(steps: str, job: str) -> None:
 def test_odd_jobs_are_no_trouble(jobs: str) -> None:
     assert find("b", None, {CI: jobs})[0] is None
     find(None, None, {CI: jobs})
+
+
+def test_the_named_workflow_wins_over_one_with_a_better_name() -> None:
+    files = {
+        ".github/workflows/a.yml": "jobs: {test: {steps: [{run: pytest a}]}}",
+        ".github/workflows/b.yml": "jobs: {test: {name: Tests, steps: [{run: pytest b}]}}",
+    }
+    contents = {path: text.encode() for path, text in files.items()}
+    for path, script in ((".github/workflows/b.yml@refs/heads/main", "pytest b"), (None, "pytest a")):
+        job = find_job(JobHints(job_name="test", workflow_path=path), contents, FidelityLog())
+        assert job is not None
+        assert job.steps[-1].script == script
