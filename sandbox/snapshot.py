@@ -216,7 +216,7 @@ def _environment(order: _Order, image: str, key: str, record: _Record) -> Enviro
         notes.append(Fidelity(step="install the project", treatment="replaced", reason=reason))
     if record.built:
         names = ", ".join(record.built[:10])
-        reason = f"some requirements have no wheel and were built from source, without network: {names}"
+        reason = f"some requirements have no wheel and were built from source: {names}"
         notes.append(Fidelity(step="install the requirements", treatment="replayed", reason=reason))
     return Environment(image=image, key=key, notes=tuple(notes), lock_hash=record.lock_hash, egress=record.egress)
 

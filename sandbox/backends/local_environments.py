@@ -21,6 +21,19 @@ PREFIX = "local-env:"
 """Start of the reference of an environment; its folder follows."""
 
 
+_MINORS = range(8, 16)
+
+
+def interpreter_folders(path: str | None = None) -> tuple[str, ...]:
+    """The folders of this host in which a Python of some version stands.
+
+    Args:
+        path: Where programs are looked for; None takes this process's own.
+    """
+    found = (shutil.which(f"python3.{minor}", path=path) for minor in _MINORS)
+    return tuple(dict.fromkeys(str(Path(program).parent) for program in found if program is not None))
+
+
 def folder_of(image: str) -> Path | None:
     """The folder behind a reference; None for the bare toolchain."""
     return Path(image.removeprefix(PREFIX)) if image.startswith(PREFIX) else None

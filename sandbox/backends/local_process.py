@@ -22,7 +22,7 @@ from sandbox.backends import owners, variables
 from sandbox.backends.base import Guest, Kept
 from sandbox.backends.guest_tree import START, GuestTree
 from sandbox.backends.link import SocketLink
-from sandbox.backends.local_environments import TOOLCHAIN, Environments, remove_tree
+from sandbox.backends.local_environments import TOOLCHAIN, Environments, interpreter_folders, remove_tree
 from sandbox.backends.retention import Limits
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxError, SandboxUnavailable
@@ -197,7 +197,9 @@ class LocalBackend:
         certificates = base / "certificates.pem"
         certificates.write_bytes(bundle)
         trusted = str(certificates) if bundle else None
-        return variables.for_setup(self._spec, str(folder), trusted)
+        # A runner has its Pythons elsewhere than a system does, and uv finds what stands in the PATH.
+        paths = (str(folder / "bin"), "/usr/local/bin", "/usr/bin", "/bin", *interpreter_folders())
+        return {**variables.for_setup(self._spec, str(folder), trusted), "PATH": ":".join(paths)}
 
     def _give(self, *paths: Path) -> None:
         """Make files and folders the property of the user that commands run as."""

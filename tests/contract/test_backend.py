@@ -124,6 +124,32 @@ async def test_egress_ends_once_and_for_all_and_only_for_a_set_up_that_is_open(o
             await backend.end_egress(guest)
 
 
+# --- environments: every implementation -----------------------------------------------------------
+
+
+async def test_an_environment_is_kept_with_its_notes_counted_and_built_upon(opened: Opened) -> None:
+    backend, image, mission = opened
+    key = f"contract-{os.getpid()}"
+    assert await backend.find_environment(key) is None
+    async with backend.open_setup(image) as setup:
+        reference = await backend.keep_environment(setup, key, notes={"record": "ü"})
+    try:
+        assert await backend.find_environment(key) == reference
+        assert await backend.environment_notes(reference) == {"record": "ü"}
+        assert (await backend.prune(only_count=True)).count >= 1
+        async with backend.open_setup(reference) as above:
+            assert await above.list_files() == ()
+        await backend.prune()
+        assert await backend.find_environment(key) == reference, "what was just made stays"
+    finally:
+        if not isinstance(mission, FakeGuest) and backend.name == "docker":
+            import docker
+
+            client = docker.from_env()
+            client.images.remove(reference, force=True)
+            client.close()
+
+
 # --- files: every implementation ------------------------------------------------------------------
 
 

@@ -389,7 +389,19 @@ def a_standalone_python(folder: Path) -> Path:
     moved = program.replace(library, b"$ORIGIN/../lib".ljust(len(library), b"\0"))
 
     def chosen(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
-        left_out = ("/site-packages/", "/test/", "/tests/", "__pycache__", "/idlelib/", "/share/", "bin/python3.10")
+        left_out = (
+            "/site-packages/",
+            "/test/",
+            "/tests/",
+            "__pycache__",
+            "/idlelib/",
+            "/lib2to3/",
+            "/tkinter/",
+            "/ensurepip/",
+            "/config-",
+            "/share/",
+            "bin/python3.10",
+        )
         return None if any(part in member.name for part in left_out) or member.name.endswith(".a") else member
 
     with tarfile.open(archive, "w:gz", compresslevel=1) as tar:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends.local_environments import PREFIX, Environments
+from sandbox.backends.local_environments import PREFIX, Environments, interpreter_folders
 from sandbox.backends.retention import DAY_S, Limits
 from sandbox.errors import SandboxUnavailable
 
@@ -86,3 +86,11 @@ def test_notes_come_back_as_they_were_kept(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("[")
     assert environments.notes(image) == {"record": "a"}
     assert environments.notes("local") == {}
+
+
+def test_pythons_of_this_host_are_found_in_the_path(tmp_path: Path) -> None:
+    for name in ("a/python3.9", "b/python3.12", "b/python3.13", "c/python3"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch(mode=0o755)
+    path = ":".join(str(tmp_path / name) for name in "abc")
+    assert interpreter_folders(path) == (str(tmp_path / "a"), str(tmp_path / "b"))
