@@ -17,7 +17,7 @@ _BANNER = re.compile(r"^={3,} (.{1,200}) ={3,}$")
 _TITLE = re.compile(r"^_{3,} (?:\[gw\d{1,4}\] )?(.{1,300}?) _{3,}$")
 _CAPTURED = re.compile(r"^-{3,} Captured ")
 _PLACE = re.compile(r"^((?:[A-Za-z]:)?[^\s:][^:\n]{0,400}):(\d{1,7}): ?(?:in ([^\n]{1,200})|([A-Za-z_][\w.]{0,150}))?$")
-_SAID = re.compile(r"^E {1,3}(.{0,1000})$")
+_SAID = re.compile(r"^E {1,12}(.{0,1000})$")
 _CLASS = re.compile(r"^([A-Za-z_][\w.]{0,150})(?::|$)")
 _AT = re.compile(r"^ERROR (?:at (?:setup|teardown) of|collecting) ")
 
