@@ -33,6 +33,8 @@ NO_NETWORK_OR_SERVICE = re.compile(f"{NO_NETWORK.pattern}|{_WEAK.pattern}", re.I
 """What a test says that could not connect, be it to a host, be it to a service beside it."""
 _MISSING = re.compile(r"No module named ['\"]?([A-Za-z_][\w.]*)")
 _STOPPED_EARLY = re.compile(r"stopping after \d+ failures?|Interrupted: stopping", re.IGNORECASE)
+NOT_THERE = frozenset({126, 127})
+"""What a shell ends with when there is no such command."""
 _WEAK_NEEDS = 2
 """A weak signature on a single failing test proves nothing."""
 
@@ -100,7 +102,7 @@ def no_verdict(report: TestReport) -> str | None:
 
 def _why_nothing_ran(report: TestReport) -> str:
     """A sentence for a run without a verdict."""
-    if report.exit_code in {126, 127}:
+    if report.exit_code in NOT_THERE:
         return f"the command `{report.target}` does not exist in the environment (exit status {report.exit_code})"
     missing = _MISSING.search(report.raw_output)
     if missing:

@@ -75,7 +75,14 @@ def worlds() -> list[World]:
         base=renamed.base,
         head={"shop.py": "def price(n)\n    return 2 * n\n"},
     )
-    return [*plain, noisy, refused, renamed, unparsable, *_ends()]
+    conftest = World(
+        name="bug_conftest",
+        kind="collection error",
+        expected=BUG,
+        base={**(renamed.base or {}), "conftest.py": "from shop import price  # noqa: F401\n"},
+        head=renamed.head,
+    )
+    return [*plain, conftest, noisy, refused, renamed, unparsable, *_ends()]
 
 
 _SERVER = """import socket

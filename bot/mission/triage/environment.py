@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Collection
 
 from bot.mission.signatures import NO_NETWORK_OR_SERVICE, first_match, missing_modules, no_verdict, text_of
 from bot.mission.triage.values import Evidence
@@ -90,6 +91,16 @@ def why_unbuildable(report: TestReport, facts: WorkspaceFacts) -> str | None:
     if python := _other_python(facts):
         parts.append(python)
     return "; ".join((*parts, *facts.recipe.obstacles[:3]))
+
+
+def lacks_something(report: TestReport, before: Collection[str]) -> bool:
+    """Whether a run without a verdict names a module or a plugin that is not installed.
+
+    Args:
+        report: A red run.
+        before: The base commit's files: a module among them was taken away, and is not missing.
+    """
+    return _plugin(f"{report.summary}\n{report.raw_output}") is not None or bool(missing_modules(report, before))
 
 
 def missing_part(

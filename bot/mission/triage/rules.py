@@ -3,7 +3,7 @@
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.policy import Limits
 from bot.mission.signatures import no_verdict
-from bot.mission.triage.environment import missing_part, why_unbuildable
+from bot.mission.triage.environment import lacks_something, missing_part, why_unbuildable
 from bot.mission.triage.infra import by_outage, told_by_ci
 from bot.mission.triage.rates import interval
 from bot.mission.triage.site import failures_of, reds
@@ -13,15 +13,21 @@ from sandbox.types import LogReading, RunVerdict, StepKind, TestReport, Workspac
 _WORTH_AN_INTERVAL = 5
 
 
-def without_a_verdict(red: TestReport, facts: WorkspaceFacts) -> Triage:
-    """A red run that names nothing.
+def without_a_verdict(red: TestReport, base: OtherCommit, facts: WorkspaceFacts) -> Triage:
+    """A red run that names nothing: what it needs is missing here, or the commit broke the command itself.
 
     Args:
         red: The first run.
+        base: The whole command on the base commit.
         facts: Python and recipe.
     """
     reason = why_unbuildable(red, facts) or "the command gave no verdict"
-    return Triage(kind=FailureKind.NOT_BUILDABLE, reason=reason, report=red, runs=1, red_runs=1)
+    found = Triage(kind=FailureKind.NOT_BUILDABLE, reason=reason, report=red, runs=1, red_runs=1)
+    green_before = base.checked and base.report is not None and base.report.success
+    if not green_before or lacks_something(red, base.files):
+        return found
+    reason = f"{reason}; on the base commit it passes, so this commit broke it"
+    return found.with_(kind=FailureKind.BUG, reason=reason, base_checked=True)
 
 
 def of_a_green_run(first: TestReport, evidence: Evidence, facts: WorkspaceFacts, log: LogReading | None) -> Triage:

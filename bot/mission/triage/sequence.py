@@ -9,7 +9,7 @@ from bot.domain.mission import Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.mission.reproduce import Reproduction, reproduce_failures
 from bot.mission.run import Run
-from bot.mission.signatures import no_verdict, outage
+from bot.mission.signatures import NOT_THERE, no_verdict, outage
 from bot.mission.steps import Ended, Steps, end
 from bot.mission.tree import Tree
 from bot.mission.triage.infra import could_not_fetch, told_by_ci
@@ -19,7 +19,7 @@ from bot.mission.triage.rates import LEAST, RunPlan
 from bot.mission.triage.rules import of_a_green_run, of_a_red_run, without_a_verdict
 from bot.mission.triage.site import Site, reds
 from bot.mission.triage.values import Evidence, Finding, OtherCommit
-from sandbox.types import LogReading, TestReport, WorkspaceFacts
+from sandbox.types import LogReading, RunVerdict, TestReport, WorkspaceFacts
 
 Found = TypeVar("Found")
 
@@ -43,7 +43,8 @@ async def triage_failure(run: Run, tree: Tree) -> Finding:
     if report.success:
         return Finding(facts=facts, triage=await _green(run.steps, site, first, log))
     if no_verdict(report) and outage(report, share=limits.outage_share) is None:
-        return Finding(facts=facts, triage=without_a_verdict(report, facts))
+        base = await _base_of(run.steps, site, facts, report)
+        return Finding(facts=facts, triage=without_a_verdict(report, base, facts))
     evidence = await run.steps.run("triage-evidence", Evidence, lambda: _evidence(site, facts, report))
     return Finding(facts=facts, triage=of_a_red_run(report, evidence, facts, limits=limits, log=log))
 
@@ -101,6 +102,15 @@ def _known(ci_log: LogReading | None, report: TestReport) -> tuple[str, ...]:
     names = ci_log.failing
     found = [here for here in report.outcomes if here in names or any(here.endswith(f"/{n}") for n in names)]
     return tuple(sorted(found))
+
+
+async def _base_of(steps: Steps, site: Site, facts: WorkspaceFacts, red: TestReport) -> OtherCommit:
+    """The whole command on the base commit, when it could not even begin here: the commit's doing, or ours?"""
+    if red.verdict is not RunVerdict.NO_VERDICT or red.exit_code in NOT_THERE or facts.base_sha is None:
+        return OtherCommit()
+    return await steps.run(
+        "triage-base", OtherCommit, lambda: run_base(site.open_workspace, site.checkout, facts, red, whole=True)
+    )
 
 
 async def _evidence(site: Site, facts: WorkspaceFacts, red: TestReport) -> Evidence:

@@ -20,7 +20,7 @@ from sandbox.types import (
     TestStatus,
 )
 from tests.builders import facts
-from tests.fakes.scripted_workspace import Asked, World, a_run
+from tests.fakes.scripted_workspace import Asked, World, a_run, nothing_ran
 from tests.unit.bot.mission.world import (
     ADD,
     ADDS,
@@ -366,6 +366,48 @@ async def test_a_command_that_is_cut_off_once_only_is_flaky() -> None:
         return hanging(A, C) if asked.number == 1 else a_run({A: "", C: ""}, targets=asked.targets)
 
     assert (await Stage(world=one_file(once, base=None)).play()).outcome is Outcome.FLAKY
+
+
+# --- a command that cannot even begin ---------------------------------------------------------------
+
+
+def only_on_base(report: TestReport) -> World:
+    """Green on the base commit; on the failing one the command proves nothing."""
+    return one_file(lambda asked: a_run({A: ""}) if asked.revision == "base" else report)
+
+
+async def test_a_command_that_this_commit_broke_is_a_bug() -> None:
+    broken = nothing_ran("ImportError while loading conftest: cannot import name 'clock' from 'shop'")
+    context = await Stage(world=only_on_base(broken)).play()
+    assert kind_of(context) is FailureKind.BUG
+    assert context.outcome is Outcome.NO_FIX
+    assert context.triage is not None
+    assert "this commit broke it" in context.triage.reason
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        nothing_ran("ModuleNotFoundError: No module named 'frobnicator'"),
+        nothing_ran("error: unrecognized arguments: --cov"),
+        nothing_ran("sh: tox: not found", exit_code=127),
+        nothing_ran("", verdict=RunVerdict.TAMPERED),
+        nothing_ran("", verdict=RunVerdict.OOM),
+    ],
+)
+async def test_a_command_that_lacks_something_here_is_not_blamed_on_the_commit(report: TestReport) -> None:
+    assert (await Stage(world=only_on_base(report)).play()).outcome is Outcome.ENV_UNBUILDABLE
+
+
+async def test_a_module_that_the_commit_took_away_is_its_own_doing() -> None:
+    world = only_on_base(nothing_ran("ModuleNotFoundError: No module named 'gadgets'"))
+    world.base = {**world.files, "gadgets.py": ""}
+    assert kind_of(await Stage(world=world).play()) is FailureKind.BUG
+
+
+async def test_a_command_that_cannot_begin_on_both_commits_is_not_rebuilt() -> None:
+    world = one_file(lambda asked: nothing_ran("boom"))
+    assert (await Stage(world=world).play()).outcome is Outcome.ENV_UNBUILDABLE
 
 
 # --- the second look -------------------------------------------------------------------------------------
