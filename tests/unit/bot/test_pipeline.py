@@ -26,7 +26,7 @@ from bot.progress import SilentProgress
 from bot.publish.story import Story
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import SandboxUnavailable
-from sandbox.types import Checkout, FolderSource, GitSource, TestReport, TrustTier
+from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TestReport, TrustTier
 from tests.builders import (
     BASE,
     HEAD,
@@ -341,6 +341,17 @@ async def test_a_folder_is_repaired_without_anybody_to_tell() -> None:
     )
     assert stage.github.calls == []
     assert [lesson.repository_id for lesson in stage.lessons.lessons.values()] == ["local:/checkout"]
+
+
+async def test_a_folder_with_a_policy_of_its_own_is_rebuilt_by_it(tmp_path: Path) -> None:
+    (tmp_path / ".github").mkdir()
+    (tmp_path / ".github" / "metaagent.yml").write_text(
+        "test_command: make check\nsetup: [make data]\npython: '3.10'\n"
+    )
+    stage = Stage(a_world(ADDS, base=None))
+    request = a_folder_request(str(tmp_path)).with_(command=None)
+    await handle_folder(request, stage.line, MemoryCheckpoint(through_json=True))
+    assert stage.checkouts[0].hints == JobHints(command="make check", setup=("make data",), python="3.10")
 
 
 async def test_a_folder_request_without_a_folder_is_wrong_use() -> None:

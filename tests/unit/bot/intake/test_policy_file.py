@@ -1,5 +1,6 @@
 """The policy file: every mistake is named, none is fatal."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.policy import RepositoryPolicy
-from bot.intake.policy_file import MAX_BYTES, read_policy
+from bot.intake.policy_file import MAX_BYTES, POLICY_PATH, read_folder_policy, read_policy
 
 
 def test_no_file_means_the_defaults() -> None:
@@ -102,3 +103,17 @@ def test_no_mapping_ever_raises(document: dict[str, Any]) -> None:
     import yaml
 
     read_policy(yaml.safe_dump(document).encode())
+
+
+def test_the_policy_of_a_folder_is_read_from_its_file_and_never_through_a_link(tmp_path: Path) -> None:
+    assert read_folder_policy(tmp_path) == RepositoryPolicy()
+    file = tmp_path / POLICY_PATH
+    file.parent.mkdir()
+    file.write_text("test_command: make check\nrungs: [0]\n")
+    assert read_folder_policy(tmp_path) == RepositoryPolicy(test_command="make check", rungs=(0,))
+    file.rename(tmp_path / "elsewhere.yml")
+    file.symlink_to(tmp_path / "elsewhere.yml")
+    assert read_folder_policy(tmp_path) == RepositoryPolicy()
+    file.unlink()
+    file.mkdir()
+    assert read_folder_policy(tmp_path) == RepositoryPolicy()
