@@ -144,7 +144,7 @@ def failed_step(steps: Sequence[Step], hint: StepHint | None, weigh: Callable[[S
     red = _ends([step for step in steps if step.failed])
     if red:
         # Steps that may fail come before the one that counts, steps that clean up come after: what tells most wins.
-        return max(red, key=lambda step: (step.own, min(weigh(step), 3), step.start))
+        return max(red, key=lambda step: (step.own, weigh(step), step.start))
     weighed = [(weigh(step), step) for step in _ends([step for step in steps if step.own and not step.forgiven])]
     speaking = [(weight, step) for weight, step in weighed if weight]
     if speaking:
