@@ -5,7 +5,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sandbox.recipe.actions.functions import call
-from sandbox.recipe.actions.values import Context, Unknown, Value, as_text, both, equal, is_true, less, same_kind
+from sandbox.recipe.actions.values import (
+    Context,
+    Partly,
+    Unknown,
+    Value,
+    as_text,
+    both,
+    equal,
+    is_true,
+    less,
+    same_kind,
+)
 
 _TOKEN = re.compile(
     r"\s*(?:"
@@ -300,7 +311,8 @@ def _part(value: Value, key: Value, path: str) -> Value:
         return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
     if isinstance(value, dict):
         wanted = as_text(key).lower()
-        return next((item for name, item in value.items() if name.lower() == wanted), None)
+        missing = Unknown((path or wanted[:_LONGEST_PATH],)) if isinstance(value, Partly) else None
+        return next((item for name, item in value.items() if name.lower() == wanted), missing)
     if isinstance(value, list):
         return _item(value, key)
     return None

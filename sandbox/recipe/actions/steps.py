@@ -13,7 +13,7 @@ from sandbox.recipe.actions.expressions import condition, resolve, resolve_value
 from sandbox.recipe.actions.places import folder_of
 from sandbox.recipe.actions.shells import shell_of
 from sandbox.recipe.actions.uses import Use, artifact_of, effect_of, outputs_of, python_of
-from sandbox.recipe.actions.values import Unknown, Value, as_text, is_true
+from sandbox.recipe.actions.values import Partly, Unknown, Value, as_text, is_true
 from sandbox.recipe.actions.variables import Variables
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import JobStep
@@ -150,9 +150,8 @@ class StepReader:
             )
         variables, outputs = exports_of(script, common.environment)
         self._variables = self._variables.exported(variables, self._log)
-        self._remember(
-            step, level, {"outputs": {**outputs}, "outcome": "success", "conclusion": "success"} if outputs else None
-        )
+        ended: dict[str, Value] = {} if common.continue_on_error else {"outcome": "success", "conclusion": "success"}
+        self._remember(step, level, Partly({**ended, "outputs": Partly(outputs)}))
         if unknown_shell is not None:
             self._log.replaced(common.name, "only GitHub knows its shell; bash is taken")
         return common.model_copy(
@@ -242,7 +241,7 @@ class StepReader:
 
     def _remember(self, step: Mapping[str, Any], level: _Level, outcome: Value) -> None:
         name = text(step.get("id"))
-        if name and outcome is not None:
+        if name:
             level.context["steps"][name] = outcome
 
     def _windows(self) -> bool:

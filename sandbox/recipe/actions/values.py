@@ -23,6 +23,10 @@ class Unknown:
     """Whether it counts as true, when that much is certain."""
 
 
+class Partly(dict[str, Any]):
+    """A mapping of which not every key is known: the others are unknown, not null."""
+
+
 Value = None | bool | int | float | str | list[Any] | dict[str, Any] | Unknown
 Context = Mapping[str, Value]
 

@@ -198,7 +198,11 @@ def test_a_step_is_resolved() -> None:
     assert job.steps[1].script == "pip install -e .[test] --python 3.11"
     assert job.steps[1].working_directory == "."
     assert (job.steps[2].runs, job.steps[2].continue_on_error, job.steps[2].timeout_s) == ("unknown", True, 120.0)
-    assert (job.python, job.toolchains, job.container) == ("3.11", {"node": "20"}, "images.example.org/x/python:3.12-slim")
+    assert (job.python, job.toolchains, job.container) == (
+        "3.11",
+        {"node": "20"},
+        "images.example.org/x/python:3.12-slim",
+    )
     assert notes["Run choco install x"] == "dropped: its condition does not hold here: runner.os == 'Windows'"
     assert "github.event_name" in notes["Run echo hi"]
     assert notes["actions/checkout@v4"] == (
@@ -334,3 +338,26 @@ def test_the_named_workflow_wins_over_one_with_a_better_name() -> None:
         job = find_job(JobHints(job_name="test", workflow_path=path), contents, FidelityLog())
         assert job is not None
         assert job.steps[-1].script == script
+
+
+@pytest.mark.parametrize(
+    ("condition", "runs"),
+    [
+        ("steps.a.outcome == 'success'", "yes"),
+        ("steps.a.outcome == 'failure'", None),
+        ("steps.a.outputs.x == '1'", "yes"),
+        ("steps.a.outputs.y == '1'", "unknown"),
+        ("steps.b.outcome == 'failure'", "unknown"),
+        ("steps.nothing.outputs.y == '1'", None),
+        ("steps.later.outputs.y == '1'", "unknown"),
+    ],
+)
+def test_steps_before_the_failed_one_went_well_and_their_outputs_are_known_in_part(
+    condition: str, runs: str | None
+) -> None:
+    files = one(
+        "[{id: a, run: 'echo x=1 >> $GITHUB_OUTPUT'}, {id: b, run: make, continue-on-error: true},"
+        f' {{name: asked, if: "{condition}", run: make x}}, {{run: pytest, id: later}}]'
+    )
+    found = [step.runs for step in job_of("t", files=files).steps if step.name == "asked"]
+    assert found == ([] if runs is None else [runs])
