@@ -14,6 +14,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 from typing import Dict, List, Optional
 
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
@@ -21,6 +22,8 @@ LOCAL = {"NO_PROXY": "localhost,127.0.0.1,::1", "no_proxy": "localhost,127.0.0.1
 PIECE = 65536
 MOST = 90
 """Connections at the same time; the others wait until they are accepted. Fewer than the proxy takes."""
+
+PATIENCE_S = 5.0
 
 NOT_FOUND, NOT_ALLOWED, NO_WAY_OUT = 127, 126, 125
 
@@ -126,7 +129,6 @@ class Relay:
             inner.close()
             return
         inner.settimeout(0.0)
-        outer.settimeout(0.0)
         pair = Pair(inner, outer)
         for side in pair.sockets:
             self._pairs[side] = pair
@@ -169,15 +171,23 @@ class Relay:
 
 
 def connected(path: str) -> Optional[socket.socket]:
-    """A connection to the proxy, or None."""
+    """A connection to the proxy, or None. While its queue is full the kernel says so at once: we ask again."""
     outer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    outer.settimeout(10.0)
-    try:
-        outer.connect(path)
-    except OSError:
-        outer.close()
-        return None
-    return outer
+    outer.settimeout(0.0)
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            outer.connect(path)
+        except BlockingIOError:
+            if time.monotonic() < end:
+                time.sleep(0.01)
+                continue
+            outer.close()
+            return None
+        except OSError:
+            outer.close()
+            return None
+        return outer
 
 
 def ended(child: int) -> Optional[int]:

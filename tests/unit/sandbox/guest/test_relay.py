@@ -1,6 +1,7 @@
 """The relay inside: a command runs as if nobody stood between, and has a way to the proxy."""
 
 import asyncio
+import contextlib
 import signal
 import subprocess
 import sys
@@ -42,12 +43,15 @@ async def echoing(path: Path) -> AsyncIterator[list[int]]:
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(1)
-        while data := await reader.read(1 << 16):
-            writer.write(data)
+        with contextlib.suppress(OSError):
+            while data := await reader.read(1 << 16):
+                writer.write(data)
+                await writer.drain()
+            writer.write_eof()
             await writer.drain()
         writer.close()
 
-    server = await asyncio.start_unix_server(serve, path)
+    server = await asyncio.start_unix_server(serve, path, backlog=5)
     try:
         yield seen
     finally:
