@@ -49,7 +49,7 @@ rm -rf "$3"
 _PLACE_FOLDER = """
 cd "$1"
 git init -q --template= -b main .
-git add -A -f .
+git -c core.compression="$2" add -A -f .
 git -c commit.gpgSign=false commit -q --no-verify --allow-empty -m 'The folder as it was taken in'
 """
 _RESTORE = """set -eu
@@ -61,6 +61,7 @@ git -c core.fsmonitor=false clean -ffdxq
 _WHEN = 946_684_800
 """When files of a folder were changed, as the sandbox sees it: any fixed moment that zip files can hold."""
 _RELEVANT_BYTES = 1 << 20
+_SMALL_BYTES = 64 << 20
 _LEFT_OUT = frozenset(
     (
         *(".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".nox", ".venv", ".eggs", ".cache"),
@@ -232,7 +233,9 @@ class FolderSource:
         """Unpack the files inside, and commit them there for tools that ask git."""
         await _script(guest, _EMPTY, guest.workdir)
         await guest.unpack(self._archive, guest.workdir)
-        await _script(guest, f"set -eu{_PLACE_FOLDER}", guest.workdir)
+        # Packing costs more time than all the rest, and saves room in a memory that has plenty for a small folder.
+        compression = "0" if len(self._archive) < _SMALL_BYTES else "1"
+        await _script(guest, f"set -eu{_PLACE_FOLDER}", guest.workdir, compression)
 
     async def restore(self, guest: Guest) -> None:
         """Reset to what was committed and remove everything else."""
