@@ -97,6 +97,8 @@ async def test_a_red_push_becomes_one_admitted_mission(intake: Intake) -> None:
     assert admission.checkout.source.url == intake.server.clone_url(NAME)
     assert admission.checkout.tier is TrustTier.DEFAULT_BRANCH
     assert admission.checkout.hints.step_name
+    assert admission.ci_log is not None
+    assert (admission.ci_log.step, admission.ci_log.exit_code) == (admission.checkout.hints.step_name, 1)
     intake.server.push(NAME, "main", {"more.py": "x = 1\n"})
     assert (await admit(request, intake.gateway)).refusal is Outcome.STALE
 

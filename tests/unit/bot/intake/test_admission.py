@@ -7,6 +7,7 @@ import pytest
 from bot.domain.github import CheckRunState, CommitState, FailedJob, JobStep, PullRequestState
 from bot.domain.mission import Outcome
 from bot.domain.request import CommentRef, MissionRequest, Trigger
+from bot.errors import GitHubError
 from bot.intake.admission import admit
 from sandbox.types import GitSource, TrustTier
 from tests.builders import a_check, a_repository
@@ -95,10 +96,52 @@ async def test_the_failing_step_becomes_a_hint(github: FakeGitHub) -> None:
     assert admission.job is not None
 
 
+RED_LOG = (
+    "2026-07-30T10:00:00.1234567Z ##[group]Run pytest -q\n2026-07-30T10:00:01.1234567Z ##[endgroup]\n"
+    "2026-07-30T10:00:02.1234567Z FAILED tests/test_a.py::test_x - ValueError: token-hunter2-hunter2\n"
+    "2026-07-30T10:00:03.1234567Z ##[error]Process completed with exit code 1.\n"
+)
+
+
+async def test_the_red_job_s_log_is_read_and_its_reading_kept(github: FakeGitHub) -> None:
+    step = JobStep(
+        name="unit tests",
+        number=2,
+        conclusion="failure",
+        started_at="2026-07-30T10:00:00Z",
+        completed_at="2026-07-30T10:00:03Z",
+    )
+    github.jobs[99] = FailedJob(id=99, name="tests", run_id=5, steps=(step,))
+    github.logs[99] = RED_LOG
+    admission = await admit(automatic(), github, secrets=("token-hunter2-hunter2",))
+    assert admission.ci_log is not None
+    assert (admission.ci_log.step, admission.ci_log.command) == ("unit tests", "pytest -q")
+    assert admission.ci_log.failing == {"tests/test_a.py::test_x"}
+    assert "hunter2" not in admission.model_dump_json()
+    assert type(admission).model_validate_json(admission.model_dump_json()) == admission
+
+
+async def test_a_job_without_a_log_is_admitted_all_the_same(github: FakeGitHub) -> None:
+    github.jobs[99] = FailedJob(id=99, name="tests", run_id=5)
+    admission = await admit(automatic(), github)
+    assert admission.admitted
+    assert admission.ci_log is None
+    assert "job_log" in github.calls
+
+
+async def test_a_log_that_github_keeps_to_itself_refuses_nothing(github: FakeGitHub) -> None:
+    github.jobs[99] = FailedJob(id=99, name="tests", run_id=5)
+    github.faults["job_log"] = [GitHubError("no right to read actions", status=403)]
+    admission = await admit(automatic(), github)
+    assert admission.admitted
+    assert admission.ci_log is None
+
+
 async def test_a_check_of_another_ci_has_no_job(github: FakeGitHub) -> None:
     admission = await admit(automatic(check=a_check(app_slug="other-ci")), github)
     assert admission.job is None
     assert "failed_job" not in github.calls
+    assert "job_log" not in github.calls
 
 
 async def test_the_policy_comes_from_the_default_branch_only(github: FakeGitHub) -> None:
