@@ -73,7 +73,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     replay.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     replay.add_argument("--keep-red", action="store_true", help="show the output of the unpatched run too")
     recipe.add_argument("path", metavar="PATH", nargs="?", default=".", help="folder of the project (default .)")
-    recipe.add_argument("--workflow", metavar="FILE", help="the workflow file")
+    recipe.add_argument("--workflow", metavar="FILE", help="the workflow: its name, its path, or any file")
     recipe.add_argument("--job", metavar="NAME", help="the job as its check is named, or its id")
     recipe.add_argument("--step", metavar="NAME", help="the failed step; the one that tests when not given")
     recipe.add_argument("--matrix", metavar="NAME=VALUE", action="append", default=[], help="the cell; repeatable")

@@ -16,6 +16,7 @@ from sandbox.planning import Folder, ListedJob, read_folder
 from sandbox.types import JobHints, Recipe
 
 _MOST_LISTED = 60
+_MOST_BYTES = 1 << 20
 _NOT_FOUND = "there is no such"
 
 
@@ -51,13 +52,11 @@ def run_recipe(order: RecipeOrder, settings: Settings) -> RecipeResult:
         UsageError: the folder, the workflow, the job or the step is not there, or an option makes no sense.
         ImportRejected: the folder is over a limit.
     """
-    root = Path(order.path)
-    if not root.is_dir():
-        raise UsageError(f"{order.path} is not a folder", "give the folder of the project")
+    root = _root(order)
     matrix = _matrix(order.matrix)
     folder = asyncio.run(read_folder(str(root.resolve()), settings.sandbox))
     policy = read_folder_policy(root)
-    workflow = _workflow(order, folder.workflows)
+    folder, workflow = _workflow(order, folder, root)
     _check_job(order, folder.jobs, workflow)
     hints = JobHints(
         job_name=order.job,
@@ -148,15 +147,33 @@ def _matrix(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _workflow(order: RecipeOrder, workflows: Sequence[str]) -> str | None:
-    """The path of the workflow that was named: whole, or its last part."""
+def _root(order: RecipeOrder) -> Path:
+    """The folder that was named; without one, the repository of a workflow file elsewhere."""
+    root = Path(order.path)
+    if not root.is_dir():
+        raise UsageError(f"{order.path} is not a folder", "give the folder of the project")
+    file = Path(order.workflow or "")
+    if order.path == "." and file.is_file() and file.resolve().parent.parts[-2:] == (".github", "workflows"):
+        return file.resolve().parents[2]
+    return root
+
+
+def _workflow(order: RecipeOrder, folder: Folder, root: Path) -> tuple[Folder, str | None]:
+    """The path of the workflow that was named: whole, its last part, or any file on this machine."""
     if order.workflow is None:
-        return None
+        return folder, None
     wanted = order.workflow.removeprefix("./")
-    for path in workflows:
+    file = Path(order.workflow)
+    if file.is_file() and file.resolve().is_relative_to(root.resolve()):
+        wanted = str(file.resolve().relative_to(root.resolve()))
+    for path in folder.workflows:
         if wanted in {path, path.rsplit("/", 1)[-1], path.rsplit("/", 1)[-1].rsplit(".", 1)[0]}:
-            return path
-    raise UsageError(f"{_NOT_FOUND} workflow: {order.workflow}", _listed("workflows", workflows))
+            return folder, path
+    if file.is_file():
+        with file.open("rb") as opened:
+            path = f".github/workflows/{file.name}"
+            return folder.plus(path, opened.read(_MOST_BYTES)), path
+    raise UsageError(f"{_NOT_FOUND} workflow: {order.workflow}", _listed("workflows", folder.workflows))
 
 
 def _check_job(order: RecipeOrder, every: Sequence[ListedJob], workflow: str | None) -> None:

@@ -31,6 +31,15 @@ class Folder:
         """Every job of its workflows, cell by cell."""
         return list_jobs(self._contents)
 
+    def plus(self, name: str, content: bytes) -> "Folder":
+        """The same with one more file that says how it is tested.
+
+        Args:
+            name: Its path in the folder, as if it were there.
+            content: The file.
+        """
+        return Folder(self._names | {name}, {**self._contents, name: content})
+
     def recipe(self, hints: JobHints) -> Recipe:
         """How to rebuild its failing job.
 

@@ -107,6 +107,18 @@ def test_wrong_use_lists_what_there_is(folder: Path, order: dict[str, object], m
     assert advice in caught.value.advice
 
 
+def test_a_workflow_may_be_any_file(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = tmp_path / "nightly.yml"
+    other.write_text("jobs: {night: {steps: [{run: pytest -x}]}}")
+    found = run(folder, workflow=str(other), job="night").json_object
+    assert (found["command"], found["workflow"]) == ("python -m pytest -x", ".github/workflows/nightly.yml")
+    whole = str(folder / ".github" / "workflows" / "ci.yml")
+    assert run(folder, workflow=whole, job="test").json_object["workflow"] == ".github/workflows/ci.yml"
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert run(Path(), workflow=whole, job="test").json_object["job"] == "test (3.11)"
+
+
 def test_a_folder_without_anything_to_run_is_wrong_use(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing to run"):
         run(tmp_path)
