@@ -52,6 +52,18 @@ async def measured(call: Callable[[], Awaitable[Mapping[str, Figure]]], *names: 
         return {name: {"value": None, "met": None, "reason": reason} for name in names}
 
 
+def attempted(call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What a comparison gives, or why it could not be made.
+
+    Args:
+        call: Makes it.
+    """
+    try:
+        return call()
+    except Exception as error:
+        return {"reason": f"{type(error).__name__}: {error}"[:300]}
+
+
 def missed(figures: Mapping[str, Figure]) -> list[str]:
     """The names of figures that are demanded and not met, or could not be measured."""
     return [name for name, one in figures.items() if one["met"] is False or "reason" in one]

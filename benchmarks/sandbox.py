@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import sandbox_figures as figures
-from benchmarks.figures import Figure, measured, missed
+from benchmarks.figures import Figure, attempted, measured, missed
 from benchmarks.measure import as_users_have_it, report, run, summary, timed
 from bot.settings import load
 from sandbox.backends import open_backend
@@ -59,17 +59,18 @@ def main() -> None:
         folder.chmod(0o755)
         for file, content in PROJECT.items():
             (project / file).write_text(content)
-        result = asyncio.run(_ours(settings.sandbox, project, folder / "data", runs))
-        image = result.pop("image")
-        amounts = figures.Amounts(small=arguments.small, runs=runs)
-        found = asyncio.run(_figures(settings.sandbox, image, folder, amounts))
-        result |= {
-            "docker_run": _docker(image, project, runs),
-            "docker_exec": _docker_exec(image, project, runs),
-            "plain_process": _plain(project, runs),
-            "figures": found,
-            "missed": missed(found),
-        }
+        result = attempted(lambda: asyncio.run(_ours(settings.sandbox, project, folder / "data", runs)))
+        image = result.pop("image", None)
+        if image is not None:
+            amounts = figures.Amounts(small=arguments.small, runs=runs)
+            found = asyncio.run(_figures(settings.sandbox, image, folder, amounts))
+            result |= {
+                "docker_run": attempted(lambda: _docker(image, project, runs)),
+                "docker_exec": attempted(lambda: _docker_exec(image, project, runs)),
+                "plain_process": attempted(lambda: _plain(project, runs)),
+                "figures": found,
+                "missed": missed(found),
+            }
     report("sandbox", {"runs": runs, "small": arguments.small, **result}, bytecode_was_off=was_off)
 
 
