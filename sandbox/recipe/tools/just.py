@@ -39,7 +39,7 @@ class _Justfile:
 
 def read(call: Call, desk: Desk) -> ToolReading | None:
     """One call of just."""
-    options = read_options(call.words[1:], _VALUED)
+    options = read_options(call.words[1:], _VALUED, stop=True)
     if options.has("-l", "--list", "--summary", "--version", "--evaluate", "--fmt"):
         return ToolReading()
     named = options.values("-f", "--justfile")[-1:]
@@ -52,8 +52,10 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
         desk.log.dropped(call.line(), "there is no justfile that can be read")
         return None
     justfile = _parse(text)
-    words = [word for word in (*options.positional, *options.rest) if not re.fullmatch(r"[\w-]+=.*", word)]
-    justfile.variables.update(dict(w.split("=", 1) for w in options.positional if re.fullmatch(r"[\w-]+=.*", w)))
+    words = list(options.rest)
+    while words and re.fullmatch(r"[\w-]+=.*", words[0], re.DOTALL):
+        name, _, value = words.pop(0).partition("=")
+        justfile.variables[name] = value
     words = words or [justfile.first]
     if words[0] not in justfile.recipes and words[0] not in justfile.aliases:
         desk.log.dropped(call.line(), f"{path} has no such recipe")
@@ -148,7 +150,7 @@ class _Run:
         if script[:1] and script[0].startswith("#!"):
             reading = reading.plus(self._with_interpreter(name, script, exported))
         else:
-            lines = [re.sub(r"^[@-]+\s*", "", line) for line in script]
+            lines = [_tolerant(line) for line in script]
             reading = reading.plus(self.desk.scripts(lines, self.folder, exported))
         for needed in recipe.after:
             reading = reading.plus(self.recipe(needed, [], depth + 1))
@@ -159,6 +161,12 @@ class _Run:
             return self.desk.script("\n".join(script[1:]), self.folder, exported)
         self.desk.log.dropped(f"just {name}", "its recipe is a program in another language")
         return ToolReading(obstacles=(f"the recipe {name} of the justfile is a program, and not a list of commands",))
+
+
+def _tolerant(line: str) -> str:
+    """A line without its signs; behind `-` its failure does not count."""
+    plain = re.sub(r"^[@-]+\s*", "", line)
+    return f"{plain} || true" if "-" in line[: len(line) - len(plain)] else plain
 
 
 def _bound(recipe: _Recipe, given: list[str]) -> dict[str, str]:

@@ -79,7 +79,8 @@ def _option(name: str, value: str, call: Call, desk: Desk) -> Wanted:
             return Wanted()
         return read_constraint_file(path, desk.files.contents, desk.log).with_(files=())
     if name in {"-e", "--editable"}:
-        return clean_lines([f"-e {value}"], call.line(), desk.log, call.folder)
+        plain = f"./{value}" if re.match(r"[\w-]+(?:\[|$)", value) else value
+        return clean_lines([f"-e {plain}"], call.line(), desk.log, call.folder)
     if name == "--group":
         path, _, group = value.rpartition(":")
         folder = inside(call.folder, path.rpartition("/")[0] or ".") or call.folder if path else call.folder

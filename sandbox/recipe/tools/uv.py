@@ -36,7 +36,7 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
         return ToolReading(
             wanted=_sync(call, read_options(call.words[1:start] + call.words[start + 1 :], _VALUED), desk)
         )
-    if asks == "run":
+    if asks == "run" and call.program != "pipx":
         return _run(call, start, desk)
     if asks == "tool":
         start += 1
@@ -45,7 +45,7 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
         return _tool(call, start + 1, desk)
     if asks in {"install", "add", "inject"}:
         options = read_options(call.words[start + 1 :], _VALUED)
-        named = tuple(word for word in (*options.positional, *options.values("--with")))
+        named = tuple(_pinned(word) for word in (*options.positional, *options.values("--with")))
         return ToolReading(wanted=pip.read_install(call, named, desk))
     if asks in _NOTHING or asks in {"build", "publish", "remove", "upgrade", "ensurepath", "update-shell", "list"}:
         return ToolReading()
@@ -77,8 +77,9 @@ def _sync(call: Call, options: Options, desk: Desk, *, quiet: bool = False) -> W
 
 def _run(call: Call, start: int, desk: Desk) -> ToolReading:
     """`uv run` brings the project up to date, then runs the command in it."""
-    options = read_options(call.words[start + 1 :], _VALUED | {"-m", "--module"}, stop=True)
-    first = len(call.words) - len(options.rest)
+    module = next((i for i, word in enumerate(call.words) if i > start and word in {"-m", "--module"}), len(call.words))
+    options = read_options(call.words[start + 1 : module], _VALUED, stop=True)
+    first = module - len(options.rest)
     wanted = Wanted()
     if not options.has("--no-sync", "--no-project"):
         wanted = _sync(call, options, desk, quiet=True)
@@ -88,13 +89,19 @@ def _run(call: Call, start: int, desk: Desk) -> ToolReading:
         wanted = wanted.plus(pip.read_install(call, ("-r", name), desk))
     for name in options.values("--with-editable"):
         wanted = wanted.plus(pip.read_install(call, ("-e", name), desk))
-    if module := options.values("-m", "--module"):
-        line = " ".join(("python -m", module[-1], *call.shown[first:]))
-        reading = desk.script(line, call.folder, call.environment)
+    if first == module < len(call.words):
+        reading = desk.script(" ".join(("python", *call.shown[first:])), call.folder, call.environment)
     else:
         reading = inner(_placed(call, options, desk), first, desk)
     reason = "run in the environment that is there"
     return ToolReading(wanted=wanted, reason=reason).plus(reading)
+
+
+def _pinned(word: str) -> str:
+    """`ruff@0.5` as a requirement."""
+    return (
+        re.sub(r"@latest$", "", word) if re.search(r"@latest$", word) else re.sub(r"^([\w.-]+)@(?=\d)", r"\1==", word)
+    )
 
 
 def _placed(call: Call, options: Options, desk: Desk) -> Call:
@@ -110,11 +117,9 @@ def _tool(call: Call, start: int, desk: Desk) -> ToolReading:
     first = len(call.words) - len(options.rest)
     if first >= len(call.words):
         return ToolReading()
-    name, at, version = call.words[first].partition("@")
-    named = options.values("--from", "--spec") or [f"{name}=={version}" if at and version != "latest" else name]
-    pinned = [re.sub(r"@latest$", "", line) for line in named]
-    own = [line for line in pinned if normal_name(line) not in {"tox", "nox", "hatch", "poetry", "pdm", "pre-commit"}]
-    wanted = clean_lines([*own, *options.split("--with")], call.line(), desk.log, call.folder)
+    name = call.words[first].partition("@")[0]
+    pinned = [_pinned(line) for line in options.values("--from", "--spec") or [call.words[first]]]
+    wanted = pip.read_install(call, (*pinned, *options.split("--with")), desk)
     shown = (name.partition("==")[0].partition("[")[0], *call.shown[first + 1 :])
     reading = desk.script(" ".join(shown), call.folder, call.environment)
     return ToolReading(wanted=wanted, reason="the tool is installed in the environment").plus(reading)

@@ -1,0 +1,105 @@
+"""A step's script is walked as a shell would, and nothing of it is run."""
+
+import pytest
+
+from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.files import Files
+from sandbox.recipe.shell.walk import Walked, walk_script
+
+
+def walk(script: str, *names: str, **variables: str) -> Walked:
+    return walk_script(script, Files({}, names, FidelityLog()), ".", variables)
+
+
+def lines(script: str, *names: str, **variables: str) -> list[str]:
+    return [
+        call.line() if call.folder == "." else f"{call.folder}: {call.line()}"
+        for call in walk(script, *names, **variables).calls
+    ]
+
+
+SCRIPTS = {
+    "pip install -U pip\npip install -r a.txt\n": ["pip install -U pip", "pip install -r a.txt"],
+    "a && b; c || d": ["a", "b", "c"],
+    "a \\\n  --long \\\n  b\n": ["a --long b"],
+    "# only\na # behind\n": ["a"],
+    "set -eo pipefail\npytest | tee log.txt\n": ["pytest"],
+    "pytest 2>&1 > log || exit 1": ["pytest"],
+    "pytest || true": ["pytest"],
+    "cd sub && a\nb\n": ["sub: a", "sub: b"],
+    "cd sub\ncd ..\na": ["a"],
+    "(cd sub && a); b": ["sub: a", "b"],
+    "pushd x; a; popd; b": ["x: a", "b"],
+    "cd $GITHUB_WORKSPACE/x && a": ["x: a"],
+    "cd /tmp && a": [],
+    "{ a; b; }": ["a", "b"],
+    "if [ -f there.txt ]; then a; else b; fi": ["a"],
+    "if [ -f nowhere.txt ]; then a; fi\nb": ["b"],
+    "if [ ! -d src ]; then a; elif [ -d src ]; then b; else c; fi": ["b"],
+    'if [[ "$RUNNER_OS" == "Windows" ]]; then a; else b; fi': ["b"],
+    'if [ "$UNKNOWN" = "x" ]; then a; else b; fi': ["a"],
+    "test -f there.txt && a": ["a"],
+    "[ -f nowhere.txt ] || a": ["a"],
+    "command -v x || pip install x": ["pip install x"],
+    "for d in a b; do pytest $d; done": ["pytest a", "pytest b"],
+    "for d in */; do pytest $d; done\nx": ["x"],
+    "while read l; do a; done < f\nx": ["x"],
+    "case $1 in a) b;; esac\nx": ["x"],
+    "f() { a; }\nx": ["x"],
+    "A='1 2'\npytest $A \"$A\"": ["pytest 1 2 '1 2'"],
+    "pytest ${A:-tests} ${B-unit}": ["pytest tests unit"],
+    'pytest "$UNKNOWN"': ['pytest "$UNKNOWN"'],
+    "pytest $(ls)": ["pytest $(ls)"],
+    "pip install '.[test]' \"x>=1\" y[z]": ["pip install '.[test]' 'x>=1' y[z]"],
+    "cat a.txt | xargs -n 1 pip install": ["pip install -r a.txt"],
+    "echo y | tool --ask": ["tool --ask"],
+    "cat <<EOF > f.py\nit's\nEOF\na": ["cat", "a"],
+    "echo hello; true; ls -la; source .venv/bin/activate; a": ["a"],
+    "a\r\nb\r\n": ["a", "b"],
+    "a 'b\nc\nd": ["c", "d"],
+    "! a\nb": ["a", "b"],
+    "a & b": ["a", "b"],
+    "\\pytest": ["pytest"],
+    "": [],
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_the_programs_a_script_calls(script: str) -> None:
+    assert lines(script, "there.txt", "src/m.py") == SCRIPTS[script]
+
+
+def test_variables_go_with_the_calls_that_see_them() -> None:
+    calls = walk("export A=1\nB=2 x\nC=3\ny $C\nexport C\nz").calls
+    assert [call.environment for call in calls] == [{"A": "1", "B": "2"}, {"A": "1"}, {"A": "1", "C": "3"}]
+    assert calls[1].line() == "y 3"
+
+
+def test_lines_for_later_steps_are_remembered() -> None:
+    walked = walk('echo "A=b c" >> $GITHUB_ENV\necho "D=$UNKNOWN" >> "$GITHUB_ENV"\necho x >> $GITHUB_PATH\ny $A')
+    assert walked.environment == {"A": "b c"}
+    assert [call.line() for call in walked.calls] == ["y b c"]
+
+
+def test_what_is_written_to_a_file_is_kept_whole() -> None:
+    (call,) = walk("echo '[x]' > conf.ini").calls
+    assert not call.whole
+    assert call.text == "echo '[x]' > conf.ini"
+    assert not walk("pytest | tee log").calls[0].whole
+    assert walk("pytest 2>/dev/null").calls[0].whole
+
+
+def test_a_failure_that_does_not_count_is_told() -> None:
+    assert [call.tolerated for call in walk("a || true\nb").calls] == [True, False]
+
+
+def test_calls_are_bounded() -> None:
+    assert len(walk("a\n" * 10_000).calls) <= 400
+    nested = "for a in 1 2 3 4 5 6 7 8 9; do " * 8 + "x" + "; done" * 8
+    assert len(walk(nested).calls) <= 400
+    assert walk("(" * 500 + "a" + ")" * 500).calls == ()
+
+
+def test_variables_that_double_do_not_grow_without_end() -> None:
+    script = "A=xxxxxxxxxx\n" + "A=$A$A\n" * 60 + "x $A\n"
+    assert sum(len(call.line()) for call in walk(script).calls) < 100_000

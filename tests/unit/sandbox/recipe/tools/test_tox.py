@@ -1,0 +1,183 @@
+"""tox: which environments are meant, and what they install and run."""
+
+import pytest
+
+from tests.tool_reading import Read
+
+INI = """
+[tox]
+envlist = py{39,311}-django{32,42}, lint, docs
+[gh-actions]
+python =
+    3.9: py39
+    3.11: py311, lint
+[base]
+deps =
+    pytest
+    pytest-cov>=4  # measured
+[testenv]
+deps =
+    {[base]deps}
+    django32: Django>=3.2,<4
+    django42: Django~=4.2
+    !lint: six
+    -r requirements/extra.txt
+    -cconstraints.txt
+setenv =
+    PYTHONPATH = {toxinidir}/src
+    NAME = {envname}
+extras = test
+commands_pre = python gen.py
+commands =
+    coverage run -m pytest {posargs:tests -q} \\
+        --rootdir {toxinidir}
+    coverage report
+[testenv:lint]
+skip_install = true
+deps = ruff==0.5
+commands =
+    ruff check {posargs:.}
+    - black --check .
+[testenv:docs]
+changedir = docs
+commands = sphinx-build -W . out
+[testenv:{a,b}-unit]
+deps =
+commands =
+    a: pytest a
+    b: pytest b
+"""
+FILES = {
+    "tox.ini": INI,
+    "setup.py": "",
+    "requirements/extra.txt": "attrs\n-e ./libs/core\n",
+    "constraints.txt": "six<2\n",
+}
+
+
+def test_an_environment_by_its_name() -> None:
+    read = Read("tox -e py311-django42", FILES)
+    assert read.commands == ["python gen.py", "python -m pytest tests -q --rootdir ."]
+    assert read.lines == ["pytest", "pytest-cov>=4", "Django~=4.2", "six", "attrs"]
+    assert read.projects == ["libs/core", ".[test]"]
+    assert read.reading.wanted.constraints == ("six<2",)
+    assert read.reading.commands[0].environment == {"PYTHONPATH": "src", "NAME": "py311-django42"}
+    assert read.reading.python == "3.11"
+
+
+CHOICES = {
+    "tox -e lint": ["ruff check ."],
+    "tox -elint": ["ruff check ."],
+    "tox run -e lint -- src": ["ruff check src"],
+    "tox -q -e 'lint' --skip-missing-interpreters=true": ["ruff check ."],
+    "tox -e a-unit,b-unit": ["pytest a", "pytest b"],
+    "tox -e a-unit -e b-unit": ["pytest a", "pytest b"],
+    "tox p -e a-unit -p auto": ["pytest a"],
+    "TOXENV=a-unit tox": ["pytest a"],
+    "python -m tox -e a-unit": ["pytest a"],
+    "uvx --with tox-uv tox -e a-unit": ["pytest a"],
+    "uv tool run tox run -e a-unit": ["pytest a"],
+    "tox -e docs": ["docs: sphinx-build -W . out"],
+    "tox -f lint": ["ruff check ."],
+    "tox list": [],
+    "tox --version": [],
+    "tox -c tox.ini -e a-unit": ["pytest a"],
+}
+
+
+@pytest.mark.parametrize("call", CHOICES)
+def test_what_a_call_runs(call: str) -> None:
+    assert [line for line in Read(call, FILES).commands if "gen.py" not in line] == CHOICES[call]
+
+
+def test_the_actions_plugin_chooses_by_python() -> None:
+    read = Read("tox", FILES)
+    assert read.commands[-1] == "ruff check ."
+    assert {"Django>=3.2,<4", "Django~=4.2"} <= set(read.lines)
+
+
+def test_the_newer_plugin_names_environments() -> None:
+    ini = "[tox]\nenv_list = 3.11, lint\n[gh]\npython =\n    3.11 = 3.11, lint\n[testenv]\ncommands = pytest\n[testenv:lint]\ncommands = ruff check\n"
+    assert Read("tox", {"tox.ini": ini}).commands == ["pytest", "ruff check"]
+
+
+def test_without_a_name_the_environments_of_the_jobs_python_run() -> None:
+    ini = "[tox]\nenvlist = py39, py311, pypy3\n[testenv]\ncommands = pytest -k {envname}\n"
+    assert Read("tox", {"tox.ini": ini}).commands == ["pytest -k py311"]
+    assert Read("tox", {"tox.ini": ini}, python=None).commands == ["pytest -k py39"]
+    assert Read("tox", {"tox.ini": ini}, python="3.13").commands == ["pytest -k py39"]
+
+
+def test_setup_cfg_and_the_old_table_of_pyproject() -> None:
+    assert Read("tox -e x", {"setup.cfg": "[tox:tox]\nenvlist=x\n[testenv]\ncommands = pytest\n"}).commands == [
+        "pytest"
+    ]
+    legacy = '[tool.tox]\nlegacy_tox_ini = """\n[tox]\nenvlist = x\n[testenv]\ndeps = six\ncommands = pytest\n"""\n'
+    read = Read("tox -e x", {"pyproject.toml": legacy})
+    assert (read.commands, read.lines) == (["pytest"], ["six"])
+
+
+TOML = """
+[tool.tox]
+env_list = ["3.11", "lint"]
+[tool.tox.env_run_base]
+deps = ["pytest>=8", "-r req.txt"]
+dependency_groups = ["test"]
+set_env = {A = "1", B = "{env_name}"}
+commands = [["pytest", {replace = "posargs", default = ["tests", "-q"], extend = true}]]
+[tool.tox.env.lint]
+skip_install = true
+deps = ["ruff"]
+commands = [["ruff", "check", "."], ["ruff", "format", "--check", "a b"]]
+[tool.tox.env.same]
+deps = [{replace = "ref", of = ["env", "lint", "deps"], extend = true}]
+commands = [["pytest"]]
+[dependency-groups]
+test = ["hypothesis"]
+"""
+
+
+def test_the_table_of_today() -> None:
+    files = {"pyproject.toml": TOML, "req.txt": "six\n"}
+    read = Read("tox -e 3.11", files)
+    assert (read.commands, read.lines) == (["pytest tests -q"], ["pytest>=8", "six", "hypothesis"])
+    assert read.reading.commands[0].environment == {"A": "1", "B": "3.11"}
+    assert Read("tox -e 3.11 -- -x", files).commands == ["pytest -x"]
+    assert Read("tox -e lint", files).commands == ["ruff check .", "ruff format --check 'a b'"]
+    assert Read("tox -e same", files).lines[0] == "ruff"
+
+
+def test_tox_toml_has_the_same_tables_at_the_top() -> None:
+    text = 'env_list = ["a"]\n[env_run_base]\ncommands = [["pytest"]]\n'
+    assert Read("tox", {"tox.toml": text}).commands == ["pytest"]
+
+
+def test_sections_that_refer_to_themselves_end() -> None:
+    ini = "[tox]\nenvlist=a\n[testenv]\nbase = testenv\ndeps = {[testenv]deps}\ncommands = {[x]y} {[testenv]commands}\n[x]\ny = {[x]y}{[x]y}\n"
+    assert Read("tox", {"tox.ini": ini}).lines == []
+
+
+def test_what_decides_whether_the_project_is_installed() -> None:
+    for line in ("skip_install = true", "package = skip"):
+        assert Read("tox -e a", {"setup.py": "", "tox.ini": f"[testenv]\n{line}\ncommands=pytest\n"}).projects == []
+    off = {"setup.py": "", "tox.ini": "[tox]\nskipsdist = True\n[testenv]\ncommands=pytest\n"}
+    assert Read("tox -e a", off).projects == []
+    on = {"setup.py": "", "tox.ini": "[tox]\nskipsdist = True\n[testenv]\nusedevelop = True\ncommands=pytest\n"}
+    assert Read("tox -e a", on).projects == ["."]
+
+
+def test_no_configuration_is_told() -> None:
+    read = Read("tox -e a", {})
+    assert read.commands == ["tox -e a"]
+    assert "no configuration" in read.notes[0].reason
+
+
+def test_the_lock_of_uv_is_kept_to_where_tox_does() -> None:
+    files = {
+        "pyproject.toml": '[project]\nname="m"\n[dependency-groups]\ntest=["six"]\n[tool.tox]\nenv_list=["a"]\n'
+        '[tool.tox.env_run_base]\nrunner="uv-venv-lock-runner"\ndependency_groups=["test"]\ncommands=[["pytest"]]\n',
+        "uv.lock": '[[package]]\nname = "six"\nversion = "1.16"\nsource = { registry = "https://example.org" }\n',
+    }
+    read = Read("tox -e a", files)
+    assert read.projects == [".", ".[test]"]
+    assert read.reading.wanted.constraints == ("six==1.16",)
