@@ -21,7 +21,7 @@ def gone(before: TestReport, after: TestReport) -> frozenset[str]:
     was, now = failing_of(outcomes_of(before)), outcomes_of(after)
     if before.runner == "diagnostics":
         return was - failing_of(now) if after.runner == "diagnostics" or after.success else frozenset()
-    if before.runner != "pytest":
+    if not before.knows_tests:
         return was if after.success else frozenset()
     passed = {name for name, status in now.items() if status is TestStatus.PASS}
     # A file that could not be collected is a failure without `::`; it is gone when tests of it pass.
@@ -41,7 +41,7 @@ def newly_failing(before: TestReport, runs: Sequence[VerifiedRun]) -> tuple[str,
     was = outcomes_of(before)
     uncollected = tuple(f"{name}::" for name in failing_of(was) if "::" not in name)
     failing = {name for run in runs for name in failing_of(outcomes_of(run.report))} - failing_of(was)
-    if before.runner == "pytest":
+    if before.knows_tests:
         unknown = {n for n in failing if n not in was}
         failing -= (
             unknown if stopped_early(before) else {n for n in unknown if uncollected and n.startswith(uncollected)}
@@ -58,7 +58,7 @@ def missing_tests(before: TestReport, whole: Sequence[TestReport]) -> tuple[str,
     """
     # Only a red run may have stopped early: what a green one prints about itself proves nothing.
     complete = [report for report in whole if report.success or not stopped_early(report)]
-    if before.runner != "pytest":
+    if not before.knows_tests:
         return ()
     names = [name for name in before.outcomes if "::" in name]
     return tuple(sorted(name for name in names if any(name not in report.outcomes for report in complete)))

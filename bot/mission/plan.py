@@ -107,7 +107,7 @@ def _steps(workers: list[str], what: dict[str, str], paths: str) -> tuple[PlanSt
 
 def _criteria(report: TestReport, *, lint: bool) -> tuple[AcceptanceCriterion, ...]:
     """One for every failing test, then the suite, the collected set and the paths."""
-    named = [] if lint or report.runner != "pytest" else sorted(report.failing)[:_CRITERIA]
+    named = [] if lint or not report.knows_tests else sorted(report.failing)[:_CRITERIA]
     wanted = [(f"{name} passes", CriterionType.UNIT, name) for name in named]
     wanted += [
         (f"`{report.target}` passes, twice", CriterionType.LINT if lint else CriterionType.INTEGRATION, CHECK_SUITE),

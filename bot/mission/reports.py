@@ -42,7 +42,7 @@ def targets_of(report: TestReport) -> tuple[str, ...]:
         report: A red run.
     """
     failing = tuple(sorted(report.failing))
-    if report.runner != "pytest" or len(failing) > _TARGETS:
+    if not report.knows_tests or len(failing) > _TARGETS:
         return ()
     return failing
 

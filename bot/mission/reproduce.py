@@ -21,6 +21,6 @@ async def reproduce_failures(workspace: Workspace, *, maxfail: int | None = None
     """
     facts = await workspace.facts()
     report = await workspace.run_tests()
-    if report.verdict is RunVerdict.TIMEOUT and not report.failing and report.runner == "pytest":
+    if report.verdict is RunVerdict.TIMEOUT and not report.failing and report.knows_tests:
         report = await workspace.run_tests(maxfail=maxfail)
     return Reproduction(facts=facts, report=bounded(report))

@@ -107,7 +107,7 @@ def _why_nothing_ran(report: TestReport) -> str:
     missing = _MISSING.search(report.raw_output)
     if missing:
         return f"the command `{report.target}` needs the module `{missing[1]}`, which is not installed"
-    if report.runner == "pytest" and report.exit_code in {0, 5}:
+    if report.knows_tests and report.exit_code in {0, 5}:
         return f"`{report.target}` collected no test"
     return f"`{report.target}` gave no verdict: {report.summary or 'no result was recorded'}"
 

@@ -150,7 +150,7 @@ def before_and_after(change: TestChange, story: Story) -> tuple[str, str]:
         return before, change.after.value
     # A finding, and a file that could not be collected, are gone when they are not reported; a test is missing.
     report = story.context.test_results
-    is_test = report is not None and report.runner == "pytest" and "::" in change.name
+    is_test = report is not None and report.knows_tests and "::" in change.name
     return before, "not collected" if is_test else "gone"
 
 

@@ -100,7 +100,7 @@ async def measure_green(site: Site, first: TestReport, named: Sequence[str]) -> 
             continue
         found.append(rerun)
         red = red or (None if report.success else bounded(report))
-    if red is not None or first.runner != "pytest" or not has_time():
+    if red is not None or not first.knows_tests or not has_time():
         return Evidence(reruns=tuple(found), red=red)
     return await _shuffled(site, Evidence(reruns=tuple(found)))
 

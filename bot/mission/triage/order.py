@@ -17,7 +17,7 @@ async def find_neighbours(site: Site, red: TestReport) -> tuple[str, ...]:
     """
     names = [name for name in red.outcomes if "::" in name]
     victim = next((name for name in names if name in red.failing), None)
-    if victim is None or red.runner != "pytest":
+    if victim is None or not red.knows_tests:
         return ()
     before = names[: names.index(victim)]
     if not 0 < len(before) <= _MOST_BEFORE:

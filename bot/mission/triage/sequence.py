@@ -97,7 +97,7 @@ async def _green(steps: Steps, site: Site, first: Reproduction, ci_log: LogReadi
 
 def _known(ci_log: LogReading | None, report: TestReport) -> tuple[str, ...]:
     """The tests that CI named, as they are called here."""
-    if ci_log is None or report.runner != "pytest":
+    if ci_log is None or not report.knows_tests:
         return ()
     names = ci_log.failing
     found = [here for here in report.outcomes if here in names or any(here.endswith(f"/{n}") for n in names)]
