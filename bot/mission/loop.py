@@ -77,6 +77,7 @@ async def _to_its_end(run: Run, tree: Tree, starting_from: tuple[FileChange, ...
 async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -> Trouble:
     """What ended the loop; before it gives up, a second look at whether there was anything to mend."""
     ground = await _triage(run, tree, starting_from)
+    run.end_iteration()  # what triage took is spent before the loop turns for the first time
     try:
         while run.context.budget.allows_another_iteration:
             ground = await _iterate(run, tree, ground)

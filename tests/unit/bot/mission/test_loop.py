@@ -478,6 +478,12 @@ async def test_iterations_that_run_out_are_budget() -> None:
     assert "2 iterations" in context.reason
 
 
+async def test_time_that_triage_has_spent_is_budget() -> None:
+    context = await Stage(clock=FixedClock(step=0.5), limits=Limits(mission_wall_s=0.1)).play()
+    assert context.outcome is Outcome.BUDGET
+    assert not context.iterations
+
+
 async def test_after_five_iterations_a_part_is_shown_as_partial() -> None:
     def seven_bugs(asked: Asked) -> TestReport:
         mended = asked.files[PATH].count("#")
