@@ -57,8 +57,12 @@ def test_every_step_up_to_the_failed_one_is_in_the_account(example: Example) -> 
     files = example.files()
     job = find_job(example.hints, files, FidelityLog())
     assert job is not None
-    account = "\n".join(f"{entry.step} {entry.reason}" for entry in recipe_of(example).fidelity)
+    account = _unquoted("\n".join(f"{entry.step} {entry.reason}" for entry in recipe_of(example).fidelity))
     for step in job.steps:
         # a line is shown without what starts it: `python -m pip install tox` as `pip install tox`
-        ends = [" ".join(line.removesuffix("\\").split()[-2:]) for line in step.script.splitlines()]
-        assert any(words and words in account for words in (step.name, step.uses, *ends)), step.name
+        ends = [_unquoted(" ".join(line.removesuffix("\\").split()[-2:])) for line in step.script.splitlines()]
+        assert any(words and words in account for words in (_unquoted(step.name), step.uses, *ends)), step.name
+
+
+def _unquoted(text: str) -> str:
+    return text.replace('"', "").replace("'", "")
