@@ -54,7 +54,7 @@ def main() -> int:
     config = read_config()
     # Shortly before the host ends us, the reporter looks where a test hangs.
     config["look_at"] = time.monotonic() + config["wall_s"] - min(2.0, config["wall_s"] * 0.2)
-    channel = load_sibling("record_channel").Channel(RESULTS, bytes.fromhex(config["key"]))
+    channel = load_sibling("record_channel").Channel(RESULTS, bytes.fromhex(config.pop("key")), HERE)
     try:
         pytest = import_pytest()
     except ImportError as error:
@@ -62,6 +62,7 @@ def main() -> int:
         sys.stderr.write("No module named pytest\n")
         return 1
     describer = load_sibling("failure_detail").Describer(config["root"])
+    config["origins"] = load_sibling("identity")
     reporter = load_sibling("pytest_reporter").Reporter(channel, describer, config, load_sibling("order").shuffled)
     channel.send(["begin", "%d.%d.%d" % sys.version_info[:3], pytest.__version__])
     if config["python_path"]:

@@ -80,7 +80,9 @@ class Reporter:
         self._pid = os.getpid()
         self._describer = describer
         self._run_protocol = pytest_runner.runtestprotocol
-        self._watched = watched_functions()
+        self._rewriting = config["origins"].rewriting
+        self._exchanged = config["origins"].Origins().exchanged
+        self._watched = {**watched_functions(), **self._rewriting()}
         self._codes: Dict[int, Any] = {}
         self._replaced: List[str] = []
         self._canaries: Dict[int, Any] = {}
@@ -156,7 +158,7 @@ class Reporter:
         """The session's own idea of its status."""
         yield
         self.stop_watching()
-        changed = [name for name, function in watched_functions().items() if function is not self._watched[name]]
+        changed = [name for name, function in self._present().items() if function is not self._watched[name]]
         changed += self._replaced
         if changed:
             self._send(["patched", changed])
@@ -166,6 +168,9 @@ class Reporter:
     def pytest_internalerror(self, excrepr: object) -> None:
         """Pytest itself, or a plugin, broke."""
         self._send(["internal", str(excrepr)[-4000:]])
+
+    def _present(self) -> Dict[str, Any]:
+        return {**watched_functions(), **self._rewriting()}
 
     def _record_items(self, session: Any) -> None:
         names = []
@@ -231,6 +236,7 @@ class Reporter:
     def _check_identity(self, item: Any) -> None:
         """Plugins wrap a test's function and say so (`__wrapped__`); who exchanges it does not."""
         exchanged = id(item) in self._codes and self._codes[id(item)] is not code_of(item)
+        exchanged = exchanged or (id(item) not in self._canaries and self._exchanged(item))
         if (exchanged or "runtest" in item.__dict__) and len(self._replaced) < EXCHANGED_TOLD:
             self._replaced.append("%s was exchanged" % self._describer.node_id(item.nodeid)[:200])
 

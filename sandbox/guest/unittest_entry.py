@@ -59,7 +59,12 @@ class Session:
         names = [self.recorder.node_id(test) for test in tests]
         targets, order = self.config["targets"], self.config["order"]
         if targets:
-            kept = [index for index, name in enumerate(names) if any(is_meant(name, target) for target in targets)]
+            # In the order of the targets, as pytest takes them.
+            ranks = [
+                min((rank for rank, target in enumerate(targets) if is_meant(name, target)), default=-1)
+                for name in names
+            ]
+            kept = sorted((index for index, rank in enumerate(ranks) if rank >= 0), key=ranks.__getitem__)
             tests, names = [tests[index] for index in kept], [names[index] for index in kept]
         if order == "reversed":
             tests.reverse()
@@ -221,7 +226,7 @@ def main() -> int:
     entry = load_sibling("pytest_entry")
     config = entry.read_config()
     config["look_at"] = time.monotonic() + config["wall_s"] - min(2.0, config["wall_s"] * 0.2)
-    channel = load_sibling("record_channel").Channel(RESULTS, bytes.fromhex(config["key"]))
+    channel = load_sibling("record_channel").Channel(RESULTS, bytes.fromhex(config.pop("key")), HERE)
     session = Session(config, channel)
     channel.send(["begin", "%d.%d.%d" % sys.version_info[:3], "unittest"])
     if config["python_path"]:
