@@ -84,7 +84,7 @@ def _named(files: Files, folder: str, toml: Mapping[str, Any], calls: Mapping[st
     found += [str(section(toml, "tool", "pdm", "build").get("package-dir", ""))]
     found += [str(section(toml, "tool", "uv", "build-backend").get("module-root", ""))]
     found += [str(section(toml, "tool", "maturin").get("python-source", ""))]
-    return [path.strip("/").removeprefix("./") for path in found if path and len(path) < 200][:10]  # noqa: PLR2004
+    return [path.strip("/").removeprefix("./") for path in found if path and path[0] != "/" and len(path) < 200][:10]  # noqa: PLR2004
 
 
 def _holds_code(prefix: str, names: Collection[str]) -> bool:

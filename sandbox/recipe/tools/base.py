@@ -8,13 +8,13 @@ from sandbox.recipe.files import Files
 from sandbox.recipe.job import ToolCommand, ToolReading
 from sandbox.recipe.shell.walk import Call
 
-MOST_READINGS = 400
+MOST_READINGS = 1500
 DEEPEST = 8
 
 
 @dataclass
 class Budget:
-    """How many scripts may still be read; tools that call each other in a circle end here."""
+    """How many scripts and calls may still be read; tools that call each other in a circle end here."""
 
     left: int = MOST_READINGS
 

@@ -80,6 +80,9 @@ def read_script(desk: Desk, text: str, folder: str, variables: Mapping[str, str]
     walked = walk_script(text, desk.files, folder, variables)
     reading = ToolReading()
     for call in walked.calls:
+        if not desk.budget.take():
+            desk.log.dropped(call.line(), "there is more to read than anybody writes")
+            break
         reading = reading.plus(read_call(call, desk))
     return reading, walked
 

@@ -1,0 +1,85 @@
+"""Whatever stands in a repository's files, a plan is made or refused, in bounded time and without another error."""
+
+import time
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sandbox.errors import SetupFailed
+from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.editable import editable_files
+from sandbox.types import JobHints
+from tests.tool_reading import Read
+
+FILES = (
+    "pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "noxfile.py", "Makefile", "justfile", "Pipfile", "uv.lock",
+    "Pipfile.lock", "package.json", ".pre-commit-config.yaml", "requirements.txt", "hatch.toml", "tox.toml", "run.sh",
+)  # fmt: skip
+CALLS = (
+    "tox", "nox", "hatch run x", "make", "just", "pipenv install", "uv sync", "npm test", "pre-commit run -a",
+    "pip install -r requirements.txt", "poetry install", "pdm install", "bash run.sh", "hatch test", "uv run x",
+)  # fmt: skip
+PIECES = (
+    "[tox]", "[testenv]", "[testenv:a]", "envlist = a{1,2}", "commands =", "deps = {[testenv]deps}", "{posargs:", "}",
+    "[tool.tox]", "[project]", 'name = "m"', "[tool.hatch.envs.default]", "import nox", "@nox.session", "def t(session):",
+    "    session.run('pytest', *x)", "a: b", "\tpytest $(X)", "X = $(X)", "repos:", "- repo: local", "{", "[", '"', "'",
+    "-r requirements.txt", "-e .", "$(", "`", "${", "if [", "then", "fi", "for x in", "do", "done", "\\", "\0", "&&", "|",
+    "<<EOF", "(", ")", "[[package]]", "=", "é", "\n", " ", "\t", "[dependency-groups]", "a = [{include-group = 'a'}]",
+)  # fmt: skip
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("\n".join) | st.text(max_size=200)
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.sampled_from(FILES), TEXTS, max_size=6), st.sampled_from(CALLS), TEXTS)
+def test_no_file_and_no_script_brings_a_reader_down(contents: dict[str, str], call: str, script: str) -> None:
+    Read(call, contents)
+    Read(script, contents)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.dictionaries(st.sampled_from(FILES), TEXTS, max_size=6), TEXTS)
+def test_a_plan_is_made_or_refused(contents: dict[str, str], command: str) -> None:
+    raw = {name: text.encode("utf-8", "replace") for name, text in contents.items()}
+    for hints in (JobHints(), JobHints(command=command)):
+        try:
+            recipe = plan_recipe(hints, {*raw, "test_a.py"}, raw)
+        except SetupFailed:
+            continue
+        editable_files(recipe, set(raw), raw)
+
+
+N = 3000
+BOMBS = {
+    "tox factors": ({"tox.ini": "[tox]\nenvlist = " + "{a,b,c,d}-" * 40 + "x\n[testenv]\ncommands = pytest\n"}, "tox"),
+    "tox references": (
+        {"tox.ini": "[tox]\nenvlist=a\n" + "".join(f"[s{n}]\nv = {{[s{n + 1}]v}}{{[s{n + 1}]v}}\n" for n in range(200))
+         + "[testenv]\ncommands = {[s0]v}\n"}, "tox"),
+    "tox braces": ({"tox.ini": "[tox]\nenvlist=a\n[testenv]\ncommands = " + "{posargs:" * N + "\n"}, "tox"),
+    "make doubling": ({"Makefile": "A0 = aaaaaaaaaa\n" + "".join(f"A{n + 1} = $(A{n})$(A{n})\n" for n in range(60))
+                      + "test:\n\techo $(A60) > f\n"}, "make"),
+    "make targets": ({"Makefile": "".join(f"t{n}: t{n + 1} t{n + 2} t{n + 3}\n\tpytest\n" for n in range(N))}, "make t0"),
+    "just words": ({"justfile": "a" + " b" * N + "\n" + "a" * 900 + " =" * 50 + ":\n"}, "just"),
+    "hatch matrix": ({"pyproject.toml": "[[tool.hatch.envs.a.matrix]]\n" + "".join(f"v{n} = {[str(i) for i in range(40)]}\n" for n in range(6))},
+                     "hatch run a:x"),
+    "nox nesting": ({"noxfile.py": "import nox\n@nox.session\ndef t(session):\n    x = " + "[" * 80 + "]" * 80 + "\n"}, "nox"),
+    "shell nesting": ({}, "( " * N),
+    "shell quotes": ({}, "a '" * N),
+    "shell expansions": ({}, "$(" * N),
+    "long word": ({}, "a" * 60_000 + "="),
+    "toml nesting": ({"pyproject.toml": "a = " + "[" * 50_000}, "uv sync"),
+    "json nesting": ({"package.json": "[" * 50_000}, "npm test"),
+    "yaml aliases": ({".pre-commit-config.yaml": "a: &a [x]\n" + "".join(f"b{n}: &b{n} [*a, *a]\n" for n in range(500))}, "pre-commit run"),
+    "requirements": ({"requirements.txt": "a" + "-a" * 200 + " @ " + "x" * 500 + "\n" + "-e " + "a/" * 5000}, "pip install -r requirements.txt"),
+    "lock": ({"uv.lock": '[[package]]\nname = "a"\nversion = "1"\n' * 20_000, "pyproject.toml": '[project]\nname="m"\n'}, "uv sync"),
+    "scripts that call each other": ({"a.sh": "./b.sh\n" * 200, "b.sh": "./a.sh\n" * 200}, "./a.sh"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_hostile_file_takes_bounded_time(name: str) -> None:
+    contents, call = BOMBS[name]
+    started = time.perf_counter()
+    read = Read(call, contents)
+    assert time.perf_counter() - started < 20
+    assert len(read.commands) <= 2000
