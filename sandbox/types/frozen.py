@@ -1,0 +1,15 @@
+"""What every value here is: immutable, strict about its fields."""
+
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Frozen(BaseModel):
+    """A value: immutable, strict about its fields."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_bytes="base64", val_json_bytes="base64")
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy with some fields changed, validated again."""
+        return self.model_validate({**{name: getattr(self, name) for name in type(self).model_fields}, **changes})
