@@ -1,11 +1,13 @@
 """A red check becomes a pull request, or an honest answer; nothing is lost and nothing is doubled."""
 
+import hashlib
 import json
 import time
 
 import psutil
 import pytest
 
+from tests.acceptance.test_replay import replay
 from tests.demo.bot_process import BotProcess
 from tests.demo.repositories import broken_repositories, broken_repository
 from tests.demo.story import ACTIONS_APP, POLL_S, problems_of, push_green, push_red, wait, wait_for_ci, watch
@@ -38,6 +40,7 @@ def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotPro
         "Critique",
         "metaagent:mission=",
         "/metaagent fix",
+        "metaagent replay",
     ):
         assert wanted in body, wanted
     assert told.pull_request.pull.head_ref.startswith("metaagent/main/")
@@ -46,6 +49,11 @@ def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotPro
     fixed = github.files("acme/broken_math", told.pull_request.pull.head_sha)
     assert fixed["tests/test_broken_math.py"].decode() == broken.green["tests/test_broken_math.py"]
     assert b"return a + b" in fixed["broken_math.py"]
+    (bundle,) = (bot.data / "evidence").iterdir()
+    assert bundle.name in body
+    assert hashlib.sha256(bundle.read_bytes()).hexdigest() in body
+    status, found = replay(bundle, folder=bot.data.parent / "elsewhere")
+    assert (status, found["verdict"], found["head_sha"]) == (0, "CONFIRMED", told.sha), found
 
 
 def test_the_same_delivery_again_makes_no_second_mission(github: LocalGitHub, bot: BotProcess) -> None:
