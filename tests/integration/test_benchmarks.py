@@ -114,3 +114,12 @@ def test_stages_are_read_from_a_pull_request_as_it_is_written() -> None:
 def test_a_summary_of_one_value_is_that_value() -> None:
     assert summary([0.12345]) == {"median": 0.123, "p99": 0.123, "min": 0.123, "max": 0.123}
     assert summary([3.0, 1.0, 2.0])["median"] == 2.0
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_triage_benchmark_tells_what_each_world_was_called(docker_ready: None) -> None:
+    found = run("triage", "--only", "outage_runner_lost")
+    assert found["confusion"] == {"INFRA": {"INFRA": 1}}
+    assert found["flaky_or_base_red_with_a_fix"] == 0
+    assert found["seconds"].keys() == SUMMARY
