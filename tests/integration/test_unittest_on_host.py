@@ -171,6 +171,13 @@ async def test_targets_narrow_what_the_command_finds(tmp_path: Path, target: str
     assert expected is None or report.passing == expected
 
 
+async def test_targets_run_in_their_own_order(tmp_path: Path) -> None:
+    write(tmp_path, test_m=FINE)
+    report = await run(tmp_path, targets=["test_m.py::B::test_two", "test_m.py::A", "test_m.py::B::test_one"])
+    assert report.verdict is RunVerdict.PASS, report.summary
+    assert (tmp_path / "order.txt").read_text().split() == ["B.two", "A.one", "A.three", "A.two", "B.one"]
+
+
 async def test_a_target_that_is_not_there_proves_nothing(tmp_path: Path) -> None:
     report = await run(write(tmp_path, test_m=FINE), targets=["test_m.py::A::test_four"])
     assert report.verdict is RunVerdict.NO_VERDICT

@@ -16,8 +16,8 @@ from sandbox.types import TestStatus
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "tool_output"
 """Printed by the tools themselves, with the paths of a sandbox."""
 PLACE = Checkout("/work/repo")
-MAC = "Users"
-"""Where a Mac keeps its people, and a hosted runner its checkout."""
+LINUX, MAC = "home", "Users"
+"""Where systems keep their people, and hosted runners their checkouts."""
 RUFF = {"pkg/bad.py:1:invalid-syntax", "pkg/bad.py:1:invalid-syntax#2", "pkg/m.py:1:I001", "pkg/m.py:1:F401", "pkg/m.py:1:F401#2", "pkg/m.py:2:F401", "pkg/m.py:5:F841", "pkg/m.py:5:F821"}  # fmt: skip
 MYPY = {"pkg/m.py:5:name-defined", "pkg/m.py:6:return-value", "pkg/m.py:10:return-value", "pkg/m.py:10:arg-type"}
 TY = {"pkg/m.py:5:unresolved-reference", "pkg/m.py:6:invalid-explicit-return", "pkg/m.py:10:invalid-explicit-return", "pkg/m.py:10:invalid-argument-type", "pkg/m.py:12:invalid-argument-type", "pkg/m.py:12:unknown-argument"}  # fmt: skip
@@ -160,8 +160,8 @@ def test_warnings_count_only_where_nothing_is_worse() -> None:
         ("../m.py", "sub", "m.py"),
         ("../../m.py", "sub", "../../m.py"),
         ("/work/repo/m.py", "sub", "m.py"),
-        ("/home/runner/work/app/app/src/m.py", ".", "src/m.py"),
-        ("/home/runner/work/app/other/m.py", ".", "/home/runner/work/app/other/m.py"),
+        (f"/{LINUX}/runner/work/app/app/src/m.py", ".", "src/m.py"),
+        (f"/{LINUX}/runner/work/app/other/m.py", ".", f"/{LINUX}/runner/work/app/other/m.py"),
         (f"/{MAC}/runner/work/app/app/m.py", ".", "m.py"),
         ("/__w/app/app/m.py", ".", "m.py"),
         ("/github/workspace/m.py", ".", "m.py"),
