@@ -1,7 +1,7 @@
 """metaagent recipe: how the failing job of a folder would be rebuilt; nothing of the repository is run."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,7 @@ def run_recipe(order: RecipeOrder, settings: Settings) -> RecipeResult:
         matrix=matrix,
     )
     recipe = _recipe(folder, hints)
+    _check_cell(recipe, matrix, folder.jobs)
     if policy.test_command:
         recipe = recipe.with_(origin="policy")
     feasible = not recipe.obstacles
@@ -195,6 +196,17 @@ def _check_job(order: RecipeOrder, every: Sequence[ListedJob], workflow: str | N
 def _check_step(wanted: str, steps: Sequence[str]) -> None:
     if not any(wanted in {step, step.removeprefix("Run ")} or "${{" in step for step in steps):
         raise UsageError(f"{_NOT_FOUND} step: {wanted}", _listed("steps", steps))
+
+
+def _check_cell(recipe: Recipe, asked: Mapping[str, str], jobs: Sequence[ListedJob]) -> None:
+    """Say which cells there are when none has the values that were named."""
+    if all(recipe.matrix.get(name) == value for name, value in asked.items()):
+        return
+    same = [job.name for job in jobs if job.workflow == recipe.workflow and job.name == recipe.job]
+    ids = {job.job_id for job in jobs if job.workflow == recipe.workflow and job.name in same}
+    cells = [job.name for job in jobs if job.workflow == recipe.workflow and job.job_id in ids]
+    words = ", ".join(f"{name}={value}" for name, value in asked.items())
+    raise UsageError(f"{_NOT_FOUND} cell: {words}", _listed("cells", cells))
 
 
 def _is_expanded(wanted: str, jobs: Sequence[ListedJob]) -> bool:

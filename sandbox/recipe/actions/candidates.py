@@ -7,8 +7,8 @@ from typing import Any
 
 from sandbox.recipe.actions.contexts import base_context, job_context, own_inputs
 from sandbox.recipe.actions.document import Documents, mapping, text
-from sandbox.recipe.actions.expressions import resolve, resolve_value
 from sandbox.recipe.actions.matrix import Cell, cells_of, words_of
+from sandbox.recipe.actions.templates import resolve, resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value
 from sandbox.recipe.fidelity import FidelityLog
 

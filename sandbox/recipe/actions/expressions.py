@@ -1,4 +1,4 @@
-"""`${{ ... }}`: GitHub's expression language, evaluated as data; what only GitHub knows stays unknown, by name."""
+"""GitHub's expression language, evaluated as data; what only GitHub knows stays unknown, by name."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -26,11 +26,9 @@ _TOKEN = re.compile(
     r"|(?P<sign>\(|\)|\[|\]|\.|,|\*|==|!=|<=|>=|<|>|!|&&|\|\|)"
     r")"
 )
-_OPENING = "${{"
 _MOST_CHARACTERS = 20_000
 _MOST_TOKENS = 2_000
 _DEEPEST = 50
-_LONGEST_TEXT = 300_000
 _LONGEST_PATH = 100
 
 
@@ -50,83 +48,6 @@ def evaluate(expression: str, context: Context) -> Value:
         return _Reader(_tokens(expression), context).whole()
     except _Malformed:
         return Unknown((f"the expression `{expression.strip()[:60]}`",))
-
-
-def resolve(text: str, context: Context) -> tuple[str, Unknown | None]:
-    """A text with its expressions replaced.
-
-    Args:
-        text: With `${{ ... }}` in it, or without.
-        context: What is known, by name.
-
-    Returns:
-        The text (empty where a value is unknown), and what was unknown.
-    """
-    pieces: list[str] = []
-    unknown: list[Unknown] = []
-    left = _LONGEST_TEXT
-    for plain, expression in _split(text):
-        pieces.append(plain)
-        if expression is not None:
-            value = evaluate(expression, context)
-            unknown += [value] if isinstance(value, Unknown) else []
-            pieces.append(as_text(value))
-            left -= len(pieces[-1])
-            if left < 0:  # inputs of inputs could double without end
-                return "", Unknown(("a text that is too long",))
-    return "".join(pieces), both(*unknown) if unknown else None
-
-
-def resolve_value(value: object, context: Context) -> Value:
-    """A value from YAML; a text that is one expression keeps that expression's type."""
-    if isinstance(value, str):
-        parts = list(_split(value.strip()))
-        if len(parts) == 2 and parts[0][0] == "" and parts[1] == ("", None) and parts[0][1] is not None:  # noqa: PLR2004
-            return evaluate(parts[0][1], context)
-        found, unknown = resolve(value, context)
-        return unknown or found
-    if isinstance(value, bool | int | float | list | dict):
-        return value
-    return None
-
-
-def condition(text: str, context: Context) -> Value:
-    """What an `if` says; without a status function it also asks that all went well so far, which it did."""
-    stripped = text.strip()
-    if not stripped:
-        return True
-    if _OPENING not in stripped:
-        return evaluate(stripped, context)
-    parts = list(_split(stripped))
-    if len(parts) == 2 and parts[0][0] == "" and parts[1][0].strip() == "":  # noqa: PLR2004 (one expression alone)
-        return evaluate(parts[0][1] or "", context)
-    joined = "".join(plain + (expression or "") for plain, expression in parts)
-    return evaluate(joined, context)
-
-
-def _split(text: str) -> list[tuple[str, str | None]]:
-    """Pairs of plain text and the expression behind it; the last has none."""
-    found: list[tuple[str, str | None]] = []
-    at = 0
-    while (begin := text.find(_OPENING, at)) >= 0:
-        end = _end(text, begin + len(_OPENING))
-        if end is None:
-            break
-        found.append((text[at:begin], text[begin + len(_OPENING) : end]))
-        at = end + 2
-    found.append((text[at:], None))
-    return found
-
-
-def _end(text: str, at: int) -> int | None:
-    """Where the closing braces stand, outside of quotes."""
-    quoted = False
-    for index in range(at, min(len(text) - 1, at + _MOST_CHARACTERS)):
-        if text[index] == "'":
-            quoted = not quoted
-        elif not quoted and text.startswith("}}", index):
-            return index
-    return None
 
 
 def _tokens(expression: str) -> list[_Token]:

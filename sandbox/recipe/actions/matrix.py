@@ -5,7 +5,7 @@ from itertools import product
 from typing import Any
 
 from sandbox.recipe.actions.document import mapping, sequence, text
-from sandbox.recipe.actions.expressions import resolve_value
+from sandbox.recipe.actions.templates import resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value, as_text
 
 Cell = dict[str, Value]

@@ -7,10 +7,10 @@ from typing import Any
 from sandbox.recipe.actions.candidates import Candidate, candidates
 from sandbox.recipe.actions.choosing import choose, fits_pieces
 from sandbox.recipe.actions.document import Documents, mapping, sequence, text
-from sandbox.recipe.actions.expressions import condition, resolve, resolve_value
 from sandbox.recipe.actions.matrix import plain_cell
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
 from sandbox.recipe.actions.steps import OuterStep, StepReader
+from sandbox.recipe.actions.templates import condition, resolve, resolve_value
 from sandbox.recipe.actions.uses import python_of_image
 from sandbox.recipe.actions.values import is_true
 from sandbox.recipe.fidelity import FidelityLog

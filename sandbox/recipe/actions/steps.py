@@ -9,9 +9,9 @@ from sandbox.recipe.actions.candidates import Candidate
 from sandbox.recipe.actions.contexts import in_action, unknown_steps
 from sandbox.recipe.actions.document import Documents, mapping, sequence, text
 from sandbox.recipe.actions.exports import exports_of
-from sandbox.recipe.actions.expressions import condition, resolve, resolve_value
 from sandbox.recipe.actions.places import folder_of
 from sandbox.recipe.actions.shells import shell_of
+from sandbox.recipe.actions.templates import condition, resolve, resolve_value
 from sandbox.recipe.actions.uses import Use, artifact_of, effect_of, outputs_of, python_of
 from sandbox.recipe.actions.values import Partly, Unknown, Value, as_text, is_true
 from sandbox.recipe.actions.variables import Variables

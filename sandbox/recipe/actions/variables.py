@@ -6,7 +6,7 @@ from pydantic import Field
 
 from sandbox.recipe.actions.document import mapping, text
 from sandbox.recipe.actions.exports import Exported
-from sandbox.recipe.actions.expressions import resolve
+from sandbox.recipe.actions.templates import resolve
 from sandbox.recipe.actions.values import Context, Unknown, Value
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.types import Frozen

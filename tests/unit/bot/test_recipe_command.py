@@ -97,6 +97,7 @@ def test_the_policy_of_the_folder_wins(folder: Path) -> None:
         ({"workflow": "cd.yml"}, "no such workflow: cd.yml", ".github/workflows/ci.yml"),
         ({"job": "deploy"}, "no such job: deploy", "test (3.10), test (3.11), database"),
         ({"job": "test", "step": "Deploy"}, "no such step: Deploy", "Unit tests"),
+        ({"job": "test", "matrix": ("python=2.7",)}, "no such cell: python=2.7", "test (3.10), test (3.11)"),
         ({"matrix": ("python",)}, "is not NAME=VALUE", "python-version=3.11"),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.recipe.actions.expressions import condition, evaluate, resolve, resolve_value
+from sandbox.recipe.actions.expressions import evaluate
+from sandbox.recipe.actions.templates import condition, resolve, resolve_value
 from sandbox.recipe.actions.values import Unknown, Value, as_text, equal, from_json, has_unknown, is_true, to_json
 
 CONTEXT: dict[str, Value] = {
