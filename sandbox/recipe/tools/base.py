@@ -1,13 +1,16 @@
 """What every reader of a tool works with: the call it reads, the desk with the checkout's files, and its answer."""
 
+import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import Files
 from sandbox.recipe.job import ToolCommand, ToolReading
 from sandbox.recipe.shell.walk import Call
 
+_MOST_FILES = 300
 MOST_READINGS = 1500
 DEEPEST = 8
 
@@ -116,6 +119,27 @@ def read_options(words: Sequence[str], valued: Collection[str], *, stop: bool = 
         else:
             given.append((word, ""))
     return Options(tuple(positional), tuple(given))
+
+
+def checks(call: Call, desk: Desk) -> ToolReading:
+    """The call as a command whose outcome is read: where its output goes is left out, patterns are filled in."""
+    shown = tuple(
+        word for value, text in zip(call.words, call.shown, strict=True) for word in _matching(value, text, call, desk)
+    )
+    return runs(call.with_(shown=shown, words=call.words, whole=True, tolerated=False))
+
+
+def _matching(value: str, text: str, call: Call, desk: Desk) -> list[str]:
+    """The files an unquoted pattern stands for, as a shell would find them; the judge starts no shell."""
+    if not set("*?") & set(value) or text == shlex.quote(value) or set("$`{") & set(value) or len(value) > 200:  # noqa: PLR2004
+        return [text]
+    prefix = "" if call.folder == "." else f"{call.folder}/"
+    wanted = (prefix + value.rstrip("/")).split("/")
+    places = {
+        "/".join(parts[: len(wanted)]) for name in desk.files.names if len(parts := name.split("/")) >= len(wanted)
+    }
+    found = sorted(place for place in places if all(map(fnmatchcase, place.split("/"), wanted)))
+    return [shlex.quote(name.removeprefix(prefix)) for name in found[:_MOST_FILES]] or [text]
 
 
 def runs(call: Call) -> ToolReading:

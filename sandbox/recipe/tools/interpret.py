@@ -8,7 +8,7 @@ from sandbox.recipe.files import Files
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call, Walked, walk_script
 from sandbox.recipe.tools import hatch, just, make, nox, npm, pdm, pip, pipenv, poetry, pre_commit, tox, uv
-from sandbox.recipe.tools.base import Desk, Reader, runs
+from sandbox.recipe.tools.base import Desk, Reader, checks, runs
 from sandbox.recipe.tools.python import read_python
 from sandbox.recipe.tools.wrappers import script_file, shell_script, unwrap
 from sandbox.types import StepKind
@@ -142,7 +142,7 @@ def _plain(call: Call, desk: Desk) -> ToolReading:
         )
     if kind_of(line) is not StepKind.OTHER:
         # what a check prints is read here: `| tee log` and `> log` only hide it
-        return runs(call.with_(whole=True, tolerated=False))
+        return checks(call, desk)
     return runs(call)
 
 

@@ -5,7 +5,7 @@ from sandbox.recipe.job import ToolReading
 from sandbox.recipe.requirements import Local, Wanted
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools import hatch, nox, pdm, pip, pipenv, poetry, pre_commit, tox, uv
-from sandbox.recipe.tools.base import Desk, Reader, runs
+from sandbox.recipe.tools.base import Desk, Reader, checks, runs
 from sandbox.types import StepKind
 
 _MODULES: dict[str, Reader] = {
@@ -60,7 +60,7 @@ def _module(call: Call, index: int, desk: Desk) -> ToolReading | None:
         desk.log.dropped(call.line(), _DROPPED[module])
         return ToolReading()
     named = _named(call)
-    return runs(named.with_(whole=True, tolerated=False) if kind_of(named.line()) is not StepKind.OTHER else named)
+    return checks(named, desk) if kind_of(named.line()) is not StepKind.OTHER else runs(named)
 
 
 def _inline(call: Call, index: int, desk: Desk) -> ToolReading:

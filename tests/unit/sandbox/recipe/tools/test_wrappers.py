@@ -71,6 +71,23 @@ def test_what_is_run_in_the_end(script: str) -> None:
     assert Read(script, FILES).commands == CALLS[script]
 
 
+GLOBS = {
+    "pytest tests/test_*.py": ["pytest tests/test_a.py tests/test_b.py"],
+    "cd tests && python -m pytest test_?.py": ["tests: python -m pytest test_a.py test_b.py"],
+    "flake8 *.py": ["flake8 m.py"],
+    "mypy src/*/": ["mypy src/one src/two"],
+    "pytest 'tests/test_*.py'": ["pytest 'tests/test_*.py'"],
+    "pytest none*": ["pytest none*"],
+    "pytest " + "*a" * 90: ["pytest " + "*a" * 90],
+}
+
+
+@pytest.mark.parametrize("script", GLOBS)
+def test_a_pattern_stands_for_the_files_it_matches(script: str) -> None:
+    names = ("tests/test_a.py", "tests/test_b.py", "tests/deep/test_c.py", "m.py", "src/one/x.py", "src/two/x.py")
+    assert Read(script, dict.fromkeys(names, "")).commands == GLOBS[script]
+
+
 def test_assignments_go_with_the_command() -> None:
     for script in ("sudo -E env A=b pytest", "A=b pytest", "export A=b; pytest", "bash -c 'A=b pytest'"):
         assert Read(script).reading.commands[0].environment == {"A": "b"}

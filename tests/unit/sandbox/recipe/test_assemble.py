@@ -1,0 +1,148 @@
+"""The steps of a job become one recipe: what is installed, what runs before, and what fails."""
+
+from textwrap import dedent
+
+import pytest
+
+from sandbox.recipe.assemble import Rebuilt, rebuild, rebuild_command
+from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.files import Files
+from sandbox.recipe.job import Job, JobStep
+from sandbox.recipe.tools.base import Desk
+from sandbox.recipe.tools.interpret import new_desk
+from sandbox.types import StepKind
+
+
+def desk(*names: str, **contents: str) -> Desk:
+    raw = {name.replace("__", "."): dedent(text).encode() for name, text in contents.items()}
+    return new_desk(Files(raw, {*raw, *names}, FidelityLog()), "3.11")
+
+
+def job(*scripts: str | JobStep) -> Job:
+    steps = [JobStep(name="", script=item) if isinstance(item, str) else item for item in scripts]
+    steps[-1] = steps[-1].with_(failed=True)
+    return Job(workflow="ci.yml", job_id="t", name="t", steps=tuple(steps))
+
+
+COMMANDS = {
+    "pytest -q": "python -m pytest -q",
+    "ruff check . && ruff format --check .": "ruff check . && ruff format --check .",
+    "ruff check .\nmypy src\npytest": "ruff check . && mypy src && python -m pytest",
+    "pytest\ncodecov": "python -m pytest",
+    "coverage run -m pytest\ncoverage report": "python -m pytest",
+    "cd a\npytest": "python -m pytest",
+    "(cd a && pytest)\n(cd b/c && pytest -x)": "cd a && python -m pytest && cd ../b/c && python -m pytest -x",
+    "A=1 pytest\nB=2 pytest -x": "A=1 python -m pytest && B=2 python -m pytest -x",
+    "python gen.py\ngit diff --exit-code": "python gen.py && git diff --exit-code",
+    "my-tool check --all": "my-tool check --all",
+    "pytest || true": "python -m pytest",
+    "pytest\npytest": "python -m pytest",
+    "python -m unittest discover -s tests": "python -m unittest discover -s tests",
+}
+
+
+@pytest.mark.parametrize("script", COMMANDS)
+def test_the_commands_of_the_failed_step(script: str) -> None:
+    assert rebuild(job(script), desk()).command == COMMANDS[script]
+
+
+def test_the_folder_and_the_variables_all_commands_share_are_the_recipes() -> None:
+    built = rebuild(job("cd a && export X=1\npytest\npytest -x"), desk())
+    assert (built.command, built.folder) == ("python -m pytest && python -m pytest -x", "a")
+    assert built.environment == {"X": "1"}
+
+
+def test_earlier_steps_install_and_prepare_and_their_checks_are_left_out() -> None:
+    built = rebuild(
+        job("pip install six\nruff check .", "python gen.py > out.py\ncp a b\npytest smoke", "rm -rf src", "pytest"),
+        desk(),
+    )
+    assert built.wanted.lines == ("six",)
+    assert built.prepare == ("python gen.py > out.py", "cp a b")
+    assert built.command == "python -m pytest"
+
+
+PREPARED = {
+    "cp .env.example .env": True,
+    "echo x > conf.ini": True,
+    "mkdir -p build": True,
+    "python setup.py build_ext --inplace": True,
+    "python manage.py migrate": True,
+    "python tools/gen.py": True,
+    "protoc --python_out=. a.proto": True,
+    "python -m grpc_tools.protoc a.proto": True,
+    "tar xf there.tar.gz": True,
+    "tar xf dist/nowhere.tar.gz": False,
+    "rm -rf src": False,
+    "cp a /etc/passwd": False,
+    "python manage.py runserver": False,
+    "sphinx-build docs out": False,
+    "docker compose up -d": False,
+    "pytest": False,
+}
+
+
+@pytest.mark.parametrize("script", PREPARED)
+def test_what_is_run_before(script: str) -> None:
+    built = rebuild(job(script, "pytest"), desk("there.tar.gz"))
+    assert bool(built.prepare) is PREPARED[script]
+
+
+def test_preparations_are_seen_from_where_the_tests_run() -> None:
+    built = rebuild(job("cd gen && A=1 python make.py", "cd sub && pytest"), desk())
+    assert built.prepare == ("cd ../gen && A=1 python make.py",)
+
+
+def test_what_comes_before_the_check_in_the_same_step_is_run_before() -> None:
+    built = rebuild(job("python gen.py\npytest"), desk())
+    assert (built.prepare, built.command) == (("python gen.py",), "python -m pytest")
+
+
+def test_variables_of_the_step_are_passed_on_but_not_those_that_change_how_programs_start() -> None:
+    step = JobStep(name="", script="pytest", environment={"A": "1", "PATH": "/x", "LD_PRELOAD": "y", "GIT_DIR": "z"})
+    assert rebuild(job(step), desk()).environment == {"A": "1"}
+    built = rebuild(job("LD_PRELOAD=x A=2 pytest\nA=3 pytest"), desk())
+    assert built.command == "A=2 python -m pytest && A=3 python -m pytest"
+
+
+def test_kinds() -> None:
+    assert rebuild(job("ruff check .\npytest"), desk()).kind is StepKind.TEST
+    assert rebuild(job("black --check .\nruff check ."), desk()).kind is StepKind.FORMAT
+    named = JobStep(name="Run the tests", script="my-tool")
+    assert rebuild(job(named), desk()).kind is StepKind.TEST
+
+
+def test_what_only_github_knows_is_an_obstacle_when_the_check_may_need_it() -> None:
+    alone = JobStep(name="t", script="pytest --token ", unknown=("secrets.T",))
+    assert "secrets.T" in rebuild(job(alone), desk()).obstacles[0]
+    beside = JobStep(name="t", script="pytest\ncodecov -t ", unknown=("secrets.T",))
+    assert rebuild(job(beside), desk()).obstacles == ()
+
+
+def test_what_earlier_steps_lack_matters_to_tests_only() -> None:
+    assert rebuild(job("npm ci", "pytest"), desk()).obstacles
+    assert not rebuild(job("npm ci", "ruff check ."), desk()).obstacles
+    optional = JobStep(name="", script="npm ci", continue_on_error=True)
+    assert not rebuild(job(optional, "pytest"), desk()).obstacles
+
+
+def test_a_step_that_is_not_taken_and_one_in_python() -> None:
+    off = JobStep(name="", script="pip install six", runs="no")
+    assert rebuild(job(off, "pytest"), desk()).wanted.lines == ()
+    python = JobStep(name="", script="import m\nassert m", shell="python")  # noqa: S604 (a value)
+    assert rebuild(job(python), desk()).command == "python -c 'import m\nassert m'"
+
+
+def test_a_given_command_is_read_alike() -> None:
+    ini = "[tox]\nenvlist = py\n[testenv]\ndeps = six\ncommands = pytest {posargs}\n"
+    built = rebuild_command("tox -e py -- -x", desk(tox__ini=ini))
+    assert (built.command, built.wanted.lines) == ("python -m pytest -x", ("six",))
+    assert rebuild_command("", desk()) == Rebuilt()
+
+
+def test_steps_are_bounded() -> None:
+    built = rebuild(
+        job("\n".join(f"cp a b{n}" for n in range(300)), "\n".join(f"pytest t{n}" for n in range(300))), desk()
+    )
+    assert len(built.prepare) == 20
+    assert built.command.count("pytest") == 12
