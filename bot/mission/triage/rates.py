@@ -12,7 +12,7 @@ From that, the chance that a flake is called one (the rest is called steady, or 
 
     p                    0.1    0.2    0.3    0.4    0.5    0.6    0.7    0.8
     called a flake       0.65   0.89   0.97   0.99   0.98   0.95   0.88   0.74
-    called steady        0.00   0.00   0.00   0.00   0.02   0.05   0.12   0.26
+    called steady        0.00   0.00   0.00   0.01   0.02   0.05   0.12   0.26
     not reproduced       0.35   0.11   0.03   0.01   0.00   0.00   0.00   0.00
 
 A failure that no change mends is run up to `most` times before the mission gives up, so that a flake that was red six
