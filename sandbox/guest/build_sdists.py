@@ -6,19 +6,20 @@ import re
 import sys
 from typing import Any, Dict, List
 
-from sandbox.guest.fetch_sdists import PLAN, Failed, guarded, uv
+from sandbox.guest.fetch_sdists import PLAN, Failed, guarded, room, uv
 from sandbox.guest.source_index import normal_name
 
 
 def build(folder: str, python: str) -> Dict[str, Any]:
     """Build each source distribution with its own tools, install all of them, and look whether anything is missing."""
+    folder = room(folder)
     with open(os.path.join(folder, PLAN)) as file:
         plan = json.load(file)
     built = os.path.join(folder, "built")
     for source in plan:
         tools = os.path.join(source["tools"], "bin")
         done = uv(
-            *("build", "--wheel", "--offline", "--no-build-isolation", "--no-sources", "--quiet", "--out-dir", built),
+            *("build", "--wheel", "--offline", "--no-build-isolation", "--no-sources", "--out-dir", built),
             *("--python", os.path.join(tools, "python"), os.path.join(folder, "sdists", source["file"])),
             PATH=tools + os.pathsep + os.environ.get("PATH", ""),
             VIRTUAL_ENV=source["tools"],

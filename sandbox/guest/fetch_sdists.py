@@ -69,7 +69,7 @@ class Fetching:
     """One fetch.
 
     Args:
-        folder: With the requirements; everything is fetched to here.
+        folder: With the requirements.
         python: The interpreter of the environment.
     """
 
@@ -80,8 +80,9 @@ class Fetching:
         self._offered: Dict[str, Source] = {}
         self._fetched: Dict[str, Described] = {}
         self._names: Set[str] = set()
+        self._room = room(folder)
         for name in ("stand-ins", "sdists", "built", "tools"):
-            os.makedirs(os.path.join(folder, name), exist_ok=True)
+            os.makedirs(self._path(name), exist_ok=True)
 
     def run(self) -> Dict[str, Any]:
         """Resolve, fetch, and install the wheels."""
@@ -92,10 +93,10 @@ class Fetching:
         plan = []
         for number, stand_in in enumerate(sorted(filter(None, chosen.values()))):
             source = self._offered[stand_in]
-            tools = os.path.join(self._folder, "tools", str(number))
+            tools = os.path.join(self._path("tools"), str(number))
             self._make_tools(source, self._fetched[stand_in], tools)
             plan.append({"name": source.name, "version": source.version, "file": source.file, "tools": tools})
-        with open(os.path.join(self._folder, PLAN), "w") as file:
+        with open(self._path(PLAN), "w") as file:
             json.dump(plan, file)
         return {"sources": ["%s==%s" % (source["name"], source["version"]) for source in plan]}
 
@@ -104,8 +105,8 @@ class Fetching:
         for _ in range(ROUNDS):
             done = uv(
                 *("pip", "compile", "--python", self._python, "--only-binary", ":all:", "--no-header", "--format"),
-                *("pylock.toml", "--find-links", self._path("stand-ins"), self._path("requirements.txt")),
-                *("--constraint", self._path("constraints.txt")),
+                *("pylock.toml", "--find-links", self._path("stand-ins"), self._given("requirements.txt")),
+                *self._constraints(),
             )
             if done.returncode:
                 names = names_without_wheel(done.stderr) - self._names
@@ -125,7 +126,7 @@ class Fetching:
     def _offer(self, name: str) -> None:
         """Stand-ins for every version of a project that has a source distribution only."""
         self._names.add(name)
-        with open(self._path("requirements.txt")) as file:
+        with open(self._given("requirements.txt")) as file:
             wanted = file.read()
         try:
             sources = self._index.sources(name)
@@ -184,8 +185,21 @@ class Fetching:
         if done.returncode:
             raise Failed(package, "%s cannot be had as wheels" % what, done.stderr)
 
-    def _path(self, name: str) -> str:
+    def _constraints(self) -> List[str]:
+        path = self._given("constraints.txt")
+        return ["--constraint", path] if os.path.getsize(path) else []
+
+    def _given(self, name: str) -> str:
         return os.path.join(self._folder, name)
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self._room, name)
+
+
+def room(folder: str) -> str:
+    """Where sources and tools are put: beside the installer's cache, which is on a disk, where there is one."""
+    cache = os.environ.get("UV_CACHE_DIR")
+    return os.path.join(os.path.dirname(cache), "metaagent-sources") if cache else folder
 
 
 def chosen_in(lock: str) -> Dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
 MAX_PAGE = 64 << 20
-MAX_FILE = 256 << 20
+MAX_FILE = 480 << 20
 ENDINGS = (".tar.gz", ".zip", ".tgz")
 HASHES = ("sha512", "sha384", "sha256", "sha224", "sha1", "md5")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.!+_]{0,100}")

@@ -48,7 +48,7 @@ async def install(backend: Backend, shell: Shell, recipe: Recipe, files: Mapping
     bundle = {name: "".join(f"{line}\n" for line in lines).encode() for name, lines in texts.items()}
     bundle |= {name: text.encode() for name, text in files.items()}
     await shell.guest.unpack(pack(bundle), shell.scratch)
-    built = await _fetch(shell) if recipe.requirements else ()
+    built = await _fetch(shell, recipe) if recipe.requirements else ()
     # From here on code of others may run, and it must not reach anything.
     egress = await backend.end_egress(shell.guest)
     if built:
@@ -58,9 +58,10 @@ async def install(backend: Backend, shell: Shell, recipe: Recipe, files: Mapping
     return Installed(built=built, egress=egress)
 
 
-async def _fetch(shell: Shell) -> tuple[str, ...]:
+async def _fetch(shell: Shell, recipe: Recipe) -> tuple[str, ...]:
     """Install wheels; where some are missing, fetch what is to be built. Returns what that is."""
-    lines = ("-r", f"{shell.scratch}/requirements.txt", "--constraint", f"{shell.scratch}/constraints.txt")
+    bounds = ("--constraint", f"{shell.scratch}/constraints.txt") if recipe.constraints else ()
+    lines = ("-r", f"{shell.scratch}/requirements.txt", *bounds)
     command = ("uv", "pip", "install", "--python", shell.python, *lines)
     wheels = await shell.run(*command, "--only-binary", ":all:")
     if wheels.ok:
