@@ -83,3 +83,47 @@ def test_setup_cfg_and_setup_py_are_read_as_data() -> None:
 def test_a_malformed_file_never_raises(name: str, text: str) -> None:
     project, _ = read(**{name: text})
     assert project.wanted.lines == ()
+
+
+DYNAMIC = {
+    '[project]\nname="m"\ndynamic=["dependencies"]\n[tool.setuptools.dynamic]\ndependencies={file=["requirements.txt"]}\n': "pyproject__toml",
+    '[project]\nname="m"\n[tool.hatch.metadata.hooks.requirements_txt]\nfiles=["requirements.txt"]\n': "pyproject__toml",
+    "[metadata]\nname=m\n[options]\ninstall_requires = file: requirements.txt\n": "setup__cfg",
+    "from setuptools import setup\nsetup(name='m', install_requires=open('requirements.txt').read().split())\n": "setup__py",
+    "from setuptools import setup\nBASE=['six']\nsetup(name='m', install_requires=[*BASE] + [])\n": "setup__py",
+    '[build-system]\nbuild-backend="flit"\n[tool.flit.metadata]\nmodule="m"\nrequires=["six"]\n': "pyproject__toml",
+}
+
+
+@pytest.mark.parametrize("text", DYNAMIC)
+def test_dependencies_in_other_places_are_found(text: str) -> None:
+    project, _ = read(**{DYNAMIC[text]: text, "requirements__txt": "six\n"})
+    assert project.wanted.lines == ("six",)
+
+
+def test_extras_in_other_places_are_found() -> None:
+    project, _ = read(
+        pyproject__toml='[tool.poetry]\nname="m"\n[tool.poetry.dependencies]\na={version="^1",optional=true}\nb=[{version="1",python="<3.9"},{version="2",python=">=3.9"}]\n[tool.poetry.extras]\nx=["a"]\n[tool.pdm.dev-dependencies]\ny=["c"]\n',
+        setup__py="from setuptools import setup\nsetup(tests_require=['pytest'], extras_require={'z': 'd'})\n",
+    )
+    assert project.with_extras(["x", "y", "z"]).lines == (
+        "b==1 ; python_version < '3.9'",
+        "b==2 ; python_version >= '3.9'",
+        "a>=1,<2",
+        "c",
+        "d",
+    )
+    assert project.test_extras() == ("tests-require",)
+
+
+def test_dependencies_that_lie_elsewhere_are_never_asked_of_an_index() -> None:
+    log = FidelityLog()
+    files = {
+        "app/pyproject.toml": b'[project]\nname="app"\ndependencies=["core","far","ws","six"]\n[tool.uv.sources]\ncore={path="../core"}\nfar={git="https://example.org"}\nws={workspace=true}\n',
+        "ws/pyproject.toml": b'[project]\nname="ws"\n',
+    }
+    project = read_project(files, "app", log)
+    found = project.found_elsewhere(project.wanted)
+    assert found.lines == ("six",)
+    assert [local.folder for local in found.local] == ["core", "ws"]
+    assert "far" in found.missing[0]

@@ -56,3 +56,32 @@ def test_setup_cfg_tells_its_commands() -> None:
         {"setup.cfg": b"[metadata]\nname = m\n[options.entry_points]\nconsole_scripts =\n  mine = m:main\n"},
     )
     assert "bin/mine" in made
+
+
+def test_several_projects_of_a_checkout_count_as_installed() -> None:
+    recipe = RECIPE.with_(projects=("libs/core", "."), working_directory="tests")
+    made = editable_files(
+        recipe,
+        {"libs/core/src/core/x.py", "m.py"},
+        {
+            "pyproject.toml": b'[project]\nname="app"\nversion="2"\n[project.entry-points.pytest11]\napp="m"\n',
+            "libs/core/pyproject.toml": b'[project]\nname="core"\ndynamic=["version"]\n[project.gui-scripts]\ng="core.x:run"\n',
+        },
+    )
+    assert {"site/app-2.dist-info/METADATA", "site/core-0.0.0.dist-info/METADATA"} <= set(made)
+    places = {"sys": SimpleNamespace(path=[]), "os": SimpleNamespace(environ={})}
+    exec(made["site/checkout.pth"].partition("; ")[2], places)  # noqa: S102
+    assert [path.removeprefix("/work/repo") for path in places["sys"].path] == ["/libs/core/src", "/libs/core", ""]
+    assert "[pytest11]\napp = m\n" in made["site/app-2.dist-info/entry_points.txt"]
+    assert "[gui_scripts]" in made["site/core-0.0.0.dist-info/entry_points.txt"]
+
+
+def test_entry_points_of_setup_py_and_poetry_are_read() -> None:
+    setup = b"from setuptools import setup\nsetup(name='m', version='1', entry_points={'pytest11': ['m = m.plugin'], 'console_scripts': ['mine = m:main']})\n"
+    made = editable_files(RECIPE, set(), {"setup.py": setup})
+    assert "[pytest11]\nm = m.plugin\n" in made["site/m-1.dist-info/entry_points.txt"]
+    assert "bin/mine" in made
+    poetry = b'[tool.poetry]\nname="p"\nversion="1"\n[tool.poetry.scripts]\nmine="p:main"\n[tool.poetry.plugins.pytest11]\np="p.x"\n'
+    made = editable_files(RECIPE, set(), {"pyproject.toml": poetry})
+    assert "[pytest11]\np = p.x\n" in made["site/p-1.dist-info/entry_points.txt"]
+    assert "bin/mine" in made

@@ -103,3 +103,38 @@ def test_the_account_is_bounded_and_printable() -> None:
         log.dropped(f"{number}\x1b[2J\n{'x' * 1000}", "why")
     assert len(log.entries()) == 60
     assert all(entry.step.isprintable() and len(entry.step) <= 200 for entry in log.entries())
+
+
+LOCAL = {
+    "-e .": (".", ()),
+    "-e ./libs/core": ("libs/core", ()),
+    "-e ../core[a, b]": ("core", ("a", "b")),
+    "--editable=libs/core": ("libs/core", ()),
+    "./libs/core": ("libs/core", ()),
+    "file:./libs/core": ("libs/core", ()),
+    ".[test]": (".", ("test",)),
+}
+
+
+@pytest.mark.parametrize("line", LOCAL)
+def test_projects_of_the_checkout_are_named_by_their_folder(line: str) -> None:
+    folder = "app" if ".." in line else "."
+    (local,) = clean_lines([line], "x", FidelityLog(), folder).local
+    assert (local.folder, local.extras) == LOCAL[line]
+
+
+@pytest.mark.parametrize("line", ["-e /etc", "../../outside", "-e ~/x", "./a.whl", "-e $HOME/x", "-e ."[:2]])
+def test_other_folders_and_files_are_not_taken(line: str) -> None:
+    assert clean_lines([line], "x", FidelityLog(), ".").local == ()
+
+
+def test_bounds_of_a_file_install_nothing_and_options_are_the_operators() -> None:
+    log = FidelityLog()
+    files = {
+        "r.txt": b"six\n-c c.txt\n-i https://example.org\nx @ git+https://example.org/x\n",
+        "c.txt": b"attrs[x]<24\n",
+    }
+    wanted = read_requirement_file("r.txt", files, log)
+    assert (wanted.lines, wanted.constraints) == (("six",), ("attrs<24",))
+    assert len(wanted.missing) == 1
+    assert any("operator" in entry.reason for entry in log.entries())
