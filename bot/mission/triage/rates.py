@@ -16,7 +16,7 @@ From that, the chance that a flake is called one (the rest is called steady, or 
     not reproduced       0.35   0.11   0.03   0.01   0.00   0.00   0.00   0.00
 
 A failure that no change mends is run up to `most` times before the mission gives up, so that a flake that was red six
-times in a row still has four chances to show itself: in 0.95 of cases at p = 0.7.
+times in a row still has four chances to show itself: 0.97 of flakes at p = 0.7 are then called so.
 
 What is called steady by chance has three more hurdles before it could be called fixed, see `bot.mission.verify`: the
 base commit has to be green, four runs with the change green, and one without it, in the same sandbox, red.
