@@ -124,6 +124,9 @@ def known_action(name: str, inputs: Inputs) -> Effect | None:
         name: `owner/repository/path` in small letters, without its version.
         inputs: Its `with`.
     """
+    if tool := _TOOLS.get(name):
+        script = tool(inputs)
+        return Effect("replaced", f"the command it wraps: `{script.strip().splitlines()[-1]}`", script=script)
     if name.startswith(_CACHES):
         return Effect("dropped", NOTHING_KEPT)
     if name.startswith(_REPORTERS):
@@ -132,9 +135,6 @@ def known_action(name: str, inputs: Inputs) -> Effect | None:
         return Effect("replaced", _OWN_TOOLS)
     if server := next((server for prefix, server in _SERVERS.items() if server and name.startswith(prefix)), ""):
         return Effect("dropped", "no service is started", obstacle=f"needs the service {server}, no service is started")
-    if tool := _TOOLS.get(name):
-        script = tool(inputs)
-        return Effect("replaced", f"the command it wraps: `{script.splitlines()[-1]}`", script=script)
     if language := next((lang for prefix, lang in _TOOLCHAINS.items() if name.startswith(prefix)), ""):
         return Effect("dropped", f"{language} is not in the sandbox", toolchain=language)
     return _odd(name, inputs)
@@ -208,6 +208,10 @@ def _codespell(inputs: Inputs) -> str:
     return f"codespell {skip}{words}{inputs.get('path', '.')}"
 
 
+def _retried(inputs: Inputs) -> str:
+    return inputs.get("command", "").strip() or "true"
+
+
 def _install(inputs: Inputs) -> str:
     return f"pip install -r {shlex.quote(inputs.get('path', 'requirements.txt'))}"
 
@@ -228,5 +232,10 @@ _TOOLS: dict[str, Callable[[Inputs], str]] = {
     "crate-ci/typos": lambda _: "typos",
     "tsuyoshicho/action-mypy": lambda inputs: f"mypy {inputs.get('target', '.')}",
     "jpetrucciani/mypy-check": lambda inputs: f"mypy {inputs.get('path', '.')}",
+    "nick-fields/retry": _retried,
+    "nick-invision/retry": _retried,
+    "wandalen/wretry.action": _retried,
+    "gabrielbb/xvfb-action": lambda inputs: inputs.get("run", "") or "true",
+    "coactions/setup-xvfb": lambda inputs: inputs.get("run", "") or "true",
     "ymyzk/run-tox-gh-actions": lambda _: "tox",
 }

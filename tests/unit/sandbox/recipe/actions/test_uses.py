@@ -76,6 +76,8 @@ def test_every_action_is_replayed_replaced_or_dropped_with_a_reason(
         ("jakebailey/pyright-action@v2", {}, "pyright"),
         ("py-actions/flake8@v2", {"max-line-length": "100"}, "flake8 --max-line-length=100 ."),
         ("codespell-project/actions-codespell@v2", {"skip": "*.svg"}, "codespell '--skip=*.svg' .".replace("'--skip=*.svg'", "--skip='*.svg'")),
+        ("nick-fields/retry@v3", {"command": "pip install x\npytest -q", "max_attempts": "3"}, "pip install x\npytest -q"),
+        ("tox-dev/action-pre-commit-uv@v1", {}, "pre-commit run --show-diff-on-failure --color=always --all-files"),
         ("py-actions/py-dependency-install@v4", {}, "pip install -r requirements.txt"),
         ("actions/setup-python@v5", {"pip-install": "-e .[dev]"}, "pip install -e .[dev]"),
     ],
