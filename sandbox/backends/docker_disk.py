@@ -19,7 +19,7 @@ MADE_BY_US = "metaagent"
 """Comment of every image that we commit; unlike a label, nobody who builds on it takes it along."""
 
 OTHER_VERSIONS_DAYS = 1.0
-"""How long toolchains of other versions of MetaAgent, and nameless leftovers, stay: another may be running here."""
+"""How long guest programs of other versions of MetaAgent, and nameless leftovers, stay: another may be running here."""
 
 
 class Disk:
@@ -83,7 +83,7 @@ class Disk:
                     idle_s=now - (self._uses.last(name) or float(image["Created"])),
                     protected=image["Id"] in busy or name in present,
                     counted=kind == ENVIRONMENT,
-                    days=None if kind == ENVIRONMENT else OTHER_VERSIONS_DAYS,
+                    days=OTHER_VERSIONS_DAYS if _is_cheap(name) else None,
                 )
                 entries.append(entry)
         return entries
@@ -114,3 +114,9 @@ class Disk:
                 busy.add(image)
                 image = images.get(image, {}).get("ParentId")
         return busy
+
+
+def _is_cheap(name: str) -> bool:
+    """Whether it is made again in a moment: the guest programs on a toolchain, and what has no name."""
+    repository, _, tag = name.partition(":")
+    return repository != ENVIRONMENT and (repository != TOOLCHAIN or "-" in tag)

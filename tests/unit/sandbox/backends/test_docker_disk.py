@@ -107,13 +107,15 @@ def test_what_a_container_stands_on_stays(daemon: Daemon, uses: LastUses) -> Non
 
 def test_layers_of_other_versions_and_nameless_leftovers_go_after_a_day(daemon: Daemon, uses: LastUses) -> None:
     daemon.add("present", "metaagent-toolchain:new", age_days=99)
-    daemon.add("other", "metaagent-toolchain:old", age_days=2)
-    daemon.add("recent", "metaagent-toolchain:older", age_days=0.5)
+    daemon.add("other", "metaagent-toolchain:old-guest", age_days=2)
+    daemon.add("recent", "metaagent-toolchain:older-guest", age_days=0.5)
+    daemon.add("dear", "metaagent-toolchain:base", age_days=2)
+    daemon.add("gone", "metaagent-toolchain:base2", age_days=20)
     daemon.add("left", age_days=2, Comment=MADE_BY_US)
     daemon.add("below", age_days=2, Comment=MADE_BY_US)
     daemon.add("above", "metaagent-env:x", parent="below", age_days=1)
     disk(daemon, uses).prune(("metaagent-toolchain:new",))
-    assert sorted(daemon.removed) == ["left", "metaagent-toolchain:old"]
+    assert sorted(daemon.removed) == ["left", "metaagent-toolchain:base2", "metaagent-toolchain:old-guest"]
 
 
 def test_what_the_daemon_refuses_to_remove_is_still_counted(daemon: Daemon, uses: LastUses) -> None:

@@ -1,0 +1,96 @@
+"""A checkout is opened: its environment found again when it vanished, and everything that differs told."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from sandbox.errors import SandboxUnavailable, SetupFailed
+from sandbox.spec import SandboxSpec
+from sandbox.types import Checkout, CommandResult, FolderSource, Recipe, TrustTier
+from sandbox.workspace import Sandboxes
+from tests.fakes.scripted_backend import ScriptedBackend, ScriptedGuest
+
+RECIPE = Recipe(command="pytest", requirements=("pytest",))
+
+
+class Forgetful(ScriptedBackend):
+    """The images of its environments vanish before they are opened, or it cannot open anything."""
+
+    vanishing = 1
+    broken = False
+
+    @override
+    @asynccontextmanager
+    async def open(self, image: str) -> AsyncIterator[ScriptedGuest]:
+        if self.broken:
+            raise SandboxUnavailable("no more sandboxes")
+        if self.vanishing:
+            self.vanishing -= 1
+            self.environments.clear()
+            raise SandboxUnavailable("no such image")
+        async with super().open(image) as guest:
+            yield guest
+
+
+def checkout(folder: Path, recipe: Recipe = RECIPE) -> Checkout:
+    (folder / "project").mkdir()
+    (folder / "project/m.py").write_text("x")
+    (folder / "project/link").symlink_to("m.py")
+    return Checkout(source=FolderSource(path=str(folder / "project")), recipe=recipe, tier=TrustTier.LOCAL)
+
+
+@pytest.mark.anyio
+async def test_an_environment_that_vanished_is_made_again_once(tmp_path: Path) -> None:
+    backend = Forgetful()
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(checkout(tmp_path)) as workspace:
+        assert (await workspace.facts()).recipe.command == "pytest"
+    await sandboxes.close()
+    assert len(backend.setups) == 2
+    assert backend.pruned == 1
+
+
+@pytest.mark.anyio
+async def test_what_is_wrong_with_the_daemon_is_not_taken_for_a_vanished_image(tmp_path: Path) -> None:
+    backend = Forgetful()
+    backend.broken = True
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(checkout(tmp_path)) as workspace:
+        with pytest.raises(SandboxUnavailable, match="no more sandboxes"):
+            await workspace.facts()
+    assert len(backend.setups) == 1
+
+
+@pytest.mark.anyio
+async def test_what_a_folder_leaves_out_and_a_python_that_is_another_are_told(tmp_path: Path) -> None:
+    def script(argv: tuple[str, ...]) -> CommandResult | None:
+        return CommandResult(argv=argv, exit_code=0, stdout="Python 3.11.2\n") if argv[-1] == "-V" else None
+
+    sandboxes = Sandboxes(SandboxSpec(), ScriptedBackend(script), tmp_path / "data")
+    async with sandboxes.open_workspace(checkout(tmp_path, RECIPE.with_(python="3.9"))) as workspace:
+        notes = (await workspace.facts()).recipe.fidelity
+    await sandboxes.close()
+    assert ("take the folder in", "dropped", "symbolic links (left out)") in [
+        (note.step, note.treatment, note.reason) for note in notes
+    ]
+    assert "Python 3.9 cannot be had here; Python 3.11.2 is used" in [note.reason for note in notes]
+
+
+@pytest.mark.anyio
+async def test_earlier_steps_run_after_the_checkout_is_placed_and_a_failing_one_ends_it(tmp_path: Path) -> None:
+    def script(argv: tuple[str, ...]) -> CommandResult | None:
+        late = CommandResult(argv=argv, exit_code=None, timed_out=True, stdout="so far")
+        return late if argv[-1] == "make gen" else None
+
+    backend = ScriptedBackend(script)
+    recipe = RECIPE.with_(prepare=("true", "make gen", "never"))
+    sandboxes = Sandboxes(SandboxSpec(command_wall_s=7), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(checkout(tmp_path, recipe)) as workspace:
+        with pytest.raises(SetupFailed, match="took longer than 7 s: make gen") as caught:
+            await workspace.facts()
+    await sandboxes.close()
+    assert caught.value.log == "so far"
+    assert not any(command[-1] == "never" for command in backend.guests[0].commands)
