@@ -1,9 +1,9 @@
 """Linters, formatters, type checkers and compilers: what they print becomes file, line, rule and message."""
 
-from sandbox.runners.any_command import printed, why_not_run
+from sandbox.runners.any_command import ending_of, printed, printed_failures, why_not_run
 from sandbox.runners.base import GuestPlaces, Invocation, Reading, RunRequest, shell_invocation
 from sandbox.runners.findings import Checkout, as_results
-from sandbox.runners.matchers import EVERY, matchers_for, read_findings
+from sandbox.runners.matchers import EVERY, is_build, matchers_for, read_findings
 from sandbox.types import CommandResult, TestResult, TestStatus
 
 
@@ -36,5 +36,7 @@ class Diagnostics:
         findings = as_results(read_findings(matchers_for(request.command) or EVERY, text), place)
         if findings:
             return Reading(results=findings, weak=True)
+        if is_build(request.command):
+            return Reading(results=printed_failures(name, text, place, ending_of(result)), weak=True)
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
         return Reading(inconclusive=f"{name} failed without naming a place: {last.strip()[:300]}", weak=True)

@@ -6,7 +6,7 @@ from sandbox.runners.matchers import compilers, javascript, python
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
 
-__all__ = ["EVERY", "Matcher", "matchers_for", "plain_lines", "read_findings"]
+__all__ = ["EVERY", "Matcher", "is_build", "matchers_for", "plain_lines", "read_findings"]
 
 EVERY: tuple[Matcher, ...] = (*python.ALL, *javascript.ALL, *compilers.ALL)
 """Every matcher, the ones that say most first: for scripts and logs of which the tool is not known."""
@@ -63,10 +63,12 @@ TOOLS: tuple[tuple[tuple[str, ...], tuple[Matcher, ...]], ...] = (
     (("javac",), _JAVA),
     (("shellcheck",), (compilers.GCC, compilers.SHELLCHECK)),
     (("actionlint",), (compilers.ACTIONLINT,)),
-    (("pre-commit",), EVERY),
 )
 """How a command begins, and what reads it; the first that fits."""
 
+_BUILDERS = frozenset(
+    {"go", "cargo", "rustc", "gcc", "g++", "cc", "clang", "clang++", "cl", "msbuild", "dotnet", "javac"}
+)
 _LAUNCHERS = (
     ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("hatch", "run"), ("rye", "run"), ("uvx",),
     ("pipx", "run"), ("npx",), ("pnpm", "exec"), ("yarn", "run"), ("yarn",), ("bunx",), ("npm", "exec", "--"),
@@ -79,6 +81,12 @@ def matchers_for(command: str) -> tuple[Matcher, ...] | None:
     if not words:
         return None
     return next((matchers for start, matchers in TOOLS if tuple(words[: len(start)]) == start), None)
+
+
+def is_build(command: str) -> bool:
+    """Whether a tool builds: then it can fail for reasons that have no place, and that is a failure all the same."""
+    words = _program(command)
+    return bool(words) and words[0] in _BUILDERS
 
 
 def read_findings(matchers: tuple[Matcher, ...], text: str) -> list[Finding]:

@@ -22,7 +22,7 @@ LINKER = Matcher(
     source="GNU ld",
     patterns=(
         re.compile(
-            rf"^(?:\S{{0,200}}ld: )?{_PATH}:(?P<line>\d{{1,7}}): "
+            rf"^(?:\S{{0,200}}ld: )?{_PATH}:(?:(?P<line>\d{{1,7}})|\(\.\w[\w.+]{{0,200}}\)): "
             r"(?P<message>(?:undefined reference to|multiple definition of) .{1,1000})$"
         ),
     ),
@@ -131,6 +131,13 @@ ACTIONLINT = Matcher(
         ),
     ),
 )
+PRE_COMMIT = Matcher(
+    tool="pre-commit",
+    source="the fixers of pre-commit-hooks",
+    patterns=(re.compile(r"^(?:Fixing|Fixed|Rewriting|reformatted) (?P<file>[\w./@+-]{1,400}\.\w{1,12})$"),),
+    rule="fixed",
+    message="the hook changes the file",
+)
 PYTHON_SYNTAX = Matcher(
     tool="python",
     source="compileall and py_compile of CPython",
@@ -143,5 +150,6 @@ PYTHON_SYNTAX = Matcher(
 )
 
 ALL = (
-    RUST_SHORT, JAVAC, MAVEN, ACTIONLINT, SHELLCHECK, GCC, LINKER, MSVC, GO, RUST, RUSTFMT, PYTHON_SYNTAX, MAKE,
+    RUST_SHORT, JAVAC, MAVEN, ACTIONLINT, SHELLCHECK, GCC, LINKER, MSVC, GO, RUST, RUSTFMT, PYTHON_SYNTAX, PRE_COMMIT,
+    MAKE,
 )  # fmt: skip

@@ -71,6 +71,15 @@ def test_nothing_found_is_a_pass_and_a_broken_tool_is_no_verdict() -> None:
     assert "not found" in read("ruff check .", "", 127).inconclusive
 
 
+def test_a_build_that_fails_without_a_place_is_a_failure_all_the_same() -> None:
+    (result,) = read("cargo build", "error: no matching package named `x` found\n", 101).results
+    assert (result.name, result.status, result.error_message) == (
+        "cargo build",
+        TestStatus.FAIL,
+        "error: no matching package named `x` found",
+    )
+
+
 def test_hostile_output_is_read_in_time() -> None:
     read("mypy .", "a:1: error: " * 10_000 + "\n" * 10_000)
     read("ruff check .", "F401 x\n" * 20_000)

@@ -101,6 +101,7 @@ WRITTEN: dict[str, tuple[str, str]] = {
     "clang -c a.c": ("a.c:1:1: error: unknown type name 'foo'\n", "a.c:1:error"),
     "python -m compileall -q .": ('*** Error compiling \'./a.py\'...\n  File "./a.py", line 1\n    def (:\n        ^\nSyntaxError: invalid syntax\n', "a.py:1:SyntaxError"),
     "javac -Xlint A.java": ("src/A.java:7: warning: [unchecked] unchecked call\n", "src/A.java:7:unchecked"),
+    "gcc a.o b.o": ("/usr/bin/ld: a.c:(.text+0x5): undefined reference to `foo'\ncollect2: error: ld returned 1 exit status\n", "a.c:link"),
     "rustfmt --check a.rs": ("Diff in /work/repo/a.rs at line 3:\n", "a.rs:3:format"),
 }  # fmt: skip
 
@@ -137,6 +138,11 @@ def test_every_matcher_says_where_its_shape_comes_from() -> None:
     tables = {matcher for _, matchers in TOOLS for matcher in matchers}
     assert all(matcher.source and matcher.tool and matcher.patterns for matcher in {*tables, *EVERY})
     assert tables <= set(EVERY)
+
+
+def test_what_hooks_rewrite_is_named() -> None:
+    text = "trim trailing whitespace....Failed\n- hook id: trailing-whitespace\n- exit code: 1\n\nFixing pkg/a.py\n"
+    assert [result.name for result in as_results(read_findings(EVERY, text), PLACE)] == ["pkg/a.py:fixed"]
 
 
 def test_notes_belong_to_what_they_explain() -> None:
