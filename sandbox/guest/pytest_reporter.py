@@ -151,7 +151,8 @@ class Reporter:
             return
         self._run_canaries(session)
         yield
-        self._run_canaries(session)
+        # Once more under the names of real tests: who spares some tests by name spares these, too.
+        self._run_canaries(session, named=True)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> Hook:
@@ -242,26 +243,28 @@ class Reporter:
 
     # --- canaries ---------------------------------------------------------------------------------
 
-    def _run_canaries(self, session: Any) -> None:
+    def _run_canaries(self, session: Any, *, named: bool = False) -> None:
         """One test that must pass and one that must fail, beside the real ones, told to nobody but us."""
         parents: Dict[str, Any] = {}
+        names: Dict[int, str] = {}
         for item in session.items:
             if isinstance(item, pytest.Function):
                 module = item.getparent(pytest.Module)
                 if module is not None:
                     parents.setdefault(os.path.dirname(module.nodeid.split("::")[0]), module)
+                    names[id(module)] = item.name
             if len(parents) >= CANARY_FOLDERS:
                 break
         for parent in list(parents.values()) or [session]:
             for number, function in enumerate((canary_passes, canary_fails)):
                 try:
-                    self._run_canary(parent, number, function)
+                    name = names.get(id(parent)) if named else None
+                    self._run_canary(parent, number, function, name or self._asked["canaries"][number])
                 except Exception as error:
                     self._send(["canary", number, "---", None, type(error).__name__])
 
-    def _run_canary(self, parent: Any, number: int, function: Any) -> None:
+    def _run_canary(self, parent: Any, number: int, function: Any, name: str) -> None:
         bare = FuncFixtureInfo(argnames=(), initialnames=(), names_closure=[], name2fixturedefs={})
-        name = self._asked["canaries"][number]
         item = pytest.Function.from_parent(parent, name=name, callobj=function, fixtureinfo=bare)
         self._canaries[id(item)] = item
         self._raw = {}
