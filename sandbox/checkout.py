@@ -16,10 +16,12 @@ from sandbox.diffs import Original
 from sandbox.errors import ImportRejected, SandboxError
 from sandbox.importer import ImportedRepository, Revision
 from sandbox.setup.install import pack
-from sandbox.spec import RunLimits, SandboxSpec
+from sandbox.spec import SYSTEM_PATH, RunLimits, SandboxSpec
 from sandbox.types import SourceDiff
 
 _GIT_ENV = {
+    # A package of the environment may bring a program called git: ours is the system's.
+    "PATH": SYSTEM_PATH,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_TERMINAL_PROMPT": "0",

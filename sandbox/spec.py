@@ -13,6 +13,9 @@ GIB = 1 << 30
 SANDBOX_UID = 65_532
 """User and group every sandboxed process runs as; no host gives it to a person."""
 
+SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
+"""Where our own helper commands are looked for inside: never in the environment, which packages fill."""
+
 ENVIRONMENT_NAMES = frozenset({"PATH", "HOSTNAME", "HOME"})
 """Names a container's own configuration may hold; commands get theirs from the supervisor."""
 

@@ -12,7 +12,7 @@ from sandbox.backends.conversation import Conversation, after, raise_refusal
 from sandbox.backends.link import Link
 from sandbox.errors import SandboxDied, SandboxError
 from sandbox.guest import wire
-from sandbox.spec import RunLimits
+from sandbox.spec import SYSTEM_PATH, RunLimits
 from sandbox.types import CommandResult, FileEdit, Frozen
 
 LATE_S = 30.0
@@ -203,7 +203,8 @@ class SupervisedGuest:
         """Unpack an archive made by us below an absolute folder inside."""
         script = 'mkdir -p -- "$1" && exec tar -x --no-same-owner -f - -C "$1"'
         limits = RunLimits(wall_s=self._place.unpack_wall_s)
-        done = await self.run(("/bin/sh", "-c", script, "unpack", folder), limits=limits, cwd="/", stdin=tar)
+        argv = ("/bin/sh", "-c", script, "unpack", folder)
+        done = await self.run(argv, limits=limits, cwd="/", env={"PATH": SYSTEM_PATH}, stdin=tar)
         if not done.ok:
             raise SandboxError(f"An archive could not be unpacked in the sandbox: {done.stderr[-300:].strip()}")
 
