@@ -12,7 +12,6 @@ from sandbox.recipe.command import kind_of, plain_pytest, words_of
 from sandbox.recipe.files import Files
 from sandbox.recipe.job import Job, JobStep, ToolCommand, ToolReading
 from sandbox.recipe.requirements import Wanted
-from sandbox.recipe.shell.walk import walk_script
 from sandbox.recipe.tools.base import Desk
 from sandbox.recipe.tools.interpret import read_script
 from sandbox.types import Frozen, StepKind
@@ -48,6 +47,12 @@ _DANGEROUS = frozenset(
     {"PATH", "HOME", "VIRTUAL_ENV", "BASH_ENV", "ENV", "IFS", "PYTHONHOME", "PYTHONSTARTUP", "SHELL"}
 )
 _DANGEROUS_PREFIXES = ("LD_", "GIT_", "GITHUB_", "RUNNER_", "UV_", "PIP_")
+_INSTALLS = re.compile(r"\s*(?:(?:python3?\s+-m|uv|sudo)\s+)?pip3?\s+install\b[^\\]*$")
+_CHECKS = re.compile(
+    r"(?<![\w./-])(?:pytest|py\.test|unittest|ruff|flake8|pylint|mypy|pyright|black|isort)(?![\w-])"
+    r"|(?:^|\s)(?:\./|(?:ba)?sh\s+)[\w./-]+",
+)
+_LONGEST_SCRIPT = 20_000
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -105,15 +110,22 @@ def _read(step: JobStep, desk: Desk) -> ToolReading:
 
 
 def _failed(step: JobStep, desk: Desk) -> tuple[JobStep, ToolReading]:
-    """The failed step and its reading; what only GitHub knows counts when the commands that check may need it."""
+    """The failed step and its reading; a script of which nothing could be read runs as it is."""
     reading = _read(step, desk)
+    if not reading.commands and not reading.obstacles and (script := _unread(step.script)):
+        line = f"bash -e -c {shlex.quote(script)}" if "\n" in script else script
+        reading = reading.with_(commands=(ToolCommand(command=line, working_directory=step.working_directory),))
     if step.unknown:
         missing = f"the failed step needs {', '.join(step.unknown)}, which only GitHub knows"
-        walked = walk_script(step.script, desk.files, step.working_directory, step.environment)
-        if len(walked.calls) <= len(reading.commands):
-            return step, reading.with_(obstacles=(*reading.obstacles, missing))
-        desk.log.dropped(step.name, missing)
+        return step, reading.with_(obstacles=(*reading.obstacles, missing))
     return step, reading
+
+
+def _unread(script: str) -> str:
+    """What is left of a script that checks something in a way only a shell can follow; its installs are done."""
+    lines = [line for line in script.replace("\r\n", "\n").split("\n") if not _INSTALLS.match(line)]
+    left = "\n".join(lines).strip()
+    return left if len(left) < _LONGEST_SCRIPT and _CHECKS.search(left) else ""
 
 
 def _earlier(step: JobStep, reading: ToolReading) -> ToolReading:

@@ -1,5 +1,6 @@
 """The steps of one cell, resolved in order: variables, conditions, actions of the repository inlined."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import normpath
@@ -10,17 +11,19 @@ from sandbox.recipe.actions.contexts import in_action, unknown_steps
 from sandbox.recipe.actions.document import Documents, mapping, sequence, text
 from sandbox.recipe.actions.exports import exports_of
 from sandbox.recipe.actions.places import folder_of
+from sandbox.recipe.actions.script_kind import kind_of_script
 from sandbox.recipe.actions.shells import shell_of
 from sandbox.recipe.actions.templates import condition, resolve, resolve_value
 from sandbox.recipe.actions.uses import Use, artifact_of, effect_of, outputs_of, python_of
-from sandbox.recipe.actions.values import Partly, Unknown, Value, as_text, is_true
+from sandbox.recipe.actions.values import Partly, Unknown, Value, as_text, both, is_true
 from sandbox.recipe.actions.variables import Variables
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import JobStep
-from sandbox.types import Frozen
+from sandbox.types import Frozen, StepKind
 
 _DEEPEST = 9
 _MOST_STEPS = 200
+_MOST_LINES = 500
 _MINUTE = 60.0
 _LONGEST_NAME = 200
 
@@ -159,7 +162,7 @@ class StepReader:
                 "script": script,
                 "shell": shell_of(named, self._windows(), script),
                 "working_directory": folder or ".",
-                "unknown": missing.names if missing is not None else (),
+                "unknown": _needed(text(step.get("run")), context) if missing is not None else (),
             }
         )
 
@@ -247,6 +250,15 @@ class StepReader:
     def _windows(self) -> bool:
         words, _ = resolve(text(self._candidate.job.get("runs-on")), self._candidate.context)
         return "windows" in words.lower()
+
+
+def _needed(script: str, context: Mapping[str, Value]) -> tuple[str, ...]:
+    """What a script needs and only GitHub knows; of one that checks, what its checks need."""
+    lines = re.sub(r"\\\r?\n", " ", script).split("\n")[:_MOST_LINES]
+    unknown = [(kind_of_script(line), found) for line in lines if (found := resolve(line, context)[1])]
+    checks = kind_of_script(script) is not StepKind.OTHER
+    wanted = [found for kind, found in unknown if not checks or kind is not StepKind.OTHER]
+    return both(*wanted).names
 
 
 def _default(key: str, *levels: Mapping[str, Any]) -> str:

@@ -78,13 +78,25 @@ def read_script(desk: Desk, text: str, folder: str, variables: Mapping[str, str]
         The reading, and how the script was walked.
     """
     walked = walk_script(text, desk.files, folder, variables)
-    reading = ToolReading()
+    read: list[tuple[Call, ToolReading]] = []
     for call in walked.calls:
         if not desk.budget.take():
             desk.log.dropped(call.line(), "there is more to read than anybody writes")
             break
-        reading = reading.plus(read_call(call, desk))
+        read.append((call, read_call(call, desk)))
+    judged = any(_checks_something(found) for call, found in read if not call.tolerated)
+    reading = ToolReading()
+    for call, found in read:
+        if call.tolerated and judged and _checks_something(found):
+            desk.log.dropped(call.line(), "it cannot fail the step")
+            reading = reading.plus(found.with_(commands=()))
+        else:
+            reading = reading.plus(found)
     return reading, walked
+
+
+def _checks_something(reading: ToolReading) -> bool:
+    return any(kind_of(command.command) is not StepKind.OTHER for command in reading.commands)
 
 
 def _read_text(desk: Desk, text: str, folder: str, environment: Mapping[str, str]) -> ToolReading:
@@ -101,6 +113,9 @@ def read_call(call: Call, desk: Desk) -> ToolReading:
     """What one call asks for."""
     call = unwrap(call, desk)
     if not call.words:
+        return ToolReading()
+    if call.background:
+        desk.log.dropped(call.line(), "it runs in the background")
         return ToolReading()
     if (script := shell_script(call)) is not None:
         return desk.script(script, call.folder, call.environment)
@@ -157,7 +172,7 @@ def _why_left_out(call: Call) -> str | None:
         return "nothing is published"
     if program in _COVERAGE:
         return "coverage is not judged"
-    return "it runs in the background" if call.background else None
+    return None
 
 
 def _container_obstacle(call: Call) -> tuple[str, ...]:

@@ -115,8 +115,6 @@ def test_kinds() -> None:
 def test_what_only_github_knows_is_an_obstacle_when_the_check_may_need_it() -> None:
     alone = JobStep(name="t", script="pytest --token ", unknown=("secrets.T",))
     assert "secrets.T" in rebuild(job(alone), desk()).obstacles[0]
-    beside = JobStep(name="t", script="pytest\ncodecov -t ", unknown=("secrets.T",))
-    assert rebuild(job(beside), desk()).obstacles == ()
 
 
 def test_what_earlier_steps_lack_matters_to_tests_only() -> None:
@@ -146,3 +144,21 @@ def test_steps_are_bounded() -> None:
     )
     assert len(built.prepare) == 20
     assert built.command.count("pytest") == 12
+
+
+def test_what_cannot_fail_the_step_is_no_check_of_it() -> None:
+    assert rebuild(job("mypy . || true\npytest"), desk()).command == "python -m pytest"
+
+
+def test_what_runs_in_the_background_is_neither_waited_for_nor_judged() -> None:
+    built = rebuild(job("python app.py &\nsleep 1", "pytest"), desk("app.py"))
+    assert (built.prepare, built.command) == ((), "python -m pytest")
+
+
+def test_a_script_only_a_shell_can_follow_runs_as_it_is() -> None:
+    loop = "pip install pytest\nwhile read -r f; do\n  pytest $f\ndone < files.txt"
+    built = rebuild(job(loop), desk("files.txt"))
+    assert built.command == "bash -e -c 'while read -r f; do\n  pytest $f\ndone < files.txt'"
+    assert rebuild(job("case x in x) ;; esac"), desk()).command == ""
+    file = desk("x", ci__sh="#!/bin/sh\ncase $1 in\n unit) pytest ;;\nesac\n")
+    assert rebuild(job("sh ci.sh unit"), file).command == "sh ci.sh unit"

@@ -361,3 +361,9 @@ def test_steps_before_the_failed_one_went_well_and_their_outputs_are_known_in_pa
     )
     found = [step.runs for step in job_of("t", files=files).steps if step.name == "asked"]
     assert found == ([] if runs is None else [runs])
+
+
+def test_a_secret_counts_when_the_line_that_checks_needs_it() -> None:
+    files = one("[{run: 'pytest\n\n  codecov -t ${{ secrets.T }}'}, {run: 'my-tool ${{ secrets.T }}'}]")
+    assert job_of("t", "Run pytest", files).steps[-1].unknown == ()
+    assert job_of("t", "Run my-tool ${{ secrets.T }}", files).steps[-1].unknown == ("secrets.T",)
