@@ -233,6 +233,16 @@ async def test_maxfail_stops_and_no_tests_prove_nothing(tmp_path: Path) -> None:
     assert "unittest did not accept the command" in refused.summary
 
 
+async def test_a_test_that_does_not_end_is_named_with_its_place(tmp_path: Path) -> None:
+    spin = "    def test_spins(self):\n        while True:\n            pass\n"
+    write(tmp_path, test_m=f"import unittest\nclass T(unittest.TestCase):\n{spin}")
+    report = await run_tests(ProcessGuest(tmp_path, sys.executable), "python -m unittest", limits=RunLimits(wall_s=4.0))
+    assert report.verdict is RunVerdict.TIMEOUT
+    (failure,) = report.failures
+    assert (failure.name, failure.error, failure.file) == ("test_m.py::T::test_spins", "Timeout", "test_m.py")
+    assert failure.line in {4, 5}
+
+
 ATTACKS = {
     "leaves early": "import os\n    def test_x(self): os._exit(0)\n",
     "exits": "import sys\n    def test_x(self): sys.exit(0)\n",

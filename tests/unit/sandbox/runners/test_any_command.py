@@ -1,6 +1,8 @@
 """Any other command, and command lines of several."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox.runners import detect_runner
 from sandbox.runners.base import GuestPlaces, Invocation, Reading, RunRequest
@@ -110,3 +112,10 @@ def test_exports_reach_the_commands_behind_them() -> None:
     steps = split_steps("export A=1 B=2\npytest")
     assert steps is not None
     assert steps[0].environment == {"A": "1", "B": "2"}
+
+
+@given(st.text(alphabet="pytest|&>;'\"\\\n $()tee 2xit", max_size=120))
+def test_nothing_breaks_the_splitter(line: str) -> None:
+    for step in split_steps(line) or ():
+        assert step.command.strip()
+        assert not step.folder.startswith(("/", ".."))
