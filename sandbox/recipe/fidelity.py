@@ -31,7 +31,7 @@ class FidelityLog:
         return tuple(self._entries)
 
     def _add(self, step: str, treatment: Literal["replayed", "replaced", "dropped"], reason: str) -> None:
-        entry = Fidelity(step=_one_line(step), treatment=treatment, reason=reason)
+        entry = Fidelity(step=_one_line(step), treatment=treatment, reason=_one_line(reason))
         if len(self._entries) < _MOST_ENTRIES and entry not in self._entries:
             self._entries.append(entry)
 
