@@ -36,10 +36,12 @@ def log_lines(log: str) -> LogLines:
         end = line.find("Z", 19, _STAMP_END) if line[10:11] == "T" and line[4:5] == "-" else -1
         if end > 0 and line[:4].isdigit():
             times.append(line[_STAMP])
-            texts.append(_text(line[end + 2 :]))
+            text = line[end + 2 :].rstrip()
         else:
             times.append("")
-            texts.append(_text(line))
+            text = line.rstrip()
+        # Most lines are short and whole: only the others cost a call.
+        texts.append(_text(text) if len(text) > LINE_CHARACTERS or "\r" in text else text)
     return LogLines(times, texts)
 
 
@@ -52,7 +54,6 @@ def _bounded(text: str) -> list[str]:
 
 
 def _text(line: str) -> str:
-    line = line.rstrip()
     if "\r" in line:
         line = line.rpartition("\r")[2]
     if len(line) > LINE_CHARACTERS:

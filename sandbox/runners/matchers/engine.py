@@ -36,6 +36,13 @@ def plain_lines(text: str) -> list[str]:
     return [line[:LINE_CHARACTERS] for line in _ANSI.sub("", text).replace("\r\n", "\n").split("\n")]
 
 
+_MAY_BEGIN = re.compile(
+    r".*?:|[A-Z]{1,4}\d{2,5} |[a-z]+(?:-[a-z]+)+ | {0,40}File \"|[Ww]ould reformat|\[warn\]"
+    r"|Fix|Rewriting|reformatted|\S+\.\w{1,10}$"
+)
+"""What every first line of a finding looks like."""
+
+
 class _Scan:
     """Where one matcher stands."""
 
@@ -55,6 +62,11 @@ class _Scan:
             self._go_on(match)
             return True, []
         return False, self.finish()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing waits for a line to come."""
+        return not self._next and self._open is None
 
     def skip(self) -> list[Finding]:
         """A line that is another tool's: nothing goes on over it."""
@@ -120,7 +132,10 @@ def match_lines(matchers: Sequence[Matcher], lines: Iterable[str]) -> Iterator[F
     """The findings in the lines; a line belongs to the first matcher that knows it."""
     scans = [_Scan(matcher) for matcher in matchers]
     count = 0
+    busy = False
     for line in lines:
+        if not busy and _MAY_BEGIN.match(line) is None:
+            continue
         taken = False
         for scan in scans:
             if taken:
@@ -129,6 +144,7 @@ def match_lines(matchers: Sequence[Matcher], lines: Iterable[str]) -> Iterator[F
                 taken, found = scan.take(line)
             count += len(found)
             yield from found
+        busy = any(not scan.idle for scan in scans)
         if count > 4 * MAX_FINDINGS:
             return
     for scan in scans:
