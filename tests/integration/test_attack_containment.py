@@ -17,8 +17,9 @@ import pytest
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, Guest
 from sandbox.errors import ChangeRejected
+from sandbox.judge import run_tests
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import CommandResult, RunVerdict
+from sandbox.types import RunVerdict, TestReport
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.shared, pytest.mark.slow]
 
@@ -26,6 +27,7 @@ ENVIRONMENT = "attack-corpus-1"
 WALL_S = 8.0
 """Smaller than what the attacks allow themselves, so that the limits are what ends them."""
 
+PATIENT_S = 25.0
 SLACK_S = 3.0
 MIB = 1 << 20
 RUNS_CODE = {"sandbox"}
@@ -78,40 +80,43 @@ def packed(repository: Path) -> bytes:
     return buffer.getvalue()
 
 
-def verdict(result: CommandResult) -> RunVerdict:
-    """A verdict from the outside alone; what the records inside say is for the judge."""
-    if result.flooded:
-        return RunVerdict.OUTPUT_LIMIT
-    if result.timed_out:
-        return RunVerdict.TIMEOUT
-    if result.oom_kills and not result.ok:
-        return RunVerdict.OOM
-    return RunVerdict.PASS if result.ok else RunVerdict.FAIL
+def most_of(about: dict[str, Any]) -> float:
+    """What has to pass is given the time to, also on a busy machine."""
+    return PATIENT_S if about.get("expect", {}).get("verdict_in") == ["PASS"] else WALL_S
 
 
-async def attacked(guest: Guest, folder: Path, about: dict[str, Any]) -> tuple[CommandResult, float]:
-    """Run the attack's tests; gives the result and how long we waited."""
+async def attacked(guest: Guest, folder: Path, about: dict[str, Any]) -> tuple[TestReport, float]:
+    """Have the attack's tests judged; gives the report and how long we waited."""
     await guest.unpack(packed(folder / "repo"), guest.workdir)
     await guest.snap()
-    argv = (guest.python, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-s", str(about.get("target") or "."))
-    limits = RunLimits(wall_s=min(float(about.get("wall", WALL_S)), WALL_S))
+    limits = RunLimits(wall_s=min(float(about.get("wall", PATIENT_S)), most_of(about)))
+    targets = [str(about["target"])] if about.get("target") else []
     started = time.monotonic()
-    return await guest.run(argv, limits=limits), time.monotonic() - started
+    report = await run_tests(guest, "python -m pytest -q -x -s -p no:cacheprovider", limits=limits, targets=targets)
+    return report, time.monotonic() - started
 
 
-async def problems(guest: Guest, result: CommandResult, waited: float, about: dict[str, Any]) -> list[str]:
+def misjudged(report: TestReport, expect: dict[str, Any]) -> list[str]:
+    """In what the verdict is not as the case wants it."""
+    verdict = report.verdict.name
+    found = []
+    if verdict in expect.get("verdict_not", ()) or report.success is not (report.verdict is RunVerdict.PASS):
+        found.append(f"the verdict is {verdict}: {report.summary}")
+    if not expect.get("flaky") and verdict not in expect.get("verdict_in", [verdict]):
+        found.append(f"the verdict is {verdict}: {report.summary} {report.raw_output[-800:]}")
+    return found
+
+
+async def problems(guest: Guest, report: TestReport, waited: float, about: dict[str, Any]) -> list[str]:
     """Everything in which the sandbox did not hold."""
     expect = about.get("expect", {})
-    found = []
-    if waited > min(expect.get("max_wall_s", 60), WALL_S + SLACK_S):
+    found = misjudged(report, expect)
+    if waited > min(expect.get("max_wall_s", 60), most_of(about) + SLACK_S):
         found.append(f"took {waited:.1f} s")
-    if "ESCAPE:" in result.stdout + result.stderr:
-        found.append("escaped: " + result.stdout[-500:])
-    if len(result.stdout) + len(result.stderr) > expect.get("max_captured_mb", 2) * MIB:
+    if "ESCAPE:" in report.raw_output:
+        found.append("escaped: " + report.raw_output[-500:])
+    if len(report.raw_output) > expect.get("max_captured_mb", 2) * MIB:
         found.append("kept too much output")
-    # What the sandbox alone can say of the verdict: containment tests must have run to their end.
-    if expect.get("contained") and verdict(result) is not RunVerdict.PASS:
-        found.append(f"the probe did not finish: {verdict(result)} {result.stdout[-800:]}")
     check = await guest.run(("/bin/sh", "-c", "ls -d /proc/[0-9]* | wc -l; echo alive"), limits=RunLimits(wall_s=10))
     count, _, alive = check.stdout.partition("\n")
     if alive != "alive\n" or int(count) > 4:  # us, the shell, ls and wc
@@ -141,10 +146,10 @@ async def test_every_attack_is_contained(backend: Backend, image: str, corpus: l
     for folder in corpus:
         about = json.loads((folder / "attack.json").read_text())
         async with backend.open(image) as guest:
-            result, waited = await attacked(guest, folder, about)
-            found = await problems(guest, result, waited, about)
+            report, waited = await attacked(guest, folder, about)
+            found = await problems(guest, report, waited, about)
         if found:
-            failed.append(f"{folder.name} ({verdict(result)}, {waited:.1f} s): {found}")
+            failed.append(f"{folder.name} ({report.verdict}, {waited:.1f} s): {found}")
     assert not failed, "\n".join(failed)
     assert memory_of_ours() - memory < 96
     assert (shutil.disk_usage("/").used - disk) >> 20 < 256, "the host's disk grew"
