@@ -67,7 +67,7 @@ def figures(played: Sequence[Played]) -> dict[str, Any]:
         kinds[one.world.kind].append(one)
     flakes = [p for p in played if p.world.rate is not None and p.world.rate >= SEEN_FROM]
     called = [p.outcome is Outcome.FLAKY for p in flakes]
-    refused = [p for p in played if p.world.expected <= NO_FIX_FOR]
+    refused = [p for p in played if p.world.expected <= NO_FIX_FOR or p.outcome in NO_FIX_FOR]
     return {
         "repositories": len(played),
         "right": sum(p.right for p in played),

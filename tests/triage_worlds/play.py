@@ -57,7 +57,7 @@ class Played:
     @property
     def called(self) -> str:
         """The outcome, as a column of the confusion matrix."""
-        return "BUG" if self.outcome in BUG | {Outcome.BUDGET} else self.outcome.value
+        return "BUG" if self.outcome in BUG else self.outcome.value
 
     @property
     def right(self) -> bool:
@@ -142,6 +142,5 @@ def confusion(played: Iterable[Played]) -> dict[str, dict[str, int]]:
     """Rows are what is right, columns what a mission said."""
     rows: dict[str, Counter[str]] = {}
     for one in played:
-        column = one.world.called if one.right else one.called
-        rows.setdefault(one.world.called, Counter())[column] += 1
+        rows.setdefault(one.world.called, Counter())[one.called] += 1
     return {row: dict(sorted(columns.items())) for row, columns in sorted(rows.items())}

@@ -47,4 +47,4 @@ class World:
     @property
     def called(self) -> str:
         """The outcome that is right, as a row of the confusion matrix."""
-        return "BUG" if self.expected & BUG else min(self.expected)
+        return "BUG" if self.expected & BUG else " or ".join(sorted(self.expected))

@@ -8,7 +8,7 @@ from bot.mission.triage.order import find_neighbours
 from bot.mission.triage.rates import WHOLE_RUNS, another
 from bot.mission.triage.site import Site, failures_of, reds
 from bot.mission.triage.values import Evidence, Rerun
-from sandbox.types import RunVerdict, TestReport
+from sandbox.types import RunVerdict, TestOrder, TestReport
 
 _QUICK_S = 5.0
 """A whole command that is this quick is run again as a whole: it shows more than its tests alone."""
@@ -106,13 +106,18 @@ async def measure_green(site: Site, first: TestReport, named: Sequence[str]) -> 
 
 
 async def _shuffled(site: Site, found: Evidence) -> Evidence:
-    """The whole command in a random order; red the same way three times is no chance."""
+    """The whole command in a random order and backwards; red in the same order three times is no chance.
+
+    Backwards too, because a random order of few tests is often the given one.
+    """
     seed = len(found.reruns) + 1
-    rerun, report = await site.run(seed=seed, order="random")
-    if report.success:
-        return found.with_(shuffled=(rerun,))
-    runs = [rerun]
-    for _ in range(2):
-        again, _report = await site.run(seed=seed, order="random")
-        runs.append(again)
-    return found.with_(shuffled=tuple(runs), red=bounded(report))
+    green: list[Rerun] = []
+    orders: tuple[TestOrder, ...] = ("random", "reversed")
+    for order in orders:
+        rerun, report = await site.run(seed=seed, order=order)
+        if report.success:
+            green.append(rerun)
+            continue
+        again = [(await site.run(seed=seed, order=order))[0] for _ in range(2)]
+        return found.with_(shuffled=(rerun, *again), red=bounded(report))
+    return found.with_(shuffled=tuple(green))

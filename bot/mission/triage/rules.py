@@ -142,8 +142,9 @@ def _flaky(counted: Triage, reruns: list[Rerun], evidence: Evidence) -> Triage:
     reds_in_order = sum(not run.report.success for run in shuffled)
     steady = reds_in_order == len(shuffled) > 1
     who = ", ".join(f"`{name}`" for name in sorted(failing)[:3]) or "the command"
+    order = "backwards" if shuffled[0].order == "reversed" else f"in another order (seed {shuffled[0].seed})"
     reason = (
-        f"order-dependent: {who} fails when the tests run in another order (seed {shuffled[0].seed}), and passed in "
+        f"order-dependent: {who} fails when the tests run {order}, and passed in "
         f"{counted.runs} of {counted.runs} runs in the given one"
         if steady
         else f"the same commit was red in {reds_in_order} of {counted.runs + len(shuffled)} runs"
@@ -177,7 +178,7 @@ def _not_reproduced(evidence: Evidence, facts: WorkspaceFacts, log: LogReading |
     elif evidence.merge.checked:
         notes.append("merged with its base branch it passes too")
     if any(run.report.success for run in evidence.shuffled):
-        notes.append("in a random order of the tests it passes too")
+        notes.append("in a random order of the tests, and backwards, it passes too")
     return (*notes, *facts.recipe.obstacles[:3])
 
 

@@ -143,6 +143,15 @@ async def test_red_only_in_a_random_order_is_named_so() -> None:
     assert context.triage.order_dependent
 
 
+async def test_red_only_backwards_is_named_so() -> None:
+    def backwards(asked: Asked) -> TestReport:
+        return a_run({A: "", B: RED if asked.order == "reversed" else ""}, targets=asked.targets)
+
+    context = await Stage(world=one_file(backwards)).play()
+    assert context.outcome is Outcome.FLAKY
+    assert "fails when the tests run backwards, and passed in 10 of 10 runs" in context.reason
+
+
 async def test_red_once_in_a_random_order_and_not_again_is_chance() -> None:
     seen: list[str] = []
 
