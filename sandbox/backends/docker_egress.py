@@ -12,7 +12,7 @@ from pathlib import Path
 from sandbox.backends import owners, variables
 from sandbox.backends.base import Guest
 from sandbox.backends.guest_tree import GUEST_DIR
-from sandbox.egress.allowed import AllowList, Endpoint, configured, endpoint_of, split_authority
+from sandbox.egress.allowed import AllowList, Endpoint, endpoint_of, split_authority
 from sandbox.egress.index import Site, hosts_led_to, hosts_of
 from sandbox.egress.outward import Outward, Upstream
 from sandbox.egress.proxy import EgressLimits, EgressProxy
@@ -99,7 +99,7 @@ class WaysOut:
             SandboxUnavailable: a setting is wrong, or the folder cannot be used.
         """
         outward = self._outward()
-        self._named()
+        variables.hosts_of_operator(self._spec)
         folder = await asyncio.to_thread(self._new_folder)
         limits = EgressLimits(received_bytes=self._spec.egress_bytes, wall_s=self._spec.egress_wall_s)
         proxy = EgressProxy(folder / INNER / SOCKET, self.allowed, outward, limits)
@@ -112,8 +112,7 @@ class WaysOut:
                 ) from error
             yield WayOut(folder / INNER, proxy, self._site)
         finally:
-            await asyncio.shield(proxy.close())
-            await asyncio.shield(asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True))
+            await asyncio.shield(_gone(proxy, folder))
 
     def _new_folder(self) -> Path:
         """Ours alone; only the inner folder, which is mounted, can be passed by others."""
@@ -138,12 +137,6 @@ class WaysOut:
         proxy = self._spec.upstream_proxy
         return Outward(Upstream.parse(proxy.get_secret_value()) if proxy is not None else None)
 
-    def _named(self) -> tuple[Endpoint, ...]:
-        """The hosts of the operator's settings, but for the index."""
-        pythons = (self._spec.python_mirror, self._spec.python_downloads_json)
-        found = [endpoint_of(url, own=True) for url in pythons if url]
-        return (*configured(self._spec.egress_hosts), *(endpoint for endpoint in found if endpoint is not None))
-
     async def allowed(self) -> AllowList:
         """The hosts of the index, those its pages link files from, and those the operator added."""
         async with self._lock:
@@ -154,7 +147,7 @@ class WaysOut:
             return self._known
 
     async def _find(self) -> tuple[AllowList, bool]:
-        added = (*configured(self._spec.egress_hosts), *self._pythons())
+        added = variables.hosts_of_operator(self._spec)
         index = self._spec.index_url
         try:
             asked = index or await self._ask()
@@ -167,17 +160,19 @@ class WaysOut:
         found = await hosts_of(asked, await self._site(first), own=index is not None)
         return AllowList((*found.endpoints, *added)), found.is_complete
 
-    def _pythons(self) -> tuple[Endpoint, ...]:
-        """Where the operator lets Pythons be fetched from."""
-        urls = (self._spec.python_mirror, self._spec.python_downloads_json)
-        found = (endpoint_of(url, own=True) for url in urls if url is not None)
-        return tuple(endpoint for endpoint in found if endpoint is not None)
-
     async def _site(self, index: Endpoint) -> Site:
         proxy = self._spec.upstream_proxy
         direct = await self._outward().is_direct(index)
         certificates = await asyncio.to_thread(variables.ca_bundle, self._spec)
         return Site(certificates=certificates, proxy=None if proxy is None or direct else proxy.get_secret_value())
+
+
+async def _gone(proxy: EgressProxy, folder: Path) -> None:
+    """One thing for who is cancelled meanwhile: the folder goes all the same."""
+    try:
+        await proxy.close()
+    finally:
+        await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
 
 def started_through(python: str) -> tuple[str, ...]:

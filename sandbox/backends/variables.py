@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sandbox.egress.allowed import Endpoint, configured, endpoint_of
 from sandbox.errors import SandboxUnavailable
 from sandbox.spec import SandboxSpec
 
@@ -15,6 +16,10 @@ USUAL_BUNDLES = (
     "/etc/ssl/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 )
+
+
+LOCAL = ("localhost", "127.0.0.1", "::1")
+"""What a command looks for beside itself, without the proxy."""
 
 
 def for_commands(paths: Sequence[str], home: str) -> dict[str, str]:
@@ -42,24 +47,47 @@ def for_setup(spec: SandboxSpec, environment: str, certificates: str | None) -> 
         environment: Folder of the repository's environment.
         certificates: Path of a CA bundle; None when there is none.
     """
-    found = {"VIRTUAL_ENV": environment, "UV_NO_PROGRESS": "1"}
+    for url in filter(None, (spec.index_url, spec.python_mirror, spec.python_downloads_json)):
+        require_no_password(url)
+    local = _beside_itself(spec)
+    found = {"VIRTUAL_ENV": environment, "UV_NO_PROGRESS": "1", "NO_PROXY": local, "no_proxy": local}
     if certificates is not None:
         found |= dict.fromkeys(CERTIFICATE_NAMES, certificates)
     if spec.index_url is not None:
-        require_no_password(spec.index_url)
         found |= {"UV_DEFAULT_INDEX": spec.index_url, "PIP_INDEX_URL": spec.index_url}
     return found
 
 
+def hosts_of_operator(spec: SandboxSpec) -> tuple[Endpoint, ...]:
+    """The hosts that the settings name, but for the package index.
+
+    Raises:
+        SandboxUnavailable: one of them is malformed.
+    """
+    pythons = (spec.python_mirror, spec.python_downloads_json)
+    found = (endpoint_of(url, own=True) for url in pythons if url is not None)
+    return (*configured(spec.egress_hosts), *(endpoint for endpoint in found if endpoint is not None))
+
+
+def _beside_itself(spec: SandboxSpec) -> str:
+    """What a set-up does not ask the proxy for: itself, unless the operator's own hosts are called like that.
+
+    `127.0.0.1` in a setting is the machine of the operator, and only the proxy leads there.
+    """
+    index = endpoint_of(spec.index_url) if spec.index_url is not None else None
+    theirs = {endpoint.host for endpoint in (*hosts_of_operator(spec), index) if endpoint is not None}
+    return ",".join(name for name in LOCAL if name not in theirs)
+
+
 def require_no_password(url: str) -> None:
-    """A password in the index's address would stand in the environment of code that we do not trust.
+    """A password in an address would stand in the environment of code that we do not trust.
 
     Raises:
         SandboxUnavailable: there is one; the address itself is not told.
     """
     if "@" in urlsplit(url).netloc:
         raise SandboxUnavailable(
-            "The address of the package index holds a password, and no secret enters a sandbox.",
+            "The address of the package index, or of the Pythons, holds a password, and no secret enters a sandbox.",
             "Let this host read it without one, or put a caching mirror that knows it in between (sandbox.index_url).",
         )
 

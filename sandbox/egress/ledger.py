@@ -8,7 +8,7 @@ from sandbox.types import Egress
 log = logging.getLogger(__name__)
 
 MAX_NAMED = 200
-"""So many hosts are remembered of each kind; whoever asks for more is only counted."""
+"""So many hosts are remembered of each kind; whoever asks for more fills no log."""
 
 MAX_SENT = 64 << 20
 """Installing sends requests, not data."""
@@ -25,23 +25,23 @@ class Ledger:
         self._may_receive = received_bytes
         self._received = 0
         self._sent = 0
-        self._reached: dict[str, int] = {}
-        self._refused: dict[str, str] = {}
+        self._reached: set[str] = set()
+        self._refused: set[str] = set()
 
     def reached(self, authority: str) -> None:
         """A connection was made."""
-        if authority not in self._reached:
+        if authority not in self._reached and len(self._reached) < MAX_NAMED:
             log.info("set-up reaches %s", authority)
-        _count(self._reached, authority)
+            self._reached.add(authority)
 
     def refused(self, authority: str, reason: str) -> None:
-        """A connection was not made, or was cut; nothing is written down for one that asked for no host."""
+        """A connection was not made, or was cut: the first reason is told, and none for one that asked for no host."""
         if not authority:
             log.debug("a connection is refused: %s", reason)
             return
-        if self._refused.get(authority) != reason and len(self._refused) < MAX_NAMED:
+        if authority not in self._refused and len(self._refused) < MAX_NAMED:
             log.warning("set-up is refused %s: %s", authority, reason)
-            self._refused[authority] = reason
+            self._refused.add(authority)
 
     def received(self, count: int) -> None:
         """Bytes came in.
@@ -68,8 +68,3 @@ class Ledger:
         return Egress(
             hosts=tuple(sorted(self._reached)), refused=tuple(sorted(self._refused)), received_bytes=self._received
         )
-
-
-def _count(names: dict[str, int], name: str) -> None:
-    if name in names or len(names) < MAX_NAMED:
-        names[name] = names.get(name, 0) + 1

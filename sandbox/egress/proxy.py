@@ -149,8 +149,7 @@ class EgressProxy:
         with contextlib.suppress(OSError, TimeoutError):
             async with asyncio.timeout(1.0):
                 writer.write(head.encode() + body)
-                writer.close()
-                await writer.wait_closed()
+                await _written(writer)
 
     async def _let_through(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._over is not None:
@@ -194,8 +193,7 @@ class EgressProxy:
             way.writer.write(head)
             async with asyncio.timeout(self._limits.idle_s) as idle:
                 await self._pump(way.reader, writer, self._received, idle)
-                writer.close()
-                await writer.wait_closed()
+                await _written(writer)
         finally:
             way.writer.transport.abort()
 
@@ -249,6 +247,12 @@ class EgressProxy:
             self._over = self._over or refusal.reason
             asyncio.get_running_loop().call_soon(self._cut, refusal.reason)
             raise
+
+
+async def _written(writer: asyncio.StreamWriter) -> None:
+    """Wait until the kernel has everything. Not by closing: a transport that closed late cannot be aborted any more."""
+    writer.transport.set_write_buffer_limits(0)
+    await writer.drain()
 
 
 def _require_same(hello: Hello, endpoint: Endpoint) -> None:

@@ -18,7 +18,6 @@ import time
 from typing import Dict, List, Optional
 
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
-LOCAL = {"NO_PROXY": "localhost,127.0.0.1,::1", "no_proxy": "localhost,127.0.0.1,::1"}
 PIECE = 65536
 MOST = 90
 """Connections at the same time; the others wait until they are accepted. Fewer than the proxy takes."""
@@ -201,7 +200,7 @@ def become(argv: List[str], address: str) -> None:
     os.setsid()
     for number in (signal.SIGPIPE, signal.SIGXFSZ):  # the interpreter ignores them, and a program would inherit that
         signal.signal(number, signal.SIG_DFL)
-    env = {**os.environ, **dict.fromkeys(VARIABLES, address), **LOCAL}
+    env = {**os.environ, **dict.fromkeys(VARIABLES, address)}
     try:
         os.execvpe(argv[0], argv, env)
     except OSError as error:

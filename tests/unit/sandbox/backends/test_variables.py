@@ -21,13 +21,29 @@ def test_a_set_up_finds_where_and_from_where() -> None:
     assert found["VIRTUAL_ENV"] == "/opt/env"
     assert found["UV_DEFAULT_INDEX"] == found["PIP_INDEX_URL"] == "https://index.invalid/simple"
     assert found["SSL_CERT_FILE"] == found["PIP_CERT"] == "/tmp/ca.pem"
-    assert set(variables.for_setup(SandboxSpec(), "/opt/env", None)) == {"VIRTUAL_ENV", "UV_NO_PROGRESS"}
+    names = {"VIRTUAL_ENV", "UV_NO_PROGRESS", "NO_PROXY", "no_proxy"}
+    assert set(variables.for_setup(SandboxSpec(), "/opt/env", None)) == names
+
+
+@pytest.mark.parametrize(
+    ("spec", "left"),
+    [
+        (SandboxSpec(index_url="https://index.invalid/simple"), "localhost,127.0.0.1,::1"),
+        (SandboxSpec(index_url="http://127.0.0.1:8080/simple"), "localhost,::1"),
+        (SandboxSpec(python_mirror="http://[::1]:8080/pythons"), "localhost,127.0.0.1"),
+        (SandboxSpec(egress_hosts=("http://localhost:1", "127.0.0.1:2")), "::1"),
+    ],
+)
+def test_an_index_on_this_machine_is_asked_for_through_the_proxy(spec: SandboxSpec, left: str) -> None:
+    found = variables.for_setup(spec, "/opt/env", None)
+    assert found["NO_PROXY"] == found["no_proxy"] == left
 
 
 @pytest.mark.parametrize("url", ["https://user:hunter2@index.invalid/simple", "https://hunter2@index.invalid/simple"])
-def test_an_index_with_a_password_is_refused_and_not_told(url: str) -> None:
+@pytest.mark.parametrize("name", ["index_url", "python_mirror", "python_downloads_json"])
+def test_an_address_with_a_password_is_refused_and_not_told(name: str, url: str) -> None:
     with pytest.raises(SandboxUnavailable, match="no secret enters") as refused:
-        variables.for_setup(SandboxSpec(index_url=url), "/opt/env", None)
+        variables.for_setup(SandboxSpec.model_validate({name: url}), "/opt/env", None)
     assert "hunter2" not in refused.value.message + refused.value.advice
 
 

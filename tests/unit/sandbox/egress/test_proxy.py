@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import resource
+import socket
 import ssl
 import time
 from collections.abc import AsyncIterator, Iterable
@@ -106,6 +107,22 @@ class World:
             await writer.start_tls(context, server_hostname=server)
             writer.write(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
             return await _everything(reader)
+
+
+async def test_an_answer_that_is_read_slowly_arrives_whole_and_ends_in_silence(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    loop, answer = asyncio.get_running_loop(), bytearray()
+    async with world.running():
+        with socket.socket(socket.AF_UNIX) as client:
+            client.setblocking(False)  # noqa: FBT003 (a stream would read ahead)
+            await loop.sock_connect(client, str(world.path))
+            await loop.sock_sendall(client, f"GET http://{PLAIN}:{world.plain.port}/big HTTP/1.1\r\n\r\n".encode())
+            while piece := await loop.sock_recv(client, 1 << 16):
+                answer += piece
+                await asyncio.sleep(0.002)
+    assert answer.endswith(BIG)
+    assert "failed at a connection" not in caplog.text
 
 
 @pytest.fixture
