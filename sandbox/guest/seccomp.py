@@ -158,6 +158,12 @@ class Kernel:
         """Setuid files lose their effect, for us and all below."""
         self._prctl(PR_SET_NO_NEW_PRIVS, 1)
 
+    def give_back(self) -> None:
+        """Memory that starting up needed goes back to the system, where the library can."""
+        trim = getattr(self._libc, "malloc_trim", None)
+        if trim is not None:
+            trim(0)
+
     def install_filter(self) -> None:
         """Stack the filter on whatever there is already; it is never taken off."""
         self.no_new_privileges()

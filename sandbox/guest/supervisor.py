@@ -57,6 +57,7 @@ class Supervisor:
         self._kernel.no_new_privileges()
         if not self._settings["alone"]:
             self._kernel.become_subreaper()
+        self._kernel.give_back()
         os.makedirs(str(self._settings["workdir"]), mode=0o755, exist_ok=True)
         return {
             "event": "hello",

@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -125,8 +126,8 @@ def _walk(git: GitRunner, sha: str, spec: SandboxSpec) -> tuple[dict[str, TreeFi
                 files[path] = TreeFile.model_validate({"oid": oid, "mode": mode, "size": int(size)})
     finally:
         listing.close()
-    if len({name.casefold() for name in files}) < len(files):
-        notes.add("names that differ in case only")
+    if len({unicodedata.normalize("NFC", name).casefold() for name in files}) < len(files):
+        notes.add("names that differ in case or in the form of their letters only")
     return files, tuple(sorted(notes))
 
 
