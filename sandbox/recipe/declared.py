@@ -14,6 +14,7 @@ from sandbox.recipe.setup_script import read_setup_call
 from sandbox.types import Frozen
 
 _PYTEST_FILES = (("pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"))
+_DESCRIBING = ("name", "version", "description", "author", "author_email", "url", "license")
 _TEST_GROUPS = ("test", "tests", "testing", "tests-require", "dev", "develop", "development")
 
 
@@ -132,13 +133,10 @@ def read_tables(contents: Mapping[str, bytes], folder: str, log: FidelityLog) ->
     }
     for group, entries in mapping(calls.get("entry_points")).items():
         groups.setdefault(str(group), {}).update(dict(_split_entry(line) for line in words(entries) if "=" in line))
-    plain = {
-        "name": setup.get("metadata", "name", fallback=None),
-        "version": setup.get("metadata", "version", fallback=None),
-    }
+    plain = {key: setup.get("metadata", key, fallback=None) for key in _DESCRIBING}
     scripts = groups.pop("console_scripts", {})
     known = {key: value for key, value in plain.items() if value}
-    literal = {key: calls[key] for key in ("name", "version") if isinstance(calls.get(key), str)}
+    literal = {key: calls[key] for key in _DESCRIBING if isinstance(calls.get(key), str)}
     return {**known, **literal, "scripts": scripts, "entry-points": groups}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sandbox.recipe.declared import read_tables
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import Files
+from sandbox.recipe.files import Files, mapping, tables, words
 from sandbox.recipe.layout import read_layout
 from sandbox.recipe.requirements import normal_name
 from sandbox.types import Recipe
@@ -63,7 +63,7 @@ def _metadata(folder: str, files: Files) -> dict[str, str]:
     known = version if _VERSION.fullmatch(version) else "0.0.0"
     info = f"site/{normal_name(name).replace('-', '_')}-{known}.dist-info"
     made = {
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {known}\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {known}\n{_described(project)}",
         f"{info}/INSTALLER": "metaagent\n",
         f"{info}/RECORD": "",
     }
@@ -74,6 +74,30 @@ def _metadata(folder: str, files: Files) -> dict[str, str]:
             f"import sys\nfrom {module} import {function.split('.')[0]}\nsys.exit({function}())\n"
         )
     return made
+
+
+def _described(project: Mapping[str, Any]) -> str:
+    """What packages read about themselves at run time: summary, authors, addresses."""
+    fields: list[tuple[str, object]] = [
+        ("Summary", project.get("description")),
+        ("Keywords", ",".join(words(project.get("keywords")))),
+        ("Home-page", project.get("homepage", project.get("url"))),
+        ("Author", project.get("author")),
+        ("Author-email", project.get("author_email")),
+        ("License", project.get("license")),
+        ("Requires-Python", project.get("requires-python")),
+    ]
+    for author in tables(project.get("authors")):
+        name, email = author.get("name"), author.get("email")
+        fields.append(("Author-email", f"{name} <{email}>" if name and email else email) if email else ("Author", name))
+    fields += [("Author-email", author) for author in words(project.get("authors"))]
+    fields += [("Project-URL", f"{label}, {url}") for label, url in list(mapping(project.get("urls")).items())[:_MOST]]
+    fields += [("Classifier", line) for line in words(project.get("classifiers"))[:_MOST]]
+    return "".join(f"{field}: {_one_line(value)}\n" for field, value in fields if isinstance(value, str) and value)
+
+
+def _one_line(value: str) -> str:
+    return " ".join("".join(character if character.isprintable() else " " for character in value[:500]).split())
 
 
 def _entry_points(project: Mapping[str, Any]) -> tuple[str, dict[str, tuple[str, str]]]:

@@ -39,9 +39,31 @@ def is_lock(name: str) -> bool:
     return name in {*_TOML, "Pipfile.lock"}
 
 
+class _Versions:
+    """The versions a lock names for each package, each with the markers it is for."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, dict[str, str]] = {}
+
+    def add(self, name: str, version: str, marker: str = "") -> None:
+        """One locked package."""
+        if len(self._found) < _MOST:
+            self._found.setdefault(normal_name(name), {})[version] = marker
+
+    def pins(self) -> tuple[str, ...]:
+        """Bounds; a name locked twice binds only where its markers say which one counts."""
+        lines: list[str] = []
+        for name, versions in sorted(self._found.items()):
+            if len(versions) == 1:
+                lines += [f"{name}=={version}" for version in versions]
+            elif all(versions.values()):
+                lines += [f"{name}=={version} ; {marker}" for version, marker in versions.items()]
+        return tuple(line for line in lines if clean_line(line) is not None)
+
+
 def _packages(text: str) -> tuple[str, ...]:
-    """The packages of a TOML lock, by their lines; a name locked twice (for different platforms) binds nothing."""
-    found: dict[str, set[str]] = {}
+    """The packages of a TOML lock, by their lines."""
+    found = _Versions()
     package: dict[str, str] = {}
     for line in [*text.splitlines(), "[[package]]"]:
         if line.startswith("[[pack"):
@@ -51,33 +73,40 @@ def _packages(text: str) -> tuple[str, ...]:
             # `[package.source]` of poetry says that it is no plain package of an index
             package["foreign"] = "yes" if line.startswith("[package.source]") else package.get("foreign", "")
             package["in"] = "other"
+        elif package.get("in") == "markers":
+            _marker(line, package)
+        elif line.startswith("resolution-markers = [") and package.get("in") == "package":
+            package["in"] = "markers"
         elif (key := _KEY.match(line)) is not None and package.get("in") == "package":
             package.setdefault(key[1], key[2])
         elif package.get("foreign") == "yes" and line.startswith('type = "legacy"'):
             package["foreign"] = ""  # another index than the default one
-    return _pins(found)
+    return found.pins()
 
 
-def _keep(package: Mapping[str, str], found: dict[str, set[str]]) -> None:
+def _marker(line: str, package: dict[str, str]) -> None:
+    """One line of `resolution-markers`: any of them may hold."""
+    if line.startswith("]"):
+        package["in"] = "package"
+    elif (text := _TEXT.match(line.strip())) is not None:
+        before = package.get("marker")
+        package["marker"] = f"{before} or ({text[1]})" if before else f"({text[1]})"
+
+
+def _keep(package: Mapping[str, str], found: _Versions) -> None:
     name, version = _TEXT.match(package.get("name", "")), _TEXT.match(package.get("version", ""))
     source = package.get("source", "registry")
     if name is None or version is None or package.get("foreign") == "yes" or "registry" not in source:
         return
-    if len(found) < _MOST:
-        found.setdefault(normal_name(name[1]), set()).add(version[1])
+    found.add(name[1], version[1], package.get("marker", ""))
 
 
 def _pipfile(files: Files, path: str) -> tuple[str, ...]:
-    found: dict[str, set[str]] = {}
+    found = _Versions()
     table = files.json(path)
     for group in ("default", "develop"):
         for name, details in list(mapping(table.get(group)).items())[:_MOST]:
             version = mapping(details).get("version")
             if isinstance(version, str) and version.startswith("=="):
-                found.setdefault(normal_name(name), set()).add(version.removeprefix("=="))
-    return _pins(found)
-
-
-def _pins(found: Mapping[str, set[str]]) -> tuple[str, ...]:
-    lines = (f"{name}=={next(iter(versions))}" for name, versions in sorted(found.items()) if len(versions) == 1)
-    return tuple(line for line in lines if clean_line(line) is not None)
+                found.add(name, version.removeprefix("=="))
+    return found.pins()

@@ -7,8 +7,22 @@ from sandbox.recipe.files import Files, beside
 
 _WANTED = frozenset(
     {"name", "version", "install_requires", "extras_require", "tests_require", "packages", "package_dir", "py_modules"}
-    | {"entry_points", "ext_modules", "rust_extensions", "cffi_modules", "scripts"}
+    | {
+        "description",
+        "author",
+        "author_email",
+        "url",
+        "entry_points",
+        "ext_modules",
+        "rust_extensions",
+        "cffi_modules",
+        "scripts",
+    }
 )
+_DESCRIPTIVE = frozenset(
+    {"version", "description", "author", "author_email", "url", "packages", "py_modules", "scripts"}
+)
+"""Arguments that nothing is installed from."""
 _PRESENT = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 """Arguments of which only the presence counts."""
 _MOST_NODES = 50_000
@@ -132,6 +146,8 @@ def _keep(keyword: ast.keyword, constants: dict[str, ast.expr], found: dict[str,
     except (ValueError, TypeError, RecursionError, MemoryError):
         if name == "install_requires":
             found[name] = None
+        if name in _DESCRIPTIVE:
+            return ""
         return name
     return ""
 

@@ -85,3 +85,22 @@ def test_entry_points_of_setup_py_and_poetry_are_read() -> None:
     made = editable_files(RECIPE, set(), {"pyproject.toml": poetry})
     assert "[pytest11]\np = p.x\n" in made["site/p-1.dist-info/entry_points.txt"]
     assert "bin/mine" in made
+
+
+def test_what_packages_read_about_themselves_is_written_on_one_line_each() -> None:
+    (text,) = (
+        text
+        for name, text in files(
+            '[project]\nname="m"\nversion="1"\ndescription="One\\nEvil: header"\nrequires-python=">=3.9"\n'
+            'authors=[{name="A",email="a@example.org"},{name="B"}]\n[project.urls]\nHome="https://example.org"\n'
+        ).items()
+        if name.endswith("METADATA")
+    )
+    lines = text.splitlines()[3:]
+    assert lines == [
+        "Summary: One Evil: header",
+        "Requires-Python: >=3.9",
+        "Author-email: A <a@example.org>",
+        "Author: B",
+        "Project-URL: Home, https://example.org",
+    ]

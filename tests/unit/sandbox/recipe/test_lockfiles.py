@@ -51,3 +51,14 @@ def test_a_lock_that_was_not_read_is_told() -> None:
     log = FidelityLog()
     assert read_lock(Files({}, ("uv.lock",), log), ".", "uv.lock") == ()
     assert "too large" in log.entries()[0].reason
+
+
+def test_versions_for_different_pythons_are_bound_by_their_markers() -> None:
+    entry = (
+        '[[package]]\nname = "a"\nversion = "{}"\nsource = {{ registry = "x" }}\nresolution-markers = [\n    "{}",\n]\n'
+    )
+    text = entry.format("1", "python_full_version < '3.10'") + entry.format("2", "python_full_version >= '3.10'")
+    assert pins("uv.lock", text) == (
+        "a==1 ; (python_full_version < '3.10')",
+        "a==2 ; (python_full_version >= '3.10')",
+    )
