@@ -12,7 +12,7 @@ _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
 _LINE = re.compile(
     rf"({_NAME})\s*(\[\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\])?\s*(\(?\s*{_VERSION}(?:\s*,\s*{_VERSION})*\s*,?\s*\)?)?"
-    r"\s*(;[A-Za-z0-9_.\s\"'<>=!~(),+-]+)?"
+    r"\s*(;(?!.*\s-)[A-Za-z0-9_.\s\"'<>=!~(),+-]+)?"
 )
 _HASHES = re.compile(r"(?:\s*--hash=sha(?:256|384|512):[0-9a-f]{64,128})*\s*")
 _EDITABLE = re.compile(r"(?:-e|--editable)(?:[ =]\s*|(?=[./]))")
@@ -89,7 +89,8 @@ def name_of(line: str) -> str:
 
 def clean_line(line: str) -> str | None:
     """The requirement in plain form, or None when the line is anything else."""
-    head, dashes, tail = line.strip().partition("--hash=")
+    # A line within the line would be one more requirement to the installer, or an option.
+    head, dashes, tail = " ".join(line.split()).partition("--hash=")
     if len(head) > _MOST_CHARACTERS or (dashes and not _HASHES.fullmatch(dashes + tail)):
         return None
     found = _LINE.fullmatch(head.strip())

@@ -105,7 +105,7 @@ def test_variables_of_the_step_are_passed_on_but_not_those_that_change_how_progr
     assert built.command == "A=2 python -m pytest && A=3 python -m pytest"
 
 
-def test_kinds() -> None:
+def test_the_kind_of_a_recipe_is_that_of_its_tests() -> None:
     assert rebuild(job("ruff check .\npytest"), desk()).kind is StepKind.TEST
     assert rebuild(job("black --check .\nruff check ."), desk()).kind is StepKind.FORMAT
     named = JobStep(name="Run the tests", script="my-tool")
