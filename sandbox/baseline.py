@@ -7,11 +7,11 @@ from sandbox.checkout import Source
 from sandbox.errors import ChangeRejected, SandboxError, SetupFailed
 from sandbox.gate import clean
 from sandbox.recipe.editable import CHECKOUT, WORKDIR
-from sandbox.spec import RunLimits
+from sandbox.spec import SYSTEM_PATH, RunLimits
 from sandbox.types import Recipe
 
 _LOG_CHARACTERS = 4000
-_MARK = 'touch -- "$1" && sleep 0.02'
+_MARK = 'touch -- "$2" && sleep 0.02'
 # What the commands touched, by the kernel's own time of change, which nobody can set; the rest is git's to restore.
 _REMEMBER = """set -eu
 cd "$1"
@@ -93,7 +93,7 @@ class Baseline:
         await self._source.place(self._guest)
         if not self._recipe.prepare:
             return
-        await self._guest.run(("/bin/sh", "-c", _MARK, "sh", self._mark), limits=RunLimits(wall_s=30.0), cwd="/")
+        await self._script(_MARK)
         for line in self._recipe.prepare:
             done = await self._guest.run(
                 ("/bin/sh", "-c", line),
@@ -108,4 +108,5 @@ class Baseline:
 
     async def _script(self, script: str) -> None:
         argv = ("/bin/sh", "-c", script, "sh", self._guest.workdir, self._mark)
-        await self._guest.run(argv, limits=RunLimits(wall_s=self._wall_s), cwd="/")
+        # A package of the environment may bring programs called find, tar or git: ours are the system's.
+        await self._guest.run(argv, limits=RunLimits(wall_s=self._wall_s), cwd="/", env={"PATH": SYSTEM_PATH})

@@ -18,7 +18,7 @@ from sandbox.setup.shell import Shell
 from sandbox.spec import SandboxSpec
 from sandbox.types import Egress, Fidelity, Frozen, Recipe, TrustTier
 
-_VERSION = "3"
+_VERSION = "4"
 """Raise when the way of installing changes: older environments are then not found."""
 
 
@@ -175,6 +175,7 @@ class Snapshotter:
                 return kept.with_(setup_s=time.perf_counter() - started)
 
     async def _keep(self, shell: Shell, order: _Order, key: str, done: Installed) -> Environment:
+        await shell.compile()
         record = _Record(lock_hash=await shell.lock_hash(), built=done.built, egress=done.egress)
         notes = {"record": record.model_dump_json()}
         image = await self._backend.keep_environment(shell.guest, key, notes=notes)

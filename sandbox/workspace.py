@@ -184,5 +184,8 @@ class SandboxWorkspace:
     async def _opened(self) -> Opened:
         async with self._lock:
             if self._state is None:
-                self._state = await open_checkout(self._checkout, self._parts, self._stack)
+                async with AsyncExitStack() as stack:
+                    self._state = await open_checkout(self._checkout, self._parts, stack)
+                    # Only now: what could not be opened holds no sandbox until the end.
+                    await self._stack.enter_async_context(stack.pop_all())
             return self._state

@@ -8,6 +8,7 @@ distributions and what builds them into a folder each, for `build_sdists` to bui
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -36,10 +37,17 @@ class Failed(Exception):
         self.log = log
 
 
+def installer() -> str:
+    """The installer of the toolchain: a package of the environment may bring a program that is called like it."""
+    theirs = os.path.join(os.environ.get("VIRTUAL_ENV", ""), "bin")
+    folders = [folder for folder in os.environ.get("PATH", "").split(os.pathsep) if folder != theirs]
+    return shutil.which("uv", path=os.pathsep.join(folders)) or "uv"
+
+
 def uv(*arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":
     """Run the installer."""
     env = dict(os.environ, **variables)
-    return subprocess.run(("uv", *arguments), capture_output=True, text=True, env=env, check=False)
+    return subprocess.run((installer(), *arguments), capture_output=True, text=True, env=env, check=False)
 
 
 def tell(answer: Dict[str, Any]) -> None:
@@ -174,14 +182,10 @@ class Fetching:
             raise Failed(source.name, "no environment to build it in could be made", made.stderr)
         if described.build:
             python = os.path.join(folder, "bin", "python")
-            self._install("what builds it", python, *described.build, package=source.name, compiled="0")
+            self._install("what builds it", python, *described.build, package=source.name)
 
-    def _install(self, what: str, python: str, *wanted: str, package: str = "", compiled: str = "1") -> None:
-        done = uv(
-            *("pip", "install", "--quiet", "--only-binary", ":all:", "--python", python),
-            *wanted,
-            UV_COMPILE_BYTECODE=compiled,
-        )
+    def _install(self, what: str, python: str, *wanted: str, package: str = "") -> None:
+        done = uv("pip", "install", "--quiet", "--only-binary", ":all:", "--python", python, *wanted)
         if done.returncode:
             raise Failed(package, "%s cannot be had as wheels" % what, done.stderr)
 

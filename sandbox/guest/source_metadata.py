@@ -11,6 +11,9 @@ MAX_MEMBERS = 200_000
 USUAL_BUILD = ("setuptools>=40.8.0", "wheel")
 """What a project that names nothing is built with (PEP 517)."""
 
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[\w.,\s-]*\])?[\s()<>=!~,.*+\w-]*(;[^@:/\\]*)?")
+"""A name with versions: it goes on the installer's command line, where options, paths and addresses mean more."""
+
 
 class Described(NamedTuple):
     """What matters of a source distribution."""
@@ -24,7 +27,7 @@ def describe(path: str) -> Described:
     """What a source distribution needs, and needs to be built.
 
     Raises:
-        ValueError: it is not an archive.
+        ValueError: it is not an archive, or is built with something that is no name with versions.
     """
     files = _read(path)
     requires, extras = _needs(files)
@@ -92,7 +95,10 @@ def _build_requires(text: Optional[str]) -> List[str]:
     system = _table(text or "")
     if system is None:
         return list(USUAL_BUILD)
-    requires = [str(line) for line in system.get("requires") or []]
+    requires = [_one_line(str(line)) for line in system.get("requires") or []]
+    odd = next((line for line in requires if _PLAIN.fullmatch(line) is None), None)
+    if odd is not None:
+        raise ValueError("it is built with %s, which is no name with versions" % ascii(odd)[:100])
     if any(re.match(r"setuptools\b", line) for line in requires) and "wheel" not in requires:
         requires.append("wheel")  # older ones ask for it only while they build
     return requires

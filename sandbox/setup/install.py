@@ -10,9 +10,12 @@ from sandbox.backends.base import Backend
 from sandbox.setup.shell import Shell
 from sandbox.types import CommandResult, Egress, Frozen, Recipe
 
+_PIN = re.compile(r"[A-Za-z0-9._-]{1,100}==[A-Za-z0-9.!+_-]{1,100}")
+_MOST_BUILT = 500
 _PLACE = """
 import os, shutil, sys, sysconfig
-source, site = sys.argv[1], sysconfig.get_path("purelib")
+home = os.path.dirname(os.path.dirname(sys.executable))
+source, site = sys.argv[1], sysconfig.get_path("purelib", "posix_prefix", {"base": home})
 for kind, target in (("site", site), ("bin", os.path.dirname(sys.executable))):
     for folder, _, names in os.walk(os.path.join(source, kind)):
         inner = os.path.join(target, os.path.relpath(folder, os.path.join(source, kind)))
@@ -54,7 +57,8 @@ async def install(backend: Backend, shell: Shell, recipe: Recipe, files: Mapping
     if built:
         await _build(shell)
     if files:
-        await shell.check(await shell.run(shell.python, "-I", "-c", _PLACE, shell.scratch), "place the checkout")
+        # Without `site`: it would run the `.pth` files of packages, and the environment may serve others.
+        await shell.check(await shell.run(shell.python, "-I", "-S", "-c", _PLACE, shell.scratch), "place the checkout")
     return Installed(built=built, egress=egress)
 
 
@@ -73,6 +77,8 @@ async def _fetch(shell: Shell, recipe: Recipe) -> tuple[str, ...]:
     sources = answer.get("sources")
     if not fetched.ok or not isinstance(sources, list):
         raise shell.failure(fetched, _reason(answer, "could not install the requirements"))
+    if len(sources) > _MOST_BUILT or not all(_PIN.fullmatch(str(source)) for source in sources):
+        raise shell.failure(fetched, "could not install the requirements")
     return tuple(str(source) for source in sources)
 
 
@@ -86,7 +92,7 @@ def _answer(result: CommandResult) -> dict[str, object]:
     """What a guest program told; code of others may have run beside it."""
     try:
         found = json.loads(result.results or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -16,8 +16,6 @@ _ENV = {
     "UV_NO_PROGRESS": "1",
     "UV_NO_CONFIG": "1",
     "UV_PYTHON_DOWNLOADS": "never",
-    # The root is read-only later: without this every start of pytest would compile all it imports anew.
-    "UV_COMPILE_BYTECODE": "1",
 }
 _LOG_CHARACTERS = 4000
 _LOCK = """
@@ -87,6 +85,16 @@ class Shell:
         if result.timed_out:
             return SetupFailed(f"Set-up took longer than {self._spec.setup_wall_s:g} s: {what}.", log=log)
         return SetupFailed(f"Set-up failed: {what}.", "Read the set-up's output.", log=log)
+
+    async def compile(self) -> None:
+        """Compile what is installed: the root is read-only later, and every start of pytest would compile it anew.
+
+        The installer would do it too, but starts the environment's interpreter for it, and that runs what packages put
+        into `.pth` files, while the index can still be reached.
+        """
+        script = 'exec "$1" -I -S -m compileall -qq -j 2 "$2"/lib/python*/site-packages'
+        # What cannot be compiled (code for another Python) is none of our business.
+        await self.run("/bin/sh", "-c", script, "sh", self.python, self.folder)
 
     async def lock_hash(self) -> str:
         """SHA-256 over what is installed; nothing that is installed runs for it."""

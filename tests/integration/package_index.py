@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,8 +15,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
-HOST = "127.0.0.2"
-"""Loopback, but not the address that proxies are told to leave alone."""
+HOST = "127.0.0.1"
 
 
 def sdist(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
@@ -27,6 +27,21 @@ def sdist(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
             entry = tarfile.TarInfo(f"{name}-{version}/{file}")
             entry.size = len(text.encode())
             tar.addfile(entry, io.BytesIO(text.encode()))
+    return path
+
+
+def wheel(folder: Path, name: str, version: str, files: dict[str, str]) -> Path:
+    """Write a wheel."""
+    info = f"{name}-{version}.dist-info"
+    files = files | {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{file},,\n" for file in (*files, f"{info}/RECORD"))
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, text in files.items():
+            archive.writestr(file, text)
     return path
 
 

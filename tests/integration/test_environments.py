@@ -29,7 +29,7 @@ from sandbox.snapshot import Environment, Origin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import Checkout, FolderSource, Recipe, RunVerdict, TrustTier
 from sandbox.workspace import Sandboxes
-from tests.integration.package_index import download, sdist, serve, write_pages
+from tests.integration.package_index import download, sdist, serve, wheel, write_pages
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker]
 
@@ -90,6 +90,8 @@ def publish(root: Path, url: str) -> None:
     extension = "from setuptools import Extension, setup\nsetup(name='fast_c', version='1.0', ext_modules=[Extension('fast_c', ['fast_c.c'])])\n"
     sdist(files, "fast_c", "1.0", {"PKG-INFO": info("fast_c"), "setup.py": extension, "fast_c.c": C_SOURCE})
     odd = {"pyproject.toml": pyproject("needy", "legacy", "legacy")}
+    startled = "import os; open('/opt/env/ran', 'a').write('x')\n"
+    wheel(files, "startled", "1.0", {"startled.pth": startled, "startled.py": "WAY = 'wheel'\n"})
     sdist(files, "needy", "1.0", {"PKG-INFO": info("needy"), **odd})
 
 
@@ -120,6 +122,23 @@ async def say(backend: DockerBackend, environment: Environment, script: str) -> 
         done = await guest.run((guest.python, "-c", script), limits=LIMITS)
     assert done.ok, done.stderr
     return done.stdout.strip()
+
+
+async def test_nothing_that_a_wheel_brings_runs_before_an_environment_is_kept_for_everybody(
+    index: str, made: list[str]
+) -> None:
+    spec = SandboxSpec(pool=0, index_url=index)
+    backend = DockerBackend(spec)
+    recipe = Recipe(command="x", requirements=("startled",))
+    kept = await Snapshotter(backend, spec).ensure(recipe, MINE, files={"site/mine.py": "WAY = 'placed'\n"})
+    made.append(kept.image)
+    async with backend.open(kept.image) as guest:
+        ran = await guest.run(("/bin/sh", "-c", "ls /opt/env; find /opt/env -name '*.pyc'"), limits=LIMITS)
+    assert "ran" not in ran.stdout.split()
+    assert {"startled.cpython-311.pyc", "mine.cpython-311.pyc"} <= {
+        name.rpartition("/")[2] for name in ran.stdout.split()
+    }
+    assert await say(backend, kept, "import mine, startled; print(mine.WAY, startled.WAY)") == "placed wheel"
 
 
 @pytest.mark.slow

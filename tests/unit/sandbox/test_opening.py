@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import override
 
 from sandbox.errors import SandboxUnavailable, SetupFailed
-from sandbox.spec import SandboxSpec
+from sandbox.spec import SYSTEM_PATH, SandboxSpec
 from sandbox.types import Checkout, CommandResult, FolderSource, Recipe, TrustTier
 from sandbox.workspace import Sandboxes
 from tests.fakes.scripted_backend import ScriptedBackend, ScriptedGuest
@@ -91,6 +91,22 @@ async def test_earlier_steps_run_after_the_checkout_is_placed_and_a_failing_one_
     async with sandboxes.open_workspace(checkout(tmp_path, recipe)) as workspace:
         with pytest.raises(SetupFailed, match="took longer than 7 s: make gen") as caught:
             await workspace.facts()
+        assert backend.open_now == 0  # what could not be opened waits for nobody
     await sandboxes.close()
     assert caught.value.log == "so far"
     assert not any(command[-1] == "never" for command in backend.guests[0].commands)
+
+
+@pytest.mark.anyio
+async def test_our_own_programs_in_the_work_tree_are_the_systems(tmp_path: Path) -> None:
+    backend = ScriptedBackend()
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(checkout(tmp_path, RECIPE.with_(prepare=("make gen",)))) as workspace:
+        await workspace.facts()
+        await workspace.revert()
+    await sandboxes.close()
+    guest = backend.guests[0]
+    ran = zip(guest.commands, guest.environments, strict=True)
+    ours = {command[-3]: env.get("PATH") for command, env in ran if command[-1] == "/work/prepared"}
+    assert len(guest.commands) > len(ours)
+    assert set(ours.values()) == {SYSTEM_PATH}

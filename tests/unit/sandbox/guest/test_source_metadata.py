@@ -68,6 +68,33 @@ def test_what_names_no_tools_gets_the_usual_ones(tmp_path: Path, text: str, requ
     assert describe(sdist(tmp_path, {"pyproject.toml": text})).build == requires
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        "--no-binary=:all:",
+        "-e.",
+        "a @ https://elsewhere.example/a.zip",
+        "./a",
+        "/var/tmp/a",
+        "a; x\\n-r b",
+        "a#egg",
+        "",
+    ],
+)
+def test_tools_that_are_more_than_names_are_refused(tmp_path: Path, odd: str) -> None:
+    text = f'[build-system]\nrequires = ["setuptools", "{odd}"]\n'
+    if odd.startswith("a; x"):  # one line to the installer, whatever it holds
+        assert "\n" not in "".join(describe(sdist(tmp_path, {"pyproject.toml": text})).build)
+        return
+    with pytest.raises(ValueError, match="no name with versions"):
+        describe(sdist(tmp_path, {"pyproject.toml": text}))
+
+
+@pytest.mark.parametrize("line", ["a", "a[b,c] >=1.0, !=1.3.*; python_version < '3.9'", "A_b.c (~=1!2)", "a===1+local"])
+def test_tools_of_any_plain_form_are_taken(tmp_path: Path, line: str) -> None:
+    assert describe(sdist(tmp_path, {"pyproject.toml": f'[build-system]\nrequires = ["{line}"]\n'})).build == [line]
+
+
 def test_tools_are_also_found_where_python_reads_no_toml() -> None:
     text = (
         '[project]\nrequires = ["no"]\n\n[build-system]\nrequires = [\n  "a>=1",  # why\n  \'b\',\n]\nx = 1\n[tool]\n'

@@ -73,6 +73,9 @@ async def test_what_has_no_wheel_is_built_when_nothing_can_be_reached() -> None:
         ({"only_binary": NO_WHEEL, "fetch_sdists": ended(1, b"{")}, "could not install the requirements"),
         ({"only_binary": NO_WHEEL, "fetch_sdists": ended(0, b"[]")}, "could not install the requirements"),
         ({"only_binary": NO_WHEEL, "fetch_sdists": ended(1, b'{"package": "", "reason": "r"}')}, "requirements: r"),
+        ({"only_binary": NO_WHEEL, "fetch_sdists": ended(0, b"[" * 100_000)}, "could not install the requirements"),
+        ({"only_binary": NO_WHEEL, "fetch_sdists": ended(0, b'{"sources": ["a==1\\n@all"]}')}, "could not install"),
+        ({"only_binary": NO_WHEEL, "fetch_sdists": ended(0, b'{"sources": [{"a": 1}]}')}, "could not install"),
         ({"only_binary": NO_WHEEL, "fetch_sdists": FETCHED, "build_sdists": ended()}, "could not build"),
         (
             {
