@@ -12,7 +12,7 @@ _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
 _LINE = re.compile(
     rf"({_NAME})\s*(\[\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\])?\s*(\(?\s*{_VERSION}(?:\s*,\s*{_VERSION})*\s*,?\s*\)?)?"
-    r"\s*(;(?!.*\s-)[A-Za-z0-9_.\s\"'<>=!~(),+-]+)?"
+    r"\s*(;(?!.*\s-)[A-Za-z0-9_.*\s\"'<>=!~(),+-]+)?"
 )
 _HASHES = re.compile(r"(?:\s*--hash=sha(?:256|384|512):[0-9a-f]{64,128})*\s*")
 _EDITABLE = re.compile(r"(?:-e|--editable)(?:[ =]\s*|(?=[./]))")

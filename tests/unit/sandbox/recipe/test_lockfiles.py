@@ -57,8 +57,8 @@ def test_versions_for_different_pythons_are_bound_by_their_markers() -> None:
     entry = (
         '[[package]]\nname = "a"\nversion = "{}"\nsource = {{ registry = "x" }}\nresolution-markers = [\n    "{}",\n]\n'
     )
-    text = entry.format("1", "python_full_version < '3.10'") + entry.format("2", "python_full_version >= '3.10'")
+    text = entry.format("1", "python_full_version < '3.10'") + entry.format("2", "python_full_version == '3.11.*'")
     assert pins("uv.lock", text) == (
         "a==1 ; (python_full_version < '3.10')",
-        "a==2 ; (python_full_version >= '3.10')",
+        "a==2 ; (python_full_version == '3.11.*')",
     )
