@@ -44,8 +44,11 @@ class Disk:
             only_count: Remove nothing.
         """
         entries = self._entries(frozenset(present))
-        gone = [] if only_count else [entry for entry in doomed(entries, self._limits) if self._remove(entry)]
-        stay = [entry for entry in entries if entry.counted and entry not in gone]
+        gone: list[Entry] = []
+        while not only_count and (removed := [entry for entry in doomed(entries, self._limits) if self._remove(entry)]):
+            gone += removed
+            entries = self._entries(frozenset(present))  # what stood below them can be removed now
+        stay = [entry for entry in entries if entry.counted]
         kept = Kept(
             count=len(stay),
             size=sum(entry.size for entry in stay),
@@ -73,15 +76,14 @@ class Disk:
         for image in images.values():
             if not image.get("RepoTags") and image["Id"] in parents:
                 continue  # a layer that something with a name stands on
-            parent = images.get(image.get("ParentId") or "", {})
-            size = max(int(image.get("Size") or 0) - int(parent.get("Size") or 0), 0)
             for name in self._names(image):
                 kind = name.partition(":")[0]
                 entry = Entry(
                     name=name,
-                    size=size,
+                    size=_own_size(image, images),
                     idle_s=now - (self._uses.last(name) or float(image["Created"])),
-                    protected=image["Id"] in busy or name in present,
+                    # Of what another stands on, the daemon would take the name away and keep the rest.
+                    protected=image["Id"] in busy | parents or name in present,
                     counted=kind == ENVIRONMENT,
                     days=OTHER_VERSIONS_DAYS if _is_cheap(name) else None,
                 )
@@ -114,6 +116,14 @@ class Disk:
                 busy.add(image)
                 image = images.get(image, {}).get("ParentId")
         return busy
+
+
+def _own_size(image: dict[str, Any], images: dict[str, dict[str, Any]]) -> int:
+    """The bytes that an image adds to the next one below that has a name: layers between go with it."""
+    below = images.get(image.get("ParentId") or "", {})
+    while below and not below.get("RepoTags"):
+        below = images.get(below.get("ParentId") or "", {})
+    return max(int(image.get("Size") or 0) - int(below.get("Size") or 0), 0)
 
 
 def _is_cheap(name: str) -> bool:

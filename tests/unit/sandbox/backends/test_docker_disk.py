@@ -46,6 +46,9 @@ class Daemon:
         if name in self.refuses:
             raise APIError("conflict")
         self.removed.append(name)
+        for id_, image in list(self.described.items()):
+            if name in {id_, *(image["RepoTags"] or ())}:
+                del self.described[id_]
 
 
 @pytest.fixture
@@ -96,6 +99,23 @@ def test_over_the_size_those_used_least_recently_go(daemon: Daemon, uses: LastUs
     kept = disk(daemon, uses, 250).prune(())
     assert daemon.removed == ["metaagent-env:b"]
     assert (kept.count, kept.removed) == (2, 1)
+
+
+def test_what_others_stand_on_goes_after_them(daemon: Daemon, uses: LastUses) -> None:
+    daemon.add("a", "metaagent-env:a", size=100, age_days=30)
+    daemon.add("b", "metaagent-env:b", size=150, parent="a", age_days=1)
+    assert disk(daemon, uses).prune(()).size == 150 * MB  # taking the name away would free nothing
+    assert daemon.removed == []
+    kept = disk(daemon, uses, 0).prune(())
+    assert daemon.removed == ["metaagent-env:b", "metaagent-env:a"]
+    assert (kept.count, kept.removed, kept.removed_bytes) == (0, 2, 150 * MB)
+
+
+def test_layers_without_a_name_are_counted_with_what_stands_on_them(daemon: Daemon, uses: LastUses) -> None:
+    daemon.add("base", "metaagent-toolchain:b", size=400)
+    daemon.add("nameless", size=900, parent="base")
+    daemon.add("a", "metaagent-env:a", size=950, parent="nameless")
+    assert disk(daemon, uses).prune(("metaagent-toolchain:b",)).size == 550 * MB
 
 
 def test_what_a_container_stands_on_stays(daemon: Daemon, uses: LastUses) -> None:
