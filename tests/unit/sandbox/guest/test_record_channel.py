@@ -69,3 +69,20 @@ def test_details_give_way_before_results_do(tmp_path: Path) -> None:
 @pytest.mark.parametrize("packed", ["", "!!", "AAAA", "eJw=", json.dumps([1])])
 def test_names_that_are_no_names_are_none(packed: str) -> None:
     assert unpack_names(packed) == ()
+
+
+def test_a_record_of_a_foreign_caller_becomes_a_word_about_it(tmp_path: Path) -> None:
+    channel = Channel(os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY, "/opt/metaagent/guest")
+    assert channel.send(["test", 0, "ppp", 1, 1])
+    channel.close()
+    assert list(read_records((tmp_path / "r").read_bytes(), KEY)) == [["patched", ["a test wrote records"]]]
+
+
+def test_the_key_is_in_no_attribute_and_python_s_own_encoder_is_not_asked(tmp_path: Path) -> None:
+    channel = Channel(os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY)
+    cells = [cell.cell_contents for cell in channel.send.__closure__ or ()]
+    assert not any(isinstance(value, bytes | str) and value in {KEY, KEY.hex()} for value in cells)
+    assert not hasattr(channel, "__dict__")
+    channel.send(["é\ud800", 1.5, None, True, {"a": [1]}])
+    channel.close()
+    assert list(read_records((tmp_path / "r").read_bytes(), KEY)) == [["é\ud800", 1.5, None, True, {"a": [1]}]]
