@@ -19,7 +19,7 @@ from sandbox.backends.base import Guest, Kept
 from sandbox.backends.docker_egress import ADVICE, WayOut, WaysOut, require_way_out, started_through
 from sandbox.backends.docker_images import Images
 from sandbox.backends.docker_link import DockerLink, attach, read_hello, remove
-from sandbox.backends.docker_setup import ASKING, OpenSetup, index_of_installer, leave_network, tar_of, watch_size
+from sandbox.backends.docker_setup import ASKING, OpenSetup, index_of_installer, leave_network, tar_of, watched
 from sandbox.backends.guest_tree import GUEST_DIR, LIBRARY, START, GuestTree
 from sandbox.backends.link import SocketLink
 from sandbox.backends.pool import Pool
@@ -234,14 +234,12 @@ class DockerBackend:
             if bundle:
                 await guest.unpack(tar_of(Path(CA_BUNDLE).name, bundle), str(Path(CA_BUNDLE).parent))
             client, _ = self._connected()
-            watcher = asyncio.create_task(watch_size(client, started.container, self._spec.setup_bytes))
             self._setups[id(guest)] = OpenSetup(started.container, way)
             try:
-                yield guest
+                async with watched(client, started.container, self._spec.setup_bytes):
+                    yield guest
             finally:
                 del self._setups[id(guest)]
-                watcher.cancel()
-                await asyncio.gather(watcher, return_exceptions=True)
 
     async def _started_for_setup(self, image: str, way: WayOut | None) -> Started:
         try:

@@ -16,7 +16,7 @@ from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, connect
 from sandbox.backends.docker_images import Images
 from sandbox.backends.guest_tree import GuestTree
 from sandbox.backends.owners import owner
-from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
+from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
 from sandbox.spec import RunLimits, SandboxSpec
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker]
@@ -259,10 +259,10 @@ async def test_only_an_open_set_up_can_be_kept(backend: DockerBackend, image: st
             await backend.keep_environment(guest, "never")
 
 
-async def test_a_set_up_that_grows_too_large_is_ended(backend: DockerBackend, image: str) -> None:
+async def test_a_set_up_that_grows_too_large_is_ended_and_says_so(backend: DockerBackend, image: str) -> None:
     small = DockerBackend(SandboxSpec(setup_bytes=32 * MIB, pool=0))
-    async with small.open_setup(image) as setup:
-        with pytest.raises(SandboxDied):
+    with pytest.raises(SetupFailed, match="it wrote more than 32 MiB"):
+        async with small.open_setup(image) as setup:
             await setup.run(("/bin/sh", "-c", "head -c 90000000 /dev/zero > /opt/env/big; sleep 30"), limits=QUICK)
 
 
