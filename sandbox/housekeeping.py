@@ -39,5 +39,5 @@ class Housekeeping:
     async def _clean(self) -> None:
         try:
             await self._backend.prune()
-        except SandboxError as error:
-            log.info("no clean-up: %s", error.message)
+        except (SandboxError, OSError) as error:  # somebody else may be cleaning up the same things
+            log.info("no clean-up: %s", error)

@@ -134,7 +134,7 @@ class Environments:
         for folder in self.root.glob("env-*"):
             name, kept = str(folder), known.get(str(folder))
             size = int(kept.get("size") or 0) if kept is not None else 0
-            idle = now - (self._uses.last(name) or folder.stat().st_mtime)
+            idle = now - (self._uses.last(name) or _changed(folder) or now)
             entries.append(Entry(name=name, size=size, idle_s=idle, days=None if kept else limits.busy_s / DAY_S))
         gone = () if only_count else doomed(entries, limits)
         for entry in gone:
@@ -153,6 +153,14 @@ class Environments:
         for path in sorted(folder.rglob("*")) if folder is not None else ():
             total.update(f"{path}\0{path.lstat().st_size}\0".encode("utf-8", "surrogateescape"))
         return f"sha256:{total.hexdigest()}"
+
+
+def _changed(folder: Path) -> float | None:
+    """When a folder was changed; None when somebody removed it meanwhile."""
+    try:
+        return folder.stat().st_mtime
+    except OSError:
+        return None
 
 
 def _move_names(folder: Path, old: str) -> None:

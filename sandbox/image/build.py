@@ -64,15 +64,30 @@ def inputs_hash(spec: SandboxSpec) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def _run(argv: list[str], what: str, *, extra_env: dict[str, str] | None = None) -> str:
-    """Run a tool of the host; its output when it succeeded."""
+def run_tool(
+    argv: list[str], what: str, *, extra_env: dict[str, str] | None = None, wall_s: float = BUILD_WALL_S
+) -> str:
+    """Run a tool of the host; its output when it succeeded.
+
+    Args:
+        argv: The command.
+        what: It is for, in a few words.
+        extra_env: Variables besides ours.
+        wall_s: How long it may take.
+
+    Raises:
+        SandboxUnavailable: it failed.
+    """
     command = ["/usr/bin/env", *(f"{name}={value}" for name, value in (extra_env or {}).items()), *argv]
     try:
         done = subprocess.run(  # noqa: S603 (fixed programs, arguments made here)
-            command, capture_output=True, text=True, errors="replace", timeout=BUILD_WALL_S, check=False
+            command, capture_output=True, text=True, errors="replace", timeout=wall_s, check=False
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SandboxUnavailable(f"{what} failed: {error}", ADVICE) from error
+    except subprocess.TimeoutExpired:
+        # What this error says holds the whole command, and there the proxy with its password: it goes no further.
+        raise SandboxUnavailable(f"{what} took longer than {wall_s:g} s.", ADVICE) from None
+    except OSError as error:
+        raise SandboxUnavailable(f"{what} failed: {error.strerror}", ADVICE) from error
     if done.returncode:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:]
         raise SandboxUnavailable(f"{what} failed: {' '.join(last)[:300]}", ADVICE)
@@ -101,14 +116,14 @@ def _mirror(suite: str) -> str | None:
     if shutil.which("apt-get") is None:
         return None
     form = "$(RELEASE) $(COMPONENT) $(SITE)"
-    return choose_mirror(_run(["apt-get", "indextargets", "--format", form], "Asking apt for its mirrors"), suite)
+    return choose_mirror(run_tool(["apt-get", "indextargets", "--format", form], "Asking apt for its mirrors"), suite)
 
 
 def _proxy() -> dict[str, str]:
     """The proxy apt uses, for debootstrap."""
     if shutil.which("apt-config") is None:
         return {}
-    said = _run(["apt-config", "shell", "PROXY", "Acquire::http::Proxy"], "Asking apt for its proxy")
+    said = run_tool(["apt-config", "shell", "PROXY", "Acquire::http::Proxy"], "Asking apt for its proxy")
     value = said.strip().removeprefix("PROXY=").strip("'")
     return {"http_proxy": value} if value and value != "DIRECT" else {}
 
@@ -117,7 +132,7 @@ def _pip() -> list[str]:
     """The host's pip, as the start of a command."""
     for candidate in ([sys.executable, "-m", "pip"], ["pip3"], ["pip"], ["/usr/bin/python3", "-m", "pip"]):
         with contextlib.suppress(SandboxUnavailable):
-            _run([*candidate, "--version"], "Looking for pip")
+            run_tool([*candidate, "--version"], "Looking for pip")
             return candidate
     raise SandboxUnavailable("No pip was found on this host to fetch uv with.", ADVICE)
 
@@ -126,7 +141,7 @@ def fetch_uv(target: Path) -> None:
     """Put the uv program at `target`, out of its wheel."""
     with tempfile.TemporaryDirectory(prefix="metaagent-uv-") as folder:
         wanted = ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder, f"uv=={UV_VERSION}"]
-        _run([*_pip(), *wanted], "Fetching uv from the package index")
+        run_tool([*_pip(), *wanted], "Fetching uv from the package index")
         wheels = sorted(Path(folder).glob("uv-*.whl"))
         if not wheels:
             raise SandboxUnavailable("The package index gave no wheel of uv.", ADVICE)
@@ -173,12 +188,12 @@ def root_archive(spec: SandboxSpec) -> Iterator[IO[bytes]]:
         root, archive = Path(folder) / "root", Path(folder) / "root.tar"
         mirror = _mirror(spec.debian_suite)
         argv = [debootstrap, "--variant=minbase", f"--include={','.join(PACKAGES)}", spec.debian_suite, str(root)]
-        _run(argv + ([mirror] if mirror else []), "Installing Debian packages", extra_env=_proxy())
+        run_tool(argv + ([mirror] if mirror else []), "Installing Debian packages", extra_env=_proxy())
         fetch_uv(root / "usr/local/bin/uv")
         _furnish(root)
         left_out = [f"--exclude={pattern}" for pattern in LEFT_OUT]
         pack = ["tar", "-C", str(root), "--numeric-owner", "--one-file-system", *left_out, "-cf", str(archive), "."]
-        _run(pack, "Packing the image")
+        run_tool(pack, "Packing the image")
         shutil.rmtree(root)
         with archive.open("rb") as file:
             yield file

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import math
+import time
 from collections.abc import Iterable
 from types import MappingProxyType
 from urllib.parse import urlsplit
@@ -17,6 +19,7 @@ PYTHON_OF = MappingProxyType({"bookworm": "3.11", "trixie": "3.13"})
 """The one Python of a toolchain that is built from a Debian release."""
 
 FETCH_WALL_S = 180.0
+AGAIN_S = 3600.0
 CONNECT_S = "8"
 """How long one request for a Python may stand still, in seconds."""
 
@@ -27,19 +30,22 @@ class Interpreters:
     Args:
         backend: Where environments are set up.
         spec: Where Pythons may be fetched from.
+        patience_s: How long a Python that could not be had is not asked for again.
     """
 
-    def __init__(self, backend: Backend, spec: SandboxSpec) -> None:
+    def __init__(self, backend: Backend, spec: SandboxSpec, patience_s: float = AGAIN_S) -> None:
         self._backend = backend
         self._spec = spec
-        self._instead: dict[str, str | None] = {}
-        """What stands in for a Python that cannot be had: as long as this process lives, nobody waits for it again."""
+        self._patience_s = patience_s
+        self._instead: dict[str, tuple[str | None, float]] = {}
+        """What stands in for a Python that cannot be had, and until when nobody waits for it again."""
 
     def expected(self, wanted: str | None) -> str | None:
         """The Python that an environment will get as far as is known; None is the image's own."""
         if wanted is None or wanted == self._own():
             return None
-        return self._instead.get(wanted, wanted)
+        instead, until = self._instead.get(wanted, (wanted, math.inf))
+        return instead if time.monotonic() < until else wanted
 
     def _own(self) -> str | None:
         """The one Python of a toolchain that we build ourselves."""
@@ -57,7 +63,8 @@ class Interpreters:
                 return wanted
             if await self._fetch(shell, wanted):
                 return wanted
-            self._instead[wanted] = nearest = await _nearest(shell, wanted)
+            nearest = await _nearest(shell, wanted)
+            self._instead[wanted] = (nearest, time.monotonic() + self._patience_s)
             if nearest is not None and (await _venv(shell, nearest)).ok:
                 return nearest
         await shell.check(await _venv(shell, shell.guest.python), "make the environment")

@@ -1,6 +1,7 @@
 """Clean-up runs in the background: once at the start, and after each environment that was added."""
 
 import asyncio
+import logging
 
 import pytest
 from typing_extensions import override
@@ -12,11 +13,15 @@ from tests.fakes.scripted_backend import ScriptedBackend
 
 
 class Broken(ScriptedBackend):
-    """A backend whose daemon went away."""
+    """A backend that cannot clean up."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
 
     @override
     async def prune(self, *, only_count: bool = False) -> Kept:
-        raise SandboxUnavailable("gone")
+        raise self.error
 
 
 @pytest.mark.anyio
@@ -33,12 +38,15 @@ async def test_it_cleans_up_at_the_start_and_after_what_was_added() -> None:
     assert backend.pruned == 2
 
 
+@pytest.mark.parametrize("error", [SandboxUnavailable("the daemon went away"), FileNotFoundError("somebody was first")])
 @pytest.mark.anyio
-async def test_a_daemon_that_is_gone_troubles_nobody() -> None:
-    housekeeping = Housekeeping(Broken())
-    housekeeping.begin(added=True)
-    await housekeeping.end()
-    await Housekeeping(Broken()).end()
+async def test_what_cannot_be_cleaned_up_troubles_nobody(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+    housekeeping = Housekeeping(Broken(error))
+    with caplog.at_level(logging.INFO):
+        housekeeping.begin(added=True)
+        await housekeeping.end()
+    assert f"no clean-up: {error}" in caplog.text
+    await Housekeeping(Broken(error)).end()
 
 
 def test_another_loop_begins_anew() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.errors import SandboxUnavailable
 from sandbox.image import build
 from sandbox.spec import SandboxSpec
 
@@ -50,3 +51,9 @@ def test_the_mirror_is_the_one_apt_uses_for_the_suite(targets: str, mirror: str 
 def test_no_address_of_a_mirror_or_registry_is_written_down() -> None:
     source = Path(build.__file__).read_text()
     assert not re.search(r"https?://[a-z]", source)
+
+
+def test_a_tool_that_takes_too_long_is_told_without_its_variables() -> None:
+    with pytest.raises(SandboxUnavailable, match=r"^Waiting took longer than 0.2 s\.$") as caught:
+        build.run_tool(["sleep", "9"], "Waiting", extra_env={"http_proxy": "http://u:hunter2@p.invalid"}, wall_s=0.2)
+    assert caught.value.__suppress_context__  # a log of the whole error shows no command either

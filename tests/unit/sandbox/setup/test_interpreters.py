@@ -118,3 +118,15 @@ def test_the_nearest_is_the_closest_and_of_two_the_newer(wanted: str, have: tupl
 def test_hosts_are_told_with_their_port_once() -> None:
     urls = ("https://a.example/x", "https://a.example/y", "http://b.example:81/", "file:///x", "", "https://[")
     assert hosts_in(urls) == ("a.example:443", "b.example:81")
+
+
+@pytest.mark.parametrize(("patience_s", "expected"), [(3600.0, "3.11"), (0.0, "3.9")])
+@pytest.mark.anyio
+async def test_a_python_that_could_not_be_had_is_asked_for_again_after_a_while(
+    patience_s: float, expected: str
+) -> None:
+    backend, guest, spec = ScriptedBackend(), ScriptedGuest(Image("3.13", "3.11")), SandboxSpec()
+    interpreters = Interpreters(backend, spec, patience_s)
+    assert interpreters.expected("3.9") == "3.9"
+    await interpreters.make_environment(Shell(guest, spec, "/opt/env"), "3.9")
+    assert interpreters.expected("3.9") == expected
