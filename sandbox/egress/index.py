@@ -3,6 +3,7 @@
 No host stands in this code. The index is what the operator configured, or what the installer itself asks for.
 """
 
+import asyncio
 import json
 import logging
 import re
@@ -24,11 +25,15 @@ PACKAGES = ("pip", "setuptools", "wheel")
 """Names almost every index knows; the first page that is found tells from where files come."""
 
 ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+ENDINGS = (".whl", ".tar.gz", ".zip", ".tgz", ".tar.bz2", ".egg")
 MAX_PAGE = 8 << 20
 MAX_LIST = 256 << 10
 MAX_REDIRECTS = 5
 MAX_HOSTS = 16
 PAGE_S = 15.0
+WHOLE_S = 60.0
+"""For everything that is asked: everybody who sets up waits for it."""
+
 ASKED = re.compile(r"https?://[^\s`'\"<>()]{1,2000}")
 
 
@@ -52,6 +57,11 @@ class Page(Frozen):
     def url(self) -> str:
         """Where it stands."""
         return self.came_by[-1]
+
+    def files(self) -> list[str]:
+        """The distributions among its links: a page of HTML may link to whatever its makers like."""
+        named = (link.partition("#")[0].partition("?")[0] for link in self.links())
+        return [link for link in named if "json" in self.kind or link.endswith(ENDINGS)]
 
     def links(self) -> list[str]:
         """What it links to; addresses of their own."""
@@ -127,13 +137,13 @@ async def hosts_of(index: str, site: Site, *, own: bool) -> Found:
         return Found((), is_complete=False)
     page: Page | None = None
     try:
-        async with _client(site) as client:
+        async with asyncio.timeout(WHOLE_S), _client(site) as client:
             page = await _any_page(client, index.rstrip("/"))
     except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
         log.warning("the package index %s cannot be read from here (%s)", first.authority, type(error).__name__)
     if page is None:
         return Found((first,), is_complete=False)
-    return Found((first, *_learned(first, (*page.came_by, *page.links()))), is_complete=True)
+    return Found((first, *_learned(first, (*page.came_by, *page.files()))), is_complete=True)
 
 
 async def hosts_led_to(url: str, site: Site) -> tuple[Endpoint, ...]:
@@ -146,7 +156,7 @@ async def hosts_led_to(url: str, site: Site) -> tuple[Endpoint, ...]:
     first = endpoint_of(url)
     came_by = [url]
     try:
-        async with _client(site) as client:
+        async with asyncio.timeout(WHOLE_S), _client(site) as client:
             for _ in range(MAX_REDIRECTS):
                 response = await client.head(came_by[-1])
                 if not response.has_redirect_location:
@@ -182,7 +192,7 @@ async def _any_page(client: httpx.AsyncClient, index: str) -> Page | None:
     """The page of a package everybody has, or of the first one in the list of all."""
     for package in PACKAGES:
         page = await _fetch(client, f"{index}/{package}/", MAX_PAGE)
-        if page is not None and page.links():
+        if page is not None and page.files():
             return page
     listed = await _fetch(client, f"{index}/", MAX_LIST)
     link = next((link for link in listed.links() if link.startswith(f"{index}/")), None) if listed else None

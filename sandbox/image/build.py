@@ -80,8 +80,9 @@ def run_tool(
     """
     command = ["/usr/bin/env", *(f"{name}={value}" for name, value in (extra_env or {}).items()), *argv]
     try:
+        # Not where we were called: that may be a checkout, and `python -m pip` would take its modules.
         done = subprocess.run(  # noqa: S603 (fixed programs, arguments made here)
-            command, capture_output=True, text=True, errors="replace", timeout=wall_s, check=False
+            command, cwd="/", capture_output=True, text=True, errors="replace", timeout=wall_s, check=False
         )
     except subprocess.TimeoutExpired:
         # What this error says holds the whole command, and there the proxy with its password: it goes no further.

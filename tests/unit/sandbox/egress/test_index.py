@@ -45,7 +45,8 @@ async def test_the_files_of_a_page_of_json_name_their_hosts() -> None:
 
 async def test_so_do_the_links_of_a_page_of_html_and_its_base() -> None:
     page = (
-        b'<base href="https://base.example/x/"><a href="a.whl#sha256=0">a</a><a HREF=https://other.example/b>b</a><a>'
+        b'<base href="https://base.example/x/"><a href="a.whl#sha256=0">a</a><a HREF=https://other.example/b.tar.gz?x=1>b</a>'
+        b'<a href="https://their.site/about">about us</a><a>'
     )
     async with serving(WebSite({"/simple/pip/": (HTML, page)})) as site:
         assert await found(site, "/simple/") == (["https://base.example:443", "https://other.example:443"], True)
@@ -111,7 +112,7 @@ async def test_an_address_leads_to_hosts_by_its_redirects_and_nothing_is_fetched
 
 
 async def test_a_flood_of_a_page_is_cut() -> None:
-    endless = b'<a href="https://files.example/a">a</a>' + b" " * (20 << 20)
+    endless = b'<a href="https://files.example/a.whl">a</a>' + b" " * (20 << 20)
     async with serving(WebSite({"/simple/pip/": (HTML, endless)})) as site:
         assert await found(site) == (["https://files.example:443"], True)
 

@@ -1,6 +1,8 @@
 """What the toolchain image is made of."""
 
+import contextlib
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,13 @@ def test_a_tool_that_takes_too_long_is_told_without_its_variables() -> None:
     with pytest.raises(SandboxUnavailable, match=r"^Waiting took longer than 0.2 s\.$") as caught:
         build.run_tool(["sleep", "9"], "Waiting", extra_env={"http_proxy": "http://u:hunter2@p.invalid"}, wall_s=0.2)
     assert caught.value.__suppress_context__  # a log of the whole error shows no command either
+
+
+def test_no_module_of_the_folder_we_were_called_in_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "pip").mkdir()
+    (tmp_path / "pip/__main__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    (tmp_path / "pip/__init__.py").touch()
+    monkeypatch.chdir(tmp_path)
+    with contextlib.suppress(SandboxUnavailable):  # there may be no other pip
+        build.run_tool([sys.executable, "-m", "pip", "--version"], "Looking for pip")
+    assert not (tmp_path / "ran").exists()
