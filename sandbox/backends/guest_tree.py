@@ -1,7 +1,11 @@
 """The guest programs as an archive: what goes to /opt/metaagent in every image, and its hash."""
 
 import hashlib
+import importlib.util
 import io
+import marshal
+import posixpath
+import sys
 import tarfile
 from pathlib import Path
 
@@ -15,7 +19,7 @@ LIBRARY = f"{HOME}/lib"
 START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sandbox.guest.supervisor import main; main()"
 """What the interpreter is given to become the supervisor; arguments: the library folder, the settings."""
 
-LAYER = b"2"
+LAYER = b"3"
 """Goes up when images are made otherwise than before from the same files."""
 
 
@@ -38,7 +42,7 @@ class GuestTree(Frozen):
     @property
     def digest(self) -> str:
         """Twelve hex digits that change with any file, and with how the layer is made."""
-        total = hashlib.sha256(LAYER)
+        total = hashlib.sha256(LAYER + importlib.util.MAGIC_NUMBER)
         for path, content in sorted(self.files.items()):
             total.update(f"{path}\0{len(content)}\0".encode() + content)
         return total.hexdigest()[:12]
@@ -46,6 +50,12 @@ class GuestTree(Frozen):
     def layout(self) -> dict[str, bytes]:
         """Every file below HOME, the package that gives the programs their import name among them."""
         placed = {f"guest/{path}": content for path, content in self.files.items()}
+        # Of use where the Python inside is of our own version, and not looked at elsewhere.
+        for path, content in self.files.items():
+            if path.endswith(".py") and (code := _compiled(f"{GUEST_DIR}/{path}", content)) is not None:
+                folder, name = posixpath.split(path)
+                cache = f"{posixpath.splitext(name)[0]}.{sys.implementation.cache_tag}.pyc"
+                placed[posixpath.join("guest", folder, "__pycache__", cache)] = code
         return {**placed, "lib/sandbox/__init__.py": b'"""The guest side only."""\n'}
 
     def archive(self) -> bytes:
@@ -62,6 +72,19 @@ class GuestTree(Frozen):
             link.linkname = "../../guest"
             tar.addfile(link)
         return buffer.getvalue()
+
+
+def _compiled(path: str, source: bytes) -> bytes | None:
+    """A module as the interpreter keeps it, tied to the source's hash; None for what this Python cannot compile.
+
+    The form is that of PEP 552, unchecked: nobody inside can write either of the two files.
+    """
+    try:
+        code = compile(source, path, "exec", dont_inherit=True, optimize=0)
+    except (SyntaxError, ValueError):
+        return None
+    head = importlib.util.MAGIC_NUMBER + (0b01).to_bytes(4, "little") + importlib.util.source_hash(source)
+    return head + marshal.dumps(code, 2)  # later versions depend on how often objects are referred to
 
 
 def _member(name: str, kind: bytes, mode: int) -> tarfile.TarInfo:

@@ -1,7 +1,10 @@
 """The guest programs as they travel."""
 
+import importlib.util
 import io
+import sys
 import tarfile
+from pathlib import Path
 
 from sandbox.backends.guest_tree import GuestTree
 
@@ -29,3 +32,18 @@ def test_the_archive_belongs_to_root_and_is_always_the_same() -> None:
     assert {"opt/metaagent/guest/a.py", "opt/metaagent/guest/search/b.py", "opt/metaagent/lib/sandbox/guest"} <= set(
         members
     )
+
+
+def test_modules_come_compiled_for_the_python_we_run_on(tmp_path: Path) -> None:
+    cached = f"__pycache__/odd.{sys.implementation.cache_tag}.pyc"
+    tree = GuestTree(files={"odd.py": b"VALUE = 7\n", "broken.py": b"def\n", "notes.txt": b"1"})
+    placed = {name.removeprefix("guest/"): content for name, content in tree.layout().items()}
+    assert [name for name in placed if name.endswith(".pyc")] == [cached]
+    assert placed[cached][:4] == importlib.util.MAGIC_NUMBER
+    (tmp_path / "odd.pyc").write_bytes(placed[cached])
+    spec = importlib.util.spec_from_file_location("odd", tmp_path / "odd.pyc")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.VALUE == 7
