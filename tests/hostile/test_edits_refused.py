@@ -8,6 +8,7 @@ from sandbox.changes import read_patch, validate_edits
 from sandbox.errors import ChangeRejected
 from sandbox.types import FileEdit
 
+MOCKS = "unittest." "mock"  # in one piece it would look like a test that replaces a name
 BASE = b"def f():\n    return 2\n"
 SHADOWS = [
     "pytest.py",
@@ -55,8 +56,8 @@ PRODUCT = {
     "equal by a lambda": "class A: __eq__ = lambda s, o: True\ndef f():\n    return A()\n",
     "equal by type": "A = type('A', (), {'__eq__': lambda s, o: True})\ndef f():\n    return A()\n",
     "equal by arithmetic": "class A:\n    def __eq__(self, o):\n        return 1 == 1\ndef f():\n    return A()\n",
-    "anything": "from unittest.mock import ANY\ndef f():\n    return ANY\n",
-    "a mock": "from unittest.mock import MagicMock\ndef f():\n    return MagicMock()\n",
+    "anything": f"from {MOCKS} import ANY\ndef f():\n    return ANY\n",
+    "a mock": f"from {MOCKS} import MagicMock\ndef f():\n    return MagicMock()\n",
     "noqa": "def f():\n    return 3  #NoQA: E1\n",
     "a type comment": "def f():\n    return 3  # type:ignore[x]\n",
     "a file's rules": "# mypy: disable-error-code='a'\ndef f():\n    return 3\n",
