@@ -22,7 +22,7 @@ from sandbox.backends.docker_link import DockerLink, attach, read_hello, remove
 from sandbox.backends.docker_setup import ASKING, OpenSetup, index_of_installer, leave_network, tar_of, watched
 from sandbox.backends.guest_tree import GUEST_DIR, LIBRARY, START, GuestTree
 from sandbox.backends.link import SocketLink
-from sandbox.backends.pool import Pool
+from sandbox.backends.pool import Pool, whole
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
 from sandbox.spec import Deviation, Phase, RunLimits, SandboxSpec
@@ -181,7 +181,7 @@ class DockerBackend:
     @asynccontextmanager
     async def open(self, image: str) -> AsyncIterator[Guest]:
         """A hardened sandbox without network; one started in advance when there is one."""
-        started = self._pool.take(image) or await self._started(image)
+        started = self._pool.take(image) or await whole(self._started(image))
         self._pool.keep_hot(image)
         async with self._serving(started, variables.for_commands(PATHS, HOME)) as guest:
             yield guest
@@ -243,7 +243,8 @@ class DockerBackend:
 
     async def _started_for_setup(self, image: str, way: WayOut | None) -> Started:
         try:
-            return await _blocking(lambda: self._start(image, "setup", way.folder if way is not None else None))
+            folder = way.folder if way is not None else None
+            return await whole(_blocking(lambda: self._start(image, "setup", folder)))
         except SandboxUnavailable as error:
             if "bind" in error.message and way is not None:
                 raise SandboxUnavailable("Docker does not see the folder of the set-up's proxy.", ADVICE) from error
@@ -274,7 +275,7 @@ class DockerBackend:
 
     async def _installers_index(self) -> str | None:
         """The index that the toolchain's installer asks when nobody configured one: it is let ask, without network."""
-        started = await self._started(await self.ensure_toolchain())
+        started = await whole(self._started(await self.ensure_toolchain()))
         async with self._serving(started, variables.for_commands(PATHS, HOME) | ASKING) as guest:
             return await index_of_installer(guest)
 

@@ -1,6 +1,7 @@
 """Sandboxes started before they are asked for: the next one on a hot environment opens at once."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Generic, Protocol, TypeVar
 
@@ -24,6 +25,24 @@ class Startable(Protocol):
 
 
 Waiting = TypeVar("Waiting", bound=Startable)
+
+
+async def whole(start: Awaitable[Waiting]) -> Waiting:
+    """A start cannot be stopped half way: what comes of it when nobody waits any more is discarded.
+
+    Args:
+        start: Starts one.
+
+    Raises:
+        SandboxError: it did not start.
+    """
+    starting = asyncio.ensure_future(start)
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with contextlib.suppress(SandboxError):
+            await asyncio.to_thread((await starting).discard)
+        raise
 
 
 class Pool(Generic[Waiting]):
@@ -74,13 +93,7 @@ class Pool(Generic[Waiting]):
             SandboxError: one did not start.
         """
         while len(self._waiting.get(image, ())) < count:
-            starting = asyncio.ensure_future(self._start(image))
-            try:
-                started = await asyncio.shield(starting)
-            except asyncio.CancelledError:
-                # A start cannot be stopped half way; what comes of it must not be lost.
-                await asyncio.to_thread((await starting).discard)
-                raise
+            started = await whole(self._start(image))
             self._waiting.setdefault(image, []).append(started)
 
     async def close(self) -> None:

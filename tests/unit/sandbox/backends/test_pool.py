@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sandbox.backends.pool import MOST, Pool
+from sandbox.backends.pool import MOST, Pool, whole
 from sandbox.errors import SandboxUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -128,3 +128,14 @@ async def test_one_that_does_not_start_is_not_the_pools_to_complain_about() -> N
     pool.keep_hot("a")
     await settled()
     assert pool.take("a") is None
+
+
+@pytest.mark.parametrize("broken", [False, True])
+async def test_who_stops_waiting_for_a_start_loses_nothing_and_is_cancelled_all_the_same(*, broken: bool) -> None:
+    starter = Starter(broken=broken)
+    waiting = asyncio.create_task(whole(starter("a")))
+    await asyncio.sleep(0)
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert [waiter.discarded for waiter in starter.made] == ([] if broken else [True])
