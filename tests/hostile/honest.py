@@ -79,9 +79,9 @@ HONEST: dict[str, dict[str, str]] = {
         "conftest.py": "import pytest\n@pytest.fixture(autouse=True)\ndef around(request):\n    yield\n"
         "@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    yield\n",
         "base.py": "def test_inherited():\n    assert True\n",
-        "test_a.py": "import functools\nfrom unittest.mock import patch\nfrom base import test_inherited\ndef twice(f):\n    @functools.wraps(f)\n"
+        "test_a.py": "import functools\nfrom unittest import mock\nfrom base import test_inherited\ndef twice(f):\n    @functools.wraps(f)\n"
         "    def g(*a, **k):\n        f(*a, **k)\n        return f(*a, **k)\n    return g\n@twice\ndef test_decorated():\n    pass\n"
-        "@patch('os.getcwd', return_value='/x')\ndef test_patched(cwd):\n    import os\n    assert os.getcwd() == '/y'\n"
+        "@mock.patch('os.getcwd', return_value='/x')\ndef test_patched(cwd):\n    import os\n    assert os.getcwd() == '/y'\n"
         "test_lambda = lambda: None\nfor n in range(2):\n    exec(f'def test_made_{n}(): assert {n}')\n",
     },
 }
