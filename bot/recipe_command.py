@@ -12,7 +12,7 @@ from bot.intake.policy_file import POLICY_PATH, read_folder_policy
 from bot.settings import Settings
 from sandbox.errors import SetupFailed
 from sandbox.gate import clean
-from sandbox.planning import Folder, ListedJob, read_folder
+from sandbox.planning import Folder, ListedJob, is_runners_own, read_folder
 from sandbox.types import JobHints, Recipe
 
 _MOST_LISTED = 60
@@ -57,7 +57,7 @@ def run_recipe(order: RecipeOrder, settings: Settings) -> RecipeResult:
     folder = asyncio.run(read_folder(str(root.resolve()), settings.sandbox))
     policy = read_folder_policy(root)
     folder, workflow = _workflow(order, folder, root)
-    _check_job(order, folder.jobs, workflow)
+    _check_job(order, folder, workflow)
     hints = JobHints(
         job_name=order.job,
         step_name=order.step,
@@ -177,14 +177,12 @@ def _workflow(order: RecipeOrder, folder: Folder, root: Path) -> tuple[Folder, s
     raise UsageError(f"{_NOT_FOUND} workflow: {order.workflow}", _listed("workflows", folder.workflows))
 
 
-def _check_job(order: RecipeOrder, every: Sequence[ListedJob], workflow: str | None) -> None:
+def _check_job(order: RecipeOrder, folder: Folder, workflow: str | None) -> None:
     """Say which jobs there are when the named one is none of them."""
-    jobs = [job for job in every if workflow is None or job.workflow == workflow]
+    jobs = [job for job in folder.jobs if workflow is None or job.workflow == workflow]
     if order.job is not None:
         meant = order.job.split(" / ")[0].split(" (")[0].strip().casefold()
-        known = {name.casefold() for job in jobs for name in (job.job_id, job.name, job.name.split(" (")[0])}
-        known |= {part.casefold() for job in jobs for part in job.name.split(" / ")}
-        if order.job.casefold() not in known and meant not in known and not _is_expanded(order.job, jobs):
+        if not folder.knows_job(order.job, workflow):
             raise UsageError(f"{_NOT_FOUND} job: {order.job}", _listed("jobs", [job.name for job in jobs]))
         jobs = [job for job in jobs if meant in {job.job_id.casefold(), job.name.split(" (")[0].casefold()}] or jobs
     elif workflow is not None and not jobs:
@@ -194,7 +192,9 @@ def _check_job(order: RecipeOrder, every: Sequence[ListedJob], workflow: str | N
 
 
 def _check_step(wanted: str, steps: Sequence[str]) -> None:
-    if not any(wanted in {step, step.removeprefix("Run ")} or "${{" in step for step in steps):
+    if not is_runners_own(wanted) and not any(
+        wanted in {step, step.removeprefix("Run ")} or "${{" in step for step in steps
+    ):
         raise UsageError(f"{_NOT_FOUND} step: {wanted}", _listed("steps", steps))
 
 
@@ -207,11 +207,6 @@ def _check_cell(recipe: Recipe, asked: Mapping[str, str], jobs: Sequence[ListedJ
     cells = [job.name for job in jobs if job.workflow == recipe.workflow and job.job_id in ids]
     words = ", ".join(f"{name}={value}" for name, value in asked.items())
     raise UsageError(f"{_NOT_FOUND} cell: {words}", _listed("cells", cells))
-
-
-def _is_expanded(wanted: str, jobs: Sequence[ListedJob]) -> bool:
-    """A name with values only GitHub knows fits the part before them."""
-    return any(job.name and wanted.casefold().startswith(job.name.casefold().split(" (")[0]) for job in jobs)
 
 
 def _listed(what: str, names: Sequence[str]) -> str:

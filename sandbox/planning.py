@@ -2,11 +2,11 @@
 
 from sandbox.checkout import take_folder
 from sandbox.recipe.detect import plan_recipe, relevant_files
-from sandbox.recipe.workflow import ListedJob, list_jobs
+from sandbox.recipe.workflow import ListedJob, is_runners_own, knows_job, list_jobs
 from sandbox.spec import SandboxSpec
 from sandbox.types import JobHints, Recipe
 
-__all__ = ["Folder", "ListedJob", "read_folder"]
+__all__ = ["Folder", "ListedJob", "is_runners_own", "read_folder"]
 
 
 class Folder:
@@ -30,6 +30,15 @@ class Folder:
     def jobs(self) -> tuple[ListedJob, ...]:
         """Every job of its workflows, cell by cell."""
         return list_jobs(self._contents)
+
+    def knows_job(self, name: str, workflow: str | None = None) -> bool:
+        """Whether a job may be meant by a name, as its check or its key is written.
+
+        Args:
+            name: The name.
+            workflow: Only the jobs of this file; None takes all.
+        """
+        return knows_job(name, self._contents, workflow)
 
     def plus(self, name: str, content: bytes) -> "Folder":
         """The same with one more file that says how it is tested.

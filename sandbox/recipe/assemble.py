@@ -52,7 +52,19 @@ _CHECKS = re.compile(
     r"(?<![\w./-])(?:pytest|py\.test|unittest|ruff|flake8|pylint|mypy|pyright|black|isort)(?![\w-])"
     r"|(?:^|\s)(?:\./|(?:ba)?sh\s+)[\w./-]+",
 )
+_ACTIVATES = re.compile(r"\s*(?:source|\.)\s+\S*bin/activate\s*(?:#.*)?$")
+_FORMATTERS = {
+    "black": "--check",
+    "isort": "--check-only",
+    "ruff format": "--check",
+    "ruff check": "--no-fix",
+    "yapf": "--diff",
+    "pyproject-fmt": "--check",
+}
+"""Programs that change files, and the option with which they only say so."""
 _LONGEST_SCRIPT = 20_000
+_LONGEST_OBSTACLE = 500
+_GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 
@@ -87,7 +99,7 @@ def rebuild(job: Job, desk: Desk) -> Rebuilt:
             failed, failing = _failed(step, desk)
             continue
         noted = len(desk.log.entries())
-        before = before.plus(_earlier(step, _read(step, desk)))
+        before = before.plus(_earlier(step, _read(step, desk), desk))
         if len(desk.log.entries()) == noted and not before.commands:
             desk.log.replayed(step.name)  # every step of the job has its line in the account
     return _put_together(before, failing, failed, desk)
@@ -111,25 +123,43 @@ def _read(step: JobStep, desk: Desk) -> ToolReading:
 
 def _failed(step: JobStep, desk: Desk) -> tuple[JobStep, ToolReading]:
     """The failed step and its reading; a script of which nothing could be read runs as it is."""
+    noted = len(desk.log.entries())
     reading = _read(step, desk)
     if not reading.commands and not reading.obstacles and (script := _unread(step.script)):
         line = f"bash -e -c {shlex.quote(script)}" if "\n" in script else script
         reading = reading.with_(commands=(ToolCommand(command=line, working_directory=step.working_directory),))
+    left_out = [
+        f"`{entry.step}`: {entry.reason}" for entry in desk.log.entries()[noted:] if entry.treatment == "dropped"
+    ]
+    if not reading.commands and not reading.obstacles and left_out:
+        reading = reading.with_(obstacles=(f"nothing of the failed step can be run here: {'; '.join(left_out)}",))
     if step.unknown:
-        missing = f"the failed step needs {', '.join(step.unknown)}, which only GitHub knows"
+        missing = f"the failed step needs {_named(step.unknown)}"
         return step, reading.with_(obstacles=(*reading.obstacles, missing))
     return step, reading
 
 
+def _named(unknown: Sequence[str]) -> str:
+    """What is unknown, and who knows it."""
+    computed = [name for name in unknown if name.endswith("computes")]
+    others = [name for name in unknown if name not in computed]
+    return " and ".join([*computed, *([f"{', '.join(others)}, which only GitHub knows"] if others else [])])
+
+
 def _unread(script: str) -> str:
     """What is left of a script that checks something in a way only a shell can follow; its installs are done."""
-    lines = [line for line in script.replace("\r\n", "\n").split("\n") if not _INSTALLS.match(line)]
+    lines = script.replace("\r\n", "\n").split("\n")
+    lines = [line for line in lines if not _INSTALLS.match(line) and not _ACTIVATES.match(line)]
     left = "\n".join(lines).strip()
     return left if len(left) < _LONGEST_SCRIPT and _CHECKS.search(left) else ""
 
 
-def _earlier(step: JobStep, reading: ToolReading) -> ToolReading:
+def _earlier(step: JobStep, reading: ToolReading, desk: Desk) -> ToolReading:
     """A step that went well: what it installs counts, and what it makes; its checks do not."""
+    if step.unknown:
+        for command in reading.commands:
+            desk.log.dropped(command.command, f"it needs {_named(step.unknown)}")
+        reading = reading.with_(commands=())
     if not step.continue_on_error:
         return reading
     return reading.with_(obstacles=())
@@ -137,6 +167,7 @@ def _earlier(step: JobStep, reading: ToolReading) -> ToolReading:
 
 def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk: Desk) -> Rebuilt:
     checks, early = _checks(failing.commands)
+    checks, undone = _compared(checks, failing.commands)
     kinds = [_kind(command, step) for command in checks]
     kind = StepKind.TEST if StepKind.TEST in kinds else next(iter(kinds), StepKind.OTHER)
     folder, shared = _shared(checks, step)
@@ -149,10 +180,13 @@ def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk
             desk.log.dropped(
                 other.command, "an earlier check" if checks_something else "the failing step does not need it"
             )
+    for other in failing.commands:
+        if other not in checks and not (other in early and _prepares(other, desk.files)):
+            desk.log.dropped(other.command, "it is no check, and makes nothing that one needs")
     early = [command for command in early if _prepares(command, desk.files)]
     prepare = tuple(dict.fromkeys(_line(command, folder, shared) for command in (*made, *early)))[:_MOST_PREPARED]
     environment = _environment({**step.environment, **shared}, desk)
-    obstacles = [*failing.obstacles]
+    obstacles = [*failing.obstacles, *undone]
     if kind is not StepKind.LINT and kind is not StepKind.FORMAT:
         obstacles += before.obstacles
     command = _joined(checks, folder, shared)
@@ -165,8 +199,23 @@ def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk
         folder=folder,
         environment=environment,
         python=failing.python,
-        obstacles=tuple(dict.fromkeys(obstacles)),
+        obstacles=tuple(dict.fromkeys(" ".join(text.split())[:_LONGEST_OBSTACLE] for text in obstacles)),
     )
+
+
+def _compared(checks: list[ToolCommand], commands: Sequence[ToolCommand]) -> tuple[list[ToolCommand], tuple[str, ...]]:
+    """`black . && git diff --exit-code` only asks whether something would change; other programs need the history."""
+    if not any(_GIT_DIFF.match(command.command) for command in commands):
+        return checks, ()
+    found = []
+    for command in checks:
+        tool = next((tool for tool in _FORMATTERS if re.match(rf"{tool}(?:\s|$)", command.command)), "")
+        if not tool:
+            return checks, ("`git diff` compares with the commit, and the sandbox has no history",)
+        plain = re.sub(r"\s--(?:fix(?:-only)?|in-place|unsafe-fixes|exit-non-zero-on-fix)\b", "", command.command)
+        option = "" if _FORMATTERS[tool] in plain else f" {_FORMATTERS[tool]}"
+        found.append(command.with_(command=plain.replace(tool, f"{tool}{option}", 1)))
+    return found, ()
 
 
 def _kind(command: ToolCommand, step: JobStep) -> StepKind:
@@ -212,7 +261,7 @@ def _prepares(command: ToolCommand, files: Files) -> bool:
     if words[0] != "python":
         return words[0].startswith("./") and not words[0].endswith((".sh", "manage.py"))
     if words[1:2] == ["setup.py"] or _PREPARING & set(words):
-        return True
+        return "--check" not in words and "--dry-run" not in words
     named = next((word for word in words[1:] if not word.startswith("-")), "")
     if words[1:2] == ["-m"]:
         return named in {"grpc_tools.protoc", "grpc.tools.protoc", "cython", "babel", "Cython", "compileall"}

@@ -17,8 +17,19 @@ _RUNNERS = (
     "coverage run -m",
     "xvfb-run -a",
     "time",
+    "uvx",
+    "uv tool run",
+    "pipx run",
 )
-_TESTS = ("pytest", "py.test", "unittest", "nose2", "nosetests", "trial", "behave", "stestr", "ward", "zope-testrunner")
+_STARTER_OPTION = re.compile(
+    r"(?:(?:--(?:with|from|python|extra|group|only-group|package|directory|project|spec|index-url|with-requirements)"
+    r"|-[pwC])[ =]\S+|--?[\w-]+(?:=\S+)?)\s+"
+)
+_PYTHON_OPTIONS = re.compile(r"^(?:\S*/)?python(?:3(?:\.\d{1,2})?)?(?:\s+(?:-[WX]\s?\S+|-[bBdEiIOPqsSuvx]+))*\s+-m\s+")
+_TESTS = (
+    *("pytest", "py.test", "unittest", "doctest", "nose2", "nosetests", "trial", "behave", "stestr", "ward"),
+    "zope-testrunner",
+)
 _FORMATS = (
     "black",
     "isort",
@@ -35,6 +46,7 @@ _LINTS = (
     "flake8", "pylint", "pyflakes", "pycodestyle", "pydocstyle", "codespell", "bandit", "vulture", "yamllint", "djlint",
     "interrogate", "refurb", "pyupgrade", "autoflake", "deptry", "lint-imports", "slotscheck", "prospector", "typos",
     "check-manifest", "validate-pyproject", "zizmor", "pyroma", "rstcheck", "doc8", "xenon", "radon", "pylama", "rumdl",
+    "pre-commit", "prek",
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
 _KINDS = {
@@ -43,6 +55,7 @@ _KINDS = {
     **dict.fromkeys(_LINTS, StepKind.LINT),
     **dict.fromkeys(_TYPES, StepKind.TYPES),
 }
+_GUESSES = {"lint": StepKind.LINT, "format": StepKind.FORMAT, "type": StepKind.TYPES, "test": StepKind.TEST}
 _DISTRIBUTIONS = {
     "lint-imports": "import-linter",
     "trial": "twisted",
@@ -115,13 +128,13 @@ def bare_command(command: str) -> str:
         if starter is None:
             return text
         text = text[len(starter) :].lstrip()
-        if starter.endswith("run"):  # `uv run --frozen pytest`: options of the starter
-            text = re.sub(r"^(?:--?[\w-]+(?:=\S+)?\s+)+(?=[a-z])", "", text)
+        while starter.endswith(("run", "uvx")) and (option := _STARTER_OPTION.match(text)) is not None:
+            text = text[option.end() :]  # `uv run --frozen pytest`
 
 
 def kind_of(command: str, step_name: str | None = None) -> StepKind:
     """What a step does, from its command, else from its name."""
-    bare = bare_command(command)
+    bare = _PYTHON_OPTIONS.sub("", bare_command(command))
     words = words_of(bare)
     tool = words[0].rsplit("/", 1)[-1] if words else ""
     if tool == "ruff":
@@ -130,10 +143,14 @@ def kind_of(command: str, step_name: str | None = None) -> StepKind:
         return _KINDS[tool]
     if _is_django_test(words):
         return StepKind.TEST
+    if re.match(r"(?:pipenv|pdm|rye|hatch|poetry|uv) run\s", command.lstrip()):  # a script of the project, by its name
+        named = next((word for word in words if word[:1] not in {"+", "-"}), "")
+        name = named.lower() if "/" not in named else ""
+        if found := next((kind for word, kind in _GUESSES.items() if word in name), None):
+            return found
     name = f"{step_name or ''} {bare}".lower()
-    guesses = {"lint": StepKind.LINT, "format": StepKind.FORMAT, "type": StepKind.TYPES, "test": StepKind.TEST}
     if tool in _WRAPPERS or step_name:
-        return next((kind for word, kind in guesses.items() if word in name), StepKind.OTHER)
+        return next((kind for word, kind in _GUESSES.items() if word in name), StepKind.OTHER)
     return StepKind.OTHER
 
 
@@ -170,11 +187,11 @@ def plain_pytest(command: str) -> str:
 
 def tools_for(command: str, options: str = "") -> tuple[str, ...]:
     """The distributions a command needs besides the project's own, also for pytest's `addopts`."""
-    bare = bare_command(command)
+    bare = _PYTHON_OPTIONS.sub("", bare_command(command))
     tool = next(iter(words_of(bare)), "").rsplit("/", 1)[-1]
     if tool in {"pytest", "py.test"}:
         asked = f"{bare} {options}"[:8000]
         return ("pytest", *(name for pattern, name in _PLUGINS if re.search(pattern, asked)))
     if tool in _DISTRIBUTIONS:
         return (_DISTRIBUTIONS[tool],)
-    return (tool,) if tool in _KINDS and tool != "unittest" else ()
+    return (tool,) if tool in _KINDS and tool not in {"unittest", "doctest"} else ()

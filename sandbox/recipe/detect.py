@@ -112,8 +112,8 @@ def _plan(hints: JobHints, job: Job | None, desk: Desk) -> Rebuilt:
     if job is not None and (job.obstacles or rebuilt.obstacles) and not rebuilt.command:
         return rebuilt.with_(command="python -m pytest" if tested else "true", kind=StepKind.TEST)
     found = _detected(desk, tested=tested)
-    if job is not None:
-        obstacle = "the failed step only installs: it runs no command that tests or checks"
+    if job is not None and not rebuilt.obstacles:
+        obstacle = "the failed step runs nothing that is known to test or check and can be run here"
         rebuilt = rebuilt.with_(obstacles=(*rebuilt.obstacles, obstacle))
     return found.with_(
         wanted=rebuilt.wanted.plus(found.wanted),

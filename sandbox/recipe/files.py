@@ -65,7 +65,7 @@ class Files:
             parser = configparser.ConfigParser(interpolation=None, strict=False, allow_no_value=True)
             try:
                 parser.read_string(self.text(path).lstrip("\ufeff"))
-            except configparser.Error:
+            except (configparser.Error, AttributeError):  # it stumbles over a value behind an option without one
                 self.log.dropped(path, "it is not a valid configuration file")
                 parser = configparser.ConfigParser(interpolation=None)
             self._parsers[path] = parser

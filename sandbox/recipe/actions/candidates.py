@@ -43,6 +43,9 @@ class Candidate:
     obstacle: str = ""
     called: bool = field(default=False)
     """The workflow is only ever called by another."""
+    pattern: str = ""
+    """The name as it is written, expressions and all, behind those of its callers."""
+    caller_ids: tuple[str, ...] = ()
 
 
 def candidates(files: Documents, log: FidelityLog, named: str | None, given: Mapping[str, str]) -> list[Candidate]:
@@ -96,11 +99,12 @@ class _Jobs:
         depth: int,
         *,
         called: bool = False,
-        callers: tuple[Cell, ...] = (),
+        caller: Candidate | None = None,
     ) -> Iterator[Candidate]:
         base = base_context(document, inputs)
         for job_id, job in mapping(document.get("jobs")).items():
             table = mapping(job)
+            written = text(table.get("name")) or job_id
             cells, unknown = cells_of(table.get("strategy"), base)
             for index, cell in enumerate(cells):
                 value: Value = dict(cell)
@@ -117,10 +121,12 @@ class _Jobs:
                     context=context,
                     base=f"{prefix}{plain}",
                     display=f"{prefix}{name}",
-                    fixed=not missing and unknown is None,
-                    callers=callers,
+                    fixed=not missing and unknown is None and (caller is None or caller.fixed),
+                    callers=(*caller.callers, caller.cell) if caller is not None else (),
                     matrix_unknown=unknown if unknown is not None and not self._given else None,
                     called=called,
+                    pattern=f"{caller.pattern} / {written}" if caller is not None else written,
+                    caller_ids=(*caller.caller_ids, caller.job_id) if caller is not None else (),
                 )
                 if isinstance(table.get("uses"), str):
                     yield from self._called(candidate, context, depth)
@@ -145,8 +151,8 @@ class _Jobs:
             inputs,
             f"{caller.display} / ",
             depth + 1,
-            callers=(*caller.callers, caller.cell),
             called=caller.called,
+            caller=caller,
         )
 
 

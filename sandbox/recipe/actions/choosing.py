@@ -65,14 +65,26 @@ def _score(wanted: str | None, candidate: Candidate) -> int:
         (0, lambda: wanted == candidate.display),
         (1, lambda: asked in {display, longer}),
         (2, lambda: asked.endswith(("...", "…")) and display.startswith(asked.rstrip(".…")) and len(asked) > 10),  # noqa: PLR2004
-        (3, lambda: not candidate.fixed and _fits_open_name(asked, candidate)),
+        (3, lambda: not candidate.fixed and _fits_open_name(asked, candidate) and _shows(wanted, candidate)),
         (4, lambda: asked.rsplit(" / ", 1)[-1] in {display, longer} or asked == display.rsplit(" / ", 1)[-1]),
+        (4, lambda: not candidate.fixed and fits_pieces(asked, _plain(candidate.pattern))),
         (4, lambda: bool(candidate.obstacle) and asked.startswith(f"{display} / ")),
         (5, lambda: asked in {_plain(candidate.job_id), _plain(candidate.base), _plain(_written(candidate))}),
+        (6, lambda: asked in map(_plain, candidate.caller_ids)),
         (6, lambda: _values_fit(asked, candidate)),
         (_GUESSED, lambda: _same_base(asked, candidate)),
     )
     return next((score for score, check in checks if check()), _NO_MATCH)
+
+
+def _shows(wanted: str, candidate: Candidate) -> bool:
+    """Whether the values a name shows are those of the cell, as far as they are known."""
+    return agrees(candidate.cell, named_values(wanted, candidate))
+
+
+def is_meant(name: str, candidate: Candidate) -> bool:
+    """Whether a name may be that of a candidate."""
+    return _score(name, candidate) < _NO_MATCH
 
 
 def _all_values(candidate: Candidate) -> Cell:
@@ -115,6 +127,27 @@ def fits_pieces(asked: str, pattern: str) -> bool:
             return False
         at = found + len(piece)
     return at <= len(asked) - len(pieces[-1])
+
+
+_VALUE = re.compile(r"\$\{\{\s*matrix\.([\w-]+)\s*\}\}")
+
+
+def named_values(name: str, candidate: Candidate) -> dict[str, str]:
+    """The values of a matrix that another job computes, as far as the check run's name shows them.
+
+    `Tests on 3.11` of a job whose name is written `Tests on ${{ matrix.python }}`.
+    """
+    written = " ".join(_written(candidate).split())
+    pieces = re.split(r"(\$\{\{[^}]*\}\})", written[:_LONGEST_NAME])
+    names = [found[1] for piece in pieces[1::2] if (found := _VALUE.fullmatch(piece)) is not None]
+    if not names or len(names) != len(pieces) // 2 or len(names) > 3 or len(set(names)) != len(names):  # noqa: PLR2004
+        return {}
+    pattern = "".join(
+        "(.+?)" if index % 2 else re.escape(piece.rsplit(" / ", 1)[-1]) for index, piece in enumerate(pieces)
+    )
+    plain = " ".join(name[:_LONGEST_NAME].split())
+    found = re.fullmatch(pattern, plain) or re.fullmatch(pattern, plain.rsplit(" / ", 1)[-1])
+    return dict(zip(names, found.groups(), strict=True)) if found is not None else {}
 
 
 def _values_fit(asked: str, candidate: Candidate) -> bool:
@@ -171,11 +204,13 @@ def _bound(candidate: Candidate, hints: JobHints) -> Candidate:
     """The candidate with what the hints say of values that another job computes."""
     parts = _WORDS.fullmatch(" ".join((hints.job_name or "")[:_LONGEST_NAME].split()))
     words = _split(parts[2]) if parts else []
+    shown = named_values(hints.job_name or "", candidate)
     cell: Cell = {}
     for index, (name, value) in enumerate(candidate.cell.items()):
         bound: Value = value
         if isinstance(value, Unknown):
-            bound = hints.matrix.get(name, words[index] if len(words) == len(candidate.cell) else value)
+            by_place = words[index] if len(words) == len(candidate.cell) else value
+            bound = hints.matrix.get(name, shown.get(name, by_place))
         cell[name] = bound
     if cell == candidate.cell:
         return candidate

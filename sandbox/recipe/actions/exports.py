@@ -6,14 +6,16 @@ from functools import partial
 
 from sandbox.recipe.actions.values import Unknown
 from sandbox.recipe.editable import WORKDIR
+from sandbox.recipe.shell.words import NotShell, read_tokens, text_of
 
 _FILE = r"""["']?\$\{?(GITHUB_ENV|GITHUB_OUTPUT)\}?["']?"""
 _ECHO = r"(?:echo|printf)\s+(?:-\w+\s+)?(.+)"
 _APPENDED = re.compile(rf"(.*?)(?:>>[ \t]*{_FILE}|\|[ \t]*tee[ \t]+-a[ \t]+{_FILE}(?:[ \t]*>[ \t]*/dev/null)?)[ \t]*;?")
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1")
 _PAIR = re.compile(r"([A-Za-z_][\w-]{0,99})=(.{0,2000})")
-_CONTROL = re.compile(r"^\s*(?:if|for|while|until|case)\b", re.MULTILINE)
-_VARIABLE = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_CONTROL = re.compile(r"\s*(?:if|for|while|until|case)\b")
+_CLOSED = re.compile(r"(?:^|;)\s*(?:fi|done|esac)\b")
+_SETS = re.compile(r"\s*(?:export\s+)?([A-Za-z_]\w{0,99})=")
 _MOST_CHARACTERS = 50_000
 _MOST_VALUES = 50
 _LONGEST_LINE = 2_000
@@ -34,9 +36,10 @@ def exports_of(script: str, environment: Mapping[str, str]) -> tuple[Exported, E
     found: dict[str, Exported] = {"GITHUB_ENV": {}, "GITHUB_OUTPUT": {}}
     if len(script) > _MOST_CHARACTERS or "GITHUB_" not in script:
         return found["GITHUB_ENV"], found["GITHUB_OUTPUT"]
-    certain = _CONTROL.search(script) is None
     known = {"GITHUB_WORKSPACE": WORKDIR, "HOME": "/home/sandbox", **environment}
-    for file, words in _writes(script.replace("\\\n", " ")):
+    lines = script.replace("\\\n", " ").splitlines()
+    known = {name: value for name, value in known.items() if name not in _set_in(lines)}
+    for file, words, certain in _written(lines):
         literal = words[:1] == "'"
         plain = words.strip("\"'").removesuffix("\\n")
         pair = _PAIR.fullmatch(plain)
@@ -49,11 +52,29 @@ def exports_of(script: str, environment: Mapping[str, str]) -> tuple[Exported, E
     return found["GITHUB_ENV"], found["GITHUB_OUTPUT"]
 
 
-def _writes(script: str) -> list[tuple[str, str]]:
+def _set_in(lines: list[str]) -> set[str]:
+    """The variables a script sets itself: what they were before says nothing."""
+    return {found[1] for line in lines if (found := _SETS.match(line)) is not None}
+
+
+def _written(lines: list[str]) -> list[tuple[str, str, bool]]:
+    """The file, what is written to it, and whether that is certain: what conditions and loops write is not."""
+    outside: list[str] = []
+    inside: list[str] = []
+    depth = 0
+    for line in lines:
+        opens, closes = _CONTROL.match(line) is not None, _CLOSED.search(line) is not None
+        (inside if depth or opens else outside).append(line)
+        depth = max(depth + opens - closes, 0)
+    certain = [(file, words, True) for file, words in _writes(outside)]
+    return certain + [(file, words, False) for file, words in _writes(inside)]
+
+
+def _writes(script: list[str]) -> list[tuple[str, str]]:
     """Pairs of the file and what is written to it."""
     found: list[tuple[str, str]] = []
     group: list[str] | None = None
-    lines = iter(line.strip() for line in script.splitlines())
+    lines = iter([line.strip() for line in script])
     for line in lines:
         if len(line) > _LONGEST_LINE:
             continue
@@ -92,11 +113,10 @@ def _echoed(lines: list[str]) -> list[str]:
 
 def _expanded(value: str, known: Mapping[str, str]) -> str | None:
     """The value with known variables put in; None when the shell would compute something."""
-    if any(_name(found) not in known for found in _VARIABLE.finditer(value)):
+    quoted = value if "$(" in value else value.replace('"', '\\"')
+    try:
+        words = [token.word for token in read_tokens(f'"{quoted}"')]
+    except NotShell:
         return None
-    put = _VARIABLE.sub(lambda found: known[_name(found)], value)
-    return None if len(put) > _LONGEST_LINE or "$" in _VARIABLE.sub("", value) or "`" in value else put
-
-
-def _name(found: re.Match[str]) -> str:
-    return found[1] or found[2]
+    put = text_of(words[0], known) if len(words) == 1 and words[0] is not None else None
+    return put if put is not None and len(put) <= _LONGEST_LINE else None

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sandbox.recipe.actions.candidates import Candidate, candidates
-from sandbox.recipe.actions.choosing import choose, fits_pieces
+from sandbox.recipe.actions.choosing import choose, fits_pieces, is_meant, named_values
 from sandbox.recipe.actions.document import Documents, mapping, sequence, text
 from sandbox.recipe.actions.matrix import plain_cell
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
@@ -37,13 +37,15 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
         if hints.job_name or hints.step_name:
             log.dropped(hints.job_name or hints.step_name or "", "no such job in any workflow of the repository")
         return None
+    if candidate.matrix_unknown is not None and (shown := named_values(hints.job_name or "", candidate)):
+        return find_job(hints.with_(matrix=shown), contents, log)
     if candidate.obstacle or candidate.matrix_unknown is not None:
         return _without_steps(candidate)
     # once to see every step, once for the account of those that count
     outer = StepReader(candidate, files, FidelityLog()).read()
     position = _failed(hints, outer)
     if position is None:
-        if hints.step_name in _RUNNERS_OWN or (hints.step_name or "").startswith(("Post ", "Pre ")):
+        if is_runners_own(hints.step_name or ""):
             obstacle = (
                 f"the failed step `{hints.step_name}` is the runner's own: no command of the repository failed in it"
             )
@@ -54,6 +56,19 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
     if guessed:
         log.replaced(hints.job_name or candidate.display, guessed)
     return _read(candidate, files, log, (position, hints.step_name))
+
+
+def knows_job(name: str, contents: Mapping[str, bytes], workflow: str | None = None) -> bool:
+    """Whether some job of the repository's workflows, or of one of them, may be meant by a name."""
+    return any(
+        is_meant(name, candidate) and workflow in {None, candidate.path}
+        for candidate in candidates(Documents(contents), FidelityLog(), workflow, {})
+    )
+
+
+def is_runners_own(step: str) -> bool:
+    """Whether a step of this name is the runner's: no workflow names it."""
+    return step in _RUNNERS_OWN or step.startswith(("Post ", "Pre "))
 
 
 def list_jobs(contents: Mapping[str, bytes]) -> tuple[ListedJob, ...]:
@@ -129,7 +144,7 @@ def _failed(hints: JobHints, outer: Sequence[OuterStep]) -> int | None:
         for index, step in enumerate(outer):
             if _is_named(hints.step_name, step) and (step.steps or step.obstacle):
                 return index
-        if hints.step_name in _RUNNERS_OWN or hints.step_name.startswith(("Post ", "Pre ")):
+        if is_runners_own(hints.step_name):
             return None
     ranked = [
         (RANKED.index(kind), index)

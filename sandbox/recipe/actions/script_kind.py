@@ -14,7 +14,8 @@ _PREPARES = re.compile(
     r"|(?:(?:python3?\s+-m|uv|sudo|pipx|poetry run)\s+)?pip3?\s+install\b|pipx\s+install\b"
     r"|uv\s+(?:sync|venv|tool\s+install)\b"
     r"|(?:poetry|pdm|pipenv|hatch\s+env)\s+(?:install|sync|lock|add|config|create)\b"
-    r"|(?:make|just)\s+[\w-]*(?:install|deps|setup)\b)"
+    r"|(?:make|just)\s+[\w-]*(?:install|deps|setup)\b"
+    r"|\S.{0,200}\s--(?:notest|install-only)\b)"
 )
 _MOST_LINES = 200
 _LONGEST = 1_000

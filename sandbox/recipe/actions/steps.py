@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from posixpath import normpath
+from posixpath import join, normpath
 from typing import Any, Literal
 
 from sandbox.recipe.actions.candidates import Candidate
@@ -17,6 +17,7 @@ from sandbox.recipe.actions.templates import condition, resolve, resolve_value
 from sandbox.recipe.actions.uses import Use, artifact_of, effect_of, outputs_of, python_of
 from sandbox.recipe.actions.values import Partly, Unknown, Value, as_text, both, is_true
 from sandbox.recipe.actions.variables import Variables
+from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import JobStep
 from sandbox.types import Frozen, StepKind
@@ -145,13 +146,14 @@ class StepReader:
     def _script(self, step: Mapping[str, Any], level: _Level, context: Mapping[str, Value], common: JobStep) -> JobStep:
         script, missing = resolve(text(step.get("run")), context)
         named, unknown_shell = resolve(text(step.get("shell")) or level.shell, context)
-        written, _ = resolve(text(step.get("working-directory")) or level.folder or ".", context)
+        written, unknown_folder = resolve(text(step.get("working-directory")) or level.folder or ".", context)
         folder = folder_of(written, self._checked_out_at)
         if folder is None:
             self._log.replaced(
                 f"{common.name}: working-directory {written}", "it is not in the checkout; its top is taken"
             )
-        variables, outputs = exports_of(script, common.environment)
+        here = normpath(join(WORKDIR, folder or "."))
+        variables, outputs = exports_of(script, {**common.environment, "PWD": here})
         self._variables = self._variables.exported(variables, self._log)
         ended: dict[str, Value] = {} if common.continue_on_error else {"outcome": "success", "conclusion": "success"}
         self._remember(step, level, Partly({**ended, "outputs": Partly(outputs)}))
@@ -162,7 +164,10 @@ class StepReader:
                 "script": script,
                 "shell": shell_of(named, self._windows(), script),
                 "working_directory": folder or ".",
-                "unknown": _needed(text(step.get("run")), context) if missing is not None else (),
+                "unknown": (
+                    *(_needed(text(step.get("run")), context) if missing is not None else ()),
+                    *(unknown_folder.names if unknown_folder is not None else ()),
+                ),
             }
         )
 

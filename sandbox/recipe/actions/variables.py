@@ -6,7 +6,7 @@ from pydantic import Field
 
 from sandbox.recipe.actions.document import mapping, text
 from sandbox.recipe.actions.exports import Exported
-from sandbox.recipe.actions.templates import resolve
+from sandbox.recipe.actions.templates import resolve, resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.types import Frozen
@@ -31,6 +31,11 @@ class Variables(Frozen):
     def plus(self, level: object, context: Context, log: FidelityLog) -> "Variables":
         """With one more level of `env`; its values may use the levels before."""
         known, unknown = dict(self.known), dict(self.unknown)
+        if isinstance(level, str):  # `env: ${{ matrix.env }}`
+            found_level = resolve_value(level, {**context, "env": self.context()})
+            if isinstance(found_level, Unknown):
+                log.dropped("env", f"only GitHub knows {', '.join(found_level.names)}")
+            level = found_level
         for name, value in list(mapping(level).items())[:_MOST]:
             if not is_passed_on(name):
                 log.dropped(f"env {name}", "a variable of this name is not passed on")
@@ -58,6 +63,7 @@ class Variables(Frozen):
             unknown.pop(name, None)
             if isinstance(value, Unknown):
                 unknown[name] = ", ".join(value.names)
+                log.dropped(f"env {name}", "an earlier step computes it, which is known at run time only")
             else:
                 known[name] = value
         return Variables(known=known, unknown=unknown)

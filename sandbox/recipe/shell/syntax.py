@@ -1,11 +1,13 @@
 """The structure of a shell script: lists, pipelines, conditions and loops; functions and cases are left alone."""
 
+import re
 from dataclasses import dataclass
 
-from sandbox.recipe.shell.words import NotShell, Token, Word, read_tokens
+from sandbox.recipe.shell.words import NotShell, Part, Token, Word, read_tokens
 
 _DEEPEST = 12
 _OPENERS = {"if": "fi", "for": "done", "while": "done", "until": "done", "case": "esac"}
+_LIST = re.compile(r"[A-Za-z_]\w{0,99}\+?=")
 _CLOSERS = frozenset({"then", "elif", "else", "fi", "do", "done", "esac", "}"})
 
 
@@ -42,11 +44,20 @@ class For:
 
 
 @dataclass(frozen=True)
+class Assigned:
+    """`NAME=( ... )`, or `NAME+=( ... )`."""
+
+    name: str
+    words: tuple[Word, ...]
+    added: bool
+
+
+@dataclass(frozen=True)
 class Opaque:
     """A construct that is not read: `while`, `case`, a function."""
 
 
-Command = Simple | Group | If | For | Opaque
+Command = Simple | Group | If | For | Assigned | Opaque
 
 
 @dataclass(frozen=True)
@@ -64,6 +75,10 @@ class Script:
     """Pipelines with what stands before each: `""`, `&&` or `||`."""
 
     items: tuple[tuple[str, Pipeline], ...] = ()
+
+
+def _literal(text: str) -> Word:
+    return Word(text, (Part("text", text),))
 
 
 def read_shell(text: str) -> Script:
@@ -199,17 +214,46 @@ class _Parser:
             self.at += 1
         return Opaque()
 
+    def _test(self) -> Simple:
+        """`[[ ... ]]`, in which `&&`, `<` and brackets do not mean what they mean elsewhere."""
+        words: list[Word] = []
+        while self.at < len(self.tokens):
+            token = self.tokens[self.at]
+            self.at += 1
+            words.append(token.word if token.kind == "word" and token.word else _literal(token.text))
+            if token.kind == "redirection" and token.word is not None:
+                words.append(token.word)
+            if token.text == "]]":
+                return Simple(tuple(words))
+        raise NotShell("]] is missing")
+
+    def _list(self, name: Word) -> Assigned:
+        """`NAME=( ... )`, from its bracket on."""
+        words: list[Word] = []
+        self.at += 1
+        while self._operator() != ")":
+            if self.at >= len(self.tokens) or self._operator() not in {"", "\n"}:
+                raise NotShell("a list does not end")
+            words += [word] if (word := self.tokens[self.at].word) is not None else []
+            self.at += 1
+        self.at += 1
+        return Assigned(name.raw.rstrip("+="), tuple(words), added=name.raw.endswith("+="))
+
     def _simple(self) -> Command:
         words: list[Word] = []
         redirections: list[tuple[str, Word]] = []
+        if self._word() == "[[":
+            return self._test()
         while self.at < len(self.tokens) and (token := self.tokens[self.at]).kind != "operator":
             if token.kind == "word":
                 words.append(token.word or Word(token.text))
             elif token.word is not None:
                 redirections.append((token.text, token.word))
             self.at += 1
-        if self._operator() == "(" and len(words) == 1:  # `name() { ... }`
-            return self._opaque()
+        if self._operator() == "(" and len(words) == 1:
+            if _LIST.fullmatch(words[0].raw) and self.tokens[self.at - 1].end == self.tokens[self.at].start:
+                return self._list(words[0])
+            return self._opaque()  # `name() { ... }`
         if not words and not redirections:
             raise NotShell("a command is missing")
         return Simple(tuple(words), tuple(redirections))

@@ -1,18 +1,20 @@
 """Walk a step's script as a shell would, without running it: which programs are called, where, and with what."""
 
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import Field
 
 from sandbox.recipe.files import Files, inside
-from sandbox.recipe.shell.syntax import Command, For, Group, If, Opaque, Pipeline, Script, Simple, read_shell
-from sandbox.recipe.shell.words import Expanded, NotShell, expand
+from sandbox.recipe.shell.syntax import Assigned, Command, For, Group, If, Opaque, Pipeline, Script, Simple, read_shell
+from sandbox.recipe.shell.words import Expanded, Live, NotShell, expand, text_of
 from sandbox.types import Frozen
 
 _MOST_CALLS = 400
 _MOST_ROUNDS = 20
+_LONGEST_LIST = 4000
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
 _SETTING = re.compile(r"([A-Za-z_]\w{0,99})=([^\n]*)")
 _SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
@@ -159,6 +161,8 @@ def _command(command: Command, pipeline: Pipeline, state: _State) -> bool | None
         return _if(command, state)
     if isinstance(command, For):
         return _for(command, state)
+    if isinstance(command, Assigned):
+        _assign(command, state)
     if isinstance(command, Opaque):
         state.files.log.dropped(pipeline.text, "a loop, case or function is not read")
     return True
@@ -183,6 +187,15 @@ def _for(command: For, state: _State) -> bool | None:
     return True
 
 
+def _assign(command: Assigned, state: _State) -> None:
+    words = [item for word in command.words[:_MOST_CALLS] for item in expand(word, state.variables)]
+    before = state.variables.get(f"{command.name}[@]", "") if command.added else ""
+    text = " ".join([before, *(item.shown for item in words)]).strip()[:_LONGEST_LIST]
+    known = all(item.shown == shlex.quote(item.value) for item in words)
+    for name in (f"{command.name}[@]", f"{command.name}[*]"):
+        state.variables[name] = text if known and not isinstance(before, Live) else Live(text)
+
+
 def _expand(command: Simple, state: _State) -> list[Expanded]:
     return [item for word in command.words[:2000] for item in expand(word, state.variables)]
 
@@ -191,7 +204,8 @@ def _simple(command: Simple, pipeline: Pipeline, state: _State) -> bool | None:
     words = _expand(command, state)
     own: dict[str, str] = {}
     while words and (found := _ASSIGNMENT.fullmatch(words[0].value)) and "=" in command.words[len(own)].raw:
-        own[found[1]] = found[2]
+        plain = text_of(command.words[len(own)], state.variables)
+        own[found[1]] = found[2] if plain is not None else Live(found[2])
         words = words[1:]
         if len(own) >= len(command.words):
             break
@@ -199,6 +213,8 @@ def _simple(command: Simple, pipeline: Pipeline, state: _State) -> bool | None:
         state.variables.update(own)
         state.exported.update({name: value for name, value in own.items() if name in state.exported})
         return True
+    if words[0].value == "cat" and any("GITHUB_" in target.raw for _, target in command.redirections):
+        return True  # `cat <<EOF >> $GITHUB_ENV`: read where steps are
     known = _BUILT_IN.get(words[0].value)
     if known is not None:
         return known([word.value for word in words], command, state)
@@ -218,13 +234,16 @@ def _add(
     if state.folder is None:
         state.files.log.dropped(pipeline.text, "it runs outside the checkout")
         return
+    environment = {**state.exported, **own}
+    for name in [name for name, value in environment.items() if isinstance(value, Live)]:
+        state.files.log.dropped(f"{name}={environment.pop(name)}", "what it is set to is known to a shell only")
     state.calls.append(
         Call(
             words=tuple(word.value for word in words),
             shown=tuple(word.shown for word in words),
             text=pipeline.text,
             folder=state.folder,
-            environment={**state.exported, **own},
+            environment=environment,
             whole=whole,
             background=pipeline.background,
         )
@@ -248,7 +267,8 @@ def _cd(words: list[str], _command: Simple, state: _State) -> bool | None:
 def _export(words: list[str], _command: Simple, state: _State) -> bool | None:
     for word in words[1:]:
         if (found := _ASSIGNMENT.fullmatch(word)) is not None:
-            state.variables[found[1]] = state.exported[found[1]] = found[2]
+            value = Live(found[2]) if re.search(r"[$`]", found[2]) else found[2]
+            state.variables[found[1]] = state.exported[found[1]] = value
         elif word in state.variables:
             state.exported[word] = state.variables[word]
     return True
@@ -271,6 +291,11 @@ def _echo(words: list[str], command: Simple, state: _State) -> bool | None:
 def _test(words: list[str], _command: Simple, state: _State) -> bool | None:
     """`[ -f file ]`, `[[ "$X" == y ]]`: True, False, or None when only a shell knows."""
     given = words[1:-1] if words[0] in {"[", "[["} else words[1:]
+    for joint, settled in (("||", True), ("&&", False)):
+        if joint in given:
+            at = given.index(joint)
+            sides = [_test(["test", *side], _command, state) for side in (given[:at], given[at + 1 :])]
+            return settled if settled in sides else None if None in sides else not settled
     negated = given[:1] == ["!"]
     given = given[negated:]
     truth: bool | None = None

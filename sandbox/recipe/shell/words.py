@@ -11,7 +11,7 @@ _MOST_TOKENS = 6000
 _OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")", "\n")
 _REDIRECTION = re.compile(r"(?:\d{0,2}|&)(?:>>|>&|>\||<<<|<<-?|<>|<&|[<>])")
 _VARIABLE = re.compile(
-    r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99})(?:(:?[-=])([^{}$`\"']{0,200}))?\}|([0-9@*#?$!-]))"
+    r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99}(?:\[[@*]\])?)(?:(:?[-=])([^{}$`\"']{0,200}))?\}|([0-9@*#?$!-]))"
 )
 _PLAIN = re.compile(r"[^\s\"'\\$`&|;()<>#*?\[\]{}~]+")
 _QUOTED = re.compile(r'[^"\\$`]+|\\')
@@ -52,6 +52,12 @@ class Token:
     end: int
     word: Word | None = None
     """The word itself, or where a redirection leads."""
+
+
+class Live(str):
+    """The value of a variable that only a shell can work out: the text it is worked out from."""
+
+    __slots__ = ()
 
 
 class NotShell(ValueError):
@@ -237,31 +243,102 @@ def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
         if part.kind == "text":
             value += part.text
             continue
-        known = (variables.get(part.text) or part.default) if part.kind == "variable" else None
-        if known is None and part.kind == "variable" and part.text in variables:
-            known = ""
-        if known is None:
-            value += part.text if part.kind == "live" else f"${{{part.text}}}"
+        known = _known(part, variables)
+        if known is None or isinstance(known, Live):
+            value += part.text if part.kind == "live" else known or f"${{{part.text}}}"
             live = True
         else:
             value += known[:_MOST_EXPANDED]
-            split = split or not part.quoted
+            split = split or not part.quoted or part.text.endswith("[@]")
     if len(value) > _MOST_EXPANDED:
         return [Expanded(word.raw, word.raw)]
     if live:
         # known variables stay as written: the environment of the command holds them, too
         return [Expanded(value, _filled(word, variables))]
-    if split and len(word.parts) == 1:
+    if split and len([part for part in word.parts if part.text]) == 1:
         return [Expanded(item, shlex.quote(item)) for item in words_of(value)]
     return [Expanded(value, shlex.quote(value))]
+
+
+def text_of(word: Word, variables: Mapping[str, str]) -> str | None:
+    """A word's text with its variables filled in; None when only a shell can work it out, or it is too long."""
+    pieces = [part.text if part.kind == "text" else _known(part, variables) for part in word.parts]
+    if any(piece is None or isinstance(piece, Live) for piece in pieces):
+        return None
+    text = "".join(piece for piece in pieces if piece is not None)
+    return text if len(text) <= _MOST_EXPANDED else None
+
+
+def _known(part: Part, variables: Mapping[str, str]) -> str | None:
+    """What a variable or an expansion stands for; a variable that is set and empty is known."""
+    if part.kind == "variable":
+        return variables.get(part.text) or part.default or variables.get(part.text)
+    return computed(part.text, variables)
+
+
+_REPLACED = re.compile(r"\$\{([A-Za-z_]\w{0,99})(//?)([^{}$`*?\[\]/]{1,20})/?([^{}$`*?\[\]/]{0,20})\}")
+_SUBSTITUTED = re.compile(r"\$\((.{1,500})\)|`(.{1,500})`", re.DOTALL)
+
+
+def computed(text: str, variables: Mapping[str, str]) -> str | None:
+    """What `${V//./}` or `$(echo "$V" | tr -d .)` gives; None for what only a shell can work out."""
+    if (found := _REPLACED.fullmatch(text)) is not None:
+        value = variables.get(found[1])
+        if value is None or isinstance(value, Live):
+            return None
+        old, new = (re.sub(r"[\\'\"]", "", part) for part in (found[3], found[4]))
+        return value.replace(old, new, -1 if found[2] == "//" else 1) if old else None
+    if (found := _SUBSTITUTED.fullmatch(text)) is None:
+        return None
+    try:
+        tokens = read_tokens(found[1] or found[2])
+    except NotShell:
+        return None
+    commands: list[list[str]] = [[]]
+    for token in tokens:
+        word = text_of(token.word, variables) if token.kind == "word" and token.word is not None else None
+        if word is not None:
+            commands[-1].append(word)
+        elif token.kind == "operator" and token.text == "|":
+            commands.append([])
+        else:
+            return None
+    return _piped(commands)
+
+
+def _piped(commands: list[list[str]]) -> str | None:
+    """`echo TEXT` and the filters behind it that do what anybody can see."""
+    first = [word for word in commands[0] if word not in {"-n", "-e"}]
+    value: str | None = " ".join(first[1:]) if first[:1] == ["echo"] else None
+    for words in commands[1:]:
+        if value is None:
+            return None
+        value = _filtered(value, words)
+    return value
+
+
+def _filtered(value: str, words: list[str]) -> str | None:
+    """What `tr -d .` or a `sed` that replaces plain letters makes of a text."""
+    match words:
+        case ["tr", "-d", letters] if not set("[\\-") & set(letters):
+            return "".join(letter for letter in value if letter not in letters)
+        case ["sed", *options, program] if set(options) <= {"-e", "-E", "-r"}:
+            found = re.fullmatch(r"s(.)(\\?[^\\*+?\[\]^$()|]{1,20})\1([^\\&]{0,20})\1(g?)", program)
+            if found is None or (found[2] == "." and len(value) > 1):
+                return None
+            old = found[2].removeprefix("\\")
+            return None if "." in old[1:] else value.replace(old, found[3], -1 if found[4] else 1)
+    return None
 
 
 def _filled(word: Word, variables: Mapping[str, str]) -> str:
     """A word that only a shell can work out, with the known variables replaced."""
 
     def known(match: re.Match[str]) -> str:
-        name = match[1] or match[2]
-        return variables[name] if name in variables and re.fullmatch(r"[\w./:=@%+-]*", variables[name]) else match[0]
+        value = variables.get(match[1] or match[2])
+        if value is None or not (isinstance(value, Live) or re.fullmatch(r"[\w./:=@%+-]*", value)):
+            return match[0]
+        return value
 
     return _VARIABLE.sub(known, word.raw) if "'" not in word.raw else word.raw
 

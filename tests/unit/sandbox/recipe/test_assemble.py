@@ -33,6 +33,9 @@ COMMANDS = {
     "cd a\npytest": "python -m pytest",
     "(cd a && pytest)\n(cd b/c && pytest -x)": "cd a && python -m pytest && cd ../b/c && python -m pytest -x",
     "A=1 pytest\nB=2 pytest -x": "A=1 python -m pytest && B=2 python -m pytest -x",
+    "black .\ngit diff --exit-code": "black --check .",
+    "ruff check --fix . && isort src && git diff --quiet": "ruff check --no-fix . && isort --check-only src",
+    ". venv/bin/activate\nwhile :; do pytest -x && break; done": "while :; do pytest -x && break; done",
     "python gen.py\ngit diff --exit-code": "python gen.py && git diff --exit-code",
     "my-tool check --all": "my-tool check --all",
     "pytest || true": "python -m pytest",
@@ -44,6 +47,23 @@ COMMANDS = {
 @pytest.mark.parametrize("script", COMMANDS)
 def test_the_commands_of_the_failed_step(script: str) -> None:
     assert rebuild(job(script), desk()).command == COMMANDS[script]
+
+
+def test_what_cannot_be_run_is_named() -> None:
+    (obstacle,) = rebuild(job("coverage combine\ncoverage report"), desk()).obstacles
+    assert obstacle.startswith("nothing of the failed step can be run here: `coverage combine`: coverage is not judged")
+    assert rebuild(job("python gen.py\ngit diff --exit-code"), desk()).obstacles
+    assert not rebuild(job("black .\ngit diff --exit-code"), desk()).obstacles
+
+
+def test_obstacles_are_short_whatever_a_script_says() -> None:
+    long = JobStep(name="", script="pytest", unknown=("x" * 200_000,))
+    assert [len(obstacle) for obstacle in rebuild(job(long), desk()).obstacles] == [500]
+
+
+def test_a_step_that_needs_a_secret_prepares_nothing() -> None:
+    secret = JobStep(name="", script="python tools/deploy.py --token", unknown=("secrets.TOKEN",))
+    assert rebuild(job(secret, "pytest"), desk()).prepare == ()
 
 
 def test_the_folder_and_the_variables_all_commands_share_are_the_recipes() -> None:

@@ -17,8 +17,10 @@ LINES: dict[str, dict[str, str | None]] = {
     'echo "A=1" | tee -a $GITHUB_ENV': {"A": "1"},
     'printf "A=1\\n" >> $GITHUB_ENV': {"A": "1"},
     'set -e\necho "A=1" >> $GITHUB_ENV && echo "B=2" >> $GITHUB_ENV\n': {"A": "1", "B": "2"},
+    'V=$(echo 1)\nif x; then\n  echo "A=1" >> $GITHUB_ENV\nfi\necho B=py$(echo $DIR.e | tr -d .) >>$GITHUB_ENV\n'
+    "echo C=$V >> $GITHUB_ENV": {"A": None, "B": "pyde", "C": None},
     '{\n  echo "A=1"\n  echo B=2\n} >> "$GITHUB_ENV"': {"A": "1", "B": "2"},
-    '{\n  echo "A=${DIR}"\n  echo "B=${X:-1}"\n} >> "$GITHUB_ENV"': {"A": "d", "B": None},
+    '{\n  echo "A=${DIR}"\n  echo "B=${X:-1}"\n} >> "$GITHUB_ENV"': {"A": "d", "B": "1"},
     "cat >> $GITHUB_ENV <<EOF\nA=1\nB=x y\nEOF\n": {"A": "1", "B": "x y"},
     "cat <<'END' >> \"$GITHUB_ENV\"\nA=1\nEND": {"A": "1"},
     "if [ -f x ]; then\n  echo A=1 >> $GITHUB_ENV\nfi": {"A": None},

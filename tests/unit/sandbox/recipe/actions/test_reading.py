@@ -4,7 +4,7 @@ import pytest
 
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.job import Job
-from sandbox.recipe.workflow import find_job, list_jobs
+from sandbox.recipe.workflow import find_job, knows_job, list_jobs
 from sandbox.types import JobHints
 
 CI = ".github/workflows/ci.yml"
@@ -266,6 +266,47 @@ def test_a_step_that_is_not_there_is_said_and_the_likeliest_taken() -> None:
 
 def test_a_secret_the_script_needs_is_named() -> None:
     assert job_of("call (3.11) / in p").steps[-1].unknown == ("secrets.Z",)
+
+
+COMPUTED = """
+on: push
+jobs:
+  tests:
+    name: Tests on ${{ matrix.python }} (${{ matrix.os }})
+    strategy: {matrix: {python: "${{ fromJson(needs.build.outputs.pythons) }}", os: [ubuntu, macos]}}
+    env: ${{ fromJSON('{"PY":"yes"}') }}
+    steps:
+      - {run: pytest, working-directory: "${{ needs.build.outputs.folder }}"}
+  all:
+    name: All of ${{ matrix.python }}
+    strategy: {matrix: "${{ fromJson(needs.build.outputs.matrix) }}"}
+    steps:
+      - run: tox -e ${{ matrix.python }}
+  call:
+    name: In ${{ matrix.folder.name }}
+    strategy: {matrix: {folder: "${{ fromJson(needs.build.outputs.folders) }}"}}
+    uses: ./.github/workflows/called.yml
+"""
+CALLED = "on: workflow_call\njobs: {unit: {name: 'unit #1', steps: [{run: pytest}]}}"
+COMPUTED_FILES = {CI: COMPUTED, ".github/workflows/called.yml": CALLED}
+
+
+def test_values_that_another_job_computes_are_read_from_the_name_of_the_check() -> None:
+    found = job_of("Tests on 3.11 (macos)", files=COMPUTED_FILES)
+    assert found.matrix == {"python": "3.11", "os": "macos"}
+    assert found.steps[-1].environment == {"PY": "yes"}
+    assert found.steps[-1].unknown == ("needs.build.outputs.folder",)
+    found = job_of("All of py311", files=COMPUTED_FILES)
+    assert (found.matrix, found.steps[-1].script) == ({"python": "py311"}, "tox -e py311")
+
+
+def test_a_job_is_known_by_its_check_its_key_and_the_key_of_its_caller() -> None:
+    contents = {path: text.encode() for path, text in COMPUTED_FILES.items()}
+    for name in ("tests", "Tests on 3.12 (ubuntu)", "In core / unit #1", "call"):
+        assert knows_job(name, contents), name
+        assert job_of(name, files=COMPUTED_FILES).steps[-1].script == "pytest"
+    assert not knows_job("In core / deploy", contents)
+    assert not knows_job("tests", contents, ".github/workflows/called.yml")
 
 
 def test_jobs_are_listed_as_github_names_them() -> None:

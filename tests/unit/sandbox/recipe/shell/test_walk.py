@@ -19,6 +19,21 @@ def lines(script: str, *names: str, **variables: str) -> list[str]:
 
 
 SCRIPTS = {
+    'V=3.11\ntox -e py$(echo "$V" | tr -d .)': ["tox -e py311"],
+    "V=3.11\ntox -e py${V//./} && tox -e py${V/./-}": ["tox -e py311", "tox -e py3-11"],
+    "tox -e py`echo 3.11 | sed 's/\\.//'`": ["tox -e py311"],
+    "tox -e py$(echo 3.11 | sed 's/.//')": ["tox -e py$(echo 3.11 | sed 's/.//')"],
+    "F=$(find tests -name 'a*' | sort)\npytest $F": ["pytest $(find tests -name 'a*' | sort)"],
+    'V=3.12\nif [[ "$V" == "3.8" || "$V" == "3.9" ]]; then a; fi\nb': ["b"],
+    'V=3.9\nif [[ "$V" == "3.8" || "$V" == "3.9" ]]; then a; fi': ["a"],
+    "if [[ -f nowhere && -n x ]]; then a; else b; fi": ["b"],
+    "if [[ 1 < 2 ]]; then a; fi": ["a"],
+    "o=(-x)\no+=(-k 'a b')\npytest ${o[@]} tests\npytest \"${o[@]}\"": [
+        "pytest -x -k 'a b' tests",
+        "pytest -x -k 'a b'",
+    ],
+    "o=()\npytest ${o[@]} tests": ["pytest tests"],
+    "cat <<EOF >> $GITHUB_ENV\nA=1\nEOF\na": ["a"],
     "pip install -U pip\npip install -r a.txt\n": ["pip install -U pip", "pip install -r a.txt"],
     "a && b; c || d": ["a", "b", "c"],
     "a \\\n  --long \\\n  b\n": ["a --long b"],
@@ -91,6 +106,11 @@ def test_what_is_written_to_a_file_is_kept_whole() -> None:
 
 def test_a_failure_that_does_not_count_is_told() -> None:
     assert [call.tolerated for call in walk("a || true\nb").calls] == [True, False]
+
+
+def test_a_variable_only_a_shell_knows_is_not_handed_on_as_its_text() -> None:
+    walked = walk("A=$(date) a\nexport B=`id`\nb\nC=1 c")
+    assert [call.environment for call in walked.calls] == [{}, {}, {"C": "1"}]
 
 
 def test_calls_are_bounded() -> None:
