@@ -25,6 +25,8 @@ REQUIRED = (MANIFEST, EVIDENCE, CLAIM, CHECKOUT)
 _WHEN = (1980, 1, 1, 0, 0, 0)
 _DIRECTORY_BYTES = 4096
 _END = struct.Struct("<4s4H2LH")
+_LARGE_BYTES = 20
+"""What points to the directory of a very large zip stands so far before the end, and overrules it."""
 _ZIP_TROUBLE = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error, struct.error),
     *(NotImplementedError, RuntimeError, ValueError, OverflowError, EOFError, OSError, IndexError),
@@ -138,6 +140,8 @@ def _check_directory(raw: bytes) -> None:
         raise _refused("it is not a zip file, or it is cut off")
     _, disk, first_disk, here, count, size, offset, comment = _END.unpack(end)
     plain = (disk, first_disk, comment) == (0, 0, 0) and here == count <= len(CAPS) and size <= _DIRECTORY_BYTES
+    if raw[-_END.size - _LARGE_BYTES : -_END.size].startswith(b"PK\x06\x07"):
+        raise _refused("it has a second directory")
     if not plain or offset + size + _END.size != len(raw):
         raise _refused("its directory is not that of an evidence bundle")
 

@@ -5,9 +5,12 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Verification
 from bot.mission.reports import outcomes_of
 from bot.publish.evidence import evidence
+from bot.publish.markdown import Pen
 from bot.publish.story import Story
 from sandbox.types import TestReport, WorkspaceFacts
 
+_SENTENCE = 2000
+"""Characters of a sentence in a claim."""
 NOTES = (
     "regular files only: symbolic links and submodules of the commit are left out",
     "one commit: the history and the base commit are left out",
@@ -58,7 +61,20 @@ def bundle_of(story: Story, checkout: bytes) -> EvidenceBundle | None:
     if claim is None:
         return None
     diff = story.fix[1].diff if story.fix else ""
+    claim = _gated(claim, story.pen)
     return EvidenceBundle(claim=claim, evidence=evidence(story), checkout=checkout, diff=diff, notes=NOTES)
+
+
+def _gated(claim: Claim, pen: Pen) -> Claim:
+    """The claim with its sentences gated; names, commands and the fix stay as they are, for they run again."""
+    triage, fix = claim.triage, claim.fix
+    if triage is not None:
+        triage = triage.with_(
+            reason=pen.line(triage.reason, cap=_SENTENCE), notes=tuple(pen.line(n, cap=_SENTENCE) for n in triage.notes)
+        )
+    if fix is not None:
+        fix = fix.with_(title=pen.line(fix.title, cap=_SENTENCE), reason=pen.line(fix.reason, cap=_SENTENCE))
+    return claim.with_(reason=pen.line(claim.reason, cap=_SENTENCE), triage=triage, fix=fix)
 
 
 def place_of(facts: WorkspaceFacts) -> ClaimedPlace:

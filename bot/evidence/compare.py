@@ -136,7 +136,7 @@ def _paper(bundle: EvidenceBundle) -> tuple[Compared, ...]:
     diff = hashlib.sha256(bundle.diff.encode("utf-8", "surrogateescape")).hexdigest()
     rows = [
         _row("outcome in evidence.json", claim.outcome, str(evidence.get("outcome"))),
-        _row("patch in evidence.json", diff if claim.fix else "none", told or "none"),
+        _row("patch in evidence.json", diff if claim.fix else "none", str(told or "none")),
     ]
     if claim.outcome == Outcome.FIXED:
         rows.append(_row("a green fix behind FIXED", "yes", "yes" if claim.fix and claim.fix.green else "no"))
@@ -156,8 +156,9 @@ def _red(claim: Claim, reports: Sequence[TestReport]) -> tuple[Compared, ...]:
         claimed, now = f"red in {claim.red_runs} of {claim.runs} runs", f"red in {reds} of {len(reports)} runs"
         return (Compared(what="unpatched", claimed=claimed, now=now, same=same),)
     now_run = run_of("unpatched", reports[0])
-    failing = sorted(failing_of(claim.red.outcomes) - set(claim.unsteady))
-    rows = [_row("unpatched", _told(claim.red, claim.unsteady), _told(now_run, claim.unsteady))]
+    unsteady = frozenset(claim.unsteady)
+    failing = sorted(failing_of(claim.red.outcomes) - unsteady)
+    rows = [_row("unpatched", _told(claim.red, unsteady), _told(now_run, unsteady))]
     rows += [
         _row(name, claim.red.outcomes[name].value, now_run.outcomes[name].value if name in now_run.outcomes else "-")
         for name in failing
@@ -174,7 +175,7 @@ def _green(bundle: EvidenceBundle, findings: Findings) -> tuple[Compared, ...]:
         return ()
     runs = {run.label: run for run in runs_of(now)}
     control = control_of(now)
-    unsteady = bundle.claim.unsteady
+    unsteady = frozenset(bundle.claim.unsteady)
     rows = [
         _row("edited files", _edited(fix.edits), _edited(now.edits)),
         Compared(what="diff", claimed=_digest(bundle.diff), now=_digest(now.diff), same=bundle.diff == now.diff),
@@ -201,7 +202,7 @@ def _edited(edits: Sequence[FileEdit]) -> str:
     return ", ".join(sorted(f"{edit.path} {edit.mode}" for edit in edits)) or "none"
 
 
-def _told(run: ClaimedRun | None, unsteady: Sequence[str]) -> str:
+def _told(run: ClaimedRun | None, unsteady: frozenset[str]) -> str:
     """A run in a line: its verdict, and how many tests ended how; chance is left out."""
     if run is None:
         return "not run"

@@ -114,8 +114,7 @@ def _reason(found: Verification, before: TestReport, gone: int) -> str:
     """The verdict in one sentence."""
     total = len(failing_of(outcomes_of(before)))
     if found.green:
-        gone_now = "the failure is gone" if total == 1 else f"all {total} failures are gone"
-        return f"{gone_now} in {len(found.runs)} runs, and nothing else changed"
+        return _green_reason(total, len(found.runs))
     if found.newly_failing:
         return f"{_tests(found.newly_failing, 'fails', 'fail')} that did not fail before"
     if found.missing:
@@ -126,8 +125,23 @@ def _reason(found: Verification, before: TestReport, gone: int) -> str:
         return f"{gone} of {total} failures are gone, and nothing else changed"
     if disagree(found.runs):
         return "flaky after the patch: the runs do not agree"
-    if gone == total and not found.runs[-1].report.success:
-        return f"the failures are gone, but the command still fails: {found.runs[-1].report.summary}"
+    return _red_reason(total, gone, found.runs[-1].report)
+
+
+def _green_reason(total: int, runs: int) -> str:
+    """A command that names nothing has no failures to count."""
+    if total == 0:
+        return f"the command passes in {runs} runs"
+    gone_now = "the failure is gone" if total == 1 else f"all {total} failures are gone"
+    return f"{gone_now} in {runs} runs, and nothing else changed"
+
+
+def _red_reason(total: int, gone: int, last: TestReport) -> str:
+    """What is left of the failures."""
+    if total == 0:
+        return f"the command still fails: {last.summary}"
+    if gone == total and not last.success:
+        return f"the failures are gone, but the command still fails: {last.summary}"
     return "the failure is still there" if total == 1 else f"{total - gone} of {total} failures are still there"
 
 

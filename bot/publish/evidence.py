@@ -185,6 +185,7 @@ def _verification(verification: Verification) -> dict[str, Any]:
         "partial": verification.partial,
         "reason": verification.reason,
         "agreement": agreement(verification),
+        "control": None if verification.control is None else _run(verification.control),
         "runs": [{**run.model_dump(mode="json", exclude={"report"}), **_run(run.report)} for run in verification.runs],
         "table": [change.model_dump(mode="json") for change in verification.table[:200]],
         "newly_failing": list(verification.newly_failing[:50]),

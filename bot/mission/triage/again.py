@@ -3,6 +3,7 @@
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.mission.reports import targets_of
 from bot.mission.run import Run
+from bot.mission.signatures import no_verdict
 from bot.mission.tree import Tree
 from bot.mission.triage.sequence import plan_of
 from bot.mission.triage.site import Site, reds
@@ -40,9 +41,14 @@ async def look_again(run: Run, tree: Tree) -> Triage | None:
 async def _more(site: Site, red: TestReport, done: int) -> Evidence:
     """More runs, until all there may be are made."""
     found: list[Rerun] = []
-    spent = 0.0
+    targets, spent = targets_of(red), 0.0
     while done + len(found) < site.plan.most and spent < site.plan.wall_s:
-        rerun, _ = await site.run(targets_of(red), seed=done + len(found))
+        rerun, report = await site.run(targets, seed=done + len(found))
+        spent += report.duration_s
+        if not report.success and no_verdict(report):
+            if not targets:
+                break  # a run that names nothing is no sign of chance
+            targets = ()  # the names cannot be asked for one by one
+            continue
         found.append(rerun)
-        spent += rerun.report.duration_s
     return Evidence(reruns=tuple(found))

@@ -1,5 +1,6 @@
 """Which part of the job's environment is missing: a module, a plugin, another Python, a service, a secret. Pure."""
 
+import difflib
 import re
 import sys
 from collections.abc import Collection
@@ -71,6 +72,11 @@ _ONLY_IN_SOME = frozenset(
 )
 """Modules of the standard library that some Pythons have and others have not."""
 _OLD_TYPING = re.compile(r"unsupported operand type\(s\) for \|: '\w+' and|'\w*type' object is not subscriptable")
+_KEY = re.compile(r"'([A-Z][A-Z0-9_]{2,60})'")
+_KEY_WORD = re.compile(r"\b[A-Z][A-Z0-9_]{2,60}\b")
+_FROM_ENVIRONMENT = re.compile(r"(?:<frozen os>|[/\\]os\.py)(?::\d+|\", line \d+)")
+"""Where `os.environ` raises."""
+_SETS_VARIABLES = re.compile(r"setenv|delenv|putenv|environ\.(?:pop|update)|patch\.dict|environ\[[^\]]{1,80}\] = ")
 _VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]{0,30}_[A-Z0-9_]{1,60}\b")
 """How variables and secrets are called."""
 
@@ -121,7 +127,7 @@ def missing_part(
     if python and all(_speaks_of_python(f) and (f.error or "") not in in_ci for f in red.failures):
         return f"{python}, and {_who(red)} for want of it: {_line(red.failures[0])}"
     green_before = evidence.base.checked and evidence.base.report is not None and evidence.base.report.success
-    obstacle = None if green_before else _obstacle(red, facts.recipe)
+    obstacle = None if green_before else _obstacle(red, facts.recipe) or _variables(red)
     return _module(red, evidence, in_ci) or _plugins(red) or obstacle
 
 
@@ -199,6 +205,27 @@ def _obstacle(red: TestReport, recipe: Recipe) -> str | None:
         if all(_fits(failure, obstacle) for failure in red.failures):
             return f"{_who(red)} for want of a part of the job that is not here: {obstacle}"
     return None
+
+
+def _variables(red: TestReport) -> str | None:
+    """Variables of the environment that every failing test reads and nothing sets."""
+    wanted = [_unset_variable(failure) for failure in red.failures]
+    if not all(wanted):
+        return None
+    names = ", ".join(f"`{name}`" for name in dict.fromkeys(filter(None, wanted)))
+    return f"{_who(red)} for want of variables of the environment that nothing sets here: {names}"
+
+
+def _unset_variable(failure: TestResult) -> str | None:
+    """The variable that a test wants; None when the test itself sets or removes it, or one of nearly that name."""
+    text = failure.traceback or ""
+    found = _KEY.fullmatch((failure.error_message or "").removeprefix("KeyError:").strip())
+    if failure.error != "KeyError" or found is None or not _FROM_ENVIRONMENT.search(text):
+        return None
+    name = found[1]
+    set_by_test = any(name in line for line in text.splitlines() if _SETS_VARIABLES.search(line))
+    others = set(_KEY_WORD.findall(text)) - {name}
+    return None if set_by_test or difflib.get_close_matches(name, others, n=1, cutoff=0.75) else name
 
 
 def _fits(failure: TestResult, obstacle: str) -> bool:

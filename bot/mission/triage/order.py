@@ -8,12 +8,13 @@ _MOST_RUNS = 12
 """Halving 512 tests takes nine runs, and two show that the answer holds."""
 
 
-async def find_neighbours(site: Site, red: TestReport) -> tuple[str, ...]:
+async def find_neighbours(site: Site, red: TestReport, *, wall_s: float) -> tuple[str, ...]:
     """The test that has to run before, and the first failing one; empty when no single test does it.
 
     Args:
         site: Where to run.
         red: The red run, with every test in the order in which it ran.
+        wall_s: After so many seconds of running the search is given up.
     """
     names = [name for name in red.outcomes if "::" in name]
     victim = next((name for name in names if name in red.failing), None)
@@ -22,15 +23,16 @@ async def find_neighbours(site: Site, red: TestReport) -> tuple[str, ...]:
     before = names[: names.index(victim)]
     if not 0 < len(before) <= _MOST_BEFORE:
         return ()
-    runs = 0
+    runs, spent = 0, 0.0
 
     async def fails_after(some: list[str]) -> bool:
-        nonlocal runs
+        nonlocal runs, spent
         runs += 1
         rerun, _ = await site.run((*some, victim), seed=0)
+        spent += rerun.report.duration_s
         return victim in reds(rerun.report, red)
 
-    while len(before) > 1 and runs < _MOST_RUNS:
+    while len(before) > 1 and runs < _MOST_RUNS and spent < wall_s:
         half = before[: len(before) // 2]
         before = half if await fails_after(half) else before[len(before) // 2 :]
     return (before[0], victim) if len(before) == 1 and await fails_after(before) else ()

@@ -201,3 +201,25 @@ def test_no_bytes_break_the_reader(raw: bytes) -> None:
         read_bundle(raw)
     with pytest.raises(UsageError):
         read_bundle(b"PK\x05\x06" + raw)
+
+
+def test_a_second_directory_for_very_large_zips_is_refused_before_it_is_read() -> None:
+    count, name = 1000, b"x"
+    entry = (
+        struct.pack("<4s6H3L5H2L", b"PK\x01\x02", 20, 20, 0, 0, 0, 0x21, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0) + name
+    )
+    crowd = entry * count
+    large = struct.pack("<4sQ2H2L4Q", b"PK\x06\x06", 44, 45, 45, 0, 0, count, count, len(crowd), 0)
+    large += struct.pack("<4sLQL", b"PK\x06\x07", 0, len(crowd), 1)
+    end = struct.pack("<4s4H2LH", b"PK\x05\x06", 0, 0, 5, 5, len(large), len(crowd), 0)
+    with pytest.raises(UsageError, match="second directory"):
+        read_bundle(crowd + large + end)
+
+
+def test_a_claim_says_no_secret() -> None:
+    secret = "Zq7" + "x9K" * 9
+    context = a_mission(Outcome.FIXED).with_(reason=f"it printed {secret}")
+    bundle = bundle_of(a_story(context, secrets=(secret,)), b"tar")
+    assert bundle is not None
+    assert bundle.claim.reason.startswith("it printed ")
+    assert secret not in bundle.claim.model_dump_json()

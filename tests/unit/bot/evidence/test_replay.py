@@ -230,3 +230,11 @@ async def test_something_green_that_is_red_now_is_not_confirmed() -> None:
     assert context.outcome is Outcome.NOT_REPRODUCED
     replay = await replayed(bundled(context), a_world(ADDS))
     assert replay.verdict == "NOT CONFIRMED"
+
+
+@pytest.mark.parametrize("told", [5, ["x"], {"a": 1}, True])
+async def test_a_bundle_whose_evidence_is_of_another_form_is_not_confirmed(told: Any) -> None:
+    bundle = bundled(await a_mission())
+    bundle = bundle.with_(evidence={**bundle.evidence, "fix": {"patch_sha256": told}})
+    replay = await replayed(bundle)
+    assert (replay.verdict, differing(replay)) == ("NOT CONFIRMED", {"patch in evidence.json"})

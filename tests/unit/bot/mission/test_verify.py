@@ -378,3 +378,16 @@ async def test_a_second_sandbox_that_was_begun_in_vain_is_closed() -> None:
     found = await verified(world)
     assert not found.green
     assert (world.opened, world.open_now) == (2, 0)
+
+
+async def test_a_command_without_names_is_told_of_in_words_that_count_nothing() -> None:
+    def unnamed(asked: Asked) -> TestReport:
+        red = asked.files[PATH] != MENDED
+        report = a_run({"x": "boom" if red else ""}, runner="command")
+        return report.with_(outcomes={}, failures=(), failure_count=0, summary="exit status 1" if red else "")
+
+    before = unnamed(Asked(files={PATH: BROKEN}, revision="head", targets=(), order="given", number=0))
+    world = a_world(run=unnamed)
+    assert (await verified(world, before=before)).reason == "the command passes in 2 runs"
+    still = await verified(world, a_fix(ADDS), before=before)
+    assert (still.green, still.reason) == (False, "the command still fails: exit status 1")

@@ -146,3 +146,44 @@ def test_a_report_without_failures_has_no_missing_part() -> None:
         success=False, failed=False, exit_code=1, target="make", summary="", failure_count=0, runner="command"
     )
     assert missing_part(bare, Evidence(), here(python="3.14")) is None
+
+
+def unset(name: str, traceback: str = "", place: str = "<frozen os>:679: KeyError") -> TestReport:
+    """A test that reads a variable nothing sets."""
+    red = a_run({TEST: f"KeyError: '{name}'"})
+    failure = red.failures[0].with_(traceback=f"{traceback}\nself = environ({{'HOME': '/home'}})\n{place}")
+    return red.with_(failures=(failure,))
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "<frozen os>:679: KeyError",
+        "/usr/lib/python3.8/os.py:675: KeyError",
+        'File "<frozen os>", line 679, in __getitem__',
+        'File "/usr/lib/python3.9/os.py", line 679, in __getitem__',
+    ],
+)
+def test_a_variable_that_nothing_sets_is_named(place: str) -> None:
+    reason = missing_part(unset("SERVICE_TOKEN", place=place), Evidence(), here())
+    assert reason is not None
+    assert "variables of the environment that nothing sets here: `SERVICE_TOKEN`" in reason
+
+
+@pytest.mark.parametrize(
+    "red",
+    [
+        unset("SERVICE_TOKEN", "    monkeypatch.delenv('SERVICE_TOKEN', raising=False)"),
+        unset("SERVICE_TOKEN", "    os.environ['SERVICE_TOKEN'] = 'x'"),
+        unset("API_ULR", "    monkeypatch.setenv('API_URL', 'x')"),
+        unset("HOEM"),
+        unset("SERVICE_TOKEN", place="conf.py:2: KeyError"),
+        unset("token"),
+    ],
+)
+def test_a_variable_that_the_test_handles_or_that_is_misspelt_is_a_bug(red: TestReport) -> None:
+    assert missing_part(red, Evidence(), here()) is None
+
+
+def test_a_variable_that_the_base_commit_did_without_is_a_bug() -> None:
+    assert missing_part(unset("SERVICE_TOKEN"), GREEN_BEFORE, here()) is None

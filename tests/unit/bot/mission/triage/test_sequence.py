@@ -105,6 +105,23 @@ async def test_a_test_that_needs_another_one_before_it_is_named_with_its_neighbo
     assert "in a random order of the tests the command passes" in notes_of(context)
 
 
+async def test_a_slow_suite_is_called_order_dependent_and_no_neighbour_is_looked_for_without_end() -> None:
+    names = [f"t.py::test_{n:03d}" for n in range(300)]
+
+    def polluted(asked: Asked) -> TestReport:
+        order = list(asked.targets or names)
+        bad = names[7] in order and names[250] in order
+        report = a_run({n: RED if bad and n == names[250] else "" for n in order})
+        return report.with_(duration_s=0.3 * len(order))
+
+    world = one_file(polluted, base=None)
+    context = await Stage(world=world, limits=Limits(triage_wall_s=400.0, iterations=0)).play()
+    assert context.triage is not None
+    assert context.triage.order_dependent
+    assert context.triage.neighbours == ()
+    assert sum(0.3 * len(run.targets or names) for run in world.runs) < 1000
+
+
 async def test_what_fails_only_together_is_looked_for_together_on_the_base_too() -> None:
     def together(asked: Asked) -> TestReport:
         return a_run({A: "", B: RED if not asked.targets or A in asked.targets else ""}, targets=asked.targets)
@@ -434,6 +451,24 @@ async def test_a_failure_that_nothing_mends_is_looked_at_again() -> None:
 async def test_a_failure_that_stays_stays_without_a_fix() -> None:
     context = await Stage(world=one_file(lambda asked: a_run({A: RED}), base=None), fixers=()).play()
     assert context.outcome is Outcome.NO_FIX
+
+
+async def test_a_second_look_at_names_that_cannot_be_asked_for_is_no_sign_of_chance() -> None:
+    def only_whole(asked: Asked) -> TestReport:
+        # The names are known again until triage is over, and then no more.
+        if asked.targets and asked.number > 6:
+            return nothing_ran("no such test")
+        return a_run({A: RED, B: ""}, targets=asked.targets)
+
+    context = await Stage(world=one_file(only_whole, base=None), fixers=()).play()
+    assert context.outcome is Outcome.NO_FIX
+
+
+async def test_a_second_look_that_names_nothing_ends_at_once() -> None:
+    world = one_file(lambda asked: a_run({A: RED, B: ""}) if asked.number <= 6 else nothing_ran("boom"), base=None)
+    context = await Stage(world=world, fixers=()).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert len(world.runs) == 8
 
 
 # --- trouble ---------------------------------------------------------------------------------------------
