@@ -118,19 +118,30 @@ def _is_mixed(word: str) -> bool:
     return any("\u0370" <= c <= "\u052f" for c in word) and any(c.isascii() and c.isalpha() for c in word)
 
 
-def _examples(text: str) -> Counter[tuple[str, str]]:
+def _examples(text: str, path: str) -> Counter[tuple[str, str]]:
     """The examples of a documentation that are tests."""
     if ">>>" not in text:
         return Counter()
-    try:
-        found = doctest.DocTestParser().get_examples(text)
-    except ValueError:
-        return Counter()
-    return Counter((example.source, example.want) for example in found)
+    tree = parse(text) if is_python(path) else None
+    found: Counter[tuple[str, str]] = Counter()
+    # A docstring ends where its quotes do: in the raw text the code below would count as what an example prints.
+    for documentation in [text] if tree is None else _strings(tree):
+        try:
+            examples = doctest.DocTestParser().get_examples(documentation)
+        except ValueError:
+            continue
+        found.update((example.source, example.want) for example in examples)
+    return found
+
+
+def _strings(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and ">>>" in node.value:
+            yield node.value
 
 
 def _assertions(old: str, new: str, path: str) -> Iterator[Concern]:
-    if _examples(old) - _examples(new):
+    if _examples(old, path) - _examples(new, path):
         yield Concern(severity=_R, rule="assertions", path=path, message="an example that is a test is changed or gone")
     if _TESTS.search(old) and not (is_python(path) and same_program(old, new)):
         asserted = Counter(line.strip() for line in old.splitlines() if _ASSERTIONS.search(line))

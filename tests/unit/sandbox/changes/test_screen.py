@@ -95,3 +95,14 @@ def test_added_lines_count_what_became_more(old: list[str], new: list[str]) -> N
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_no_text_breaks_the_screen(old: str, new: str) -> None:
     screen(old, new, "m.py")
+
+
+def test_the_code_below_a_docstring_is_no_part_of_its_example() -> None:
+    old = 'def last(items):\n    """The last.\n\n    >>> last([1, 2])\n    2\n    """\n    return items[0]\n'
+    assert screen(old, old.replace("items[0]", "items[-1]"), "words.py") == ()
+
+
+@pytest.mark.parametrize("new", ["    1\n", "    2\n    3\n", ""])
+def test_an_example_of_a_docstring_is_a_test(new: str) -> None:
+    old = 'def last(items):\n    """The last.\n\n    >>> last([1, 2])\n    2\n    """\n    return items[0]\n'
+    assert [c.severity for c in screen(old, old.replace("    2\n", new), "words.py")] == [Severity.REFUSE]
