@@ -14,7 +14,7 @@ from sandbox.types import Frozen
 
 _MOST_CALLS = 400
 _MOST_ROUNDS = 20
-_LONGEST_LIST = 4000
+_LONGEST_LIST = 2000
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
 _SETTING = re.compile(r"([A-Za-z_]\w{0,99})=([^\n]*)")
 _SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
@@ -190,10 +190,12 @@ def _for(command: For, state: _State) -> bool | None:
 def _assign(command: Assigned, state: _State) -> None:
     words = [item for word in command.words[:_MOST_CALLS] for item in expand(word, state.variables)]
     before = state.variables.get(f"{command.name}[@]", "") if command.added else ""
-    text = " ".join([before, *(item.shown for item in words)]).strip()[:_LONGEST_LIST]
-    known = all(item.shown == shlex.quote(item.value) for item in words)
+    text = " ".join([before, *(item.shown for item in words)]).strip()
+    known = not isinstance(before, Live) and all(item.shown == shlex.quote(item.value) for item in words)
+    if len(text) > _LONGEST_LIST:
+        text, known = f"${{{command.name}[@]}}", False
     for name in (f"{command.name}[@]", f"{command.name}[*]"):
-        state.variables[name] = text if known and not isinstance(before, Live) else Live(text)
+        state.variables[name] = text if known else Live(text)
 
 
 def _expand(command: Simple, state: _State) -> list[Expanded]:
@@ -291,11 +293,23 @@ def _echo(words: list[str], command: Simple, state: _State) -> bool | None:
 def _test(words: list[str], _command: Simple, state: _State) -> bool | None:
     """`[ -f file ]`, `[[ "$X" == y ]]`: True, False, or None when only a shell knows."""
     given = words[1:-1] if words[0] in {"[", "[["} else words[1:]
-    for joint, settled in (("||", True), ("&&", False)):
-        if joint in given:
-            at = given.index(joint)
-            sides = [_test(["test", *side], _command, state) for side in (given[:at], given[at + 1 :])]
-            return settled if settled in sides else None if None in sides else not settled
+    alternatives = [[_one_test(part, state) for part in _apart(side, "&&")] for side in _apart(given, "||")]
+    holds = [False if False in parts else None if None in parts else True for parts in alternatives]
+    return True if True in holds else None if None in holds else False
+
+
+def _apart(words: list[str], joint: str) -> list[list[str]]:
+    """The words between those that join conditions."""
+    found: list[list[str]] = [[]]
+    for word in words:
+        if word == joint:
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found
+
+
+def _one_test(given: list[str], state: _State) -> bool | None:
     negated = given[:1] == ["!"]
     given = given[negated:]
     truth: bool | None = None
