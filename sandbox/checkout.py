@@ -70,7 +70,9 @@ _LEFT_OUT = frozenset(
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".DS_Store"),
     )
 )
-_PRIVATE = frozenset({".env", ".netrc", ".pypirc", ".git-credentials"})
+_PRIVATE = re.compile(
+    r"\.env(?:\.[\w-]+)?\.local|\.env|\.envrc|\.netrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)"
+)
 """Files that hold a person's secrets; a commit never has them, a folder may."""
 
 
@@ -296,7 +298,7 @@ def _walk(folder: Path, notes: set[str]) -> Iterable[Path]:
             notes.add("symbolic links (left out)")
         elif entry.is_dir(follow_symlinks=False):
             yield from _walk(Path(entry.path), notes)
-        elif entry.name in _PRIVATE:
+        elif _PRIVATE.fullmatch(entry.name):
             notes.add("files of secrets (left out)")
         elif entry.is_file(follow_symlinks=False) and os.access(entry.path, os.R_OK):
             yield Path(entry.path)

@@ -23,6 +23,7 @@ def fill(folder: Path, *names: str) -> None:
 async def test_regular_files_come_in_and_caches_environments_and_secrets_do_not(tmp_path: Path) -> None:
     fill(tmp_path, "m.py", "pkg/ü.py", ".github/workflows/ci.yml", ".gitignore", ".env.example")
     fill(tmp_path, ".git/config", "node_modules/x.js", "a/__pycache__/m.pyc", "env/pyvenv.cfg", "env/lib/x.py", ".env")
+    fill(tmp_path, ".env.local", "web/.env.production.local", ".envrc", "id_ed25519")
     (tmp_path / "run.sh").write_text("x")
     (tmp_path / "run.sh").chmod(0o755)
     source = await take_folder(str(tmp_path), SandboxSpec())
