@@ -150,7 +150,7 @@ async def run_fresh(workspace: Workspace, standby: Standby, change: Change, cont
     found = FreshRuns(runs=(*first.runs, *second), unlike=not second)
     if report is None:
         return found
-    passed = _steady(before, context.triage) & report.passing
+    passed = (before.failing - shaky_of(context.triage)) & report.passing
     return found.with_(control=slim(report), flaky=report.success or bool(passed))
 
 
@@ -186,8 +186,12 @@ def _controllable(before: TestReport, triage: Triage | None) -> bool:
     return triage is None or not (triage.leaves_traces or triage.kind is FailureKind.LINT)
 
 
-def _steady(before: TestReport, triage: Triage | None) -> frozenset[str]:
-    """The tests that failed in every run so far."""
+def shaky_of(triage: Triage | None) -> frozenset[str]:
+    """The tests that failed in some runs only.
+
+    Args:
+        triage: What was measured before any edit.
+    """
     if triage is None:
-        return before.failing
-    return before.failing - {name for name, reds in triage.per_test_reds.items() if reds < triage.runs}
+        return frozenset()
+    return frozenset(name for name, reds in triage.per_test_reds.items() if reds < triage.runs)

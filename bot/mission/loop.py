@@ -17,6 +17,7 @@ from bot.mission.critique import critique_plan
 from bot.mission.decide import decide_next_action, question_for
 from bot.mission.evaluate import evaluate_reasoning
 from bot.mission.fix import usable_rungs
+from bot.mission.fresh_runs import shaky_of
 from bot.mission.plan import plan_fix, refine_plan
 from bot.mission.reports import narrowed
 from bot.mission.run import MissionPorts, Run, what_is_spent
@@ -112,8 +113,7 @@ async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -
     if triage.report is None:
         raise end(Outcome.ERROR, "triage named a bug without a run that shows it")
     run.know(state=MissionState.RUNNING)
-    shaky = {name for name, reds in triage.per_test_reds.items() if reds < triage.runs}
-    left_out = frozenset(shaky | set(triage.base_failing))
+    left_out = shaky_of(triage) | set(triage.base_failing)
     report = await run_on(run, tree, starting_from) if starting_from else triage.report
     return Ground(changes=starting_from, report=narrowed(report, left_out), left_out=left_out)
 

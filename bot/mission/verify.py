@@ -4,17 +4,18 @@ from collections.abc import Sequence
 
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, Verification, VerifiedRun
-from bot.domain.plan import AcceptanceCriterion
 from bot.mission.compare import always_passing, disagree, missing_tests, newly_failing
 from bot.mission.compare import gone as gone_of
 from bot.mission.compare import table as table_of
 from bot.mission.criteria import Findings, all_critical_passed, judged
-from bot.mission.fresh_runs import Change, Standby, run_fresh
+from bot.mission.fresh_runs import Change, Standby, run_fresh, shaky_of
 from bot.mission.guard import screen_edits
 from bot.mission.reports import failing_of, outcomes_of
 from bot.ports import Clock, OpenWorkspace, Workspace
 from sandbox.errors import ChangeRejected
 from sandbox.types import Checkout, StepKind, TestReport, TestStatus
+
+_SHAKY_SHOWN = 5
 
 
 async def verify_fix(
@@ -64,7 +65,7 @@ async def _verified(
     fresh = await run_fresh(workspace, standby, Change(changes=candidate.changes, edits=screening.edits), context)
     if fresh.unlike:
         return shown.with_(reason="the change does not give the same files twice", runs=fresh.runs)
-    judged_by_runs = _judge(shown, before, fresh.runs, context.acceptance_criteria)
+    judged_by_runs = _judge(shown, before, fresh.runs, context)
     if not fresh.flaky:
         return judged_by_runs.with_(control=fresh.control)
     reason = "the failing tests pass without the change too: chance made them green"
@@ -72,7 +73,7 @@ async def _verified(
 
 
 def _judge(
-    shown: Verification, before: TestReport, runs: tuple[VerifiedRun, ...], criteria: tuple[AcceptanceCriterion, ...]
+    shown: Verification, before: TestReport, runs: tuple[VerifiedRun, ...], context: MissionContext
 ) -> Verification:
     """Compare before and after."""
     whole = [r.report for r in runs if r.label in {"full command", "full command again"}]
@@ -85,7 +86,7 @@ def _judge(
     skipped = tuple(sorted(n for n in skips if was.get(n, TestStatus.SKIP) is not TestStatus.SKIP))
     suite = len(whole) > 1 and all(run.report.success for run in runs)
     criteria = judged(
-        criteria,
+        context.acceptance_criteria,
         Findings(
             passing=always_passing(runs),
             suite=suite,
@@ -96,7 +97,10 @@ def _judge(
     gone = gone_of(before, whole[0]) if whole else frozenset()
     harmless = not (broken or missing or skipped)
     green = suite and harmless and failing_of(was) <= gone and all_critical_passed(criteria)
-    partial = not green and harmless and bool(gone) and not disagree(runs) and not whole[0].success
+    # A test that also passes without any change proves nothing by passing.
+    partial = (
+        not green and harmless and bool(gone - shaky_of(context.triage)) and not disagree(runs) and not whole[0].success
+    )
     facts = shown.with_(
         runs=runs,
         table=table_of(was, now),
@@ -164,7 +168,8 @@ def _not_verified(context: MissionContext) -> tuple[str, ...]:
     if context.facts is None:
         return ()
     recipe = context.facts.recipe
+    shaky = [f"`{name}`: it passes in some runs without the change too" for name in sorted(shaky_of(context.triage))]
     dropped = [f"step `{f.step}`: {f.reason}" for f in recipe.fidelity if f.treatment == "dropped"]
     if recipe.kind in {StepKind.LINT, StepKind.FORMAT}:
         dropped.append("the tests: the failing step does not run them")
-    return tuple(dropped)
+    return (*shaky[:_SHAKY_SHOWN], *dropped)

@@ -391,3 +391,19 @@ async def test_a_command_without_names_is_told_of_in_words_that_count_nothing() 
     assert (await verified(world, before=before)).reason == "the command passes in 2 runs"
     still = await verified(world, a_fix(ADDS), before=before)
     assert (still.green, still.reason) == (False, "the command still fails: exit status 1")
+
+
+async def test_a_flaky_test_that_happens_to_pass_is_no_part_of_a_fix() -> None:
+    red = a_run(outcomes(BROKEN))
+    triage = Triage(kind=FailureKind.BUG, reason="", report=red, runs=6, red_runs=6, per_test_reds={ADD: 3, EVEN: 6})
+
+    def lucky(asked: Asked) -> TestReport:
+        return a_run({**outcomes(asked.files[PATH]), ADD: ""}, targets=asked.targets)
+
+    context = mission(red).with_(triage=triage)
+    world = a_world(run=lucky)
+    useless = await verify_fix(a_fix(f"{BROKEN}# no\n"), context, CHECKOUT, world.open_workspace, clock=FixedClock())
+    assert (useless.green, useless.partial) == (False, False)
+    useful = await verify_fix(a_fix(MENDED), context, CHECKOUT, a_world().open_workspace, clock=FixedClock())
+    assert useful.green
+    assert useful.not_verified[0] == f"`{ADD}`: it passes in some runs without the change too"
