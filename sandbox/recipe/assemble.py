@@ -12,6 +12,7 @@ from sandbox.recipe.command import kind_of, plain_pytest, words_of
 from sandbox.recipe.files import Files
 from sandbox.recipe.job import Job, JobStep, ToolCommand, ToolReading
 from sandbox.recipe.requirements import Wanted
+from sandbox.recipe.shell.walk import OUTSIDE
 from sandbox.recipe.tools.base import Desk
 from sandbox.recipe.tools.interpret import read_script
 from sandbox.types import Frozen, StepKind
@@ -133,6 +134,9 @@ def _failed(step: JobStep, desk: Desk) -> tuple[JobStep, ToolReading]:
     ]
     if not reading.commands and not reading.obstacles and left_out:
         reading = reading.with_(obstacles=(f"nothing of the failed step can be run here: {'; '.join(left_out)}",))
+    outside = [entry.step for entry in desk.log.entries()[noted:] if entry.reason == OUTSIDE]
+    if away := next((line for line in outside if kind_of(line) is not StepKind.OTHER), None):
+        reading = reading.with_(obstacles=(*reading.obstacles, f"`{away}` runs outside the checkout"))
     if step.unknown:
         missing = f"the failed step needs {_named(step.unknown)}"
         return step, reading.with_(obstacles=(*reading.obstacles, missing))
@@ -198,7 +202,7 @@ def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk
         kind=kind,
         folder=folder,
         environment=environment,
-        python=failing.python,
+        python=failing.python or before.python,
         obstacles=tuple(dict.fromkeys(" ".join(text.split())[:_LONGEST_OBSTACLE] for text in obstacles)),
     )
 
@@ -254,6 +258,8 @@ def _prepares(command: ToolCommand, files: Files) -> bool:
     words = _program(command)
     if not words or kind_of(command.command) is not StepKind.OTHER or "${{" in command.command:
         return False
+    if any(re.match(r"(?:\./)?\.?venv/", word) for word in words[1:]):
+        return False  # the environment that a step makes is ours
     if words[0] in _UNPACKERS:
         return any(files.is_file(word) for word in words[1:])
     if words[0] in _FILE_TOOLS | _GENERATORS:

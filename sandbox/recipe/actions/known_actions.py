@@ -1,5 +1,6 @@
 """Actions everybody uses, and what stands for each here."""
 
+import re
 import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -146,6 +147,9 @@ def _odd(name: str, inputs: Inputs) -> Effect | None:
     if name.startswith(("conda-incubator/", "mamba-org/", "prefix-dev/setup-pixi", "s-weigand/setup-conda")):
         file = inputs.get("environment-file", "")
         needs = f"needs the conda environment {file}, conda is not in the sandbox" if file else ""
+        packages = " ".join((inputs.get("create-args", "") or inputs.get("extra-specs", "")).split())[:200]
+        if packages and not file:
+            needs = f"needs conda packages ({packages}), conda is not in the sandbox"
         if name.startswith("prefix-dev/"):
             needs = "needs a pixi environment, pixi is not in the sandbox"
         return Effect("dropped", "conda is not in the sandbox", obstacle=needs)
@@ -161,19 +165,23 @@ def _odd(name: str, inputs: Inputs) -> Effect | None:
     return None
 
 
+def _pinned(tool: str, inputs: Inputs) -> str:
+    """The line that installs the version an action is asked for: `22.1`, or `~= 22.0`."""
+    version = "".join(inputs.get("version", "").split())
+    if not re.fullmatch(r"(?:[~<>=!]=?)?\d[\w.,*<>=!~]{0,60}", version):
+        return ""
+    return f"pip install {shlex.quote(tool + ('==' if version[0].isdigit() else '') + version)}\n"
+
+
 def _black(inputs: Inputs) -> str:
-    version = inputs.get("version", "")
-    pinned = f"pip install black=={version}\n" if version[:1].isdigit() else ""
-    return f"{pinned}black {inputs.get('options', '--check --diff')} {inputs.get('src', '.')}"
+    return f"{_pinned('black', inputs)}black {inputs.get('options', '--check --diff')} {inputs.get('src', '.')}"
 
 
 def _ruff(inputs: Inputs) -> str:
-    version = inputs.get("version", "")
-    pinned = f"pip install ruff=={version}\n" if version[:1].isdigit() else ""
     words = inputs.get("args", "check").strip() or "check"
     if words.split()[0] not in {"check", "format", "rule", "linter"}:
         words = f"check {words}"
-    return f"{pinned}ruff {words} {inputs.get('src', '.')}".strip()
+    return f"{_pinned('ruff', inputs)}ruff {words} {inputs.get('src', '.')}".strip()
 
 
 def _isort(inputs: Inputs) -> str:
@@ -195,9 +203,13 @@ def _pre_commit(inputs: Inputs) -> str:
 
 
 def _pyright(inputs: Inputs) -> str:
-    version = inputs.get("version", "")
-    pinned = f"pip install pyright=={version}\n" if version[:1].isdigit() else ""
-    return f"{pinned}pyright {inputs.get('extra-args', '')}".strip()
+    options = [
+        f"{option} {shlex.quote(inputs[name])}"
+        for name, option in (("project", "--project"), ("python-version", "--pythonversion"), ("level", "--level"))
+        if inputs.get(name)
+    ]
+    options += ["--warnings"] if inputs.get("warnings", "").lower() == "true" else []
+    return " ".join([f"{_pinned('pyright', inputs)}pyright", *options, inputs.get("extra-args", "")]).strip()
 
 
 def _codespell(inputs: Inputs) -> str:

@@ -50,9 +50,7 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
                 f"the failed step `{hints.step_name}` is the runner's own: no command of the repository failed in it"
             )
             return _job(candidate, (), [obstacle])
-        return (
-            None if not hints.job_name else _job(candidate, (), ["the job has no step that tests or checks anything"])
-        )
+        return None if not hints.job_name else _job(candidate, (), [_nothing_to_run(candidate)])
     if guessed:
         log.replaced(hints.job_name or candidate.display, guessed)
     return _read(candidate, files, log, (position, hints.step_name))
@@ -109,6 +107,11 @@ def _read(candidate: Candidate, files: Documents, log: FidelityLog, failed: tupl
     if kind not in {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
         obstacles += [f"needs the service {name}, no service is started" for name in services]
         obstacles += [f"needs the artifact {name} of another job" for name in _needed(reader.artifacts, steps)]
+        obstacles += [
+            f"needs the repository {repository}, which is not fetched: it would lie in {path}"
+            for path, repository in reader.others.items()
+            if _needed([path], steps)
+        ]
     else:
         obstacles = [text_ for text_ in obstacles if "no service is started" not in text_]
     if steps and steps[-1].shell in {"pwsh", "cmd", "other"}:
@@ -117,6 +120,14 @@ def _read(candidate: Candidate, files: Documents, log: FidelityLog, failed: tupl
     by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
     python = reader.python or by_variable or job.python
     return job.model_copy(update={"python": python, "toolchains": reader.toolchains})
+
+
+def _nothing_to_run(candidate: Candidate) -> str:
+    """Why a job without a script cannot be rebuilt: the actions it leaves everything to."""
+    used = [text(mapping(step).get("uses")) for step in sequence(candidate.job.get("steps"))]
+    left = [name[:100] for name in used if name and not name.startswith(("actions/", "./"))][:5]
+    why = f": what {', '.join(left)} does cannot be run here" if left else ""
+    return f"the job has no step that tests or checks anything{why}"
 
 
 _SHELLS = {"pwsh": "PowerShell", "cmd": "the Windows command prompt", "other": "another shell"}

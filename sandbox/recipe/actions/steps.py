@@ -66,6 +66,8 @@ class StepReader:
         self.obstacles: list[str] = []
         """Missing parts named by steps before the failed one."""
         self.artifacts: list[str] = []
+        self.others: dict[str, str] = {}
+        """Other repositories that steps check out: where they would lie, and which."""
 
     def read(self, limit: int | None = None) -> list[OuterStep]:
         """The job's steps in order, at most so many."""
@@ -199,6 +201,8 @@ class StepReader:
         self.python = python_of(use, self._contents) or self.python
         if use.name == "actions/checkout" and not use.inputs.get("repository") and use.inputs.get("path"):
             self._checked_out_at = normpath(use.inputs["path"])
+        if use.name == "actions/checkout" and use.inputs.get("repository") and use.inputs.get("path"):
+            self.others[normpath(use.inputs["path"])] = use.inputs["repository"]
         if effect.toolchain:
             versions = [use.inputs[key] for key in use.inputs if key.endswith("version")]
             self.toolchains[effect.toolchain] = versions[0] if versions else ""

@@ -15,6 +15,7 @@ from sandbox.types import Frozen
 _MOST_CALLS = 400
 _MOST_ROUNDS = 20
 _LONGEST_LIST = 2000
+OUTSIDE = "it runs outside the checkout"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
 _SETTING = re.compile(r"([A-Za-z_]\w{0,99})=([^\n]*)")
 _SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
@@ -234,7 +235,7 @@ def _add(
     words: list[Expanded], own: Mapping[str, str], pipeline: Pipeline, state: _State, *, whole: bool = True
 ) -> None:
     if state.folder is None:
-        state.files.log.dropped(pipeline.text, "it runs outside the checkout")
+        state.files.log.dropped(pipeline.text, OUTSIDE)
         return
     environment = {**state.exported, **own}
     for name in [name for name, value in environment.items() if isinstance(value, Live)]:

@@ -1,9 +1,12 @@
 """From a script to what it installs and runs: each call goes to the reader of its tool."""
 
 import re
+import shlex
 from collections.abc import Mapping
+from posixpath import join, relpath
 
 from sandbox.recipe.command import kind_of
+from sandbox.recipe.editable import WORKDIR
 from sandbox.recipe.files import Files
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call, Walked, walk_script
@@ -35,6 +38,7 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(npm.PROGRAMS, npm.read),
 }
 """Explicit: the program's name, and who reads it."""
+_ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
 _SYSTEM = frozenset({"apt", "apt-get", "aptitude", "yum", "dnf", "apk", "brew", "choco", "snap", "add-apt-repository"})
 _NETWORK = frozenset({"git", "curl", "wget", "gh", "ssh", "scp", "rsync", "aws", "gcloud", "az", "ssh-keyscan"})
 _PUBLISHING = frozenset(
@@ -45,6 +49,7 @@ _CONTAINERS = frozenset(
     {"docker", "docker-compose", "podman", "kubectl", "helm", "kind", "minikube", "systemctl", "service"}
 )
 _CONDA = frozenset({"conda", "mamba", "micromamba", "pixi"})
+_CONDA_USUAL = frozenset({"pip", "python", "setuptools", "wheel", "conda", "mamba"})
 _OTHER_TOOLCHAINS = {
     **dict.fromkeys(("cargo", "rustc", "rustup", "cross"), "Rust"),
     **dict.fromkeys(("go", "golangci-lint"), "Go"),
@@ -111,7 +116,7 @@ def _read_text(desk: Desk, text: str, folder: str, environment: Mapping[str, str
 
 def read_call(call: Call, desk: Desk) -> ToolReading:
     """What one call asks for."""
-    call = unwrap(call, desk)
+    call = _in_our_environment(unwrap(call, desk), desk)
     if not call.words:
         return ToolReading()
     if call.background:
@@ -128,6 +133,18 @@ def read_call(call: Call, desk: Desk) -> ToolReading:
     if reader is not None and (reading := reader(call, desk)) is not None:
         return reading
     return _plain(call, desk)
+
+
+def _in_our_environment(call: Call, desk: Desk) -> Call:
+    """`.venv/bin/flake8` is `flake8`: the environment that a step makes is ours; the checkout may be named in full."""
+    name = plain = call.words[0] if call.words else ""
+    if name.startswith(f"{WORKDIR}/"):
+        plain = f"./{relpath(name, join(WORKDIR, call.folder))}"
+    elif (found := _ENVIRONMENT.fullmatch(name)) is not None and not desk.files.is_file(name.removeprefix("./")):
+        plain = found[1]
+    if plain == name:
+        return call
+    return call.with_(words=(plain, *call.words[1:]), shown=(shlex.quote(plain), *call.shown[1:]))
 
 
 def _with_arguments(text: str, call: Call) -> str:
@@ -193,6 +210,14 @@ def _conda(call: Call, desk: Desk) -> ToolReading:
         return read_call(call.from_(index), desk) if index < len(call.words) else ToolReading()
     asks = set(call.words[1:3])
     desk.log.dropped(call.line(), "only Python packages from an index are installed")
-    if asks & {"install", "create", "env", "update"}:
-        return ToolReading(obstacles=(f"`{call.program}` packages: only an index of Python packages is asked",))
+    named = [
+        word for word in call.words[2:] if re.match(r"[A-Za-z]", word) and word not in {"create", "update", "install"}
+    ]
+    plain = {re.split(r"[=<>!]", word, maxsplit=1)[0] for word in named}
+    if asks & {"install", "create", "env", "update"} and not (plain and plain <= _CONDA_USUAL):
+        return ToolReading(
+            obstacles=(
+                f"`{call.program}` packages ({' '.join(named)[:200]}): only an index of Python packages is asked",
+            )
+        )
     return ToolReading()

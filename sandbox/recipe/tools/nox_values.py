@@ -210,10 +210,17 @@ def _called(scope: Scope, node: Any, depth: int) -> Any:
         return normpath(
             join(str(scope.value(node.func.value, depth)), *(str(scope.value(a, depth)) for a in node.args))
         )
-    if last == "split" and isinstance(node.func, ast.Attribute) and not node.args:
+    return _called_on(scope, node, depth)
+
+
+def _called_on(scope: Scope, node: Any, depth: int) -> Any:
+    """`text.split()`, `nox.project.dependency_groups(PYPROJECT, "test")`: groups are installed by name."""
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "split" and not node.args:
         text = scope.value(node.func.value, depth)
         return text.split() if isinstance(text, str) else []
-    raise NotKnown(name)
+    if isinstance(node.func, ast.Attribute) and node.func.attr == "dependency_groups":
+        return [f"--group={scope.value(argument, depth)}" for argument in node.args[1:20]]
+    raise NotKnown(ast.unparse(node.func)[:100])
 
 
 _READERS: dict[type, Any] = {

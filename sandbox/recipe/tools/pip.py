@@ -25,6 +25,8 @@ _TOOLS = frozenset({"pip", "setuptools", "wheel", "uv", "pip-tools", "virtualenv
 _LOOKS = frozenset(
     {"list", "freeze", "show", "check", "--version", "-V", "debug", "config", "cache", "--help", "help", "inspect"}
 )
+_CLUSTER = re.compile(r"^-[UqvI]+([rce])(.*)$", re.DOTALL)
+"""`-Ur requirements.txt`"""
 _WHEEL = re.compile(r"(?:.*/)?[^/]*(?:\.whl|\.tar\.gz|\.zip)(?:\[([\w.,-]+)\])?")
 
 
@@ -35,7 +37,10 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
         words = words[2:] if words[0] in {"--python", "--log", "--proxy", "--cert", "--cache-dir"} else words[1:]
     if not words or words[0] in _LOOKS:
         return ToolReading()
-    if words[0] in {"download", "wheel", "uninstall", "hash"}:
+    if words[0] == "uninstall":
+        desk.log.dropped(call.line(), "nothing is taken out of the environment again")
+        return ToolReading()
+    if words[0] in {"download", "wheel", "hash"}:
         desk.log.dropped(call.line(), "it changes nothing that the tests need")
         return ToolReading()
     if words[0] == "sync":  # `uv pip sync requirements.txt`
@@ -48,7 +53,8 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
 
 def read_install(call: Call, words: tuple[str, ...], desk: Desk) -> Wanted:
     """The arguments of `install` as what they want."""
-    options = read_options(words, INSTALL_OPTIONS)
+    apart = (_CLUSTER.sub(r"-\1 \2", word).split(" ") if _CLUSTER.match(word) else [word] for word in words)
+    options = read_options([word for words_ in apart for word in words_ if word], INSTALL_OPTIONS)
     wanted = Wanted()
     for name, value in options.given:
         wanted = wanted.plus(_option(name, value, call, desk))

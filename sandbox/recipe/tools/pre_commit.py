@@ -11,7 +11,7 @@ from sandbox.recipe.files import beside, mapping, tables, words
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.requirements import Wanted, clean_lines
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import Desk, read_options
+from sandbox.recipe.tools.base import Desk, read_options, runs
 
 _MOST_BYTES = 64 * 1024
 _NAMES = (".pre-commit-config.yaml", ".pre-commit-config.yml")
@@ -59,7 +59,7 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
     hooks = _hooks(desk, path)
     if hooks is None:
         desk.log.dropped(call.line(), f"there is no {path} that can be read")
-        return None
+        return runs(call).with_(obstacles=(f"pre-commit has no {path} that can be read",))
     only = set(options.positional[1:])
     skipped = set({**desk.variables, **call.environment}.get("SKIP", "").split(","))
     reading = ToolReading()

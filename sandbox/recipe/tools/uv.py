@@ -4,6 +4,7 @@ import re
 
 from sandbox.recipe.declared import project_in
 from sandbox.recipe.job import ToolReading
+from sandbox.recipe.python_versions import read_version
 from sandbox.recipe.requirements import Wanted, clean_lines, normal_name
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools import pip
@@ -33,9 +34,8 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
     if asks == "pip":
         return pip.read(call.from_(start), desk)
     if asks == "sync":
-        return ToolReading(
-            wanted=_sync(call, read_options(call.words[1:start] + call.words[start + 1 :], _VALUED), desk)
-        )
+        options = read_options(call.words[1:start] + call.words[start + 1 :], _VALUED)
+        return ToolReading(wanted=_sync(call, options, desk), python=_python(options.values("--python", "-p")))
     if asks == "run" and call.program != "pipx":
         return _run(call, start, desk)
     if asks == "tool":
@@ -48,13 +48,23 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
         named = tuple(_pinned(word) for word in (*options.positional, *options.values("--with")))
         return ToolReading(wanted=pip.read_install(call, named, desk))
     if asks in _NOTHING or asks in {"build", "publish", "remove", "upgrade", "ensurepath", "update-shell", "list"}:
-        return ToolReading()
+        return _around(call.words[start:])
     return None
+
+
+def _around(words: tuple[str, ...]) -> ToolReading:
+    """What installs nothing: of `uv python install 3.11` and `uv venv -p 3.11` the version is kept."""
+    options = read_options(words, _VALUED)
+    named = options.positional[2:] if options.positional[:2] in {("python", "install"), ("python", "pin")} else ()
+    asked = options.values("--python", "-p") if words[:1] == ("venv",) else []
+    return ToolReading(python=_python([*asked, *named]))
 
 
 def _sync(call: Call, options: Options, desk: Desk, *, quiet: bool = False) -> Wanted:
     """What `uv sync` with these options installs."""
     folder = project_folder(desk, call.folder, options, "--directory", "--project")
+    if any(value != "highest" for value in options.values("--resolution")):
+        desk.log.replaced(f"--resolution {options.values('--resolution')[-1]}", "the highest versions are installed")
     if options.values("--package"):
         folder = _member(desk, options.values("--package")[-1]) or folder
     project = project_in(desk.files, folder)
@@ -94,7 +104,13 @@ def _run(call: Call, start: int, desk: Desk) -> ToolReading:
     else:
         reading = inner(_placed(call, options, desk), first, desk)
     reason = "run in the environment that is there"
-    return ToolReading(wanted=wanted, reason=reason).plus(reading)
+    python = _python(options.values("--python", "-p"))
+    return ToolReading(wanted=wanted, reason=reason, python=python).plus(reading)
+
+
+def _python(asked: list[str]) -> str | None:
+    """The Python that is asked for by its version; one is here at a time, so the last one counts."""
+    return next((found for name in reversed(asked) if (found := read_version(name)) is not None), None)
 
 
 def _pinned(word: str) -> str:

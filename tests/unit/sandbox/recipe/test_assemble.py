@@ -49,6 +49,15 @@ def test_the_commands_of_the_failed_step(script: str) -> None:
     assert rebuild(job(script), desk()).command == COMMANDS[script]
 
 
+def test_a_check_outside_the_checkout_is_an_obstacle() -> None:
+    built = rebuild(job("mkdir /tmp/t && cp -r tests /tmp/t && cd /tmp/t && pytest tests"), desk())
+    assert built.obstacles == ("`pytest tests` runs outside the checkout",)
+
+
+def test_nothing_is_made_in_the_environment_of_a_step() -> None:
+    assert rebuild(job("touch .venv/done && cp a b", "pytest"), desk()).prepare == ("cp a b",)
+
+
 def test_what_cannot_be_run_is_named() -> None:
     (obstacle,) = rebuild(job("coverage combine\ncoverage report"), desk()).obstacles
     assert obstacle.startswith("nothing of the failed step can be run here: `coverage combine`: coverage is not judged")

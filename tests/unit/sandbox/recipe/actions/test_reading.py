@@ -300,6 +300,18 @@ def test_values_that_another_job_computes_are_read_from_the_name_of_the_check() 
     assert (found.matrix, found.steps[-1].script) == ({"python": "py311"}, "tox -e py311")
 
 
+def test_another_repository_that_a_script_needs_is_named() -> None:
+    steps = "[{uses: actions/checkout@v4, with: {repository: a/dep, path: dep}}, {run: %s}, {run: pytest}]"
+    needed = job_of("t", files=one(steps % "pip install ./dep"))
+    assert needed.obstacles == ("needs the repository a/dep, which is not fetched: it would lie in dep",)
+    assert job_of("t", files=one(steps % "pip install six")).obstacles == ()
+
+
+def test_an_action_that_is_all_a_job_has_is_named() -> None:
+    (obstacle,) = job_of("t", files=one("[{uses: actions/checkout@v4}, {uses: a/linter@v7}]")).obstacles
+    assert obstacle.endswith("checks anything: what a/linter@v7 does cannot be run here")
+
+
 def test_a_job_is_known_by_its_check_its_key_and_the_key_of_its_caller() -> None:
     contents = {path: text.encode() for path, text in COMPUTED_FILES.items()}
     for name in ("tests", "Tests on 3.12 (ubuntu)", "In core / unit #1", "call"):

@@ -22,6 +22,8 @@ PIP = {
     "pip install -rrequirements.txt": (["six==1.16.0"], []),
     "pip install --requirement=requirements.txt": (["six==1.16.0"], []),
     "pip install -r dev/requirements.txt": (["six==1.16.0", "pytest"], [".", "libs/core[fast]"]),
+    "pip install -Ur requirements.txt": (["six==1.16.0"], []),
+    "pip install -qUe.[dev]": ([], [".[dev]"]),
     "pip install .": ([], ["."]),
     "pip install -e .": ([], ["."]),
     "pip install -e.": ([], ["."]),
@@ -155,6 +157,23 @@ RUNS = {
     "uv tool run black --check .": ["black --check ."],
     "uv run --no-sync mypy": ["mypy"],
 }
+
+
+PYTHONS = {
+    "uv python install 3.11": "3.11",
+    "uv python pin 3.12": "3.12",
+    "uv venv -p 3.10": "3.10",
+    "uv sync --python 3.9": "3.9",
+    "uv run -p 3.13 pytest": "3.13",
+    "uv run pytest": None,
+    "uv python list": None,
+    "uvx pytest": None,
+}
+
+
+@pytest.mark.parametrize("script", PYTHONS)
+def test_the_python_that_uv_is_asked_for(script: str) -> None:
+    assert Read(script, UV).reading.python == PYTHONS[script]
 
 
 @pytest.mark.parametrize("script", RUNS)

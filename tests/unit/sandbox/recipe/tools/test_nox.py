@@ -1,5 +1,7 @@
 """nox: sessions read from the syntax tree."""
 
+from textwrap import dedent
+
 import pytest
 
 from tests.tool_reading import Read
@@ -130,3 +132,17 @@ def test_a_list_that_doubles_is_cut() -> None:
         + "    session.run('pytest', *x)\n"
     )
     assert len(Read("nox", {"noxfile.py": text}).commands) <= 1
+
+
+def test_groups_of_the_project_are_installed_by_name() -> None:
+    noxfile = """
+        import nox
+        PROJECT = nox.project.load_toml("pyproject.toml")
+        @nox.session
+        def tests(session):
+            session.install(*nox.project.dependency_groups(PROJECT, "ci"))
+            session.run("pytest")
+    """
+    toml = '[project]\nname="m"\n[dependency-groups]\nci=["hypothesis"]\n'
+    read = Read("nox -s tests", {"noxfile.py": dedent(noxfile), "pyproject.toml": toml})
+    assert (read.lines, read.commands) == (["hypothesis"], ["pytest"])
