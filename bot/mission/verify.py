@@ -85,16 +85,18 @@ def _judge(
     skips = {n for outcomes in seen for n, s in outcomes.items() if s is TestStatus.SKIP}
     skipped = tuple(sorted(n for n in skips if was.get(n, TestStatus.SKIP) is not TestStatus.SKIP))
     suite = len(whole) > 1 and all(run.report.success for run in runs)
+    # Every run includes the failing tests: what is gone is gone in all of them.
+    gone = frozenset[str].intersection(*(gone_of(before, run.report) for run in runs)) if whole else frozenset[str]()
     criteria = judged(
         context.acceptance_criteria,
         Findings(
-            passing=always_passing(runs),
+            # A file that could not be collected has no result of its own any more.
+            passing=always_passing(runs) | {name for name in gone if "::" not in name},
             suite=suite,
             collected=bool(whole) and not missing and not skipped,
             paths=not shown.refusals,
         ),
     )
-    gone = gone_of(before, whole[0]) if whole else frozenset()
     harmless = not (broken or missing or skipped)
     green = suite and harmless and failing_of(was) <= gone and all_critical_passed(criteria)
     # A test that also passes without any change proves nothing by passing.

@@ -24,7 +24,7 @@ from sandbox.types import Checkout, RunVerdict, StepKind, TestReport
 from tests.builders import a_change, a_lint_recipe, a_recalled_lesson, a_request, facts
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import KnownLessons, ScriptedFixer
-from tests.fakes.scripted_workspace import Asked, World, a_run, nothing_ran
+from tests.fakes.scripted_workspace import SKIP, Asked, World, a_run, nothing_ran
 from tests.unit.bot.mission.world import (
     ADD,
     ADDS,
@@ -728,3 +728,32 @@ async def test_cancellation_in_the_middle_of_two_sandboxes_closes_both() -> None
     with pytest.raises(asyncio.CancelledError):
         await task[0]
     assert world.open_now == 0
+
+
+async def test_a_file_that_could_not_be_collected_can_be_fixed() -> None:
+    def collected(asked: Asked) -> TestReport:
+        if asked.files[PATH] == MENDED:
+            return a_run(outcomes(MENDED), targets=asked.targets)
+        return a_run({"tests/test_math.py": "ImportError: cannot import name 'add'"}, targets=asked.targets)
+
+    stage = Stage(world=a_world(run=collected), fixers=(ScriptedFixer(lambda *_: [a_fix(MENDED)]),))
+    context = await stage.play()
+    assert (context.outcome, context.reason) == (
+        Outcome.FIXED,
+        "the failure is gone in 4 runs, and nothing else changed",
+    )
+
+
+@pytest.mark.parametrize("said", [SKIP, None])
+async def test_a_failing_test_that_only_disappears_in_another_order_is_not_fixed(said: str | None) -> None:
+    def shy(asked: Asked) -> TestReport:
+        found = outcomes(asked.files[PATH])
+        if asked.files[PATH] == MENDED and asked.order == "reversed":
+            found |= {ADD: said} if said else {}
+            if said is None:
+                del found[ADD]
+        return a_run(found, targets=asked.targets)
+
+    context = await Stage(world=a_world(run=shy), fixers=(ScriptedFixer(lambda *_: [a_fix(MENDED)]),)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert "1 of 2 failures are still there" in context.reason
