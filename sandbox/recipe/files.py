@@ -5,12 +5,14 @@ import configparser
 import json
 import tomllib
 from collections.abc import Collection, Mapping
+from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any
 
 from sandbox.recipe.fidelity import FidelityLog
 
 MOST_BYTES = 512 * 1024
+_LONGEST_PATTERN = 200
 _MOST_PYTHON_BYTES = 256 * 1024
 
 
@@ -103,6 +105,17 @@ class Files:
                     found.add(name)
             self._folders = frozenset(found)
         return path in self._folders
+
+    def matching(self, pattern: str, folder: str = ".") -> list[str]:
+        """The files and folders an unquoted pattern stands for, seen from a folder; one that ends in `/`: folders."""
+        prefix = "" if folder == "." else f"{folder}/"
+        wanted = (prefix + pattern.removeprefix("./").rstrip("/")).split("/")
+        if len(pattern) > _LONGEST_PATTERN:
+            return []
+        places = {"/".join(parts[: len(wanted)]) for name in self.names if len(parts := name.split("/")) >= len(wanted)}
+        found = sorted(place for place in places if all(map(fnmatchcase, place.split("/"), wanted)))
+        end = "/" if pattern.endswith("/") else ""
+        return [f"{place.removeprefix(prefix)}{end}" for place in found if not end or self.is_folder(place)]
 
     def is_project(self, folder: str) -> bool:
         """Whether a folder holds a Python project that an installer would take."""

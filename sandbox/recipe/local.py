@@ -16,6 +16,9 @@ def with_local_projects(wanted: Wanted, files: Files) -> Wanted:
         local = left.pop(0)
         if local in done:
             continue
+        if not files.is_folder(local.folder):  # of a submodule, or of another repository
+            found = found.plus(Wanted(missing=(f"the project {local.folder}: it is not in the checkout",)))
+            continue
         done.append(local)
         if not files.is_project(local.folder):
             continue

@@ -178,7 +178,10 @@ def _if(command: If, state: _State) -> bool | None:
 
 
 def _for(command: For, state: _State) -> bool | None:
-    values = [item.value for word in command.words for item in expand(word, state.variables)]
+    values: list[str] = []
+    for value in (item.value for word in command.words for item in expand(word, state.variables)):
+        glob = set("*?") & set(value) and not set("$`{") & set(value) and state.folder is not None
+        values += state.files.matching(value, state.folder or ".") if glob else [value]
     if any(set("*?$`") & set(value) for value in values):
         state.files.log.dropped(f"for {command.name}", "what the loop goes over is known to a shell only")
         return True

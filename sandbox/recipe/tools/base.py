@@ -3,7 +3,6 @@
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 
 from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import Files
@@ -131,15 +130,9 @@ def checks(call: Call, desk: Desk) -> ToolReading:
 
 def _matching(value: str, text: str, call: Call, desk: Desk) -> list[str]:
     """The files an unquoted pattern stands for, as a shell would find them; the judge starts no shell."""
-    if not set("*?") & set(value) or text == shlex.quote(value) or set("$`{") & set(value) or len(value) > 200:  # noqa: PLR2004
+    if not set("*?") & set(value) or text == shlex.quote(value) or set("$`{") & set(value):
         return [text]
-    prefix = "" if call.folder == "." else f"{call.folder}/"
-    wanted = (prefix + value.rstrip("/")).split("/")
-    places = {
-        "/".join(parts[: len(wanted)]) for name in desk.files.names if len(parts := name.split("/")) >= len(wanted)
-    }
-    found = sorted(place for place in places if all(map(fnmatchcase, place.split("/"), wanted)))
-    return [shlex.quote(name.removeprefix(prefix)) for name in found[:_MOST_FILES]] or [text]
+    return [shlex.quote(name) for name in desk.files.matching(value, call.folder)[:_MOST_FILES]] or [text]
 
 
 def runs(call: Call) -> ToolReading:

@@ -32,6 +32,12 @@ SCRIPTS = {
         "pytest -x -k 'a b' tests",
         "pytest -x -k 'a b'",
     ],
+    "for p in libs/*/; do (cd $p && a); done\nfor f in t/*.py; do b $f; done": [
+        "libs/x: a",
+        "libs/y: a",
+        "b t/a.py",
+    ],
+    "for f in none/*; do a $f; done\nb": ["b"],
     "o=()\npytest ${o[@]} tests": ["pytest tests"],
     "cat <<EOF >> $GITHUB_ENV\nA=1\nEOF\na": ["a"],
     "pip install -U pip\npip install -r a.txt\n": ["pip install -U pip", "pip install -r a.txt"],
@@ -57,7 +63,7 @@ SCRIPTS = {
     "[ -f nowhere.txt ] || a": ["a"],
     "command -v x || pip install x": ["pip install x"],
     "for d in a b; do pytest $d; done": ["pytest a", "pytest b"],
-    "for d in */; do pytest $d; done\nx": ["x"],
+    "for d in $(ls -d */); do pytest $d; done\nx": ["x"],
     "while read l; do a; done < f\nx": ["x"],
     "case $1 in a) b;; esac\nx": ["x"],
     "f() { a; }\nx": ["x"],
@@ -81,7 +87,10 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_programs_a_script_calls(script: str) -> None:
-    assert lines(script, "there.txt", "src/m.py") == SCRIPTS[script]
+    assert (
+        lines(script, "there.txt", "src/m.py", "libs/x/setup.py", "libs/y/setup.py", "libs/a.py", "t/a.py")
+        == SCRIPTS[script]
+    )
 
 
 def test_variables_go_with_the_calls_that_see_them() -> None:

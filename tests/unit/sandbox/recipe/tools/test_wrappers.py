@@ -78,7 +78,7 @@ GLOBS = {
     "pytest tests/test_*.py": ["pytest tests/test_a.py tests/test_b.py"],
     "cd tests && python -m pytest test_?.py": ["tests: python -m pytest test_a.py test_b.py"],
     "flake8 *.py": ["flake8 m.py"],
-    "mypy src/*/": ["mypy src/one src/two"],
+    "mypy src/*/": ["mypy src/one/ src/two/"],
     "pytest 'tests/test_*.py'": ["pytest 'tests/test_*.py'"],
     "pytest none*": ["pytest none*"],
     "pytest " + "*a" * 90: ["pytest " + "*a" * 90],
