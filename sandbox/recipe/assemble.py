@@ -64,7 +64,6 @@ _FORMATTERS = {
 }
 """Programs that change files, and the option with which they only say so."""
 _LONGEST_SCRIPT = 20_000
-_LONGEST_OBSTACLE = 500
 _GIT_DIFF = re.compile(r"git\s+(?:diff\b.*(?:--exit-code|--quiet)|status\b)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
@@ -203,7 +202,7 @@ def _put_together(before: ToolReading, failing: ToolReading, step: JobStep, desk
         folder=folder,
         environment=environment,
         python=failing.python or before.python,
-        obstacles=tuple(dict.fromkeys(" ".join(text.split())[:_LONGEST_OBSTACLE] for text in obstacles)),
+        obstacles=tuple(dict.fromkeys(obstacles)),
     )
 
 

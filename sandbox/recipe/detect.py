@@ -66,6 +66,8 @@ _INSTALLERS = (
 )
 """Files whose presence says how a project is installed, in the order they are asked."""
 _MOST_RELEVANT = 200
+_MOST_OBSTACLES = 30
+_LONGEST_OBSTACLE = 500
 _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black", "tox", "nox"})
 
 
@@ -263,8 +265,14 @@ def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, desk: Desk) -> Reci
         matrix=job.matrix if job else {},
         container=job.container if job else None,
         services=job.services if job else (),
-        obstacles=(*missing, *wanted.missing),
+        obstacles=_short((*missing, *wanted.missing)),
     )
+
+
+def _short(obstacles: Collection[str]) -> tuple[str, ...]:
+    """What is missing, bounded: the names in it are the repository's."""
+    plain = (" ".join(text.split())[:_LONGEST_OBSTACLE] for text in obstacles)
+    return tuple(dict.fromkeys(plain))[:_MOST_OBSTACLES]
 
 
 def _note_command(plan: Rebuilt, job: Job | None, desk: Desk) -> None:

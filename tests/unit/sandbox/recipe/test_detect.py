@@ -31,6 +31,20 @@ def test_the_workflow_comes_next() -> None:
     assert recipe.requirements == ("attrs", "pytest", "ruff")
 
 
+def test_obstacles_are_few_and_short_whatever_a_workflow_says() -> None:
+    long = "x" * 60_000
+    recipe = plan(
+        JobHints(job_name="a"),
+        workflow=f"jobs: {{a: {{steps: [{{run: 'pytest ${{{{ secrets.{long} }}}} && docker run'}}]}}}}",
+    )
+    assert recipe.obstacles
+    assert max(map(len, recipe.obstacles)) <= 500
+    recipe = plan(JobHints(job_name="a"), workflow=f"jobs: {{a: {{steps: [{{uses: a/{long}}}]}}}}")
+    assert all(len(obstacle) <= 500 for obstacle in recipe.obstacles)
+    many = "".join(f"docker run x{n}; cargo{n} test; npm run t{n};" for n in range(100))
+    assert len(plan(workflow=f"jobs: {{a: {{steps: [{{run: '{many} pytest'}}]}}}}").obstacles) <= 30
+
+
 def test_tests_alone_are_enough() -> None:
     recipe = plan(test_x__py="")
     assert (recipe.command, recipe.origin, recipe.kind) == ("python -m pytest", "detected", StepKind.TEST)
