@@ -29,11 +29,11 @@ async def look_again(run: Run, tree: Tree) -> Triage | None:
     plan = plan_of(run.ports.limits, run.context.policy)
     site = Site(tree=tree, checkout=run.checkout, open_workspace=run.ports.open_workspace, plan=plan)
     evidence = await run.steps.run("triage-again", Evidence, lambda: _more(site, red, triage.runs))
-    left = worked_on - {n for n in worked_on if any(n not in reds(r.report, red) for r in evidence.reruns)}
-    if left or not worked_on or not evidence.reruns:
+    again = [reds(rerun.report, red) for rerun in evidence.reruns]
+    if not again or not worked_on or worked_on & frozenset.intersection(*again):
         return None
-    red_runs = triage.red_runs + sum(bool(reds(r.report, red)) for r in evidence.reruns)
-    runs = triage.runs + len(evidence.reruns)
+    red_runs = triage.red_runs + sum(bool(found) for found in again)
+    runs = triage.runs + len(again)
     reason = f"the same commit was red in {red_runs} of {runs} runs"
     return triage.with_(kind=FailureKind.FLAKE, reason=reason, runs=runs, red_runs=red_runs)
 

@@ -16,8 +16,8 @@ async def find_neighbours(site: Site, red: TestReport, *, wall_s: float) -> tupl
         red: The red run, with every test in the order in which it ran.
         wall_s: After so many seconds of running the search is given up.
     """
-    names = [name for name in red.outcomes if "::" in name]
-    victim = next((name for name in names if name in red.failing), None)
+    names, failing = [name for name in red.outcomes if "::" in name], red.failing
+    victim = next((name for name in names if name in failing), None)
     if victim is None or not red.knows_tests:
         return ()
     before = names[: names.index(victim)]

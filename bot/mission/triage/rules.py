@@ -1,5 +1,7 @@
 """From measurements to one kind of failure: flake, base red, outage, not buildable, not reproduced, or a bug. Pure."""
 
+from collections import Counter
+
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.policy import Limits
 from bot.mission.signatures import no_verdict
@@ -100,15 +102,16 @@ def _counted(red: TestReport, evidence: Evidence) -> Triage:
         notes += _on_order(evidence)
     else:
         runs = [*apart, *together]
-    reports = [red, *(run.report for run in runs)]
+    again = [reds(report, red) for report in (red, *(run.report for run in runs))]
+    times = Counter(name for found in again for name in found)
     base = evidence.base.report
     return Triage(
         kind=FailureKind.BUG,
         reason="",
         report=red,
-        runs=len(reports),
-        red_runs=sum(bool(reds(r, red)) for r in reports),
-        per_test_reds={name: sum(name in reds(r, red) for r in reports) for name in sorted(failures_of(red))},
+        runs=len(again),
+        red_runs=sum(bool(found) for found in again),
+        per_test_reds={name: times[name] for name in sorted(failures_of(red))},
         base_failing=_failing_alike(red, base) if base and evidence.base.checked else (),
         base_checked=evidence.base.checked,
         order_dependent=order,
@@ -133,7 +136,8 @@ def _flaky(counted: Triage, reruns: list[Rerun], evidence: Evidence) -> Triage:
     """Green and red on one commit."""
     failing = evidence.red.failing if evidence.red else frozenset()
     red_runs = sum(not run.report.success for run in reruns)
-    per_test = {name: sum(name in run.report.failing for run in reruns) for name in sorted(failing)}
+    times = Counter(name for run in reruns for name in run.report.failing)
+    per_test = {name: times[name] for name in sorted(failing)}
     if red_runs:
         found = counted.with_(kind=FailureKind.FLAKE, red_runs=red_runs, per_test_reds=per_test)
         reason = f"the same commit was red in {red_runs} of {counted.runs} runs"

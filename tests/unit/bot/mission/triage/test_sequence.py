@@ -1,5 +1,6 @@
 """Triage on worlds in memory: what CI saw, order, traces, merges, hangs, missing parts, and the second look."""
 
+import time
 from typing import Any
 
 import pytest
@@ -506,3 +507,13 @@ async def test_what_the_job_cannot_have_here_goes_into_the_note_of_what_is_not_r
     context = await Stage(world=a_world(MENDED, facts=facts(recipe=recipe))).play()
     assert context.outcome is Outcome.NOT_REPRODUCED
     assert "needs the service db" in notes_of(context)
+
+
+async def test_thousands_of_failing_tests_are_counted_in_moments() -> None:
+    names = [f"t.py::test_{n}" for n in range(5000)]
+    world = one_file(lambda _: a_run(dict.fromkeys(names, RED)), base=None)
+    started = time.perf_counter()
+    context = await Stage(world=world, limits=Limits(iterations=0)).play()
+    assert context.triage is not None
+    assert set(context.triage.per_test_reds.values()) == {6}
+    assert time.perf_counter() - started < 20
