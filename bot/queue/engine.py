@@ -27,7 +27,7 @@ P = ParamSpec("P")
 HandleRequest = Callable[[MissionRequest, Checkpoint], Awaitable[MissionContext]]
 HandleFeedback = Callable[[Feedback], Awaitable[None]]
 
-PROTOCOL = "mission-protocol-1"
+PROTOCOL = "mission-protocol-2"
 """Application version: changes only with the order or the names of steps, else waiting missions would be stranded."""
 
 MISSIONS = "missions"
