@@ -7,7 +7,7 @@ from typing import Literal
 
 from bot.errors import MetaAgentError
 from bot.settings import Settings
-from bot.wiring.line import build_backend
+from bot.wiring.line import build_backend, probe_isolation
 from sandbox.errors import SandboxError
 from sandbox.types import Frozen
 
@@ -68,8 +68,13 @@ async def _sandbox(settings: Settings) -> Finding:
     try:
         image = await backend.ensure_toolchain()
         kept = await backend.prune(only_count=True)
+        rights = await probe_isolation(settings)
     except SandboxError as error:
         return Finding(subject=subject, state="missing", message=error.message, advice=error.advice)
+    if rights:
+        message = f"isolates too little: code in it {', '.join(rights[:5])}"
+        advice = "let no mission run here before the daemon's own configuration was looked at"
+        return Finding(subject=subject, state="missing", message=message, advice=advice)
     message = f"answers; toolchain {image}; {kept.count} environments, {kept.size / (1 << 20):.0f} MiB"
     return Finding(subject=subject, state="ok", message=message)
 

@@ -11,6 +11,7 @@ from bot.ports import Fixer
 from bot.settings import Settings
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, Kept
+from sandbox.isolation import rights_left
 from sandbox.workspace import Sandboxes
 
 
@@ -35,6 +36,17 @@ def prepare_image(settings: Settings, *, prune: bool = False) -> tuple[str, Kept
 def build_backend(settings: Settings) -> Backend:
     """The place where repository code runs."""
     return open_backend(settings.sandbox)
+
+
+async def probe_isolation(settings: Settings) -> tuple[str, ...]:
+    """The rights that code in our sandbox would have and must not; none where isolation is not promised.
+
+    Raises:
+        SandboxError: no sandbox can be opened.
+    """
+    if settings.sandbox.backend != "docker":
+        return ()
+    return await rights_left(open_backend(settings.sandbox.with_(pool=0)))
 
 
 def build_fixers(settings: Settings, lessons: SqliteLessons) -> tuple[Fixer, ...]:

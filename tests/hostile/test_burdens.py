@@ -1,5 +1,6 @@
 """Programs that use up everything leave a sandbox that goes on at once; programs that look for a way out find none."""
 
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -9,6 +10,8 @@ import pytest
 
 from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
+from sandbox.backends.guest_tree import GUEST_DIR
+from sandbox.isolation import rights_left
 from sandbox.spec import RunLimits, SandboxSpec
 from tests.hostile.burdens import BURDENS, GUARD, PROBE
 
@@ -84,3 +87,19 @@ async def test_the_probe_finds_much_in_a_weak_container(backend: DockerBackend, 
     finally:
         container.remove(force=True, v=True)
     assert said.count("'") >= 2 * 15, said
+
+
+async def test_the_doctors_probe_finds_nothing_and_much_in_a_weak_container(
+    backend: DockerBackend, client: docker.DockerClient
+) -> None:
+    assert await rights_left(backend) == ()
+    image = await backend.ensure_toolchain()
+    program = f"{GUEST_DIR}/probe.py"
+    container: Any = client.containers.create(image, entrypoint=[PYTHON, program], user="0:0")
+    try:
+        container.start()
+        container.wait(timeout=60)
+        said = json.loads(container.logs())
+    finally:
+        container.remove(force=True, v=True)
+    assert {"runs as root", "is traced", "opens raw sockets", "reads /proc/1/mem", "writes /etc/passwd"} <= set(said)
