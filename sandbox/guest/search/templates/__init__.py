@@ -1,33 +1,16 @@
-"""All fix templates, found by folder: each file is one kind of mistake with COST, CHANGES, UNTOUCHED and propose."""
+"""All fix templates inside functions, found by folder: one kind of mistake each, with COST, tables and propose.
+
+The folders inside hold templates for other places, which are loaded by themselves.
+"""
 
 from __future__ import annotations
 
 import importlib
 import pkgutil
-from typing import Any, Dict, Iterable, Iterator
+from typing import Any, Dict
 
 
 def load_templates() -> Dict[str, Any]:
-    """Every template module of this folder and the folders inside it, by the last part of its name, in that order.
-
-    Raises:
-        ValueError: two modules have the same name.
-    """
-    found: Dict[str, Any] = {}
-    for path in _modules(__path__, __name__):
-        name, module = path.rpartition(".")[2], importlib.import_module(path)
-        if not hasattr(module, "propose"):
-            continue  # what templates share
-        if name in found:
-            raise ValueError(f"two templates are called {name}")
-        found[name] = module
-    return {name: found[name] for name in sorted(found)}
-
-
-def _modules(folders: Iterable[str], package: str) -> Iterator[str]:
-    for module in pkgutil.iter_modules(list(folders)):
-        path = f"{package}.{module.name}"
-        if module.ispkg:
-            yield from _modules(importlib.import_module(path).__path__, path)
-        else:
-            yield path
+    """Every template module of this folder by its name, in the order of the alphabet."""
+    names = sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.ispkg)
+    return {name: importlib.import_module(f"{__name__}.{name}") for name in names}
