@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from bot.fixers.rung1_search.changes import changes_of
 from bot.fixers.rung1_search.rank import rank_survivors
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.errors import SandboxError
@@ -126,7 +127,7 @@ async def repair(sandboxes: Sandboxes, folder: Path, limit_s: float) -> dict[str
         events = [event async for event in workspace.search(request)]
         seconds = time.monotonic() - started
         found = [event for event in events if isinstance(event, Survivor)]
-        originals = {path: await workspace.read_file(path) or "" for path in {s.path for s in found}}
+        originals = {path: await workspace.read_file(path) or "" for path in {e.path for s in found for e in s.edits}}
         ranked = rank_survivors(found, originals)
         same = await behaves_as_reference(workspace, folder, ranked[0].survivor) if ranked else False
     done = next((event for event in events if isinstance(event, TrialDone)), TrialDone(reason="refused"))
@@ -160,7 +161,7 @@ async def behaves_as_reference(workspace: SandboxWorkspace, folder: Path, surviv
     if entry is None:
         return None
     changes = [
-        FileChange(action=ChangeAction.REPLACE, path=survivor.path, content=survivor.content),
+        *(changes_of(survivor.edits, {e.path: await workspace.read_file(e.path) or "" for e in survivor.edits}) or ()),
         FileChange(action=ChangeAction.CREATE, path="compare_with_reference.py", content=COMPARE),
     ]
     await workspace.apply_changes(changes)

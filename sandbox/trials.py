@@ -18,8 +18,10 @@ from sandbox.runners.steps import Step, split_steps
 from sandbox.spec import MIB, RunLimits
 from sandbox.types import (
     CommandResult,
+    Compared,
     NearMiss,
     SearchRequest,
+    SpanEdit,
     Survivor,
     TrialDone,
     TrialEvent,
@@ -34,6 +36,9 @@ MAX_EVENTS = 5_000
 MAX_NEAR_MISSES = 20
 MAX_TEXT = 400
 MAX_WARNINGS = 10
+MAX_EDITS = 60
+"""Of one survivor; a template makes a few, reverting a diff makes many."""
+MAX_DIFFERENCES = 40
 _TEMPLATE = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\+[a-z][a-z0-9_]{0,40}){0,5}")
 _EVENT: TypeAdapter[TrialEvent] = TypeAdapter(TrialEvent)
 SEARCH_LIMITS = RunLimits(results_bytes=64 * MIB)
@@ -115,6 +120,7 @@ class _Reader:
         self._survivors = 0
         self._near_misses = 0
         self._started = False
+        self._told_compared = False
         self._tried = 0
         self.reason: Literal["refused", "time", "enough"] = "refused"
         self.detail = "The search ended without a word."
@@ -124,33 +130,35 @@ class _Reader:
         self._events += 1
         if self._events > MAX_EVENTS:
             return self.ended("refused", "The search told too much.")
-        if len(line) > MAX_LINE_BYTES:
-            return None
-        try:
-            event = _EVENT.validate_json(line)
-        except ValidationError:
-            return None
+        event = _parsed(line)
         match event:
+            case None:
+                return None
             case Survivor():
                 return self._survivor(event)
             case NearMiss():
-                self._near_misses += 1
-                fits = self._near_misses <= MAX_NEAR_MISSES and self._may_edit(event.path)
-                return event if fits and _TEMPLATE.fullmatch(event.template) else None
+                return self._near_miss(event)
             case TrialStarted():
                 first, self._started = not self._started, True
                 return event if first and len(event.suspect_lines) <= MAX_EVENTS else None
+            case Compared():
+                return self._compared(event)
             case TrialProgress():
                 self._tried = max(self._tried, min(event.tried, self._request.max_candidates))
                 return event
             case TrialDone():
                 return event.with_(detail=event.detail[:MAX_TEXT], seconds=self._seconds())
 
+    def _near_miss(self, event: NearMiss) -> NearMiss | None:
+        self._near_misses += 1
+        fits = self._near_misses <= MAX_NEAR_MISSES and self._may_make(event.path, event.edits)
+        return event if fits and _TEMPLATE.fullmatch(event.template) else None
+
     def _survivor(self, event: Survivor) -> Survivor | None:
-        numbers = (event.cost, event.suspicion, event.seconds)
+        numbers = (event.cost, event.suspicion, event.seconds, event.profile.surprise)
         plausible = (
             self._survivors < self._request.max_survivors
-            and self._may_edit(event.path)
+            and self._may_make(event.path, event.edits)
             and event.line >= 1
             and all(math.isfinite(number) for number in numbers)
             and _TEMPLATE.fullmatch(event.template) is not None
@@ -164,6 +172,29 @@ class _Reader:
             warnings=tuple(_plain(warning) for warning in event.warnings[:MAX_WARNINGS]),
             suspicion=min(max(event.suspicion, 0.0), 1.0),
         )
+
+    def _compared(self, event: Compared) -> Compared | None:
+        """Only about survivors that were told, in words of ours."""
+        count = self._survivors
+        sound = (
+            len(event.clusters) == count
+            and len(event.profiles) in {0, count}
+            and all(0 <= cluster < count for cluster in event.clusters)
+            and all(math.isfinite(profile.surprise) for profile in event.profiles)
+        )
+        if not sound or self._told_compared:
+            return None
+        self._told_compared = True
+        differences = [
+            d.with_(input=_plain(d.input), results=(_plain(d.results[0]), _plain(d.results[1])))
+            for d in event.differences[:MAX_DIFFERENCES]
+            if 0 <= d.first < count and 0 <= d.second < count
+        ]
+        return event.with_(differences=tuple(differences))
+
+    def _may_make(self, path: str, edits: tuple[SpanEdit, ...]) -> bool:
+        known = 0 < len(edits) <= MAX_EDITS and edits[0].path == path
+        return known and all(self._may_edit(edit.path) and edit.start <= edit.end for edit in edits)
 
     def _may_edit(self, path: str) -> bool:
         clean = posixpath.normpath(path) == path and not path.startswith(("/", "..")) and path.endswith(".py")
@@ -185,6 +216,13 @@ class _Reader:
 
     def _seconds(self) -> float:
         return round(time.monotonic() - self._started_at, 3)
+
+
+def _parsed(line: bytes) -> TrialEvent | None:
+    try:
+        return _EVENT.validate_json(line) if len(line) <= MAX_LINE_BYTES else None
+    except ValidationError:
+        return None
 
 
 def _plain(text: str) -> str:

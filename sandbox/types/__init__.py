@@ -25,7 +25,12 @@ from sandbox.types.results import (
     TestStatus,
 )
 from sandbox.types.search import (
+    Compared,
+    Difference,
+    Lane,
     NearMiss,
+    Profile,
+    RedHunk,
     SearchRequest,
     Survivor,
     SuspectLine,
@@ -34,6 +39,7 @@ from sandbox.types.search import (
     TrialProgress,
     TrialStarted,
 )
+from sandbox.types.spans import SpanEdit, by_file, spliced
 
 __all__ = [
     "FAILURES_IN_FULL",
@@ -41,6 +47,8 @@ __all__ = [
     "ChangeAction",
     "Checkout",
     "CommandResult",
+    "Compared",
+    "Difference",
     "Egress",
     "Fidelity",
     "FileChange",
@@ -50,13 +58,17 @@ __all__ = [
     "Frozen",
     "GitSource",
     "JobHints",
+    "Lane",
     "LogReading",
     "LogSignal",
     "NearMiss",
+    "Profile",
     "Recipe",
+    "RedHunk",
     "RunVerdict",
     "SearchRequest",
     "SourceDiff",
+    "SpanEdit",
     "StepKind",
     "Survivor",
     "SuspectLine",
@@ -70,4 +82,6 @@ __all__ = [
     "TrialStarted",
     "TrustTier",
     "WorkspaceFacts",
+    "by_file",
+    "spliced",
 ]

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from sandbox.types.frozen import Frozen
+from sandbox.types.spans import SpanEdit
 
 
 class SuspectLine(Frozen):
@@ -16,6 +17,23 @@ class SuspectLine(Frozen):
     reason: str = ""
 
 
+class RedHunk(Frozen):
+    """A part of the diff that turned the check red: what stood there while it was green."""
+
+    path: str
+    line: int = Field(ge=1)
+    """The first line in head that is new; where lines only went, the line before which they stood."""
+    lines: int = Field(ge=0)
+    """How many lines of head are new."""
+    before: str
+    """The lines that stood there, with their ends."""
+
+
+Lane = Literal["swap", "fresh", "cold"]
+"""How a candidate is run: code objects swapped in a forked child of the collected session, a fork from before the
+collection that imports the edited source, or a process of its own with files on disk."""
+
+
 class SearchRequest(Frozen):
     """What the host asks the search in the sandbox to do. Everything is bounded."""
 
@@ -23,7 +41,10 @@ class SearchRequest(Frozen):
     """The pytest command of the recipe."""
     failing: tuple[str, ...]
     passing: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
+    """Passing tests that no candidate meets before it is confirmed; ranking uses what they say."""
     suspects: tuple[SuspectLine, ...] = ()
+    red_hunks: tuple[RedHunk, ...] = ()
     template_costs: dict[str, float] = Field(default_factory=dict)
     """Prior per template, lower is tried first; a template without one uses its own default."""
     protected: tuple[str, ...] = ()
@@ -33,6 +54,13 @@ class SearchRequest(Frozen):
     max_survivors: int = 8
     time_limit_s: float = 60.0
     test_cpu_s: float = 2.0
+    workers: int = Field(default=2, ge=1, le=16)
+    """Children at work at the same time."""
+    memory_bytes: int = 1 << 30
+    """How far one child may grow."""
+    lanes: tuple[Lane, ...] = ("swap", "fresh", "cold")
+    compare_inputs: int = Field(default=200, ge=0)
+    """How many inputs survivors are compared on."""
 
 
 class TrialStarted(Frozen):
@@ -45,6 +73,8 @@ class TrialStarted(Frozen):
     baseline_passing: int = 0
     isolated: bool = False
     """Every candidate gets a fork of its own, because tests share state."""
+    lane_notes: tuple[str, ...] = ()
+    """Which lanes are safe here, and why others are not."""
     seconds: float = 0.0
 
 
@@ -56,25 +86,72 @@ class TrialProgress(Frozen):
     seconds: float
 
 
+class Profile(Frozen):
+    """What was observed of a survivor beside the tests; numbers are bounded and finite."""
+
+    inputs: int = 0
+    """On how many inputs it was observed."""
+    changed_passing: int = 0
+    """Of the calls that passing tests make: how many give another result than before the edit."""
+    passing_calls: int = 0
+    changed_neighbours: int = 0
+    """The same for inputs near those calls."""
+    neighbours: int = 0
+    new_errors: int = 0
+    """Inputs on which it raises and the program before the edit did not."""
+    changed_types: int = 0
+    """Inputs on which it returns another type (or None) than ever before."""
+    surprise: float = 0.0
+    """Bits per token of the new text in the language of the repository, less those of the old; low is natural."""
+    donor: bool = False
+    """The new text stands elsewhere in the repository."""
+    held_out_failed: int = 0
+
+
 class Survivor(Frozen):
     """A candidate with which every known test passes, confirmed alone in a fresh fork."""
 
     kind: Literal["survivor"] = "survivor"
     template: str
     path: str
+    """Of the first edit."""
     line: int
     cost: float
     suspicion: float
-    content: str
-    """The whole new text of the file; untouched lines are byte for byte the old ones."""
+    edits: tuple[SpanEdit, ...]
+    """In any number of files; the host puts them into what it has read itself."""
+    lane: Lane = "swap"
     description: str = ""
     """`< became <=`"""
     tried: int = 0
     seconds: float = 0.0
     behaviour: str = ""
     """Hash of what the edited function returns on recorded and mutated inputs; equal means equivalent."""
+    profile: Profile = Profile()
     warnings: tuple[str, ...] = ()
     """Reasons to doubt it: constant condition, special-cased literal, ..."""
+
+
+class Difference(Frozen):
+    """The smallest input found on which two survivors differ."""
+
+    first: int
+    """Number of a survivor, counted from 0 in the order they were told."""
+    second: int
+    input: str
+    """`clamp(3, low=5)`"""
+    results: tuple[str, str]
+
+
+class Compared(Frozen):
+    """All survivors on the same inputs, told once, after the last survivor."""
+
+    kind: Literal["compared"] = "compared"
+    clusters: tuple[int, ...]
+    """Per survivor the number of its behaviour: equal numbers, equal results on every input."""
+    profiles: tuple[Profile, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    inputs: int = 0
 
 
 class NearMiss(Frozen):
@@ -84,7 +161,7 @@ class NearMiss(Frozen):
     template: str
     path: str
     line: int
-    content: str
+    edits: tuple[SpanEdit, ...]
     fixed: tuple[str, ...]
 
 
@@ -98,5 +175,7 @@ class TrialDone(Frozen):
     seconds: float = 0.0
 
 
-TrialEvent = Annotated[TrialStarted | TrialProgress | Survivor | NearMiss | TrialDone, Field(discriminator="kind")]
+TrialEvent = Annotated[
+    TrialStarted | TrialProgress | Survivor | NearMiss | Compared | TrialDone, Field(discriminator="kind")
+]
 """What the search tells while it runs; TrialDone is always the last."""

@@ -17,6 +17,7 @@ from sandbox.types import (
     TrialDone,
     TrialEvent,
     TrialStarted,
+    spliced,
 )
 from sandbox.workspace import Sandboxes
 
@@ -55,6 +56,10 @@ def survivors(events: list[TrialEvent]) -> list[Survivor]:
     return [event for event in events if isinstance(event, Survivor)]
 
 
+def new_text(survivor: Survivor, files: dict[str, str]) -> str:
+    return spliced(files[survivor.path], survivor.edits)
+
+
 ONE_BUG = {
     "pricing.py": "def total(prices, discount):\n    return sum(prices) + discount\n",
     "test_pricing.py": "from pricing import total\n\n\ndef test_total():\n    assert total([5, 3], 2) == 6\n",
@@ -73,7 +78,7 @@ async def test_two_independent_bugs_are_mended_together(backend: Backend, tmp_pa
     events = await searched(backend, tmp_path, files)
     best = survivors(events)[0]
     assert "+" in best.template
-    assert "return a + b  # here\n" in best.content
+    assert "return a + b  # here\n" in new_text(best, files)
     assert any(isinstance(event, NearMiss) for event in events)
     assert best.seconds < 40
 
@@ -107,7 +112,7 @@ async def test_unittest_classes_fixtures_and_project_options_are_understood(back
         failing=("test_pricing.py::TestTotal::test_it", "test_pricing.py::test_fixture"),
         passing=("test_pricing.py::TestTotal::test_nothing",),
     )
-    assert "sum(prices) - discount" in survivors(events)[0].content
+    assert "sum(prices) - discount" in new_text(survivors(events)[0], files)
 
 
 async def test_endless_loops_and_greedy_candidates_do_not_stop_the_search(backend: Backend, tmp_path: Path) -> None:
@@ -116,7 +121,7 @@ async def test_endless_loops_and_greedy_candidates_do_not_stop_the_search(backen
         "test_loops.py": "from loops import count\n\n\ndef test_count():\n    assert count(7) == 3\n    assert count(8) == 1\n",
     }
     events = await searched(backend, tmp_path, files, failing=("test_loops.py::test_count",), passing=())
-    assert any("n &= n - 1" in s.content for s in survivors(events))
+    assert any("n &= n - 1" in new_text(s, files) for s in survivors(events))
 
 
 async def test_tests_that_share_state_are_tried_one_by_one(backend: Backend, tmp_path: Path) -> None:
@@ -130,7 +135,7 @@ async def test_tests_that_share_state_are_tried_one_by_one(backend: Backend, tmp
     events = await searched(backend, tmp_path, files)
     started = next(event for event in events if isinstance(event, TrialStarted))
     assert started.isolated
-    assert "sum(prices) - discount" in survivors(events)[0].content
+    assert "sum(prices) - discount" in new_text(survivors(events)[0], files)
 
 
 async def test_the_time_limit_holds_within_a_second(backend: Backend, tmp_path: Path) -> None:
@@ -176,4 +181,4 @@ async def test_code_that_writes_its_own_verdict_gains_nothing_but_doubt(backend:
     }
     found = survivors(await searched(backend, tmp_path, files))
     assert [s for s in found if s.template == "lie"] == []
-    assert "sum(prices) - discount" in found[0].content
+    assert "sum(prices) - discount" in new_text(found[0], files)

@@ -1,17 +1,18 @@
 """SearchFixer: locate, order, search in the sandbox, rank; best first."""
 
-import hashlib
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rival, Rung, RungNote
+from bot.fixers.rung1_search.changes import changes_of, identity_of
 from bot.fixers.rung1_search.locate import suspect_lines
 from bot.fixers.rung1_search.order import template_costs
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
 from bot.fixers.rung1_search.rank import Ranked, rank_survivors
 from bot.ports import Recall, Workspace
-from sandbox.types import ChangeAction, FileChange, NearMiss, SearchRequest, Survivor, TestReport, TrialDone
+from sandbox.types import Compared, FileChange, NearMiss, SearchRequest, SpanEdit, Survivor, TestReport, TrialDone
 
 PROTECTED = (
     "test_*.py",
@@ -30,6 +31,39 @@ PROTECTED = (
 SPARE_S = 1.0
 """Kept of the budget for starting, reading and ranking."""
 LEAST_S = 1.0
+
+
+@dataclass
+class _Heard:
+    """What a search told."""
+
+    survivors: list[Survivor] = field(default_factory=list)
+    near: list[NearMiss] = field(default_factory=list)
+    compared: Compared | None = None
+    done: TrialDone = field(default_factory=lambda: TrialDone(reason="refused", detail="the search said nothing"))
+
+    @property
+    def edits(self) -> list[SpanEdit]:
+        """Everything anybody may want to change."""
+        whole = [edit for survivor in self.survivors for edit in survivor.edits]
+        return whole or [edit for miss in self.near for edit in miss.edits]
+
+
+async def _listen(workspace: Workspace, request: SearchRequest) -> _Heard:
+    heard = _Heard()
+    async for event in workspace.search(request):
+        match event:
+            case Survivor():
+                heard.survivors.append(event)
+            case NearMiss():
+                heard.near.append(event)
+            case Compared():
+                heard.compared = event
+            case TrialDone():
+                heard.done = event
+            case _:
+                pass
+    return heard
 
 
 class SearchFixer:
@@ -61,28 +95,17 @@ class SearchFixer:
             yield RungNote(reason="only failing pytest tests can be searched for")
             return
         request = _bounded(await self._request(context, diagnosis, workspace, report), budget)
-        survivors: list[Survivor] = []
-        near: list[NearMiss] = []
-        done = TrialDone(reason="refused", detail="the search said nothing")
-        async for event in workspace.search(request):
-            match event:
-                case Survivor():
-                    survivors.append(event)
-                case NearMiss():
-                    near.append(event)
-                case TrialDone():
-                    done = event
-                case _:
-                    pass
-        if not survivors:
-            for fixes in partial_fixes(near, report.failing):
-                yield partial_candidate(fixes, report.failing, done)
-            yield RungNote(reason=_why_none(done), candidates_tried=done.tried)
+        heard = await _listen(workspace, request)
+        originals = await _originals(workspace, heard.edits)
+        if not heard.survivors:
+            for fixes in partial_fixes(heard.near, report.failing):
+                if partial := partial_candidate(fixes, report.failing, heard.done, originals):
+                    yield partial
+            yield RungNote(reason=_why_none(heard.done), candidates_tried=heard.done.tried)
             return
-        originals = {path: await workspace.read_file(path) or "" for path in {s.path for s in survivors}}
-        for ranked in rank_survivors(survivors, originals):
-            if originals[ranked.survivor.path]:
-                yield _candidate(ranked, survivors, done)
+        for ranked in rank_survivors(heard.survivors, originals):
+            if changes := changes_of(ranked.survivor.edits, originals):
+                yield _candidate(ranked, heard, changes)
 
     async def _request(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, report: TestReport
@@ -99,6 +122,11 @@ class SearchFixer:
             protected=PROTECTED,
             seed=context.request.seed,
         )
+
+
+async def _originals(workspace: Workspace, edits: Sequence[SpanEdit]) -> dict[str, str]:
+    """The files the edits are about, as they are; the sandbox's word for them is not taken."""
+    return {path: await workspace.read_file(path) or "" for path in sorted({edit.path for edit in edits})}
 
 
 def _bounded(request: SearchRequest, budget: FixBudget) -> SearchRequest:
@@ -120,17 +148,17 @@ def _why_none(done: TrialDone) -> str:
     return f"{words[done.reason]}: {done.detail}" if done.detail else words[done.reason]
 
 
-def _candidate(ranked: Ranked, survivors: Sequence[Survivor], done: TrialDone) -> Candidate:
+def _candidate(ranked: Ranked, heard: _Heard, changes: tuple[FileChange, ...]) -> Candidate:
+    survivors, done = heard.survivors, heard.done
     survivor = ranked.survivor
-    identity = hashlib.sha256(f"{survivor.path}\0{survivor.content}".encode()).hexdigest()[:12]
     return Candidate(
-        id=f"search-{identity}",
+        id=identity_of(survivor.edits),
         rung=Rung.SEARCH,
         fixer="search",
         template=survivor.template,
         title=f"{survivor.path}: {survivor.description}"[:120],
         explanation=_explanation(ranked, len(survivors), max(done.tried, survivor.tried)),
-        changes=(FileChange(action=ChangeAction.REPLACE, path=survivor.path, content=survivor.content),),
+        changes=changes,
         candidates_tried=max(done.tried, survivor.tried),
         plausible=len(survivors),
         behaviours=ranked.behaviours,

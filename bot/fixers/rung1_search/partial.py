@@ -1,10 +1,10 @@
 """Fixes of some of the failing tests: joined over several files, or proposed alone for the loop to build on."""
 
-import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from bot.domain.patch import Candidate, Rung
-from sandbox.types import ChangeAction, FileChange, NearMiss, TrialDone
+from bot.fixers.rung1_search.changes import changes_of, identity_of
+from sandbox.types import NearMiss, TrialDone
 
 MAX_ALONE = 2
 SCORE = 0.3
@@ -26,20 +26,25 @@ def partial_fixes(near: Sequence[NearMiss], failing: Collection[str]) -> tuple[t
     return ((tuple(joined), *alone) if len(joined) > 1 else alone) if useful else ()
 
 
-def partial_candidate(fixes: Sequence[NearMiss], failing: Collection[str], done: TrialDone) -> Candidate:
-    """Partial fixes, at most one of each file, as one change."""
+def partial_candidate(
+    fixes: Sequence[NearMiss], failing: Collection[str], done: TrialDone, originals: Mapping[str, str]
+) -> Candidate | None:
+    """Partial fixes, at most one of each file, as one change; None when they do not fit the files."""
+    edits = tuple(edit for fix in fixes for edit in fix.edits)
+    changes = changes_of(edits, originals)
+    if changes is None:
+        return None
     mended = {name for fix in fixes for name in fix.fixed} & set(failing)
-    identity = hashlib.sha256("\0".join(f"{fix.path}\0{fix.content}" for fix in fixes).encode()).hexdigest()[:12]
     told = f"makes {len(mended)} of {len(failing)} failing tests pass and breaks none"
     places = ", ".join(f"{fix.path}:{fix.line}" for fix in fixes)
     return Candidate(
-        id=f"search-{identity}",
+        id=identity_of(edits),
         rung=Rung.SEARCH,
         fixer="search",
         template="+".join(fix.template for fix in fixes),
         title=f"{fixes[0].path}: {told}"[:120],
         explanation=f"An edit at {places} {told}. {done.tried} candidates tried; no single edit mends all of them.",
-        changes=tuple(FileChange(action=ChangeAction.REPLACE, path=f.path, content=f.content) for f in fixes),
+        changes=changes,
         candidates_tried=done.tried,
         warnings=() if len(mended) == len(failing) else (told,),
         score=SCORE,

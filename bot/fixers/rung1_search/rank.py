@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sandbox.types import Survivor
+from sandbox.types import Survivor, by_file, spliced
 
 AGREEMENT = 0.35
 """How much each further template that reaches the same behaviour is worth, in units of cost."""
@@ -40,9 +40,9 @@ def rank_survivors(survivors: Sequence[Survivor], originals: Mapping[str, str]) 
     classes: dict[str, list[Survivor]] = {}
     for survivor in survivors:
         # Where behaviour could not be computed nothing is known to be equivalent.
-        classes.setdefault(survivor.behaviour or f"{survivor.path}:{survivor.content}", []).append(survivor)
+        classes.setdefault(survivor.behaviour or edits_text(survivor), []).append(survivor)
     ordered = [sorted(members, key=lambda s: _own_place(s, originals)) for members in classes.values()]
-    ordered.sort(key=lambda members: (_class_place(members), members[0].path, members[0].line, members[0].content))
+    ordered.sort(key=lambda members: (_class_place(members), members[0].path, members[0].line, edits_text(members[0])))
     ranked = []
     for members in ordered:
         rivals = tuple(others[0] for others in ordered if others is not members)
@@ -52,6 +52,11 @@ def rank_survivors(survivors: Sequence[Survivor], originals: Mapping[str, str]) 
     # One of each behaviour comes before the second of any: the next best guess is a different one.
     first = [next(r for r in ranked if r.survivor is members[0]) for members in ordered]
     return (*first, *(r for r in ranked if r not in first))
+
+
+def edits_text(survivor: Survivor) -> str:
+    """Names a survivor's edits; equal texts, equal edits."""
+    return "\n".join(edit.model_dump_json() for edit in survivor.edits)
 
 
 def changed_characters(old: str, new: str) -> int:
@@ -75,8 +80,11 @@ def _differing(old: str, new: str) -> int:
 
 
 def _own_place(survivor: Survivor, originals: Mapping[str, str]) -> tuple[int, float, int, str]:
-    size = changed_characters(originals.get(survivor.path, ""), survivor.content)
-    return (len(survivor.warnings), round(survivor.cost, 1), size, survivor.content)
+    size = 0
+    for path, edits in by_file(survivor.edits).items():
+        original = originals.get(path, "")
+        size += changed_characters(original, spliced(original, edits)) if original else 0
+    return (len(survivor.warnings), round(survivor.cost, 1), size, edits_text(survivor))
 
 
 def _class_place(members: Sequence[Survivor]) -> tuple[int, float]:

@@ -204,7 +204,7 @@ class Conductor:
         if len(self._partials) <= 10:
             self.emit({
                 "kind": "near_miss", "template": candidate.template, "path": candidate.source.path,
-                "line": candidate.line, "content": candidate.source.render(candidate.edits).decode("utf-8"),
+                "line": candidate.line, "edits": spans_of(candidate.source.path, candidate.edits),
                 "fixed": [self._ground.items.names[i] for i in fixed],
             })  # fmt: skip
 
@@ -222,7 +222,7 @@ class Conductor:
             "kind": "survivor", "template": "+".join(c.template for c in candidates), "path": first.source.path,
             "line": first.line, "cost": sum(c.cost for c in candidates),
             "suspicion": min(c.suspicion for c in candidates),
-            "content": first.source.render(edits).decode("utf-8"),
+            "edits": spans_of(first.source.path, edits),
             "description": "; ".join(c.description for c in candidates)[:300], "tried": self.tried,
             "seconds": self.seconds(), "behaviour": behaviour, "warnings": list(dict.fromkeys(doubts)),
         })  # fmt: skip
@@ -303,3 +303,8 @@ class Conductor:
             flat = Suspicion({source.path: {line: 1.0 for u in units for line in range(u.first_line, u.last_line + 1)}})
             self._screen_all(self._ground.generator.best_first(units[:1], flat, self._ground.literals), partial)
             self.check()
+
+
+def spans_of(path: str, edits: Sequence[Any]) -> List[Dict[str, Any]]:
+    """Edits as the host reads them."""
+    return [{"path": path, "start": edit.start, "end": edit.end, "text": edit.text} for edit in edits]

@@ -24,7 +24,7 @@ SURVIVOR: dict[str, Any] = {
     "line": 2,
     "cost": 1.2,
     "suspicion": 1.0,
-    "content": "x = 1\n",
+    "edits": [{"path": "a.py", "start": 0, "end": 1, "text": "x"}],
     "description": "`-` became `+`",
     "behaviour": "00ff",
 }

@@ -9,12 +9,17 @@ from bot.fixers.rung1_search.order import MOST, PRIORS, template_costs
 from bot.fixers.rung1_search.partial import partial_fixes
 from bot.fixers.rung1_search.rank import changed_characters, rank_survivors
 from sandbox.guest.search.templates import load_templates
-from sandbox.types import NearMiss, SourceDiff, Survivor, TrialDone, TrialEvent
+from sandbox.types import NearMiss, SourceDiff, SpanEdit, Survivor, TrialDone, TrialEvent
 from tests.builders import a_diagnosis, a_failure, a_lint_report, a_report, a_running_mission
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.memory_lessons import MemoryLessons
 
 OLD = "def f(a, b):\n    return a - b\n"
+
+
+def edit(path: str, old: str, new: str) -> SpanEdit:
+    start = OLD.index(old)
+    return SpanEdit(path=path, start=start, end=start + len(old), text=new)
 
 
 def a_survivor(new: str = "a + b", **changes: object) -> Survivor:
@@ -24,7 +29,7 @@ def a_survivor(new: str = "a + b", **changes: object) -> Survivor:
         "line": 2,
         "cost": 1.2,
         "suspicion": 1.0,
-        "content": OLD.replace("a - b", new),
+        "edits": (edit("calculator.py", "a - b", new),),
         "description": "`-` became `+`",
         "behaviour": "aa",
     }
@@ -71,7 +76,9 @@ async def test_no_survivor_leaves_a_note_that_says_why() -> None:
 
 
 def a_near_miss(path: str, *fixed: str) -> NearMiss:
-    return NearMiss(template="swap_operator", path=path, line=2, content=f"# {path}\n", fixed=fixed)
+    return NearMiss(
+        template="swap_operator", path=path, line=2, edits=(edit(path, "def", f"# {path}\ndef"),), fixed=fixed
+    )
 
 
 @pytest.mark.anyio
