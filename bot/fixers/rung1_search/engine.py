@@ -1,69 +1,21 @@
 """SearchFixer: locate, order, search in the sandbox, rank; best first."""
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rival, Rung, RungNote
-from bot.fixers.rung1_search.changes import changes_of, identity_of
-from bot.fixers.rung1_search.locate import suspect_lines
-from bot.fixers.rung1_search.order import template_costs
+from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
+from bot.fixers.rung1_search.changes import identity_of
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
-from bot.fixers.rung1_search.rank import Ranked, rank_survivors
+from bot.fixers.rung1_search.rank import Ranked
+from bot.fixers.rung1_search.request import request_for
 from bot.ports import Recall, Workspace
-from sandbox.types import Compared, FileChange, NearMiss, SearchRequest, SpanEdit, Survivor, TestReport, TrialDone
+from sandbox.types import SearchRequest, TestReport, TrialDone
 
-PROTECTED = (
-    "test_*.py",
-    "*/test_*.py",
-    "*_test.py",
-    "tests/*",
-    "*/tests/*",
-    "test/*",
-    "*/test/*",
-    "conftest.py",
-    "*/conftest.py",
-    "setup.py",
-    "noxfile.py",
-)
-"""Never edited by a search: what judges the fix, and what configures the judge."""
 SPARE_S = 1.0
 """Kept of the budget for starting, reading and ranking."""
 LEAST_S = 1.0
-
-
-@dataclass
-class _Heard:
-    """What a search told."""
-
-    survivors: list[Survivor] = field(default_factory=list)
-    near: list[NearMiss] = field(default_factory=list)
-    compared: Compared | None = None
-    done: TrialDone = field(default_factory=lambda: TrialDone(reason="refused", detail="the search said nothing"))
-
-    @property
-    def edits(self) -> list[SpanEdit]:
-        """Everything anybody may want to change."""
-        whole = [edit for survivor in self.survivors for edit in survivor.edits]
-        return whole or [edit for miss in self.near for edit in miss.edits]
-
-
-async def _listen(workspace: Workspace, request: SearchRequest) -> _Heard:
-    heard = _Heard()
-    async for event in workspace.search(request):
-        match event:
-            case Survivor():
-                heard.survivors.append(event)
-            case NearMiss():
-                heard.near.append(event)
-            case Compared():
-                heard.compared = event
-            case TrialDone():
-                heard.done = event
-            case _:
-                pass
-    return heard
 
 
 class SearchFixer:
@@ -95,17 +47,15 @@ class SearchFixer:
             yield RungNote(reason="only failing pytest tests can be searched for")
             return
         request = _bounded(await self._request(context, diagnosis, workspace, report), budget)
-        heard = await _listen(workspace, request)
-        originals = await _originals(workspace, heard.edits)
-        if not heard.survivors:
-            for fixes in partial_fixes(heard.near, report.failing):
-                if partial := partial_candidate(fixes, report.failing, heard.done, originals):
+        found = await attempt(workspace, request)
+        if not found.survivors:
+            for fixes in partial_fixes(found.near, report.failing):
+                if partial := partial_candidate(fixes, report.failing, found.done, found.originals):
                     yield partial
-            yield RungNote(reason=_why_none(heard.done), candidates_tried=heard.done.tried)
+            yield RungNote(reason=why_none(found.done), candidates_tried=found.done.tried)
             return
-        for ranked in rank_survivors(heard.survivors, originals):
-            if changes := changes_of(ranked.survivor.edits, originals):
-                yield _candidate(ranked, heard, changes)
+        for shown in found.shown:
+            yield _candidate(shown, found)
 
     async def _request(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, report: TestReport
@@ -113,20 +63,7 @@ class SearchFixer:
         facts = await workspace.facts()
         error = next((failure.error for failure in report.failures if failure.error), None)
         record = await self._recall.template_record(repository_id=context.request.memory_key, error=error)
-        return SearchRequest(
-            command=facts.recipe.command,
-            failing=tuple(sorted(report.failing)),
-            passing=tuple(sorted(report.passing)),
-            suspects=suspect_lines(diagnosis, report.failures, facts.red_diff),
-            template_costs=template_costs(record),
-            protected=PROTECTED,
-            seed=context.request.seed,
-        )
-
-
-async def _originals(workspace: Workspace, edits: Sequence[SpanEdit]) -> dict[str, str]:
-    """The files the edits are about, as they are; the sandbox's word for them is not taken."""
-    return {path: await workspace.read_file(path) or "" for path in sorted({edit.path for edit in edits})}
+        return request_for(facts, report, diagnosis, record=record, seed=context.request.seed)
 
 
 def _bounded(request: SearchRequest, budget: FixBudget) -> SearchRequest:
@@ -137,7 +74,8 @@ def _bounded(request: SearchRequest, budget: FixBudget) -> SearchRequest:
     )
 
 
-def _why_none(done: TrialDone) -> str:
+def why_none(done: TrialDone) -> str:
+    """Why a search ended with nothing, in words."""
     words = {
         "exhausted": "no single edit of the suspect functions makes the tests pass",
         "time": "no edit found within the time limit",
@@ -148,26 +86,25 @@ def _why_none(done: TrialDone) -> str:
     return f"{words[done.reason]}: {done.detail}" if done.detail else words[done.reason]
 
 
-def _candidate(ranked: Ranked, heard: _Heard, changes: tuple[FileChange, ...]) -> Candidate:
-    survivors, done = heard.survivors, heard.done
-    survivor = ranked.survivor
+def _candidate(shown: Shown, found: Attempt) -> Candidate:
+    ranked, survivor = shown.ranked, shown.ranked.survivor
     return Candidate(
         id=identity_of(survivor.edits),
         rung=Rung.SEARCH,
         fixer="search",
         template=survivor.template,
         title=f"{survivor.path}: {survivor.description}"[:120],
-        explanation=_explanation(ranked, len(survivors), max(done.tried, survivor.tried)),
-        changes=changes,
-        candidates_tried=max(done.tried, survivor.tried),
-        plausible=len(survivors),
+        explanation=_explanation(ranked, len(found.survivors), found.tried),
+        changes=shown.changes,
+        candidates_tried=found.tried,
+        plausible=len(found.survivors),
         behaviours=ranked.behaviours,
         rivals=tuple(
             Rival(template=r.template, path=r.path, line=r.line, description=r.description) for r in ranked.rivals
         ),
         warnings=survivor.warnings,
         score=ranked.score,
-        seconds=done.seconds,
+        seconds=found.done.seconds,
     )
 
 

@@ -1,0 +1,95 @@
+"""One search from its request to ranked fixes: for the mission, for `metaagent repair` and for the benchmarks alike."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bot.fixers.rung1_search.changes import changes_of
+from bot.fixers.rung1_search.rank import Ranked, rank_survivors
+from bot.ports import Workspace
+from sandbox.types import (
+    Compared,
+    FileChange,
+    NearMiss,
+    SearchRequest,
+    SpanEdit,
+    Survivor,
+    TrialDone,
+    TrialEvent,
+    TrialStarted,
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A fix in its place, as changes of files that the host has read itself."""
+
+    ranked: Ranked
+    changes: tuple[FileChange, ...]
+
+
+@dataclass
+class Attempt:
+    """What a search told, and what became of it."""
+
+    request: SearchRequest
+    started: TrialStarted | None = None
+    survivors: list[Survivor] = field(default_factory=list)
+    near: list[NearMiss] = field(default_factory=list)
+    compared: Compared | None = None
+    done: TrialDone = field(default_factory=lambda: TrialDone(reason="refused", detail="the search said nothing"))
+    originals: dict[str, str] = field(default_factory=dict)
+    """Path to the text of each file that somebody wants to change; the sandbox's word for it is not taken."""
+    shown: tuple[Shown, ...] = ()
+    """Fixes, best first."""
+
+    @property
+    def tried(self) -> int:
+        """How many candidates were tried."""
+        return max((self.done.tried, *(survivor.tried for survivor in self.survivors)))
+
+    def hear(self, event: TrialEvent) -> None:
+        """Take in what the search tells."""
+        match event:
+            case TrialStarted():
+                self.started = event
+            case Survivor():
+                self.survivors.append(event)
+            case NearMiss():
+                self.near.append(event)
+            case Compared():
+                self.compared = event
+            case TrialDone():
+                self.done = event
+            case _:
+                pass
+
+    def edits(self) -> list[SpanEdit]:
+        """Everything anybody may want to change."""
+        whole = [edit for survivor in self.survivors for edit in survivor.edits]
+        return whole or [edit for miss in self.near for edit in miss.edits]
+
+
+async def attempt(
+    workspace: Workspace, request: SearchRequest, *, told: Callable[[TrialEvent], None] = lambda _: None
+) -> Attempt:
+    """Search, and rank what was found; the workspace stays as it is.
+
+    Args:
+        workspace: Where to search.
+        request: What to search.
+        told: Hears every event as it comes.
+    """
+    found = Attempt(request)
+    async for event in workspace.search(request):
+        found.hear(event)
+        told(event)
+    paths = sorted({edit.path for edit in found.edits()})
+    found.originals = {path: await workspace.read_file(path) or "" for path in paths}
+    if found.survivors:
+        pairs = ((r, changes_of(r.survivor.edits, found.originals)) for r in _ranked(found))
+        found.shown = tuple(Shown(ranked, changes) for ranked, changes in pairs if changes)
+    return found
+
+
+def _ranked(found: Attempt) -> tuple[Ranked, ...]:
+    return rank_survivors(found.survivors, found.originals)
