@@ -1,0 +1,310 @@
+"""How many bugs of a set the search repairs, and how often it is right; one line of JSON for each set.
+
+    python -m benchmarks.repair --set quixbugs humanevalfix mutants handmade [--tests half] [--seed N] [--limit SECONDS]
+
+The search runs in the real sandbox and is ranked as the bot ranks it. It never sees the reference. With `--tests half`
+it sees a random half of each bug's tests, and a fix is right when it passes all of them; with `--tests all` a fix of
+a single program is right when it behaves as the reference on the tests' inputs and on inputs near them. Real packages
+are built first: `python -m benchmarks.sets.packages`.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import as_users_have_it, report
+from benchmarks.sets.bug import Bug
+from benchmarks.sets.catalogue import SETS, bugs_of, unit_of_set
+from benchmarks.sets.halves import MODES, Mode, hidden_tests
+from benchmarks.sets.judge import Judgement, open_bug, open_judge
+from bot.domain.diagnosis import FailureKind
+from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
+from bot.fixers.rung1_search.request import request_for
+from bot.mission.analyze import analyze_failures
+from sandbox.backends import open_backend
+from sandbox.errors import SandboxError
+from sandbox.spec import SandboxSpec
+from sandbox.types import RunVerdict, SearchRequest, TestReport, TestStatus
+from sandbox.workspace import Sandboxes, SandboxWorkspace
+
+ROOT = Path(__file__).resolve().parents[1]
+JUDGED = 5
+"""How many of the fixes shown are judged."""
+TRIES = 2
+SINGLE_PROGRAMS = frozenset({"quixbugs", "humanevalfix"})
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a bug is searched and judged."""
+
+    name: str
+    """Of the set."""
+    mode: Mode
+    seed: int
+    limit_s: float
+    workers: int
+
+
+async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any]:
+    """Search one bug and judge what is shown."""
+    hidden = hidden_tests(bug, terms.mode, terms.seed, unit_of_set(terms.name))
+    with tempfile.TemporaryDirectory() as folder:
+        bug.plant(Path(folder), hidden)
+        async with open_bug(sandboxes, bug, Path(folder)) as workspace:
+            begun = time.monotonic()
+            request = await _request(workspace, bug, hidden, terms)
+            asked = time.monotonic()
+            found = await attempt(workspace, request) if request.failing else Attempt(request)
+            searched = time.monotonic()
+    row = {
+        "bug": bug.name,
+        "given": {"failing": len(request.failing), "passing": len(request.passing), "hidden": len(hidden)},
+        "reproduce_s": round(asked - begun, 2),
+        "seconds": round(searched - asked, 2),
+        **_told(found),
+    }
+    judgements = await _judged(sandboxes, bug, found.shown[:JUDGED]) if found.shown else []
+    right = [is_right(judgement, terms) for judgement in judgements]
+    return {
+        **row,
+        "correct_first": bool(right) and right[0],
+        "correct_shown": any(right),
+        "likeness": [judgement.likeness for judgement in judgements],
+        "notes": [judgement.note for judgement in judgements if judgement.note],
+        "shown": [_shown(one) for one in found.shown[:JUDGED]],
+    }
+
+
+def is_right(judgement: Judgement, terms: Terms) -> bool:
+    """Whether a fix counts as correct."""
+    if terms.name in SINGLE_PROGRAMS:
+        known = terms.mode != "all" or judgement.likeness in {"same text", "alike"}
+        return judgement.passes and known
+    return judgement.passes and judgement.likeness != "other"
+
+
+async def _request(workspace: SandboxWorkspace, bug: Bug, hidden: Iterable[str], terms: Terms) -> SearchRequest:
+    """The request as the bot makes it: of a red run, unless that would never end."""
+    facts = await workspace.facts()
+    report = await _red_run(workspace, bug, set(hidden))
+    diagnosis = await analyze_failures(report, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff)
+    request = request_for(facts, report, diagnosis, seed=terms.seed)
+    return request.with_(time_limit_s=terms.limit_s, workers=terms.workers)
+
+
+async def _red_run(workspace: SandboxWorkspace, bug: Bug, hidden: set[str]) -> TestReport:
+    if not bug.runs_away:
+        return await workspace.run_tests()
+    given = [test for test in bug.tests if test not in hidden]
+    names = given
+    if any("[" in test for test in given):  # parameter sets are numbered anew where some are missing
+        listed = await workspace.run("python -m pytest --collect-only -q")
+        names = [line.strip() for line in listed.stdout.splitlines() if "::" in line]
+    outcomes = {
+        name: TestStatus.FAIL if test in bug.failing else TestStatus.PASS
+        for name, test in zip(names, given, strict=True)
+    }
+    return TestReport(
+        success=False,
+        failed=True,
+        exit_code=None,
+        target=bug.command,
+        summary="not run: it would not end",
+        failure_count=len(bug.failing),
+        verdict=RunVerdict.FAIL,
+        runner="pytest",
+        outcomes=outcomes,
+    )
+
+
+async def _judged(sandboxes: Sandboxes, bug: Bug, shown: Sequence[Shown]) -> list[Judgement]:
+    async with open_judge(sandboxes, bug) as judge:
+        return [await judge.judge(one.changes) for one in shown]
+
+
+def _told(found: Attempt) -> dict[str, Any]:
+    done, started = found.done, found.started
+    return {
+        "plausible": bool(found.survivors),
+        "abstained": bool(found.shown) and abstains(found.shown[0]),
+        "survivors": len(found.survivors),
+        "behaviours": found.shown[0].ranked.behaviours if found.shown else 0,
+        "near": len(found.near),
+        "tried": found.tried,
+        "candidates": started.candidates if started else 0,
+        "lanes": list(started.lane_notes) if started else [],
+        "first_s": round(found.survivors[0].seconds, 2) if found.survivors else None,
+        "end": f"{done.reason} {done.detail}".strip(),
+    }
+
+
+def abstains(best: Shown) -> bool:
+    """Whether the ranking would rather not publish its first fix."""
+    return bool(getattr(best.ranked, "abstain", False))
+
+
+def _shown(one: Shown) -> dict[str, Any]:
+    survivor = one.ranked.survivor
+    return {
+        "template": survivor.template,
+        "place": f"{survivor.path}:{survivor.line}",
+        "description": survivor.description,
+        "score": one.ranked.score,
+        "suspicion": survivor.suspicion,
+        "lane": survivor.lane,
+        "warnings": list(survivor.warnings),
+    }
+
+
+async def measure_or_tell(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any]:
+    """The same; a sandbox that goes away under it is tried once more, then told."""
+    end = ""
+    for _ in range(TRIES):
+        try:
+            return await measure(sandboxes, bug, terms)
+        except SandboxError as error:
+            end = f"{error.message} {error.advice}"
+    return {"bug": bug.name, "end": f"sandbox: {end}", "seconds": 0.0, "tried": 0}
+
+
+def summarised(rows: Sequence[dict[str, Any]], terms: Terms) -> dict[str, Any]:
+    """The figures of a set."""
+    seconds = sorted(float(row["seconds"]) for row in rows)
+    said = [row for row in rows if row.get("plausible") and not row.get("abstained")]
+    tried = sum(int(row["tried"]) for row in rows)
+
+    def count(key: str, among: Sequence[dict[str, Any]] = rows) -> int:
+        return sum(bool(row.get(key)) for row in among)
+
+    return {
+        "set": terms.name,
+        "tests": terms.mode,
+        "seed": terms.seed,
+        "limit_s": terms.limit_s,
+        "bugs": len(rows),
+        "correct_first": count("correct_first"),
+        "correct_shown": count("correct_shown"),
+        "plausible": count("plausible"),
+        "abstained": count("abstained"),
+        "not_abstained": len(said),
+        "correct_first_not_abstained": count("correct_first", said),
+        "precision": round(count("correct_first", said) / len(said), 3) if said else None,
+        "not_compared": sum("unknown" in row.get("likeness", [])[:1] for row in rows),
+        "as_reference_first": sum(row.get("likeness", ["-"])[:1] in (["alike"], ["same text"]) for row in rows),
+        "tried": tried,
+        "seconds": _spread(seconds),
+        "candidates_per_s": round(tried / sum(seconds), 1) if sum(seconds) else None,
+        "broken_runs": sum(str(row["end"]).startswith("sandbox:") for row in rows),
+    }
+
+
+def _spread(ordered: Sequence[float]) -> dict[str, float]:
+    if not ordered:
+        return {}
+    p90 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.9))]
+    return {
+        "median": round(statistics.median(ordered), 2),
+        "p90": p90,
+        "max": ordered[-1],
+        "sum": round(sum(ordered), 1),
+    }
+
+
+class Rows:
+    """Rows of bugs, kept in a file of JSON lines when one is named.
+
+    Args:
+        path: The file.
+        resume: Keep what stands in it already.
+    """
+
+    def __init__(self, path: Path | None, *, resume: bool) -> None:
+        self._path = path
+        if path is not None and path.is_file() and not resume:
+            path.unlink()
+
+    def of(self, terms: Terms) -> dict[str, dict[str, Any]]:
+        """Those of one set under the same terms, by bug."""
+        if self._path is None or not self._path.is_file():
+            return {}
+        rows = [json.loads(line) for line in self._path.read_text().splitlines()]
+        wanted = (terms.name, terms.mode, terms.seed)
+        return {row["bug"]: row for row in rows if (row["set"], row["tests"], row["seed"]) == wanted}
+
+    def add(self, terms: Terms, row: dict[str, Any]) -> None:
+        """Keep one."""
+        if self._path is not None:
+            whole = {"set": terms.name, "tests": terms.mode, "seed": terms.seed, **row}
+            with self._path.open("a") as file:
+                file.write(json.dumps(whole) + "\n")
+
+
+async def run_set(sandboxes: Sandboxes, bugs: Sequence[Bug], terms: Terms, rows: Rows, *, jobs: int) -> dict[str, Any]:
+    """All bugs of a set."""
+    known = rows.of(terms)
+    found = {bug.name: known[bug.name] for bug in bugs if bug.name in known}
+    limit = asyncio.Semaphore(jobs)
+
+    async def one(bug: Bug) -> None:
+        async with limit:
+            row = await measure_or_tell(sandboxes, bug, terms)
+        found[bug.name] = row
+        rows.add(terms, row)
+        said = "correct" if row.get("correct_first") else "shown" if row.get("correct_shown") else ""
+        said = said or ("wrong" if row.get("plausible") else "none")
+        print(f"{terms.name} {bug.name}: {said} {row['seconds']} s, {row['end'][:100]}", file=sys.stderr, flush=True)
+
+    await asyncio.gather(*(one(bug) for bug in bugs if bug.name not in found))
+    return summarised([found[bug.name] for bug in bugs], terms)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--set", nargs="+", choices=SETS, default=list(SETS), dest="sets")
+    parser.add_argument("--tests", choices=MODES, default="all", help="what the search is given")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of search for each bug")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="bugs, or beginnings of their names")
+    parser.add_argument("--jobs", type=int, default=1, help="bugs at the same time")
+    parser.add_argument("--workers", type=int, default=2, help="children of each search at work at the same time")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="leave out so many bugs of each set")
+    parser.add_argument("--count", type=int, help="take so many")
+    parser.add_argument("--rows", type=Path, metavar="FILE", help="one line of JSON for each bug goes there")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that stand there already")
+    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data", help="folder of the program sets")
+    parser.add_argument("--packages", type=Path, default=ROOT / "build" / "bench", help="folder of the built packages")
+    return parser.parse_args()
+
+
+async def main() -> None:
+    """Measure and print."""
+    arguments = _arguments()
+    was_off = as_users_have_it()
+    rows = Rows(arguments.rows, resume=arguments.resume)
+    with tempfile.TemporaryDirectory() as data:
+        spec = SandboxSpec(pool=0 if arguments.jobs > 1 else 1)
+        sandboxes = Sandboxes(spec, open_backend(spec), Path(data))
+        try:
+            for name in arguments.sets:
+                terms = Terms(name, arguments.tests, arguments.seed, arguments.limit, arguments.workers)
+                bugs = list(bugs_of(name, arguments.data, arguments.packages))
+                if arguments.only:
+                    bugs = [bug for bug in bugs if bug.name.startswith(tuple(arguments.only))]
+                bugs = bugs[arguments.first :][: arguments.count]
+                told = await run_set(sandboxes, bugs, terms, rows, jobs=arguments.jobs)
+                report("repair", told, bytecode_was_off=was_off)
+        finally:
+            await sandboxes.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
