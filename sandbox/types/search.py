@@ -106,6 +106,14 @@ class Profile(Frozen):
     donor: bool = False
     """The new text stands elsewhere in the repository."""
     held_out_failed: int = 0
+    side_effects: int = 0
+    """Names of modules that it leaves otherwise than the program before the edit."""
+    examples: int = 0
+    """Examples in docstrings that at least one survivor honours."""
+    examples_failed: int = 0
+    mutants: int = 0
+    """One-edit mutants of its patched lines that were tried on the tests."""
+    mutants_killed: int = 0
 
 
 class Survivor(Frozen):
@@ -152,6 +160,12 @@ class Compared(Frozen):
     profiles: tuple[Profile, ...] = ()
     differences: tuple[Difference, ...] = ()
     inputs: int = 0
+    held_out: int = 0
+    """Tests that no candidate met before it was confirmed."""
+    passed_screen: int = 0
+    """Candidates that passed all other tests."""
+    passed_held_out: int = 0
+    """Of these: how many passed the held-out tests, too. Few mean that green says little here."""
 
 
 class NearMiss(Frozen):
