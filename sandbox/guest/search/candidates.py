@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import heapq
-from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
+from itertools import islice
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.render import Edit, Source
-from sandbox.guest.search.scope import Scope, SeenLiterals
+from sandbox.guest.search.scope import Proposal, Scope, SeenLiterals
 
 SUSPICION_WEIGHT = 1.5
 """What a wholly unsuspected place adds to a candidate's cost."""
+MOST_OF_NODE, MOST_OF_TEMPLATE, MOST_OF_UNIT = 1200, 12_000, 40_000
+"""Bounds of what one template makes of one node and of one function, and of what one function gives at all."""
+Observed = Callable[[str, int, int], Mapping[str, Tuple[str, ...]]]
 
 
 class Candidate(NamedTuple):
-    """One edit to one function (or to the module's own level, when `unit` is None)."""
+    """Edits that belong together: of one function, or of whole files when `unit` is None."""
 
     template: str
     cost: float
@@ -26,6 +30,19 @@ class Candidate(NamedTuple):
     edits: Tuple[Edit, ...]
     earlier: str = ""
     """What was edited before, when this is a second edit."""
+    more: Tuple[Tuple[Source, Tuple[Edit, ...]], ...] = ()
+    """Edits of further files."""
+    said: str = ""
+    """Its description, where the maker knows better words than old and new text."""
+
+    @property
+    def changes(self) -> Tuple[Tuple[Source, Tuple[Edit, ...]], ...]:
+        """All files and their edits."""
+        return ((self.source, self.edits), *self.more)
+
+    def files(self) -> Dict[str, bytes]:
+        """Every edited file, whole, as it is with the edits."""
+        return {source.path: source.render(edits) for source, edits in self.changes}
 
     def after(self, first: Candidate) -> Candidate:
         """This candidate as the second edit behind a first one."""
@@ -41,6 +58,8 @@ class Candidate(NamedTuple):
     @property
     def description(self) -> str:
         """`a - b became a + b`, in one short line."""
+        if self.said:
+            return self.earlier + self.said
         start, end = min(e.start for e in self.edits), max(e.end for e in self.edits)
         growth = sum(len(e.text.encode("utf-8")) - (e.end - e.start) for e in self.edits)
         old = self.source.data[start:end].decode("utf-8", "replace").strip()
@@ -87,7 +106,8 @@ class Generator:
     def __init__(self, templates: Mapping[str, Any], costs: Mapping[str, float]) -> None:
         self._templates = templates
         self._shift = {name: costs.get(name, t.COST) - t.COST for name, t in templates.items()}
-        self.cheapest = min((t.COST + self._shift[name] for name, t in templates.items()), default=0.0) - 0.5
+        self._least = {name: _least(t) + self._shift[name] for name, t in templates.items()}
+        self.cheapest = min(self._least.values(), default=0.0)
 
     def of_scope(self, scope: Scope, unit: Unit | None, suspicion: Suspicion) -> List[Candidate]:
         """Every candidate of one function, in the order the templates make them."""
@@ -95,33 +115,155 @@ class Generator:
         for node in [*scope.nodes, scope.root]:
             lines = _lines_of(node, scope)
             score = suspicion.at(scope.source.path, lines)
-            for name, template in self._templates.items():
-                for proposal in template.propose(node, scope):
-                    if proposal is None or not _changes(scope.source, proposal.edits):
-                        continue
-                    cost = proposal.cost + self._shift[name]
-                    known = found.get(proposal.edits)
-                    if known is None or cost < known.cost:
-                        found[proposal.edits] = Candidate(
-                            name, cost, score, lines[0], scope.source, unit, proposal.edits
-                        )
+            for name in self._templates:
+                for cost, proposal in self._proposals(name, node, scope):
+                    candidate = _weighed(
+                        Candidate(name, cost, score, lines[0], scope.source, unit, ()), proposal, scope
+                    )
+                    known = found.get(candidate.edits) if candidate else None
+                    if candidate and (known is None or candidate.cost < known.cost):
+                        found[candidate.edits] = candidate
         return list(found.values())
 
-    def best_first(self, units: Sequence[Unit], suspicion: Suspicion, literals: SeenLiterals) -> Iterator[Candidate]:
-        """Candidates of all functions by priority; a function is worked out only when its turn may come."""
-        heap: List[Tuple[float, int, int, Candidate | Unit]] = []
+    def best_first(
+        self,
+        units: Sequence[Unit],
+        suspicion: Suspicion,
+        literals: SeenLiterals,
+        observed: Optional[Observed] = None,
+    ) -> Iterator[Candidate]:
+        """Candidates of all functions by priority; nothing is worked out before its turn may come.
+
+        Args:
+            units: The functions.
+            suspicion: How suspect their lines are.
+            literals: What the failing tests mention.
+            observed: Tells for a file and its lines from first to last what names held while tests ran.
+        """
+        queue = _Queue()
         for index, unit in enumerate(units):
-            bound = self.cheapest + SUSPICION_WEIGHT * (1.0 - suspicion.of_unit(unit))
-            heap.append((bound, index, -1, unit))
-        heapq.heapify(heap)
-        while heap:
-            _, index, _, item = heapq.heappop(heap)
-            if isinstance(item, Candidate):
+            queue.put(self.cheapest + SUSPICION_WEIGHT * (1.0 - suspicion.of_unit(unit)), index, _Whole(unit))
+        opened: Dict[int, _Opened] = {}
+        while queue:
+            priority, index, item = queue.take()
+            if isinstance(item, _Whole):
+                unit = item.unit
+                kinds = observed(unit.source.path, unit.first_line, unit.last_line) if observed else None
+                opened[index] = _Opened(unit, Scope(unit.source, unit.node, literals, kinds))
+                self._open(opened[index].scope, suspicion, index, queue)
+            elif isinstance(item, _Part):
+                self._expand(item, opened[index].scope, index, queue)
+            elif isinstance(item, Candidate):
                 yield item
-                continue
-            scope = Scope(item.source, item.node, literals)
-            for number, candidate in enumerate(self.of_scope(scope, item, suspicion)):
-                heapq.heappush(heap, (candidate.priority, index, number, candidate))
+            else:
+                candidate = opened[index].candidate(item)
+                if candidate is not None and candidate.priority > priority + 1e-9:
+                    queue.put(candidate.priority, index, candidate)
+                elif candidate is not None:
+                    yield candidate
+
+    def _open(self, scope: Scope, suspicion: Suspicion, index: int, queue: _Queue) -> None:
+        """Put every template into the queue, once for each degree of suspicion."""
+        groups: Dict[float, List[Tuple[int, ast.AST]]] = {}
+        for node in [*scope.nodes, scope.root]:
+            lines = _lines_of(node, scope)
+            groups.setdefault(suspicion.at(scope.source.path, lines), []).append((lines[0], node))
+        for score, nodes in groups.items():
+            for name, least in self._least.items():
+                queue.put(least + SUSPICION_WEIGHT * (1.0 - score), index, _Part(name, score, nodes))
+
+    def _expand(self, part: _Part, scope: Scope, index: int, queue: _Queue) -> None:
+        beyond = SUSPICION_WEIGHT * (1.0 - part.score)
+        made = 0
+        for line, node in part.nodes:
+            for cost, proposal in islice(self._proposals(part.template, node, scope), MOST_OF_NODE):
+                queue.put(cost + beyond, index, _Raw(part.template, cost, part.score, line, proposal))
+                made += 1
+            if made > MOST_OF_TEMPLATE:
+                return
+
+    def _proposals(self, name: str, node: ast.AST, scope: Scope) -> Iterator[Tuple[float, Proposal]]:
+        shift, least = self._shift[name], self._least[name]
+        for proposal in self._templates[name].propose(node, scope):
+            if proposal is not None:
+                yield max(least, proposal.cost + shift), proposal
+
+
+class _Whole(NamedTuple):
+    """A function nobody looked into yet."""
+
+    unit: Unit
+
+
+class _Part(NamedTuple):
+    """A template that has not been asked yet about equally suspect nodes."""
+
+    template: str
+    score: float
+    nodes: List[Tuple[int, ast.AST]]
+
+
+class _Raw(NamedTuple):
+    """A proposal that has not been weighed yet."""
+
+    template: str
+    cost: float
+    score: float
+    line: int
+    proposal: Proposal
+
+
+class _Queue:
+    """Things by priority; of equals, the one that was put first."""
+
+    def __init__(self) -> None:
+        self._heap: List[Tuple[float, int, int, Any]] = []
+        self._count = 0
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
+
+    def put(self, priority: float, index: int, item: Any) -> None:
+        """Put something in."""
+        self._count += 1
+        heapq.heappush(self._heap, (priority, index, self._count, item))
+
+    def take(self) -> Tuple[float, int, Any]:
+        """Take the best out."""
+        priority, index, _, item = heapq.heappop(self._heap)
+        return priority, index, item
+
+
+class _Opened:
+    """A function whose candidates are being taken."""
+
+    def __init__(self, unit: Unit, scope: Scope) -> None:
+        self.unit = unit
+        self.scope = scope
+        self._seen: Set[Tuple[Edit, ...]] = set()
+
+    def candidate(self, raw: _Raw) -> Optional[Candidate]:
+        """A weighed candidate; None when it changes nothing, is known, cannot work, or is one too many."""
+        empty = Candidate(raw.template, raw.cost, raw.score, raw.line, self.scope.source, self.unit, ())
+        candidate = _weighed(empty, raw.proposal, self.scope)
+        if candidate is None or candidate.edits in self._seen or len(self._seen) >= MOST_OF_UNIT:
+            return None
+        self._seen.add(candidate.edits)
+        return candidate
+
+
+def _weighed(candidate: Candidate, proposal: Proposal, scope: Scope) -> Optional[Candidate]:
+    """A candidate with its edits, and what their sense adds to its cost."""
+    edits = proposal.edits
+    if not edits or not _changes(scope.source, edits):
+        return None
+    extra = scope.sense.extra_cost(edits) if scope.is_function else 0.0
+    return candidate._replace(edits=edits, cost=candidate.cost + extra) if extra is not None else None
+
+
+def _least(template: Any) -> float:
+    """The lowest cost a template asks for: CHEAPEST where it says so, otherwise its COST."""
+    return float(getattr(template, "CHEAPEST", template.COST))
 
 
 def _lines_of(node: ast.AST, scope: Scope) -> List[int]:
