@@ -149,7 +149,7 @@ def _told(found: Attempt) -> dict[str, Any]:
 
 def abstains(best: Shown) -> bool:
     """Whether the ranking would rather not publish its first fix."""
-    return bool(getattr(best.ranked, "abstain", False))
+    return not getattr(best.ranked, "confident", True)
 
 
 def _shown(one: Shown) -> dict[str, Any]:
