@@ -1,0 +1,141 @@
+"""Makes one call under limits and says what came of it; nothing a call does may leave the process."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import io
+import os
+import random
+import sys
+from typing import Any, Callable, Dict, List, NamedTuple, Sequence
+
+from sandbox.guest.search.compare.record import Input
+from sandbox.guest.search.compare.values import shape
+from sandbox.guest.search.limits import Limiter, TimeUp
+
+CALL_S = 0.05
+MOST_STEPS = 200
+MOST_ENDLESS = 12
+"""After so many calls that do not end the others are not made: that is difference enough."""
+ENDLESS = "does not end"
+REFUSED = (
+    "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.chown", "os.link", "os.symlink", "os.kill",
+    "os.killpg", "os.mkdir", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty",
+    "os.putenv", "os.unsetenv", "subprocess.Popen", "shutil.rmtree", "shutil.move", "shutil.copyfile",
+    "socket.connect", "socket.bind", "socket.sendto", "ctypes.dlopen", "pty.spawn", "signal.pthread_kill",
+)  # fmt: skip
+"""Events of the interpreter that a call on an invented input may not cause."""
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class NotAllowed(BaseException):
+    """The call wanted to change something outside its process."""
+
+
+class Result(NamedTuple):
+    """What came of one call."""
+
+    text: str
+    """Equal texts, equal results: value, changed arguments, and what was printed."""
+    kind: str
+    """Type of the value; `raises TypeError`; or that it does not end."""
+    shown: str
+    """For a reader."""
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is no value."""
+        return self.kind.startswith("raises ") or self.kind == ENDLESS
+
+
+class Guard:
+    """Refuses what must not happen; once set up it stays for the life of the process."""
+
+    def __init__(self) -> None:
+        self.active = False
+        self.events = 0
+        sys.addaudithook(self._on_event)
+
+    def _on_event(self, event: str, arguments: Any) -> None:
+        if not self.active:
+            return
+        if event in REFUSED or (event == "open" and _writes(arguments)):
+            self.events += 1
+            raise NotAllowed(event)
+
+
+def _writes(arguments: Any) -> bool:
+    path, mode, flags = (*arguments, None, None, None)[:3]
+    if isinstance(path, str) and path == os.devnull:
+        return False
+    if isinstance(mode, str):
+        return bool(set(mode) & set("wax+"))
+    return isinstance(flags, int) and bool(flags & WRITING)
+
+
+def outcome(call: Input, number: int, limiter: Limiter, guard: Guard) -> Result:
+    """Make a call on copies of its arguments."""
+    printed = io.StringIO()
+    before = sys.stdout
+    random.seed(number)
+    try:
+        positional, named = copy.deepcopy((call.positional, call.named))
+    except Exception:
+        return Result("cannot be copied", "raises Uncopied", "cannot be called again")
+    guard.active = True
+    sys.stdout = printed
+    try:
+        with limiter.within(CALL_S):
+            value = _finished(call.function(*positional, **named))
+            text, after = shape(value), shape((positional, sorted(named.items())))
+        return Result(f"{text} after {after} {printed.getvalue()[:2000]}", type(value).__name__, text)
+    except TimeUp:
+        return Result(ENDLESS, ENDLESS, ENDLESS)
+    except NotAllowed as error:
+        return Result(f"wants {error}", "raises NotAllowed", f"wants {error}")
+    except BaseException as error:
+        name = type(error).__name__
+        return Result(f"raises {name}", f"raises {name}", f"raises {name}")
+    finally:
+        guard.active = False
+        sys.stdout = before
+
+
+def _finished(value: Any) -> Any:
+    """What a generator gives and a coroutine returns."""
+    if inspect.iscoroutine(value):
+        import asyncio
+
+        return asyncio.run(value)
+    if inspect.isgenerator(value) or (hasattr(value, "__next__") and hasattr(value, "__iter__")):
+        return [item for _, item in zip(range(MOST_STEPS), value)]
+    return value
+
+
+def outcomes(calls: Sequence[Input], limiter: Limiter, guard: Guard, in_time: Callable[[], bool]) -> List[Result]:
+    """Each call's result, until the time is up."""
+    results: List[Result] = []
+    slow = 0
+    for number, call in enumerate(calls):
+        if not in_time():
+            break
+        result = outcome(call, number, limiter, guard)
+        results.append(result)
+        slow += result.kind == ENDLESS
+        if slow >= MOST_ENDLESS:
+            break
+    return results
+
+
+def globals_of(calls: Sequence[Input]) -> Dict[str, str]:
+    """The plain values at the top of the modules whose functions are called, to see what changes there."""
+    modules: Dict[str, Dict[str, Any]] = {
+        call.function.__module__: call.function.__globals__ for call in calls if call.edited or call.entry
+    }
+    return {
+        f"{module}.{name}": shape(value)
+        for module, values in modules.items()
+        for name, value in list(values.items())
+        if not name.startswith("__") and isinstance(value, (int, float, str, list, dict, set, tuple))
+    }

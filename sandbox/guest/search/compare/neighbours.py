@@ -1,0 +1,130 @@
+"""Inputs near recorded calls: some arguments varied, mixed, from annotations, from Hypothesis if it is there."""
+
+from __future__ import annotations
+
+import copy
+import random
+import typing
+from typing import Any, Callable, Dict, List, Sequence, Tuple
+
+from sandbox.guest.search.compare.inputs import Custom, custom_of, strategy_of, vary
+from sandbox.guest.search.compare.record import Input
+
+Key = Tuple[int, object]
+
+
+def neighbours(calls: Sequence[Input], count: int, seed: int) -> List[Input]:
+    """So many inputs near these calls, each a recorded one with some arguments changed; in a steady order.
+
+    Args:
+        calls: Recorded.
+        count: How many are wanted.
+        seed: Of the chance that makes them.
+    """
+    by_function: Dict[Any, List[Input]] = {}
+    for call in calls:
+        by_function.setdefault(call.function, []).append(call)
+    found: List[Input] = []
+    for number, (function, own) in enumerate(by_function.items()):
+        maker = _Maker(function, own, random.Random(seed * 1000 + number))
+        found += maker.make(max(8, count // len(by_function)))
+    return found[:count]
+
+
+class _Maker:
+    """Neighbours of the calls of one function."""
+
+    def __init__(self, function: Any, calls: Sequence[Input], chance: random.Random) -> None:
+        self._function = function
+        self._calls = calls
+        self._chance = chance
+        self._columns: Dict[Any, List[Any]] = {}
+        for call in calls:
+            for key, value in _arguments(call):
+                self._columns.setdefault(key, []).append(value)
+        self._customs: Dict[Any, Custom] = {key: custom_of(values) for key, values in self._columns.items()}
+        self._made = _strategies(function, len(calls[0].positional))
+
+    def make(self, count: int) -> List[Input]:
+        found: List[Input] = []
+        turns = 0
+        while len(found) < count and turns < 3 * count:
+            call = self._calls[turns % len(self._calls)]
+            turns += 1
+            try:
+                made = self._one(call)
+            except Exception:  # a value of the repository that cannot be copied or compared
+                continue
+            # Likely inputs come first and make up most; a third may be unlike anything recorded.
+            if made is not None and (not made.far or sum(i.far for i in found) * 3 < count):
+                found.append(made)
+        return found
+
+    def _one(self, call: Input) -> Input | None:
+        keys = [key for key, _ in _arguments(call) if not (key == 0 and self._is_method())]
+        if not keys:
+            return None
+        changed = set(keys) if self._chance.random() < 0.3 else {self._chance.choice(keys)}
+        values = {
+            key: self._changed(key, value) if key in changed else copy.deepcopy(value)
+            for key, value in _arguments(call)
+        }
+        far = any(not self._customs[key].holds(values[key]) for key in changed)
+        positional = tuple(values[i] for i in range(len(call.positional)))
+        named = {name: values[name] for name in call.named}
+        return call._replace(positional=positional, named=named, recorded=False, far=far)
+
+    def _is_method(self) -> bool:
+        names = self._function.__code__.co_varnames
+        return bool(names) and names[0] in ("self", "cls")
+
+    def _changed(self, key: Any, value: Any) -> Any:
+        made = self._made.get(key)
+        if made is not None and self._chance.random() < 0.15:
+            return made(self._chance)
+        varied = vary(value, self._chance, self._columns[key], self._customs[key].letters)
+        if self._customs[key].ordered and type(varied) is list and self._chance.random() < 0.8:
+            varied.sort()
+        return varied
+
+
+def _arguments(call: Input) -> List[Tuple[Any, Any]]:
+    return [*enumerate(call.positional), *sorted(call.named.items())]
+
+
+def _strategies(function: Any, count: int) -> Dict[Any, Callable[[random.Random], Any]]:
+    """Makers of values by position or name, from what the function is annotated with."""
+    try:
+        hints = typing.get_type_hints(function)
+    except Exception:
+        return {}
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    found: Dict[Any, Callable[[random.Random], Any]] = {}
+    for place, name in enumerate(names):
+        if name in hints:
+            maker = strategy_of(hints[name]) or _from_hypothesis(hints[name])
+            if maker is not None:
+                found[place if place < min(count, code.co_argcount) else name] = maker
+    return found
+
+
+def _from_hypothesis(hint: Any) -> Callable[[random.Random], Any] | None:
+    """Values of a type of the project, when the repository's environment has Hypothesis; always the same ones."""
+    try:
+        from hypothesis import HealthCheck, Phase, given, settings, strategies
+
+        values: List[Any] = []
+
+        @settings(
+            max_examples=20, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )  # fmt: skip
+        @given(strategies.from_type(hint))
+        def collect(value: Any) -> None:
+            values.append(value)
+
+        collect()
+    except Exception:
+        return None
+    return (lambda chance: copy.deepcopy(chance.choice(values))) if values else None

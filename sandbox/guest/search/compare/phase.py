@@ -1,0 +1,205 @@
+"""The comparison inside its child: record, vary, observe, judge; one JSON value at the end."""
+
+from __future__ import annotations
+
+import itertools
+import time
+import types
+from typing import Any, Dict, List, Optional, Sequence
+
+from sandbox.guest.search.baseline import Reach
+from sandbox.guest.search.compare.alternatives import NOTHING, Alternative, edited_functions
+from sandbox.guest.search.compare.examples import Example, examples_of
+from sandbox.guest.search.compare.judge import Observed, clusters_of, kinds_of, profile_of, wavering
+from sandbox.guest.search.compare.neighbours import neighbours
+from sandbox.guest.search.compare.observe import EXAMPLE_S, observe_all, without
+from sandbox.guest.search.compare.record import Input, Recorder, project_functions, record
+from sandbox.guest.search.compare.shrink import Parting, rendered, smallest_partings
+from sandbox.guest.search.compare.trails import trail_inputs, trails
+from sandbox.guest.search.limits import Limiter
+
+MOST_TESTS = 40
+MOST_RECORDED = 90
+MOST_PAIRS = 15
+RECORDING = 0.3
+"""Of the time, for recording."""
+
+
+class Phase:
+    """One comparison; lives in a forked child.
+
+    Args:
+        ground: What the search stands on.
+        alternatives: The survivors.
+        seconds: How long all of it may take.
+        count: How many neighbours are wanted.
+    """
+
+    def __init__(self, ground: Any, alternatives: Sequence[Alternative], seconds: float, count: int) -> None:
+        self._ground = ground
+        self._alternatives = alternatives
+        self._count = count
+        self._started = time.monotonic()
+        self._deadline = self._started + seconds
+        self._seconds = seconds
+        self._reach = Reach(ground.root, tuple(ground.protected))
+        self._watched: List[types.FunctionType] = []
+        self._examples: List[Example] = []
+
+    def left(self) -> float:
+        """Seconds."""
+        return self._deadline - time.monotonic()
+
+    def run(self, limiter: Limiter) -> Dict[str, Any]:
+        """Everything there is to tell."""
+        calls = self._record(limiter)
+        examples: Sequence[Example] = self._examples
+        inputs: List[Input] = [*calls, *neighbours(calls, self._count, 1)]
+        programs = [NOTHING, NOTHING, *self._alternatives]
+        observed = observe_all(programs, self._ground.root, inputs, examples, left=lambda: 0.75 * self.left())
+        inputs, observed = _steady(inputs, observed)
+        if not any(not call.far for call in inputs):
+            (inputs, observed), examples = self._trails(programs), []
+        return self._told(inputs, observed, examples)
+
+    # --- recording ------------------------------------------------------------------------------------
+
+    def _record(self, limiter: Limiter) -> List[Input]:
+        functions = project_functions(lambda name: self._reach.relative(name) is not None)
+        edited = list(edited_functions(self._alternatives)) or self._of_edited_files(functions)
+        recorder = Recorder(functions, [f.__code__ for f in edited], lambda n: self._reach.relative(n) is not None)
+        until = self._started + RECORDING * self._seconds
+        self._record_tests(recorder, self._passing()[:MOST_TESTS], limiter, until)
+        self._record_mended(recorder, limiter, until + 0.1 * self._seconds)
+        self._watched = [*edited, *(f for f in recorder.entries if f not in edited)]
+        self._examples = examples_of(self._watched)
+        self._record_examples(recorder, limiter)
+        return _spread(recorder.calls, MOST_RECORDED)
+
+    def _of_edited_files(self, functions: Dict[types.CodeType, types.FunctionType]) -> List[types.FunctionType]:
+        paths = {path for one in self._alternatives for path in one.files}
+        found = [f for code, f in functions.items() if self._reach.relative(code.co_filename) in paths]
+        return sorted(found, key=lambda f: (f.__code__.co_filename, f.__code__.co_firstlineno, f.__qualname__))
+
+    def _record_mended(self, recorder: Recorder, limiter: Limiter, until: float) -> None:
+        """Failing tests go on behind the line where they failed once they are mended."""
+        failing = self._failing()[:MOST_TESTS]
+        mended = next((one for one in self._alternatives if one.swaps), None)
+        if mended is None:
+            return self._record_tests(recorder, failing, limiter, until)
+        olds = [(function, function.__code__) for function, _ in mended.swaps]
+        for function, code in mended.swaps:
+            function.__code__ = code
+            recorder.learn(function, code)
+        self._record_tests(recorder, failing, limiter, until)
+        for function, code in olds:
+            function.__code__ = code
+        return None
+
+    def _record_tests(self, recorder: Recorder, tests: Sequence[int], limiter: Limiter, until: float) -> None:
+        for _ in record(self._ground.items, tests, recorder, limiter, limit_of=self._limit_of):
+            if time.monotonic() > until:
+                return
+
+    def _record_examples(self, recorder: Recorder, limiter: Limiter) -> None:
+        """What the author wrote in a docstring is a likely input, whatever it gives."""
+        recorder.failing = True
+        for example in self._examples:
+            call = example.thunk()
+            try:
+                with limiter.within(EXAMPLE_S):
+                    recorder.around(call)
+            except BaseException:
+                continue
+
+    def _limit_of(self, index: int) -> float:
+        return float(min(2.0, self._ground.screen.limits.of(index, 5.0)))
+
+    def _units(self) -> List[Any]:
+        return list(dict.fromkeys(unit for one in self._alternatives for unit in one.units))
+
+    def _failing(self) -> List[int]:
+        through = [i for unit in self._units() for i in self._ground.failing_through(unit)]
+        return list(dict.fromkeys([*through, *self._ground.items.failing]))
+
+    def _passing(self) -> List[int]:
+        through = [list(self._ground.passing_through(unit)) for unit in self._units()]
+        mixed = [i for row in itertools.zip_longest(*through) for i in row if i is not None]
+        return list(dict.fromkeys(mixed or self._ground.items.passing[:20]))
+
+    # --- judging --------------------------------------------------------------------------------------
+
+    def _trails(self, programs: Sequence[Alternative]) -> Any:
+        """When nothing can be called alone: what is returned while the tests run."""
+        if not self._watched:
+            return [], [None] * len(programs[1:])
+        items = self._ground.items
+        tests = [*self._failing()[:4], *self._passing()]
+        inputs = trail_inputs(items, tests, self._watched[0])
+        observed: List[Optional[Observed]] = []
+        for number, one in enumerate(programs):
+            share = 0.9 * self.left() / (len(programs) - number)
+            watch = trails(one, self._ground.root, items, tests, watched=self._watched)
+            observed.append(watch(share) if share > 0.05 else None)
+        return _steady(inputs, observed)
+
+    def _told(
+        self, inputs: List[Input], observed: Sequence[Optional[Observed]], examples: Sequence[Example]
+    ) -> Dict[str, Any]:
+        before, after = observed[0], list(observed[1:])
+        clusters = clusters_of(inputs, after, [one.places() for one in self._alternatives])
+        kinds = kinds_of(inputs, before) if before else {}
+        useful = _useful(examples, after)
+        profiles: List[Dict[str, Any]] = [
+            {
+                **(profile_of(inputs, before, own, kinds) if before and own else {}),
+                "examples": len(useful),
+                "examples_failed": len(useful & set(own.broken)) if own else 0,
+            }
+            for own in after
+        ]
+        return {
+            "clusters": clusters, "profiles": profiles, "inputs": len(inputs),
+            "differences": self._differences(inputs, after, clusters),
+        }  # fmt: skip
+
+    def _differences(
+        self, inputs: List[Input], after: Sequence[Optional[Observed]], clusters: Sequence[int]
+    ) -> List[Dict[str, Any]]:
+        firsts = [clusters.index(number) for number in dict.fromkeys(clusters)]
+        pairs = list(itertools.combinations(firsts, 2))[:MOST_PAIRS]
+
+        def again(more: Sequence[Input]) -> Sequence[Optional[Observed]]:
+            return observe_all(self._alternatives, self._ground.root, more, [], left=lambda: 0.5 * self.left())
+
+        best: Dict[Any, Parting] = smallest_partings(
+            inputs, after, pairs, again=again, in_time=lambda: self.left() > 0.25 * self._seconds
+        )
+        return [
+            {"first": one, "second": other, "input": rendered(parted.call)[:300],
+             "results": [result[:200] for result in parted.results]}
+            for (one, other), parted in best.items()
+        ]  # fmt: skip
+
+
+def _steady(inputs: Sequence[Input], observed: Sequence[Optional[Observed]]) -> Any:
+    """Without inputs on which the unedited program, asked twice, did not agree with itself."""
+    first, second, *rest = observed
+    wavers = wavering(first.results, second.results) if first and second else []
+    kept = [o and o._replace(results=without(o.results, wavers)) for o in (first, *rest)]
+    return without(inputs, wavers), kept
+
+
+def _spread(calls: Sequence[Input], most: int) -> List[Input]:
+    """A bounded number of calls, every function and both kinds of tests in it; edited functions and entries first."""
+    groups: Dict[Any, List[Input]] = {}
+    for call in calls:
+        groups.setdefault((call.function, call.failing), []).append(call)
+    rows = [[call for call in row if call is not None] for row in itertools.zip_longest(*groups.values())]
+    return [call for row in rows for call in row][:most]
+
+
+def _useful(examples: Sequence[Example], after: Sequence[Optional[Observed]]) -> Any:
+    """Numbers of the examples that at least one survivor honours: one that none does is a slip of its author."""
+    known = [one for one in after if one is not None]
+    return {n for n in range(len(examples)) if any(n not in one.broken for one in known)}

@@ -1,0 +1,166 @@
+"""Calls that the tests make: of the edited functions, and of the project's functions that test code calls itself."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import sys
+import types
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from sandbox.guest.search.compare.values import shape
+from sandbox.guest.search.harness import Items, Runner
+from sandbox.guest.search.limits import Limiter
+
+PER_FUNCTION = 24
+"""How many different calls are kept of each function, of failing and of passing tests each."""
+MOST_ENTRIES = 12
+"""How many functions that tests call are watched."""
+COPY_FAILURES = 6
+GENERATOR = 0x20 | 0x80 | 0x200
+"""Flags of code that stops and goes on: its frame is told about more than once."""
+
+
+class Input(NamedTuple):
+    """One call that can be made again."""
+
+    function: Any
+    positional: Tuple[Any, ...]
+    named: Dict[str, Any]
+    entry: bool
+    """Test code calls this function itself."""
+    edited: bool
+    failing: bool
+    """A failing test made the call, or one near it."""
+    recorded: bool = True
+    far: bool = False
+    """Unlike what was ever recorded; what happens there says little."""
+    label: str = ""
+    """What to tell a reader instead of the call; it cannot be made again then."""
+
+
+class Recorder:
+    """Notes calls while tests run.
+
+    Args:
+        functions: Functions of the project by their code.
+        edited: Code of the edited functions.
+        is_project: Whether a file is the project's own source.
+    """
+
+    def __init__(
+        self,
+        functions: Dict[types.CodeType, types.FunctionType],
+        edited: Sequence[types.CodeType],
+        is_project: Callable[[str], bool],
+    ) -> None:
+        self.calls: List[Input] = []
+        self.failing = False
+        self.entries: Dict[types.FunctionType, None] = {}
+        self._functions = functions
+        self._edited = set(edited)
+        self._is_project = is_project
+        self._entries: Dict[types.CodeType, None] = {}
+        self._shapes: Set[Tuple[types.CodeType, str]] = set()
+        self._counts: Dict[Tuple[types.CodeType, bool], int] = {}
+        self._failures: Dict[types.CodeType, int] = {}
+        self._frames: List[Any] = []
+
+    def learn(self, function: types.FunctionType, code: types.CodeType) -> None:
+        """This function runs other code now."""
+        self._functions[code] = function
+        self._edited.add(code)
+
+    def around(self, call: Callable[[], Any]) -> Any:
+        """Run a test's call while noting."""
+        sys.setprofile(self._on_event)
+        try:
+            return call()
+        finally:
+            sys.setprofile(None)
+
+    def _on_event(self, frame: Any, event: str, _argument: Any) -> None:
+        code = frame.f_code
+        if event != "call" or code not in self._functions:
+            return
+        entry = self._is_entry(frame)
+        if not entry and code not in self._edited:
+            return
+        key = (code, self.failing)
+        if self._counts.get(key, 0) >= PER_FUNCTION or self._failures.get(code, 0) >= COPY_FAILURES:
+            return
+        if code.co_flags & GENERATOR:
+            if any(known is frame for known in self._frames):
+                return
+            self._frames.append(frame)
+        sys.setprofile(None)
+        try:
+            self._note(frame, key, entry=entry)
+        except Exception:
+            self._failures[code] = self._failures.get(code, 0) + 1
+        finally:
+            sys.setprofile(self._on_event)
+
+    def _is_entry(self, frame: Any) -> bool:
+        code, caller = frame.f_code, frame.f_back
+        if caller is None or self._is_project(caller.f_code.co_filename):
+            return False
+        if code not in self._entries and len(self._entries) < MOST_ENTRIES and not code.co_name.startswith("<"):
+            self._entries[code] = None
+            self.entries[self._functions[code]] = None
+        return code in self._entries
+
+    def _note(self, frame: Any, key: Tuple[types.CodeType, bool], *, entry: bool) -> None:
+        code = frame.f_code
+        positional, named = arguments_of(frame)
+        text = shape((positional, sorted(named.items())))
+        if (code, text) in self._shapes:
+            return
+        own = (copy.deepcopy(positional), copy.deepcopy(named))
+        self._shapes.add((code, text))
+        self._counts[key] = self._counts.get(key, 0) + 1
+        function = self._functions[code]
+        self.calls.append(Input(function, own[0], own[1], entry, code in self._edited, self.failing))
+
+
+def arguments_of(frame: Any) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    """The arguments of a call that has just begun."""
+    code, values = frame.f_code, frame.f_locals
+    names = code.co_varnames
+    count, only = code.co_argcount, code.co_kwonlyargcount
+    positional = [values[name] for name in names[:count]]
+    named = {name: values[name] for name in names[count : count + only]}
+    at = count + only
+    if code.co_flags & 0x04:
+        positional += values[names[at]]
+        at += 1
+    if code.co_flags & 0x08:
+        named.update(values[names[at]])
+    return tuple(positional), named
+
+
+def project_functions(is_project: Callable[[str], bool]) -> Dict[types.CodeType, types.FunctionType]:
+    """Every function object of the project in this process, by its code."""
+    gc.unfreeze()
+    found: Dict[types.CodeType, types.FunctionType] = {}
+    known: Dict[str, bool] = {}
+    for thing in gc.get_objects():
+        if type(thing) is types.FunctionType:
+            filename = thing.__code__.co_filename
+            if filename not in known:
+                known[filename] = is_project(filename)
+            if known[filename]:
+                found.setdefault(thing.__code__, thing)
+    return found
+
+
+def record(
+    items: Items, tests: Sequence[int], recorder: Recorder, limiter: Limiter, *, limit_of: Callable[[int], float]
+) -> Iterator[Optional[str]]:
+    """Run tests under the recorder; yields after each so that the caller can stop."""
+    runner = Runner(items.all, limiter)
+    failing = set(items.failing)
+    for index in tests:
+        recorder.failing = index in failing
+        yield runner.run(index, limit_of(index), recorder.around)
+    runner.close()

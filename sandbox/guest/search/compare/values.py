@@ -1,0 +1,95 @@
+"""Values by structure: texts that are equal for equal values, and inputs as a reader would write the call."""
+
+from __future__ import annotations
+
+import re
+import types
+from typing import Any, Dict, List, Sequence, Tuple
+
+ADDRESS = re.compile(r"0x[0-9a-fA-F]+")
+MOST_NODES = 1500
+MOST_ITEMS = 200
+MOST_DEPTH = 6
+MOST_TEXT = 4000
+PLAIN = (int, str, bytes, bool, type(None), complex)
+
+
+class _Shaper:
+    """Writes one value; bounded, because a value of the repository may be endless."""
+
+    def __init__(self) -> None:
+        self._left = MOST_NODES
+
+    def of(self, value: Any, depth: int) -> str:
+        self._left -= 1
+        if depth > MOST_DEPTH or self._left < 0:
+            return "..."
+        if type(value) is float:
+            # The order of a sum is no behaviour.
+            return "float(" + format(value, ".10g") + ")"
+        if type(value) in PLAIN:
+            return repr(value)[:MOST_TEXT]
+        return self._structure(value, depth)
+
+    def _structure(self, value: Any, depth: int) -> str:
+        if isinstance(value, (set, frozenset)):
+            return "{" + ", ".join(sorted(self._all(value, depth))) + "}"
+        if isinstance(value, dict):
+            return self._dictionary(value, depth)
+        if isinstance(value, (list, tuple)):
+            return type(value).__name__ + "(" + ", ".join(self._all(value, depth)) + ")"
+        if isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+            return str(getattr(value, "__qualname__", type(value).__name__))
+        if isinstance(value, types.ModuleType):
+            return "module " + value.__name__
+        return self._object(value, depth)
+
+    def _all(self, values: Any, depth: int) -> List[str]:
+        items = [self.of(item, depth + 1) for _, item in zip(range(MOST_ITEMS), values)]
+        return items if len(values) <= MOST_ITEMS else [*items, f"and {len(values) - MOST_ITEMS} more"]
+
+    def _dictionary(self, value: Dict[Any, Any], depth: int) -> str:
+        pairs = [
+            f"{self.of(k, depth + 1)}: {self.of(v, depth + 1)}" for _, (k, v) in zip(range(MOST_ITEMS), value.items())
+        ]
+        return type(value).__name__ + "{" + ", ".join(sorted(pairs)) + "}"
+
+    def _object(self, value: Any, depth: int) -> str:
+        name = type(value).__name__
+        slots = [s for kind in type(value).__mro__ for s in _slots(kind)]
+        state = {slot: getattr(value, slot) for slot in slots if hasattr(value, slot)}
+        state.update(getattr(value, "__dict__", {}))
+        if state:
+            return name + self._dictionary(state, depth)
+        return name + " " + ADDRESS.sub("0x", repr(value))[:MOST_TEXT]
+
+
+def _slots(kind: type) -> Tuple[str, ...]:
+    slots = kind.__dict__.get("__slots__", ())
+    names = (slots,) if isinstance(slots, str) else tuple(slots)
+    return tuple(name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__"))
+
+
+def shape(value: Any) -> str:
+    """A text that is equal for equal values; sets and dictionaries in sorted order."""
+    return _Shaper().of(value, 0)[:MOST_TEXT]
+
+
+def written(value: Any, most: int = 120) -> str:
+    """A value as a person would write it, in one short line."""
+    try:
+        text = ADDRESS.sub("0x", repr(value))
+    except Exception:
+        text = f"<{type(value).__name__}>"
+    text = " ".join(text.split()) if "\n" in text else text
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def written_call(name: str, positional: Sequence[Any], named: Dict[str, Any], own: Any = None) -> str:
+    """`clamp(3, low=5)`, or `Basket([1]).add(2)` with the object it is called on."""
+    parts = [written(value) for value in positional] + [f"{key}={written(value)}" for key, value in named.items()]
+    before = ""
+    if own is not None:
+        text = written(own, 80)
+        before = (text if not text.startswith("<") else type(own).__name__ + "(...)") + "."
+    return f"{before}{name}({', '.join(parts)})"
