@@ -4,25 +4,22 @@ import asyncio
 import hashlib
 import os
 import shlex
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bot.command import BuildLine, a_folder, check_seconds, check_test_command, open_line, quiet
 from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest, Trigger
 from bot.errors import UsageError
 from bot.evidence.keep import EvidenceFile
 from bot.lessons.calibration import confidence_by_rules
-from bot.pipeline import Line, OpenProgress, handle_folder
-from bot.ports import Progress
-from bot.progress import SilentProgress, TerminalProgress
+from bot.pipeline import handle_folder
+from bot.progress import TerminalProgress
 from bot.publish.terminal import report_text
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import Settings
-from bot.telemetry import set_up_logging
 from bot.wiring.line import build_line
 from sandbox.apply import apply_diff
 from sandbox.errors import ChangeRejected
@@ -30,8 +27,6 @@ from sandbox.types import TrustTier
 
 RUNGS = frozenset({0, 1, 2})
 APPLIED = "The fix is applied to the folder."
-
-BuildLine = Callable[[Settings, OpenProgress], Line]
 
 
 @dataclass(frozen=True)
@@ -70,20 +65,13 @@ def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_lin
         UsageError: the folder is not there, or an option makes no sense.
         SandboxError: no sandbox can be had here.
     """
-    folder = Path(order.path)
-    if not folder.is_dir():
-        raise UsageError(f"{order.path} is not a folder", "give the folder of the project")
-    if order.time_limit_s is not None and order.time_limit_s <= 0:
-        raise UsageError("--time-limit must be more than 0 seconds")
-    if order.command is not None and not order.command.strip():
-        raise UsageError("--test is empty", "give the command that is red, for example --test 'python -m pytest'")
+    folder = a_folder(order.path)
+    check_seconds("--time-limit", order.time_limit_s)
+    check_test_command(order.command)
     rungs = _rungs(order.rungs)
     if order.evidence is not None and not _is_writable(Path(order.evidence)):
         raise UsageError(f"--evidence {order.evidence} cannot be written", "name a file in a folder that is there")
-    if settings.log_level != "debug":
-        settings = settings.model_copy(update={"log_level": "warning"})
-    set_up_logging(level=settings.log_level, secrets=settings.secrets)
-    context, kept = asyncio.run(_mission(order, folder.resolve(), settings, build, rungs=rungs))
+    context, kept = asyncio.run(_mission(order, folder.resolve(), quiet(settings), build, rungs=rungs))
     result = _result(context, _apply(context, folder.resolve()) if order.apply else None)
     return _with_evidence(result, order.evidence, kept)
 
@@ -118,30 +106,22 @@ def _apply(context: MissionContext, folder: Path) -> str:
 async def _mission(
     order: FixOrder, folder: Path, settings: Settings, build: BuildLine, *, rungs: tuple[int, ...]
 ) -> tuple[MissionContext, KeptEvidence]:
-    @asynccontextmanager
-    async def listening(_: MissionRequest) -> AsyncIterator[Progress]:
-        yield SilentProgress() if order.as_json else TerminalProgress()
-
-    line = build(settings, listening)
     file = EvidenceFile(Path(order.evidence), settings.evidence) if order.evidence else None
-    if file is not None:
-        line = replace(line, keep_evidence=file.keep)
-    name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]
-    request = MissionRequest(
-        mission_id=f"local:{name}",
-        trigger=Trigger.COMMAND_LINE,
-        folder=str(folder),
-        command=order.command,
-        tier=TrustTier.LOCAL,
-        seed=order.seed,
-        time_limit_s=order.time_limit_s,
-        rungs=rungs,
-    )
-    try:
+    async with open_line(settings, build, None if order.as_json else TerminalProgress()) as opened:
+        line = replace(opened, keep_evidence=file.keep) if file is not None else opened
+        name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]
+        request = MissionRequest(
+            mission_id=f"local:{name}",
+            trigger=Trigger.COMMAND_LINE,
+            folder=str(folder),
+            command=order.command,
+            tier=TrustTier.LOCAL,
+            seed=order.seed,
+            time_limit_s=order.time_limit_s,
+            rungs=rungs,
+        )
         context = await handle_folder(request, line, MemoryCheckpoint())
         return context, file.kept if file else KeptEvidence()
-    finally:
-        await line.close()
 
 
 def _rungs(text: str) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from bot.domain.admission import Admission
 from bot.domain.evidence import KeptEvidence
 from bot.domain.lesson import Lesson
 from bot.domain.mission import Confidence, MissionContext, Outcome
-from bot.domain.policy import Limits
+from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest
 from bot.errors import GitHubError, StoreError, Superseded, UsageError
@@ -82,18 +82,25 @@ async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpo
     """The same for a red working tree on this host: nothing to admit, nobody to tell but the caller."""
     if request.folder is None:
         raise UsageError("a folder is missing")
-    identity = f"local:{request.folder}"
-    policy = await asyncio.to_thread(read_folder_policy, Path(request.folder))
-    checkout = Checkout(
-        source=FolderSource(path=request.folder, repository_id=identity),
-        tier=TrustTier.LOCAL,
-        hints=JobHints(command=request.command or policy.test_command, setup=policy.setup, python=policy.python),
-    )
+    policy, checkout = await folder_checkout(request.folder, request.command)
     admission = Admission(request=request, policy=policy.with_(rungs=request.rungs), checkout=checkout)
     context = await _mission(admission, checkout, line, checkpoint)
     await _keep(context, checkout, line, checkpoint)
     await _remember(context, Publication(mission_id=context.mission_id), line, checkpoint)
     return context
+
+
+async def folder_checkout(folder: str, command: str | None) -> tuple[RepositoryPolicy, Checkout]:
+    """A working tree of this host: what its policy file says, and how it is opened.
+
+    Args:
+        folder: Its path.
+        command: The command that is red; None takes the policy's, or detects one.
+    """
+    policy = await asyncio.to_thread(read_folder_policy, Path(folder))
+    hints = JobHints(command=command or policy.test_command, setup=policy.setup, python=policy.python)
+    source = FolderSource(path=folder, repository_id=f"local:{folder}")
+    return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints)
 
 
 async def handle_feedback(feedback: Feedback, line: Line) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bot.command import a_folder
 from bot.domain.policy import RepositoryPolicy
 from bot.errors import UsageError
 from bot.intake.policy_file import POLICY_PATH, read_folder_policy
@@ -150,9 +151,7 @@ def _matrix(words: Sequence[str]) -> dict[str, str]:
 
 def _root(order: RecipeOrder) -> Path:
     """The folder that was named; without one, the repository of a workflow file elsewhere."""
-    root = Path(order.path)
-    if not root.is_dir():
-        raise UsageError(f"{order.path} is not a folder", "give the folder of the project")
+    root = a_folder(order.path)
     file = Path(order.workflow or "")
     if order.path == "." and file.is_file() and file.resolve().parent.parts[-2:] == (".github", "workflows"):
         return file.resolve().parents[2]

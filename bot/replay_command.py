@@ -3,26 +3,19 @@
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bot.command import BuildLine, open_line, quiet
 from bot.domain.evidence import Compared, EvidenceBundle, Replay
-from bot.domain.request import MissionRequest
 from bot.errors import UsageError
 from bot.evidence.bundle import read_bundle
 from bot.evidence.replay import replay_bundle
-from bot.pipeline import Line, OpenProgress
-from bot.ports import Progress
-from bot.progress import SilentProgress
 from bot.publish.markdown import Pen
 from bot.settings import Settings
-from bot.telemetry import set_up_logging
 from bot.wiring.line import build_line
 
-BuildLine = Callable[[Settings, OpenProgress], Line]
 _OUTPUT_CHARACTERS = 8000
 _CELL_CHARACTERS = 72
 
@@ -59,10 +52,7 @@ def run_replay(order: ReplayOrder, settings: Settings, *, build: BuildLine = bui
     """
     raw = _read(Path(order.path), settings.evidence.bundle_bytes)
     bundle = read_bundle(raw)
-    if settings.log_level != "debug":
-        settings = settings.model_copy(update={"log_level": "warning"})
-    set_up_logging(level=settings.log_level, secrets=settings.secrets)
-    replay = asyncio.run(_replayed(bundle, settings, build))
+    replay = asyncio.run(_replayed(bundle, quiet(settings), build))
     return _result(replay, bundle, hashlib.sha256(raw).hexdigest(), keep_red=order.keep_red)
 
 
@@ -78,15 +68,8 @@ def _read(path: Path, limit: int) -> bytes:
 
 
 async def _replayed(bundle: EvidenceBundle, settings: Settings, build: BuildLine) -> Replay:
-    @asynccontextmanager
-    async def silence(_: MissionRequest) -> AsyncIterator[Progress]:
-        yield SilentProgress()
-
-    line = build(settings, silence)
-    try:
+    async with open_line(settings, build) as line:
         return await replay_bundle(bundle, line.open_workspace, clock=line.clock)
-    finally:
-        await line.close()
 
 
 def _result(replay: Replay, bundle: EvidenceBundle, sha256: str, *, keep_red: bool) -> ReplayResult:

@@ -1,0 +1,77 @@
+"""What the commands of the terminal share: what was asked is checked, the log is quiet, and a line is closed again."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from bot.domain.request import MissionRequest
+from bot.errors import UsageError
+from bot.pipeline import Line, OpenProgress
+from bot.ports import Progress
+from bot.progress import SilentProgress
+from bot.settings import Settings
+from bot.telemetry import set_up_logging
+
+BuildLine = Callable[[Settings, OpenProgress], Line]
+"""From settings to everything a mission needs."""
+
+
+def a_folder(path: str) -> Path:
+    """The folder of a project.
+
+    Raises:
+        UsageError: it is not there.
+    """
+    folder = Path(path)
+    if not folder.is_dir():
+        raise UsageError(f"{path} is not a folder", "give the folder of the project")
+    return folder
+
+
+def check_test_command(command: str | None) -> None:
+    """See that a test command that is given says something.
+
+    Raises:
+        UsageError: it is empty.
+    """
+    if command is not None and not command.strip():
+        raise UsageError("--test is empty", "give the command that is red, for example --test 'python -m pytest'")
+
+
+def check_seconds(option: str, seconds: float | None) -> None:
+    """See that a time limit leaves time.
+
+    Raises:
+        UsageError: it does not.
+    """
+    if seconds is not None and not seconds > 0:
+        raise UsageError(f"{option} must be more than 0 seconds")
+
+
+def quiet(settings: Settings) -> Settings:
+    """Set the log up so that the terminal shows the result; everything is logged when that is asked for."""
+    if settings.log_level != "debug":
+        settings = settings.model_copy(update={"log_level": "warning"})
+    set_up_logging(level=settings.log_level, secrets=settings.secrets)
+    return settings
+
+
+@asynccontextmanager
+async def open_line(settings: Settings, build: BuildLine, progress: Progress | None = None) -> AsyncIterator[Line]:
+    """Everything a mission needs, given back at the end.
+
+    Args:
+        settings: All settings.
+        build: Makes it.
+        progress: Who listens; nobody when not given.
+    """
+
+    @asynccontextmanager
+    async def listening(_: MissionRequest) -> AsyncIterator[Progress]:
+        yield progress or SilentProgress()
+
+    line = build(settings, listening)
+    try:
+        yield line
+    finally:
+        await line.close()
