@@ -1,4 +1,4 @@
-"""Candidates outside functions, best first, and which lines out there are suspect because suspect functions read them."""
+"""Candidates outside functions, best first, and the lines out there that suspect functions read."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ from sandbox.guest.search.scope import Proposal, SeenLiterals
 
 MOST_OF_PIECE = 600
 """How many candidates one statement may have; a table of a thousand entries must not take all the time."""
+RARE = {
+    "change_term": 1.0, "slice_index": 1.0, "borrow_expression": 1.0, "add_condition": 1.0, "change_name": 0.4,
+    "wrap_call": 0.6, "swap_arguments": 0.3,
+}  # fmt: skip
+"""What templates made for functions cost more out here, where every trial imports the project anew."""
 READ_BY_NAME, READ_BY_ATTRIBUTE = 0.85, 0.7
 """What a definition inherits of the suspicion of a function that reads it."""
 SEEN_BONUS = 0.4
@@ -24,6 +29,7 @@ def outer_candidates(
     source: Source,
     suspicion: Suspicion,
     literals: SeenLiterals,
+    *,
     templates: Mapping[str, Any],
     costs: Mapping[str, float],
 ) -> Iterator[Candidate]:
@@ -41,7 +47,7 @@ def outer_candidates(
     if not pieces:
         return
     scope = OuterScope(source, literals)
-    makers = [(n, t, costs.get(n, t.COST) - t.COST) for n, t in templates.items()]
+    makers = [(n, t, costs.get(n, t.COST) - t.COST + RARE.get(n, 0.0)) for n, t in templates.items()]
     cheapest = min((t.COST + shift for _, t, shift in makers), default=0.0) - 0.5 - SEEN_BONUS
     heap: List[Tuple[float, int, int, Any]] = []
     for index, (piece, score) in enumerate(pieces):
@@ -130,7 +136,7 @@ def outer_scores(
             classes = [p for p in pieces[unit.source.path] if _is_class(p, unit.names[-2])]
             for piece in classes:
                 _raise(scores, unit.source.path, piece.lines, score * READ_BY_ATTRIBUTE)
-        _follow(names_loaded(unit), unit.source.path, score, pieces, scores)
+        _follow(names_loaded(unit), unit.source.path, score, pieces=pieces, scores=scores)
     return scores
 
 
@@ -142,6 +148,7 @@ def _follow(
     names: Sequence[str],
     path: str,
     score: float,
+    *,
     pieces: Mapping[str, Sequence[Piece]],
     scores: Dict[str, Dict[int, float]],
 ) -> None:

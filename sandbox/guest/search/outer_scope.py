@@ -140,11 +140,11 @@ class OuterScope(Scope):
         """Every function outside functions."""
         return [p.statement for p in self._pieces if isinstance(p.statement, FunctionNode)]
 
-    def import_line(self, line: str) -> Edit:
-        """A line put behind the last import at the top of the file (behind its docstring when there is none)."""
-        return import_edit(self.source, line)
+    def importing(self, line: str, *edits: Edit) -> Tuple[Edit, ...]:
+        """These edits, and a line among the imports at the top of the file."""
+        return with_import(self.source, line, edits)
 
-    def _mutable_nodes(self) -> Iterator[ast.AST]:
+    def _mutable_nodes(self) -> Iterator[ast.AST]:  # type: ignore[explicit-override]  # Python 3.8 has no override
         for piece in self._pieces:
             yield from piece.nodes
 
@@ -169,6 +169,14 @@ def import_edit(source: Source, line: str) -> Edit:
     if at and source.data[at - 1 : at] != b"\n" and last:
         text = source.newline + text
     return Edit(at, at, text)
+
+
+def with_import(source: Source, line: str, edits: Sequence[Edit] = ()) -> Tuple[Edit, ...]:
+    """Edits, and an import beside them; in front, where both would stand at one place."""
+    new = import_edit(source, line)
+    same = [e for e in edits if e.start == e.end == new.start]
+    others = tuple(e for e in edits if e not in same)
+    return (*others, new._replace(text=new.text + "".join(e.text for e in same)))
 
 
 def _comments_at_top(source: Source) -> int:
@@ -239,11 +247,13 @@ def header_end(source: Source, node: ast.AST) -> int:
     return start + text.rindex(b":") + 1 if b":" in text else start
 
 
-def top_of_body(cost: float, node: ast.AST, code: str, scope: Scope, first: Tuple[Edit, ...] = ()) -> Proposal | None:
+def top_of_body(
+    scope: Scope, cost: float, node: ast.AST, code: str, *, beside: Tuple[Edit, ...] = ()
+) -> Proposal | None:
     """A statement at the head of a function's body, behind its docstring, with other edits beside it."""
     body = node.body  # type: ignore[attr-defined]
     if len(body) > 1 and _is_docstring(body[0]):
         proposal = scope.before(cost, body[1], code)
     else:
         proposal = scope.after(cost, body[0], code) if _is_docstring(body[0]) else scope.before(cost, body[0], code)
-    return Proposal(cost, (*first, *proposal.edits)) if proposal else None
+    return Proposal(cost, (*beside, *proposal.edits)) if proposal else None

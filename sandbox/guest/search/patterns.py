@@ -146,9 +146,9 @@ def _class(found: Token, letters: Sequence[str]) -> Iterator[Change]:
         if member not in inside:
             at = end if member == "-" or not inside.endswith("-") else end - 1
             yield Change(0.3, at, at, member)
-    for member in re.finditer(r"\\.|.-[^\]]|.", inside, re.DOTALL):
-        if len(member.group()) < len(inside):
-            yield Change(0.3, first + member.start(), first + member.end(), "")
+    for item in re.finditer(r"\\.|.-[^\]]|.", inside, re.DOTALL):
+        if len(item.group()) < len(inside):
+            yield Change(0.3, first + item.start(), first + item.end(), "")
 
 
 def _in_class(letter: str) -> str:

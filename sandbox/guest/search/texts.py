@@ -77,7 +77,7 @@ def distance(one: str, other: str, most: int = 4) -> int:
 
 
 def close_names(name: str, others: Iterable[str], most: int = 5) -> List[str]:
-    """Names that this one may have been meant to be, nearest first: letters, words in another order, one inside other."""
+    """Names that this one may have been meant to be, nearest first, by letters and by words."""
     ranked = []
     for position, other in enumerate(dict.fromkeys(others)):
         if other != name:

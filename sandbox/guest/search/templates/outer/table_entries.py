@@ -60,7 +60,7 @@ def _dictionary(node: ast.Dict, scope: OuterScope) -> Iterator[Optional[Proposal
         yield _without(node, index, scope)
         yield from _other_keys(node.keys[index], node, scope)
     for text in _new_pairs(node, scope):
-        yield _added(COST + 0.5, node, list(node.values), text, scope)
+        yield _added(scope, COST + 0.5, node, text)
 
 
 def _other_keys(key: Optional[ast.expr], node: ast.Dict, scope: OuterScope) -> Iterator[Optional[Proposal]]:
@@ -116,7 +116,7 @@ def _display(node: ast.expr, scope: OuterScope) -> Iterator[Optional[Proposal]]:
     present = {scope.text(e) for e in elements}
     added = [*_like(elements, scope), *(f"*{name}" for name in _tables(type(node), node, scope))]
     for rank, text in enumerate(t for t in dict.fromkeys(added) if t not in present):
-        yield _added(COST + 0.4 + 0.05 * min(rank, 12), node, elements, text, scope)
+        yield _added(scope, COST + 0.4 + 0.05 * min(rank, 12), node, text)
 
 
 def _like(elements: Sequence[ast.expr], scope: OuterScope) -> List[str]:
@@ -136,17 +136,15 @@ def _like(elements: Sequence[ast.expr], scope: OuterScope) -> List[str]:
 
 def _tables(kind: type, node: ast.AST, scope: OuterScope) -> List[str]:
     """Other tables of the same kind, bound to a name before this one."""
-    names = []
-    for statement in scope.source.tree.body:
-        if isinstance(statement, ast.Assign) and isinstance(statement.value, kind) and statement.value is not node:
-            if statement.lineno < getattr(node, "lineno", 0):
-                names += [t.id for t in statement.targets if isinstance(t, ast.Name)]
-    return names[-3:]
+    tables = [s for s in scope.source.tree.body if isinstance(s, ast.Assign) and isinstance(s.value, kind)]
+    earlier = [t for t in tables if t.value is not node and t.lineno < getattr(node, "lineno", 0)]
+    return [t.id for table in earlier for t in table.targets if isinstance(t, ast.Name)][-3:]
 
 
-def _added(cost: float, node: ast.AST, elements: Sequence[ast.expr], text: str, scope: Scope) -> Optional[Proposal]:
+def _added(scope: Scope, cost: float, node: ast.AST, text: str) -> Optional[Proposal]:
     """One more entry behind the last; on a line of its own where the last one stands on its own."""
     start, end = scope.source.span(node)
+    elements: Sequence[ast.expr] = node.values if isinstance(node, ast.Dict) else getattr(node, "elts", ())
     if not elements:
         if scope.source.data[start:end] not in (b"{}", b"[]"):
             return None
@@ -154,7 +152,7 @@ def _added(cost: float, node: ast.AST, elements: Sequence[ast.expr], text: str, 
     at = scope.source.span(elements[-1])[1]
     last = elements[-1]
     indent = scope.source.data[scope.source.offset(last.lineno, 0) : scope.source.span(last)[0]]
-    key = node.keys[-1] if isinstance(node, ast.Dict) else None  # type: ignore[unreachable]
+    key = node.keys[-1] if isinstance(node, ast.Dict) else None
     if key is not None:
         indent = scope.source.data[scope.source.offset(key.lineno, 0) : scope.source.span(key)[0]]
     gap = " " if indent.strip() else scope.source.newline + indent.decode("utf-8")
