@@ -7,6 +7,7 @@ import gc
 import types
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
 
+from sandbox.guest.search.loop_guard import heads_of, with_guards
 from sandbox.guest.search.render import Edit, Source, first_line, functions_of, splice
 
 LiveKey = Tuple[str, str, int]
@@ -39,6 +40,7 @@ class Unit:
         self.names = (*(c.name for c in classes), node.name)
         self._span = source.line_span(self.first_line, self.last_line)
         self._flags = _future_flags(source.tree)
+        self._heads = heads_of(source, node)
         headers = [self._header(c) for c in classes]
         self._prefix = b"\n" * (self.first_line - 1 - len(headers)) + b"".join(headers)
         original = self.compile(())
@@ -66,6 +68,13 @@ class Unit:
             return None
         return _find(code, self.names)
 
+    def guarded(self, edits: Sequence[Edit], swaps: Sequence[Swap]) -> Sequence[Swap]:
+        """The swaps of these edits, with a guard in every loop that can turn without end."""
+        if not self._heads:
+            return swaps
+        code = self.compile(with_guards(edits, self._heads))
+        return swaps if code is None else matched(swaps, code)
+
     def live_keys(self) -> Dict[Tuple[str, ...], LiveKey]:
         """Where the live objects of this function and of the functions inside it are to be found."""
         return {
@@ -89,6 +98,22 @@ def code_paths(code: types.CodeType, path: Tuple[str, ...] = ()) -> Iterator[Tup
         if isinstance(constant, types.CodeType):
             count = seen[constant.co_name] = seen.get(constant.co_name, 0) + 1
             yield from code_paths(constant, (*path, f"{constant.co_name}#{count}"))
+
+
+def matched(swaps: Sequence[Swap], code: types.CodeType) -> Sequence[Swap]:
+    """The swaps, with what stands at the same places inside another version of the function."""
+    outer = next((old for _, old in swaps if _same_place(old, code)), None)
+    if outer is None:
+        return swaps
+    places = {id(old): path for path, old in code_paths(outer)}
+    new = dict(code_paths(code))
+    if any(places.get(id(old)) not in new for _, old in swaps):
+        return swaps
+    return [(function, new[places[id(old)]]) for function, old in swaps]
+
+
+def _same_place(one: types.CodeType, other: types.CodeType) -> bool:
+    return one.co_name == other.co_name and one.co_firstlineno == other.co_firstlineno
 
 
 def _find(code: types.CodeType, names: Sequence[str]) -> Optional[types.CodeType]:

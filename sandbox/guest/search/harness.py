@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from sandbox.guest.failure_detail import Describer
 from sandbox.guest.search.limits import Limiter, TimeUp
+from sandbox.guest.search.plans import BY_HOOKS, DIRECT, HOOKS, Plan
 
 PASS, FAIL, TIMEOUT, SKIP = "pass", "fail", "timeout", "skip"
+SKIPPED = ("Skipped", "SkipTest")
+TEAR_DOWN_S = 2.0
 
 OFF = (
     "cov", "pytest_cov", "xdist", "xdist.looponfail", "randomly", "pytest_randomly", "rerunfailures", "timeout",
@@ -78,59 +81,175 @@ def find_items(session: Any, root: str, failing: Sequence[str], passing: Sequenc
     return Items(items, names, red, green)
 
 
+class SubtestWatch:
+    """Notices the failure of a part of a test, which pytest tells by a report and not by an exception."""
+
+    name = "metaagent-subtests"
+
+    def __init__(self) -> None:
+        self.failed = False
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Only parts of tests are reported while the search runs them."""
+        self.failed = self.failed or bool(getattr(report, "failed", False))
+
+
+def watch_of(config: Any) -> SubtestWatch:
+    """The watch of this session; the same for all runners."""
+    known = config.pluginmanager.get_plugin(SubtestWatch.name)
+    if known is None:
+        known = SubtestWatch()
+        config.pluginmanager.register(known, SubtestWatch.name)
+    return known  # type: ignore[no-any-return]
+
+
 class Runner:
     """Runs items in this process; make one per forked child.
 
     Args:
         items: All items.
         limiter: Bounds each test.
+        plans: How items may be run; an item without a plan is run with every hook of every plugin.
     """
 
-    def __init__(self, items: Sequence[Any], limiter: Limiter) -> None:
+    def __init__(self, items: Sequence[Any], limiter: Limiter, plans: Optional[Mapping[int, Plan]] = None) -> None:
         self._items = items
         self._limiter = limiter
+        self._plans = plans or {}
         self._open: Optional[Any] = None
+        self._hooked = False
+        self._standing: Optional[Any] = None
+        self._watch = watch_of(items[0].config) if items else SubtestWatch()
+        self.scoped = False
+        """A fixture that outlives its test was used since the last `close`."""
 
     def run(self, index: int, cpu_s: float, around: Any = None) -> str:
-        """Set up and call one test; it is torn down when the next one runs, or by `close`."""
+        """Set up and call one test; it is torn down when the next one runs, or by `finish` or `close`."""
+        plan = self._plans.get(index, BY_HOOKS) if around is None else BY_HOOKS
         item = self._items[index]
+        if plan.kind == DIRECT:
+            return self._bounded(lambda: _call(item, plan), cpu_s)
         self._tear_down(item)
-        self._open = item
+        self._open = self._standing = item
+        self._hooked = plan.kind == HOOKS
+        self.scoped = self.scoped or plan.scoped
         if hasattr(item, "_excinfo"):
             item._excinfo = None
-        try:
-            with self._limiter.within(cpu_s):
-                if hasattr(item, "_request") and not item._request:
-                    item._initrequest()
-                item.ihook.pytest_runtest_setup(item=item)
-                call = item.ihook.pytest_runtest_call
-                if around is None:
-                    call(item=item)
-                else:
-                    around(lambda: call(item=item))
-        except TimeUp:
-            return TIMEOUT
-        except BaseException as error:
-            return SKIP if type(error).__name__ == "Skipped" else FAIL
-        return _recorded(item)
+        self._watch.failed = False
+        if self._hooked:
+            outcome = self._bounded(lambda: _with_hooks(item, around), cpu_s)
+        else:
+            outcome = self._bounded(lambda: _set_up_and_call(item, plan), cpu_s)
+        recorded = _recorded(item)
+        if outcome != PASS:
+            return outcome
+        return FAIL if self._watch.failed else recorded
+
+    def leave(self, following: Optional[int]) -> str:
+        """Tear down the last test as pytest does before a following one, and say how that went."""
+        return self._tear_down(None if following is None else self._items[following])
+
+    def finish(self) -> None:
+        """Tear down the last test; what outlives it stays."""
+        if self._open is not None:
+            self._tear_down(None if self._hooked else self._open.parent)
 
     def close(self) -> None:
         """Tear down everything that is still set up."""
         self._tear_down(None)
+        item, self._standing, self.scoped = self._standing, None, False
+        if item is not None:
+            self._bounded(lambda: _down_to(item, None), TEAR_DOWN_S)
 
-    def _tear_down(self, following: Optional[Any]) -> None:
+    def _tear_down(self, following: Optional[Any]) -> str:
+        """Down to the collectors of the following item, which may be a collector itself."""
         item, self._open = self._open, None
         if item is None:
-            return
+            return PASS
+        if self._hooked:
+            outcome = self._bounded(
+                lambda: item.ihook.pytest_runtest_teardown(item=item, nextitem=following), TEAR_DOWN_S
+            )
+        else:
+            outcome = self._bounded(lambda: _down_to(item, following), TEAR_DOWN_S)
+        if outcome != PASS:
+            self._bounded(lambda: _down_to(item, None), TEAR_DOWN_S)
+        _forget(item)
+        return outcome
+
+    def _bounded(self, call: Callable[[], Any], cpu_s: float) -> str:
+        """Call within a time limit, and say how it ended."""
+        limiter = self._limiter
+        outcome = FAIL
         try:
-            with self._limiter.within(2.0):
-                item.ihook.pytest_runtest_teardown(item=item, nextitem=following)
-        except BaseException:
-            with contextlib.suppress(BaseException):
-                item.session._setupstate.teardown_exact(None)
-        if hasattr(item, "_request"):
-            item._request = False
-            item.funcargs = None
+            try:
+                limiter.arm(cpu_s)
+                call()
+                limiter.disarm()
+                outcome = PASS
+            except TimeUp:
+                outcome = TIMEOUT
+            except BaseException as error:
+                limiter.disarm()
+                outcome = SKIP if type(error).__name__ in SKIPPED else FAIL
+            limiter.disarm()
+        except BaseException:  # the limit was reached in the lines above
+            limiter.disarm()
+            return TIMEOUT
+        # Code that swallows the limit has used its time all the same.
+        return TIMEOUT if limiter.exceeded else outcome
+
+
+def _call(item: Any, plan: Plan) -> None:
+    values = plan.values or {}
+    if plan.fresh:
+        getattr(item.cls(), item.originalname)(**values)
+    else:
+        item.obj(**values)
+
+
+def _set_up_and_call(item: Any, plan: Plan) -> None:
+    _ready(item)
+    state = item.session._setupstate
+    (state.setup if hasattr(state, "setup") else state.prepare)(item)
+    if plan.calls:
+        funcargs = item.funcargs
+        item.obj(**{name: funcargs[name] for name in plan.arguments})
+    else:
+        item.runtest()
+
+
+def _with_hooks(item: Any, around: Any) -> None:
+    _ready(item)
+    item.ihook.pytest_runtest_setup(item=item)
+    call = item.ihook.pytest_runtest_call
+    if around is None:
+        call(item=item)
+    else:
+        around(lambda: call(item=item))
+
+
+def _down_to(item: Any, following: Optional[Any]) -> None:
+    state = item.session._setupstate
+    if hasattr(state, "prepare"):  # pytest before 7
+        state.teardown_exact(item, following)
+    else:
+        state.teardown_exact(following)
+
+
+def _ready(item: Any) -> None:
+    if hasattr(item, "_request") and not item._request:
+        item._initrequest()
+
+
+def _forget(item: Any) -> None:
+    """The next run of this item begins with nothing of this one."""
+    if hasattr(item, "_request"):
+        item._request = False
+        item.funcargs = None
+    if getattr(item, "cls", None) is not None:
+        item.__dict__.pop("_instance", None)
+        item.__dict__.pop("_obj", None)
 
 
 def _recorded(item: Any) -> str:
@@ -140,5 +259,4 @@ def _recorded(item: Any) -> str:
         return PASS
     item._excinfo = None
     first = recorded[0] if isinstance(recorded, list) else recorded
-    kind = getattr(first, "typename", "")
-    return SKIP if kind in ("Skipped", "SkipTest") else FAIL
+    return SKIP if getattr(first, "typename", "") in SKIPPED else FAIL
