@@ -25,6 +25,15 @@ class Rival(Frozen):
     line: int
     description: str
     distinguishing_input: str = ""
+    results: tuple[str, str] = ("", "")
+    """What the fix gives on that input, and what this rival gives."""
+
+
+class Mutants(Frozen):
+    """Whether the tests would notice other mistakes in the patched lines."""
+
+    tried: int
+    killed: int
 
 
 class Candidate(Frozen):
@@ -48,7 +57,13 @@ class Candidate(Frozen):
     rivals: tuple[Rival, ...] = ()
     warnings: tuple[str, ...] = ()
     score: float = Field(default=0.5, ge=0.0, le=1.0)
-    """How much its own fixer believes in it."""
+    """How much its own fixer believes in it: of a searched fix the probability that it is right."""
+    confident: bool = True
+    """Likely right and clearly ahead of every rival; one that is not is shown to a person before anything is opened."""
+    inputs: int = 0
+    """On how many inputs it was compared with its rivals and with the program before."""
+    mutants: Mutants | None = None
+    """Where that was measured."""
     cost_usd: float = 0.0
     seconds: float = 0.0
 

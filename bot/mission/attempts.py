@@ -2,7 +2,7 @@
 
 from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import Outcome
-from bot.domain.patch import Candidate, FixAttempt, Verification
+from bot.domain.patch import Candidate, FixAttempt, Rival, Verification
 from bot.mission.analyze import fingerprint
 from bot.mission.fix import edits_key, find_fix, without_refused
 from bot.mission.reports import narrowed
@@ -98,18 +98,34 @@ async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
 
 
 def _fixed(candidate: Candidate, verification: Verification) -> Exception:
-    """Green: fixed, unless a rival cannot be told apart by rank and there is an input to ask about."""
+    """Green: fixed, unless the fixer itself does not believe it, or a rival cannot be told apart by rank."""
     rival = next((r for r in candidate.rivals if r.distinguishing_input), None)
+    if not candidate.confident:
+        reason = f"{candidate.title} makes every test pass, but {_why_unsure(candidate)}"
+        return end(Outcome.NEEDS_HUMAN, reason, question=_question(candidate, rival))
     if candidate.behaviours > 1 and candidate.score < _UNRANKED and rival is not None:
-        return end(
-            Outcome.NEEDS_HUMAN,
-            f"{candidate.behaviours} fixes pass every test and behave differently",
-            question=(
-                f"Which is meant: `{candidate.title}`, or `{rival.description}` ({rival.path} line {rival.line})? "
-                f"They differ on: {rival.distinguishing_input}"
-            ),
-        )
+        reason = f"{candidate.behaviours} fixes pass every test and behave differently"
+        return end(Outcome.NEEDS_HUMAN, reason, question=_question(candidate, rival))
     return end(Outcome.FIXED, verification.reason)
+
+
+def _why_unsure(candidate: Candidate) -> str:
+    if candidate.behaviours > 1:
+        return f"so do {candidate.behaviours - 1} fixes that behave differently"
+    return f"there is too little to believe it by (probability {candidate.score:.2f})"
+
+
+def _question(candidate: Candidate, rival: Rival | None) -> str:
+    """Which fix is meant, by the smallest input that tells two of them apart; or whether the only one is."""
+    if rival is None:
+        return f"Is this what is meant: `{candidate.title}`? {candidate.explanation}"
+    asked = (
+        f"Which is meant: `{candidate.title}`, or `{rival.description}` ({rival.path} line {rival.line})? "
+        f"They differ on: {rival.distinguishing_input}"
+    )
+    if not any(rival.results):
+        return asked
+    return f"{asked}, where the first gives {rival.results[0]} and the second {rival.results[1]}"
 
 
 def _flaky(run: Run, verification: Verification) -> Exception:

@@ -172,11 +172,20 @@ def _fix(candidate: Candidate, verification: Verification) -> dict[str, Any]:
         "plausible": candidate.plausible,
         "behaviours": candidate.behaviours,
         "rivals": [rival.model_dump() for rival in candidate.rivals[:5]],
-        "mutants": None,
-        "mutants_note": MUTANTS,
+        "confident": candidate.confident,
+        "score": candidate.score,
+        "inputs": candidate.inputs,
+        "mutants": candidate.mutants.model_dump() if candidate.mutants else None,
+        "mutants_note": mutants(candidate),
         "warnings": list(candidate.warnings),
         "patch_sha256": hashlib.sha256(verification.diff.encode()).hexdigest(),
     }
+
+
+def mutants(candidate: Candidate) -> str:
+    """How many mutants of the patched lines the tests notice, where that was measured."""
+    measured = candidate.mutants
+    return f"{measured.killed} of {measured.tried}" if measured else MUTANTS
 
 
 def _verification(verification: Verification) -> dict[str, Any]:

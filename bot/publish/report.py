@@ -7,7 +7,7 @@ from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, TestChange
 from bot.publish.ci_section import ci_section
-from bot.publish.evidence import MUTANTS, agreement, commands, cost_per_rung, evidence, excerpts
+from bot.publish.evidence import agreement, commands, cost_per_rung, evidence, excerpts, mutants
 from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, table
 from bot.publish.story import Story, headline, marker, patch_marker, winner
 from bot.publish.title import steps_of_fix
@@ -100,6 +100,7 @@ def _proof(story: Story) -> list[Section | None]:
     rivals = [
         f"{story.pen.code(f'{r.path}:{r.line}')} {story.pen.prose(r.description)}"
         + (f", differs on {story.pen.code(r.distinguishing_input)}" if r.distinguishing_input else "")
+        + (f" ({story.pen.code(r.results[1])} instead of {story.pen.code(r.results[0])})" if any(r.results) else "")
         for r in candidate.rivals[:5]
     ]
     return [
@@ -279,7 +280,7 @@ def _facts(story: Story) -> list[tuple[str, str]]:
             ("won by", winner(story)),
             ("plausible candidates", str(candidate.plausible)),
             ("different behaviours among them", str(candidate.behaviours)),
-            ("mutants of the patched lines killed", MUTANTS),
+            ("mutants of the patched lines killed", mutants(candidate)),
             ("fresh runs", agreement(verification)),
             ("verdict", pen.prose(verification.reason)),
         ]

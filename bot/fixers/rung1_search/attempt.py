@@ -47,6 +47,18 @@ class Attempt:
         """How many candidates were tried."""
         return max((self.done.tried, *(survivor.tried for survivor in self.survivors)))
 
+    @property
+    def why_none(self) -> str:
+        """Why it ended with nothing, in words."""
+        words = {
+            "exhausted": "no single edit of the suspect functions makes the tests pass",
+            "time": "no edit found within the time limit",
+            "candidates": "no edit found within the limit of candidates",
+            "enough": "the search ended early",
+            "refused": "the search could not start",
+        }[self.done.reason]
+        return f"{words}: {self.done.detail}" if self.done.detail else words
+
     def hear(self, event: TrialEvent) -> None:
         """Take in what the search tells."""
         match event:
@@ -92,4 +104,4 @@ async def attempt(
 
 
 def _ranked(found: Attempt) -> tuple[Ranked, ...]:
-    return rank_survivors(found.survivors, found.originals)
+    return rank_survivors(found.survivors, found.originals, found.compared)

@@ -4,14 +4,15 @@ from collections.abc import AsyncIterator
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
-from bot.domain.patch import Candidate, FixBudget, Rival, Rung, RungNote
+from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
 from bot.fixers.rung1_search.changes import identity_of
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
 from bot.fixers.rung1_search.rank import Ranked
+from bot.fixers.rung1_search.rank_shown import compared_words, mutants_of, rivals_of
 from bot.fixers.rung1_search.request import request_for
 from bot.ports import Recall, Workspace
-from sandbox.types import SearchRequest, TestReport, TrialDone
+from sandbox.types import SearchRequest, TestReport
 
 SPARE_S = 1.0
 """Kept of the budget for starting, reading and ranking."""
@@ -52,7 +53,7 @@ class SearchFixer:
             for fixes in partial_fixes(found.near, report.failing):
                 if partial := partial_candidate(fixes, report.failing, found.done, found.originals):
                     yield partial
-            yield RungNote(reason=why_none(found.done), candidates_tried=found.done.tried)
+            yield RungNote(reason=found.why_none, candidates_tried=found.done.tried)
             return
         for shown in found.shown:
             yield _candidate(shown, found)
@@ -74,18 +75,6 @@ def _bounded(request: SearchRequest, budget: FixBudget) -> SearchRequest:
     )
 
 
-def why_none(done: TrialDone) -> str:
-    """Why a search ended with nothing, in words."""
-    words = {
-        "exhausted": "no single edit of the suspect functions makes the tests pass",
-        "time": "no edit found within the time limit",
-        "candidates": "no edit found within the limit of candidates",
-        "enough": "the search ended early",
-        "refused": "the search could not start",
-    }
-    return f"{words[done.reason]}: {done.detail}" if done.detail else words[done.reason]
-
-
 def _candidate(shown: Shown, found: Attempt) -> Candidate:
     ranked, survivor = shown.ranked, shown.ranked.survivor
     return Candidate(
@@ -99,11 +88,12 @@ def _candidate(shown: Shown, found: Attempt) -> Candidate:
         candidates_tried=found.tried,
         plausible=len(found.survivors),
         behaviours=ranked.behaviours,
-        rivals=tuple(
-            Rival(template=r.template, path=r.path, line=r.line, description=r.description) for r in ranked.rivals
-        ),
+        rivals=rivals_of(ranked),
         warnings=survivor.warnings,
         score=ranked.score,
+        confident=ranked.confident,
+        inputs=ranked.inputs,
+        mutants=mutants_of(ranked),
         seconds=found.done.seconds,
     )
 
@@ -116,4 +106,4 @@ def _explanation(ranked: Ranked, plausible: int, tried: int) -> str:
     if ranked.rivals:
         rival = ranked.rivals[0]
         told += f" The tests do not tell it from: {rival.description} at {rival.path}:{rival.line}."
-    return told
+    return told + compared_words(ranked)

@@ -1,14 +1,17 @@
-"""Order survivors: without doubts first, then the behaviour most templates agree on, then the smallest change."""
+"""Order survivors: what is vetoed last, then the behaviour that most speaks for, in it the smallest change."""
 
-import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from sandbox.types import Survivor, by_file, spliced
+from bot.fixers.rung1_search.rank_doubts import vetoes
+from bot.fixers.rung1_search.rank_features import Features, edits_text, features_of, own_place
+from bot.fixers.rung1_search.rank_model import is_confident, probabilities
+from sandbox.types import Compared, Difference, Profile, Survivor
 
-AGREEMENT = 0.35
-"""How much each further template that reaches the same behaviour is worth, in units of cost."""
-SUSPICION_WEIGHT = 1.5
+VETOED = 0.2
+"""A vetoed survivor is this much as likely as its numbers say."""
+SECOND = 0.5
+"""The same for the second and further survivors of one behaviour: they are not the first guess."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +22,12 @@ class Ranked:
         survivor: The fix.
         agreeing: How many survivors behave as it does, itself included.
         behaviours: How many different behaviours there are in all.
-        rivals: The best survivor of every other behaviour.
-        score: How much to believe in it, from 0 to 1.
+        rivals: The best survivor of every other behaviour, likeliest first.
+        score: How likely it is right, from 0 to 1.
+        confident: Whether it is likely and clearly ahead; one that is not is a question to a person.
+        differences: Where it parts from each rival: an empty input when that is not known.
+        profile: What was observed of it beside the tests.
+        inputs: On how many inputs the survivors were compared.
     """
 
     survivor: Survivor
@@ -28,67 +35,119 @@ class Ranked:
     behaviours: int
     rivals: tuple[Survivor, ...]
     score: float
+    confident: bool = True
+    differences: tuple[Difference, ...] = ()
+    profile: Profile = field(default_factory=Profile)
+    inputs: int = 0
 
 
-def rank_survivors(survivors: Sequence[Survivor], originals: Mapping[str, str]) -> tuple[Ranked, ...]:
+@dataclass(frozen=True)
+class Behaviour:
+    """Survivors that behave alike, the best of them first.
+
+    Attributes:
+        members: Their numbers, in the order they were told.
+        vetoes: Of the first.
+        features: What is known of it.
+        chance: How likely it is right.
+    """
+
+    members: tuple[int, ...]
+    vetoes: int
+    features: Features
+    chance: float = 0.0
+
+
+def rank_survivors(
+    survivors: Sequence[Survivor], originals: Mapping[str, str], compared: Compared | None = None
+) -> tuple[Ranked, ...]:
     """Survivors, best first.
 
     Args:
         survivors: In the order they were found.
         originals: Path to the text of each edited file before.
+        compared: What the search observed of them all, if it came to that.
     """
-    classes: dict[str, list[Survivor]] = {}
-    for survivor in survivors:
-        # Where behaviour could not be computed nothing is known to be equivalent.
-        classes.setdefault(survivor.behaviour or edits_text(survivor), []).append(survivor)
-    ordered = [sorted(members, key=lambda s: _own_place(s, originals)) for members in classes.values()]
-    ordered.sort(key=lambda members: (_class_place(members), members[0].path, members[0].line, edits_text(members[0])))
-    ranked = []
-    for members in ordered:
-        rivals = tuple(others[0] for others in ordered if others is not members)
-        for survivor in members:
-            score = len(members) / len(survivors) * (0.4 if survivor.warnings else 1.0)
-            ranked.append(Ranked(survivor, len(members), len(ordered), rivals, round(score, 4)))
-    # One of each behaviour comes before the second of any: the next best guess is a different one.
-    first = [next(r for r in ranked if r.survivor is members[0]) for members in ordered]
-    return (*first, *(r for r in ranked if r not in first))
+    if not survivors:
+        return ()
+    ordered = ordered_behaviours(survivors, originals, compared)
+    confident = is_confident([b.chance for b in ordered]) and not ordered[0].vetoes
+    profiles = _profiles(survivors, compared)
+    ranked: list[Ranked] = []
+    for place in range(max(len(b.members) for b in ordered)):
+        # One of each behaviour comes before the second of any: the next best guess is a different one.
+        for behaviour in ordered:
+            if place < len(behaviour.members):
+                number = behaviour.members[place]
+                rivals = tuple(other.members[0] for other in ordered if other is not behaviour)
+                ranked.append(
+                    Ranked(
+                        survivor=survivors[number],
+                        agreeing=len(behaviour.members),
+                        behaviours=len(ordered),
+                        rivals=tuple(survivors[rival] for rival in rivals),
+                        score=round(behaviour.chance * (SECOND if place else 1.0), 4),
+                        confident=confident and behaviour is ordered[0],
+                        differences=tuple(_difference(number, behaviour, rival, compared) for rival in rivals),
+                        profile=profiles[number],
+                        inputs=compared.inputs if compared else 0,
+                    )
+                )
+    return tuple(ranked)
 
 
-def edits_text(survivor: Survivor) -> str:
-    """Names a survivor's edits; equal texts, equal edits."""
-    return "\n".join(edit.model_dump_json() for edit in survivor.edits)
+def ordered_behaviours(
+    survivors: Sequence[Survivor], originals: Mapping[str, str], compared: Compared | None
+) -> tuple[Behaviour, ...]:
+    """What the survivors do, the likeliest behaviour first."""
+    profiles = _profiles(survivors, compared)
+    classes: dict[str, list[int]] = {}
+    for number, survivor in enumerate(survivors):
+        classes.setdefault(_class_of(number, survivor, compared), []).append(number)
+    found = []
+    for members in classes.values():
+        members.sort(key=lambda n: (own_place(survivors[n], profiles[n], originals), edits_text(survivors[n])))
+        first = members[0]
+        features = features_of([survivors[n] for n in members], profiles[first], originals)
+        found.append(Behaviour(tuple(members), vetoes(survivors[first].warnings), features))
+    chances = probabilities([behaviour.features for behaviour in found], compared)
+    weighed = [
+        replace(b, chance=chance * (VETOED if b.vetoes else 1.0)) for b, chance in zip(found, chances, strict=True)
+    ]
+    return tuple(
+        sorted(
+            weighed,
+            key=lambda b: (
+                min(b.vetoes, 1),
+                -round(b.chance, 9),
+                survivors[b.members[0]].path,
+                survivors[b.members[0]].line,
+                edits_text(survivors[b.members[0]]),
+            ),
+        )
+    )
 
 
-def changed_characters(old: str, new: str) -> int:
-    """How many characters go or come, line by line without what both sides share at their ends."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    total = 0
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            total += _differing("".join(before[i1:i2]), "".join(after[j1:j2]))
-    return total
+def _class_of(number: int, survivor: Survivor, compared: Compared | None) -> str:
+    if compared is not None and number < len(compared.clusters):
+        return f"cluster {compared.clusters[number]}"
+    # Where behaviour could not be computed nothing is known to be equivalent.
+    return survivor.behaviour or edits_text(survivor)
 
 
-def _differing(old: str, new: str) -> int:
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    return max(len(old), len(new)) - start - end
+def _profiles(survivors: Sequence[Survivor], compared: Compared | None) -> tuple[Profile, ...]:
+    if compared is not None and len(compared.profiles) == len(survivors):
+        return compared.profiles
+    return tuple(survivor.profile for survivor in survivors)
 
 
-def _own_place(survivor: Survivor, originals: Mapping[str, str]) -> tuple[int, float, int, str]:
-    size = 0
-    for path, edits in by_file(survivor.edits).items():
-        original = originals.get(path, "")
-        size += changed_characters(original, spliced(original, edits)) if original else 0
-    return (len(survivor.warnings), round(survivor.cost, 1), size, edits_text(survivor))
-
-
-def _class_place(members: Sequence[Survivor]) -> tuple[int, float]:
-    doubts = min(len(member.warnings) for member in members)
-    templates = len({member.template for member in members})
-    cheapest = min(member.cost + SUSPICION_WEIGHT * (1.0 - member.suspicion) for member in members)
-    return (doubts, round(cheapest - AGREEMENT * (templates - 1), 6))
+def _difference(number: int, behaviour: Behaviour, rival: int, compared: Compared | None) -> Difference:
+    """Where a survivor parts from a rival, told from its side; members of one behaviour part from others alike."""
+    for known in compared.differences if compared else ():
+        if known.first in behaviour.members and known.second == rival:
+            return known.with_(first=number)
+        if known.second in behaviour.members and known.first == rival:
+            return Difference(
+                first=number, second=rival, input=known.input, results=(known.results[1], known.results[0])
+            )
+    return Difference(first=number, second=rival, input="", results=("", ""))

@@ -528,6 +528,25 @@ async def test_rivals_that_cannot_be_ranked_are_a_question() -> None:
     assert "add(-1, 2): 1 or 3" in context.question
 
 
+async def test_a_fix_its_own_fixer_does_not_believe_is_a_question_and_no_pull_request() -> None:
+    rival = Rival(
+        template="t", path=PATH, line=2, description="abs(a) + b", distinguishing_input="add(-1, 2)", results=("1", "3")
+    )
+    fix = a_fix(MENDED, behaviours=2, rivals=(rival,), score=0.7, confident=False)
+    context = await Stage(fixers=(always(fix),)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    assert context.question is not None
+    assert "add(-1, 2), where the first gives 1 and the second 3" in context.question
+
+
+async def test_a_lone_fix_that_is_not_believed_is_asked_about_too() -> None:
+    context = await Stage(fixers=(always(a_fix(MENDED, score=0.3, confident=False)),)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    assert context.question is not None
+    assert context.question.startswith("Is this what is meant")
+    assert "0.30" in context.reason
+
+
 async def test_rivals_of_lower_rank_are_a_doubt_only() -> None:
     context = await Stage(fixers=(always(a_fix(MENDED, behaviours=2, score=0.8)),)).play()
     assert context.outcome is Outcome.FIXED

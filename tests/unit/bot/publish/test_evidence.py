@@ -83,6 +83,7 @@ def test_the_evidence_names_everything_a_doubting_reader_asks_for() -> None:
     }  # fmt: skip
     assert found["fix"]["mutants"] is None, "not measured is not zero"
     assert found["fix"]["mutants_note"] == "not measured"
+    assert found["fix"]["confident"] is True
     assert [row["before"] for row in found["verification"]["table"]] == ["fail"]
     assert found["verification"]["agreement"] == "4 of 4 runs agree"
     assert found["verification"]["not_verified"]

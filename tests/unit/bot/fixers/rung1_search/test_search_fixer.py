@@ -7,9 +7,8 @@ from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.locate import suspect_lines
 from bot.fixers.rung1_search.order import MOST, PRIORS, template_costs
 from bot.fixers.rung1_search.partial import partial_fixes
-from bot.fixers.rung1_search.rank import changed_characters, rank_survivors
 from sandbox.guest.search.templates import load_templates
-from sandbox.types import NearMiss, SourceDiff, SpanEdit, Survivor, TrialDone, TrialEvent
+from sandbox.types import Compared, Difference, NearMiss, Profile, SourceDiff, SpanEdit, Survivor, TrialDone, TrialEvent
 from tests.builders import a_diagnosis, a_failure, a_lint_report, a_report, a_running_mission
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.memory_lessons import MemoryLessons
@@ -62,9 +61,31 @@ async def test_rivals_that_behave_differently_are_named() -> None:
     assert isinstance(first, Candidate)
     assert isinstance(second, Candidate)
     assert first.rivals[0].description == "sides exchanged"
-    assert (first.plausible, first.behaviours, first.score) == (2, 2, 0.5)
+    assert (first.plausible, first.behaviours) == (2, 2)
+    assert first.score > second.score
     assert "do not tell it from" in first.explanation
     assert second.template == "swap_operands"
+
+
+@pytest.mark.anyio
+async def test_a_rival_carries_the_smallest_input_and_both_results() -> None:
+    rival = a_survivor("b - a", template="swap_operands", cost=2.9, behaviour="", description="sides exchanged")
+    compared = Compared(
+        clusters=(0, 1),
+        profiles=(Profile(inputs=9, mutants=4, mutants_killed=3), Profile(inputs=9)),
+        differences=(Difference(first=0, second=1, input="f(0, 1)", results=("1", "-1")),),
+        inputs=9,
+    )
+    found, _ = await proposed(a_survivor(behaviour=""), rival, compared, TrialDone(reason="enough"))
+    first, second = found
+    assert isinstance(first, Candidate)
+    assert isinstance(second, Candidate)
+    assert (first.rivals[0].distinguishing_input, first.rivals[0].results) == ("f(0, 1)", ("1", "-1"))
+    assert second.rivals[0].results == ("-1", "1")
+    assert (first.inputs, second.confident) == (9, False)
+    assert first.mutants is not None
+    assert (first.mutants.killed, first.mutants.tried) == (3, 4)
+    assert second.mutants is None
 
 
 @pytest.mark.anyio
@@ -150,34 +171,3 @@ def test_memory_never_moves_a_template_far() -> None:
         "swap_operator": round(PRIORS["swap_operator"] - MOST, 4),
         "wrap_call": round(PRIORS["wrap_call"] + MOST, 4),
     }
-
-
-def test_a_doubtful_survivor_comes_last() -> None:
-    doubtful = a_survivor("1", cost=0.5, behaviour="bb", warnings=("makes a condition constant",))
-    ranked = rank_survivors([doubtful, a_survivor()], {"calculator.py": OLD})
-    assert [r.survivor.behaviour for r in ranked] == ["aa", "bb"]
-
-
-def test_the_behaviour_that_more_templates_reach_comes_first() -> None:
-    lone = a_survivor("b - a", template="swap_operands", cost=1.1, behaviour="bb")
-    agreed = [a_survivor(), a_survivor("b + a", template="borrow_expression", cost=1.4)]
-    ranked = rank_survivors([lone, *agreed], {"calculator.py": OLD})
-    assert ranked[0].survivor.template == "swap_operator"
-    assert ranked[0].agreeing == 2
-
-
-def test_the_second_guess_behaves_differently_from_the_first() -> None:
-    same = a_survivor("b + a", template="swap_operands", cost=1.5)
-    other = a_survivor("b - a", template="swap_operands", cost=2.5, behaviour="bb")
-    ranked = rank_survivors([a_survivor(), same, other], {"calculator.py": OLD})
-    assert [r.survivor.behaviour for r in ranked] == ["aa", "bb", "aa"]
-
-
-def test_unknown_behaviours_are_not_taken_for_equal() -> None:
-    ranked = rank_survivors([a_survivor(behaviour=""), a_survivor("b + a", behaviour="")], {})
-    assert ranked[0].behaviours == 2
-
-
-@pytest.mark.parametrize(("new", "size"), [("a + b", 1), ("a - b", 0), ("abs(a - b)", 9), ("b - a", 5)])
-def test_the_size_of_a_change_is_counted_in_characters(new: str, size: int) -> None:
-    assert changed_characters(OLD, OLD.replace("a - b", new)) == size

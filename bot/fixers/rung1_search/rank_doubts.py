@@ -1,0 +1,26 @@
+"""What the search says against a survivor, weighed: reasons never to believe it, and reasons to wonder."""
+
+from collections.abc import Sequence
+
+VETOES = (
+    "makes a condition constant",
+    "removes a raise",
+    "removes an assert",
+    "removes a check",
+    "empties a body",
+    "swallows exceptions",
+    "uses a literal of the failing test",
+    "no failing test runs what it changes",
+    "a helper that only tests use",
+)
+"""How a warning begins whose survivor comes after every other, and is never shown without asking."""
+
+
+def vetoes(warnings: Sequence[str]) -> int:
+    """How many of these are reasons never to believe it."""
+    return sum(warning.startswith(VETOES) for warning in warnings)
+
+
+def doubts(warnings: Sequence[str]) -> int:
+    """How many of these are reasons to wonder."""
+    return len(warnings) - vetoes(warnings)

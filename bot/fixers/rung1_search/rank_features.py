@@ -1,0 +1,139 @@
+"""What is known of a behaviour that survivors share, as numbers that mean the same for every repository."""
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from bot.fixers.rung1_search.rank_doubts import doubts, vetoes
+from sandbox.types import Profile, Survivor, by_file, spliced
+
+MOST_TEMPLATES = 3
+"""Agreement of more templates than this says nothing more."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """A behaviour in numbers, each about 0 to 3; the names are those of the weights.
+
+    Attributes:
+        cost: Of its cheapest survivor, from the templates' priors.
+        unsuspected: How little its place was suspected.
+        size: Logarithm of the characters changed.
+        agreement: How many further templates reach it.
+        second_edit: Whether it takes more than one edit.
+        changed_passing: Share of the calls of passing tests with another result than before.
+        changed_neighbours: The same near those calls.
+        new_errors: Share of inputs on which it newly raises.
+        changed_types: Share of inputs on which it gives another type than ever before.
+        surprise: How unusual its text is in this repository, in bits per token.
+        donor: Whether its text stands elsewhere in the repository.
+        examples_failed: Share of docstring examples that it breaks and another survivor honours.
+        examples_kept: Whether there are examples and it honours all.
+        held_out_failed: Whether it fails tests that the search did not see.
+        side_effects: Whether it leaves the process otherwise than before.
+        doubts: How many soft doubts there are.
+        immune: Share of mutants of its lines that no test notices.
+    """
+
+    cost: float = 0.0
+    unsuspected: float = 0.0
+    size: float = 0.0
+    agreement: float = 0.0
+    second_edit: float = 0.0
+    changed_passing: float = 0.0
+    changed_neighbours: float = 0.0
+    new_errors: float = 0.0
+    changed_types: float = 0.0
+    surprise: float = 0.0
+    donor: float = 0.0
+    examples_failed: float = 0.0
+    examples_kept: float = 0.0
+    held_out_failed: float = 0.0
+    side_effects: float = 0.0
+    doubts: float = 0.0
+    immune: float = 0.0
+
+    def named(self) -> dict[str, float]:
+        """By name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def features_of(members: Sequence[Survivor], profile: Profile, originals: Mapping[str, str]) -> Features:
+    """Of survivors that behave alike, the best of them first.
+
+    Args:
+        members: They behave alike.
+        profile: Of the first.
+        originals: Path to the text of each edited file before.
+    """
+    first = members[0]
+    templates = {member.template.partition("+")[0] for member in members}
+    return Features(
+        cost=min(member.cost for member in members),
+        unsuspected=1.0 - max(member.suspicion for member in members),
+        size=math.log1p(min(size_of(member, originals) for member in members)),
+        agreement=float(min(len(templates) - 1, MOST_TEMPLATES)),
+        second_edit=float("+" in first.template),
+        changed_passing=_share(profile.changed_passing, profile.passing_calls),
+        changed_neighbours=_share(profile.changed_neighbours, profile.neighbours),
+        new_errors=_share(profile.new_errors, profile.inputs),
+        changed_types=_share(profile.changed_types, profile.inputs),
+        surprise=min(max(profile.surprise, -3.0), 3.0),
+        donor=float(profile.donor),
+        examples_failed=_share(profile.examples_failed, profile.examples),
+        examples_kept=float(profile.examples > 0 and profile.examples_failed == 0),
+        held_out_failed=float(profile.held_out_failed > 0),
+        side_effects=float(profile.side_effects > 0),
+        doubts=float(min(doubts(first.warnings), 3)),
+        immune=1.0 - _share(profile.mutants_killed, profile.mutants) if profile.mutants else 0.0,
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return min(1.0, part / whole) if whole > 0 else 0.0
+
+
+def own_place(survivor: Survivor, profile: Profile, originals: Mapping[str, str]) -> tuple[float, ...]:
+    """Among survivors that behave alike the smallest and most natural change comes first."""
+    return (
+        vetoes(survivor.warnings),
+        profile.examples_failed,
+        doubts(survivor.warnings),
+        round(survivor.cost + 0.1 * max(-2.0, min(2.0, profile.surprise)), 1),
+        size_of(survivor, originals),
+    )
+
+
+def size_of(survivor: Survivor, originals: Mapping[str, str]) -> int:
+    """How many characters a survivor changes."""
+    size = 0
+    for path, edits in by_file(survivor.edits).items():
+        original = originals.get(path, "")
+        size += changed_characters(original, spliced(original, edits)) if original else 0
+    return size
+
+
+def edits_text(survivor: Survivor) -> str:
+    """Names a survivor's edits; equal texts, equal edits."""
+    return "\n".join(edit.model_dump_json() for edit in survivor.edits)
+
+
+def changed_characters(old: str, new: str) -> int:
+    """How many characters go or come, line by line without what both sides share at their ends."""
+    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    total = 0
+    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if tag != "equal":
+            total += _differing("".join(before[i1:i2]), "".join(after[j1:j2]))
+    return total
+
+
+def _differing(old: str, new: str) -> int:
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
+        end += 1
+    return max(len(old), len(new)) - start - end

@@ -1,0 +1,71 @@
+"""How likely a behaviour is the right one: a small conditional logit over all behaviours and "none of them"."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from bot.fixers.rung1_search.rank_features import Features
+from sandbox.types import Compared
+
+WEIGHTS: Mapping[str, float] = {
+    "cost": -1.6,
+    "unsuspected": -1.5,
+    "size": -0.15,
+    "agreement": 0.35,
+    "second_edit": -0.8,
+    "changed_passing": -3.0,
+    "changed_neighbours": -1.5,
+    "new_errors": -2.0,
+    "changed_types": -2.0,
+    "surprise": -0.3,
+    "donor": 0.4,
+    "examples_failed": -4.0,
+    "examples_kept": 1.0,
+    "held_out_failed": -5.0,
+    "side_effects": -1.0,
+    "doubts": -0.7,
+    "immune": -0.8,
+}
+"""What one unit of each feature adds to the logarithm of the odds; set by hand with the signs that section "ranking" of
+docs/repair explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded."""
+
+NONE_OF_THEM = -3.2
+"""The same logarithm for "no survivor is right"."""
+UNCOMPARED = 0.8
+"""Added to it when nothing could be observed beside the tests."""
+DEATHS = 1.5
+"""Added to it for each whole share of candidates that passed the screen and then failed held-out tests."""
+CONFIDENT = 0.6
+"""A probability from which a fix is shown without asking."""
+LEAD = 2.0
+"""How many times likelier than the next behaviour it has to be."""
+
+
+def evidence_for(features: Features) -> float:
+    """How much speaks for a behaviour, as a logarithm of odds."""
+    return sum(WEIGHTS[name] * value for name, value in features.named().items())
+
+
+def probabilities(behaviours: Sequence[Features], compared: Compared | None) -> tuple[float, ...]:
+    """For each behaviour how likely it is the right one; what is missing to 1 is that none is.
+
+    Args:
+        behaviours: Every one that survived.
+        compared: What the search observed of them all.
+    """
+    none = NONE_OF_THEM + (0.0 if compared is not None and compared.inputs else UNCOMPARED)
+    if compared is not None and compared.passed_screen > 0 and compared.held_out:
+        none += DEATHS * (1.0 - min(1.0, compared.passed_held_out / compared.passed_screen))
+    scores = [evidence_for(features) for features in behaviours]
+    top = max([none, *scores])
+    total = math.exp(none - top) + sum(math.exp(score - top) for score in scores)
+    return tuple(math.exp(score - top) / total for score in scores)
+
+
+def is_confident(chances: Sequence[float]) -> bool:
+    """Whether the first of these is clearly ahead of the others, and likely enough by itself.
+
+    Args:
+        chances: Of the behaviours in their final order.
+    """
+    next_best = max(chances[1:], default=0.0)
+    return chances[0] >= CONFIDENT and chances[0] >= LEAD * next_best

@@ -1,0 +1,44 @@
+"""A ranked survivor for people and the mission: its rivals, the input that tells them apart, and its grounds."""
+
+from bot.domain.patch import Mutants, Rival
+from bot.fixers.rung1_search.rank import Ranked
+
+
+def rivals_of(ranked: Ranked) -> tuple[Rival, ...]:
+    """The best survivor of every other behaviour, with the smallest input on which the two differ."""
+    return tuple(
+        Rival(
+            template=rival.template,
+            path=rival.path,
+            line=rival.line,
+            description=rival.description,
+            distinguishing_input=difference.input,
+            results=difference.results,
+        )
+        for rival, difference in zip(ranked.rivals, ranked.differences, strict=True)
+    )
+
+
+def mutants_of(ranked: Ranked) -> Mutants | None:
+    """How many mutants of the patched lines the tests notice, where that was measured."""
+    profile = ranked.profile
+    return Mutants(tried=profile.mutants, killed=profile.mutants_killed) if profile.mutants else None
+
+
+def compared_words(ranked: Ranked) -> str:
+    """What was observed beside the tests, in a sentence or two; empty when nothing was."""
+    profile = ranked.profile
+    if not ranked.inputs:
+        return ""
+    told = f" Compared on {ranked.inputs} inputs"
+    changed = profile.changed_passing + profile.changed_neighbours
+    near = profile.passing_calls + profile.neighbours
+    if near:
+        told += f": {changed} of {near} near passing calls give another result than before"
+    told += "."
+    if profile.examples:
+        kept = profile.examples - profile.examples_failed
+        told += f" {kept} of {profile.examples} examples in docstrings hold."
+    if profile.mutants:
+        told += f" The tests notice {profile.mutants_killed} of {profile.mutants} mutants of the patched lines."
+    return told

@@ -1,0 +1,167 @@
+"""Ranking: what comes first, how likely it is right, and when nothing is clearly ahead."""
+
+import pytest
+
+from bot.fixers.rung1_search.rank import rank_survivors
+from bot.fixers.rung1_search.rank_doubts import doubts, vetoes
+from bot.fixers.rung1_search.rank_features import Features, changed_characters, features_of
+from bot.fixers.rung1_search.rank_model import WEIGHTS, is_confident, probabilities
+from sandbox.types import Compared, Difference, Profile, SpanEdit, Survivor
+
+OLD = "def f(a, b):\n    return a - b\n"
+FILES = {"calculator.py": OLD}
+CLEAN = Profile(inputs=200, passing_calls=10, neighbours=150)
+
+
+def a_survivor(new: str = "a + b", **changes: object) -> Survivor:
+    start = OLD.index("a - b")
+    edit = SpanEdit(path="calculator.py", start=start, end=start + len("a - b"), text=new)
+    given: dict[str, object] = {
+        "template": "swap_operator",
+        "path": "calculator.py",
+        "line": 2,
+        "cost": 1.2,
+        "suspicion": 1.0,
+        "edits": (edit,),
+        "description": "`-` became `+`",
+    }
+    return Survivor.model_validate({**given, **changes})
+
+
+def compared(*clusters: int, profiles: tuple[Profile, ...] = (), **changes: object) -> Compared:
+    given: dict[str, object] = {"clusters": clusters, "profiles": profiles or (CLEAN,) * len(clusters), "inputs": 200}
+    return Compared.model_validate({**given, **changes})
+
+
+def test_a_doubtful_survivor_comes_last() -> None:
+    doubtful = a_survivor("1", cost=0.5, warnings=("makes a condition constant",))
+    ranked = rank_survivors([doubtful, a_survivor()], FILES, compared(0, 1))
+    assert [r.survivor.warnings for r in ranked] == [(), ("makes a condition constant",)]
+
+
+def test_the_behaviour_that_more_templates_reach_comes_first() -> None:
+    lone = a_survivor("b - a", template="swap_operands", cost=1.1)
+    agreed = [a_survivor(), a_survivor("b + a", template="borrow_expression", cost=1.4)]
+    ranked = rank_survivors([lone, *agreed], FILES, compared(0, 1, 1))
+    assert ranked[0].survivor.template == "swap_operator"
+    assert ranked[0].agreeing == 2
+
+
+def test_the_second_guess_behaves_differently_from_the_first() -> None:
+    same = a_survivor("b + a", template="swap_operands", cost=1.5)
+    other = a_survivor("b - a", template="swap_operands", cost=2.5)
+    ranked = rank_survivors([a_survivor(), same, other], FILES, compared(0, 0, 1))
+    assert [r.survivor.edits[0].text for r in ranked] == ["a + b", "b - a", "b + a"]
+
+
+def test_unknown_behaviours_are_not_taken_for_equal() -> None:
+    ranked = rank_survivors([a_survivor(), a_survivor("b + a")], FILES)
+    assert ranked[0].behaviours == 2
+    assert rank_survivors([a_survivor(), a_survivor("b + a")], FILES, compared(0, 0))[0].behaviours == 1
+
+
+def test_behaviours_told_by_the_survivors_themselves_are_used_when_nothing_was_compared() -> None:
+    ranked = rank_survivors([a_survivor(behaviour="aa"), a_survivor("b + a", behaviour="aa")], FILES)
+    assert ranked[0].behaviours == 1
+
+
+def test_nothing_to_rank_is_nothing_ranked() -> None:
+    assert rank_survivors([], FILES) == ()
+
+
+@pytest.mark.parametrize(
+    "worse",
+    [
+        {"changed_passing": 10},
+        {"changed_neighbours": 120},
+        {"new_errors": 100},
+        {"changed_types": 100},
+        {"examples": 3, "examples_failed": 3},
+        {"held_out_failed": 1},
+        {"side_effects": 1},
+        {"surprise": 3.0},
+    ],
+)
+def test_what_was_observed_beside_the_tests_decides_between_equals(worse: dict[str, object]) -> None:
+    profiles = (CLEAN.with_(**worse), CLEAN)
+    ranked = rank_survivors([a_survivor("a * b"), a_survivor("b + a")], FILES, compared(0, 1, profiles=profiles))
+    assert ranked[0].survivor.edits[0].text == "b + a"
+    assert ranked[0].score > ranked[1].score
+
+
+def test_a_lone_cheap_survivor_is_shown_without_asking() -> None:
+    (only,) = rank_survivors([a_survivor()], FILES, compared(0))
+    assert only.confident
+    assert only.score > 0.6
+
+
+def test_a_vetoed_survivor_is_never_shown_without_asking() -> None:
+    vetoed = a_survivor(cost=0.1, warnings=("removes a raise",))
+    (only,) = rank_survivors([vetoed], FILES, compared(0))
+    assert not only.confident
+
+
+def test_two_behaviours_that_nothing_tells_apart_are_a_question() -> None:
+    twins = [a_survivor(), a_survivor("b * a", template="swap_operands")]
+    ranked = rank_survivors(twins, FILES, compared(0, 1))
+    assert not any(r.confident for r in ranked)
+
+
+def test_a_rival_that_breaks_an_example_leaves_the_other_clearly_ahead() -> None:
+    profiles = (CLEAN.with_(examples=2, examples_failed=2), CLEAN.with_(examples=2))
+    first, second = rank_survivors(
+        [a_survivor(), a_survivor("b * a", template="swap_operands")], FILES, compared(0, 1, profiles=profiles)
+    )
+    assert first.survivor.template == "swap_operands"
+    assert (first.confident, second.confident) == (True, False)
+
+
+def test_the_input_that_tells_two_apart_is_told_from_each_side() -> None:
+    difference = Difference(first=0, second=2, input="f(0, 1)", results=("1", "0"))
+    survivors = [a_survivor(), a_survivor("b + a", cost=1.0), a_survivor("a * b", cost=2.8)]
+    ranked = rank_survivors(survivors, FILES, compared(0, 0, 1, differences=(difference,)))
+    assert ranked[0].survivor.edits[0].text == "b + a"
+    assert (ranked[0].differences[0].input, ranked[0].differences[0].results) == ("f(0, 1)", ("1", "0"))
+    assert ranked[1].differences[0].results == ("0", "1")
+    unknown = rank_survivors(survivors, FILES, compared(0, 0, 1))
+    assert (unknown[0].differences[0].input, unknown[0].differences[0].results) == ("", ("", ""))
+
+
+def test_candidates_that_die_on_held_out_tests_make_every_survivor_less_likely() -> None:
+    strong = compared(0, held_out=5, passed_screen=10, passed_held_out=10)
+    weak = compared(0, held_out=5, passed_screen=10, passed_held_out=1)
+    (sure,), (unsure,) = (rank_survivors([a_survivor()], FILES, told) for told in (strong, weak))
+    assert sure.score > unsure.score
+
+
+def test_chances_never_add_up_to_more_than_one_and_extreme_numbers_are_borne() -> None:
+    chances = probabilities([Features(cost=1e6), Features(agreement=1e6), Features()], None)
+    assert all(0.0 <= chance <= 1.0 for chance in chances)
+    assert sum(chances) <= 1.0 + 1e-9
+
+
+def test_every_feature_has_a_weight_and_the_signs_are_as_explained() -> None:
+    assert set(WEIGHTS) == set(Features().named())
+    good = {name for name, weight in WEIGHTS.items() if weight > 0}
+    assert good == {"agreement", "donor", "examples_kept"}
+
+
+def test_likely_is_not_enough_without_a_lead() -> None:
+    assert is_confident([0.7, 0.1])
+    assert not is_confident([0.4, 0.01])
+    assert not is_confident([0.62, 0.37])
+
+
+def test_warnings_are_vetoes_or_doubts_by_how_they_begin() -> None:
+    told = ("removes a raise", "uses a literal of the failing test: 7", "deletes code")
+    assert (vetoes(told), doubts(told)) == (2, 1)
+
+
+def test_shares_of_nothing_are_nothing() -> None:
+    features = features_of([a_survivor()], Profile(changed_passing=3), FILES)
+    assert (features.changed_passing, features.immune, features.examples_kept) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(("new", "size"), [("a + b", 1), ("a - b", 0), ("abs(a - b)", 9), ("b - a", 5)])
+def test_the_size_of_a_change_is_counted_in_characters(new: str, size: int) -> None:
+    assert changed_characters(OLD, OLD.replace("a - b", new)) == size
