@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterable, NamedTuple
 
-from sandbox.guest.search.dangers import holds_danger
+from sandbox.guest.search.dangers import Dangers
 from sandbox.guest.search.render import Source
 
 SMALL = 12
@@ -24,9 +24,9 @@ class Donors(NamedTuple):
     """Names that hold a dictionary."""
 
 
-def collect_donors(source: Source, nodes: Iterable[ast.AST]) -> Donors:
+def collect_donors(source: Source, nodes: Iterable[ast.AST], dangers: Dangers) -> Donors:
     """Different conditions, small expressions and simple statements, in the order of the source."""
-    nodes = [node for node in nodes if not holds_danger(node)]
+    nodes = dangers.without(nodes)
     conditions: dict[str, ast.expr] = {}
     expressions: dict[str, ast.expr] = {}
     statements: dict[str, ast.stmt] = {}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import sys
+from bisect import bisect_right
 from functools import lru_cache
 from typing import Iterator, NamedTuple
 
@@ -171,6 +173,16 @@ class Source:
         """The bytes of whole lines, the last line's end included."""
         return self._starts[first - 1], min(self._starts[last], len(self.data))
 
+    def position(self, offset: int) -> tuple[int, str]:
+        """The number and the text of the line before the one that starts at this byte."""
+        line = max(1, bisect_right(self._starts, offset) - 1)
+        return line, self.line(line)
+
+    def line(self, number: int) -> str:
+        """The text of a line."""
+        start, end = self.line_span(number, number)
+        return self.data[start:end].decode("utf-8", "replace")
+
     def span(self, node: ast.AST) -> tuple[int, int]:
         """The bytes of a node, without parentheses around it."""
         start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
@@ -224,6 +236,28 @@ class Source:
     def render(self, edits: tuple[Edit, ...]) -> bytes:
         """The file with these edits; every byte outside them as it was."""
         return splice(self.data, edits)
+
+
+def true_in_text(part: ast.AST, source: Source) -> bool:
+    """Whether a part of an f-string stands where the tree says it does: before Python 3.12 the parser guesses.
+
+    Only plain `{name}` parts are believed: the text at the place must be the expression, between braces.
+    """
+    if not isinstance(part, ast.FormattedValue):
+        return False
+    if sys.version_info >= (3, 12):
+        return True
+    value = part.value
+    if not isinstance(value, (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.BinOp)):
+        return False
+    try:
+        start, end = source.span(value)
+        inner = ast.parse(source.data[start:end].decode("utf-8"), mode="eval").body
+    except (SyntaxError, ValueError, IndexError):
+        return False
+    before, after = source.data[:start].rstrip(b" ")[-1:], source.data[end:].lstrip(b" ")[:1]
+    one_line = value.lineno == value.end_lineno
+    return one_line and before == b"{" and after in (b"}", b"!", b":", b"=") and ast.dump(inner) == ast.dump(value)
 
 
 def first_line(statement: ast.AST) -> int:

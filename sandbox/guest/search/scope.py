@@ -3,31 +3,56 @@
 from __future__ import annotations
 
 import ast
-import sys
-from typing import Iterator, NamedTuple
+from functools import cached_property
+from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
-from sandbox.guest.search.dangers import is_dangerous
+from sandbox.guest.search import kinds
+from sandbox.guest.search.bindings import Point, span_of
+from sandbox.guest.search.dangers import Dangers
 from sandbox.guest.search.donors import Donors, collect_donors
-from sandbox.guest.search.render import OPERATOR_TEXT, Edit, Place, Source
+from sandbox.guest.search.environment import Environment
+from sandbox.guest.search.inference import Inference
+from sandbox.guest.search.kinds import Kind
+from sandbox.guest.search.render import OPERATOR_TEXT, Edit, Place, Source, true_in_text
+from sandbox.guest.search.sense import Sense
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-class Proposal(NamedTuple):
-    """One candidate a template proposes: what it costs before suspicion is added, and the edits."""
+class Proposal:
+    """One candidate a template proposes: what it costs before suspicion is added, and the edits.
 
-    cost: float
-    edits: tuple[Edit, ...]
+    Args:
+        cost: Lower is tried first.
+        edits: What to change; or a function that makes them, called only when the candidate's turn comes.
+    """
+
+    __slots__ = ("_edits", "cost")
+
+    def __init__(self, cost: float, edits: Tuple[Edit, ...] | Callable[[], Tuple[Edit, ...]]) -> None:
+        self.cost = cost
+        self._edits = edits
+
+    @property
+    def edits(self) -> Tuple[Edit, ...]:
+        """What to change; nothing when it turns out not to work."""
+        if not isinstance(self._edits, tuple):
+            self._edits = self._edits()
+        return self._edits
 
 
 class SeenLiterals(NamedTuple):
-    """Literals that stand in the failing tests."""
+    """What stands in the failing tests."""
 
     numbers: tuple[float, ...] = ()
     strings: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()
+    """Names of exceptions they expect."""
 
 
 NO_LITERALS = SeenLiterals()
+MOST_NAMES = 16
+"""More names than this are never offered for one place."""
 
 
 class Scope:
@@ -37,10 +62,19 @@ class Scope:
         source: The file.
         root: The function, or the module.
         literals: What the failing tests mention.
+        observed: What names held while tests ran: type names such as `int` or `list[str]`.
     """
 
-    def __init__(self, source: Source, root: ast.AST, literals: SeenLiterals = NO_LITERALS) -> None:
+    def __init__(
+        self,
+        source: Source,
+        root: ast.AST,
+        literals: SeenLiterals = NO_LITERALS,
+        observed: Optional[Mapping[str, Tuple[str, ...]]] = None,
+    ) -> None:
         self.source = source
+        self.observed = observed or {}
+        self.dangers = Dangers(source.tree)
         self.root = root
         self.literals = literals
         self.is_function = isinstance(root, FunctionNode)
@@ -54,7 +88,59 @@ class Scope:
         numbers = {n.value for n in constants if isinstance(n.value, (int, float)) and not isinstance(n.value, bool)}
         self.numbers = sorted(numbers, key=lambda value: (abs(value), str(value)))
         self.attributes = sorted({n.attr for n in ast.walk(source.tree) if isinstance(n, ast.Attribute)})
-        self.donors: Donors = collect_donors(source, self.nodes)
+        self.donors: Donors = collect_donors(source, self.nodes, self.dangers)
+        self._names_at: Dict[Point, List[str]] = {}
+
+    @cached_property
+    def environment(self) -> Environment:
+        """What is known about the names of the function."""
+        return Environment(self.source, self.root, self.observed)
+
+    @cached_property
+    def sense(self) -> Sense:
+        """Weighs edits."""
+        return Sense(self.source, self.root, self.environment)
+
+    def names_at(self, node: ast.AST) -> List[str]:
+        """Names bound where a node stands: parameters first, then in the order of the source, a bounded number."""
+        if not self.is_function or not hasattr(node, "lineno"):
+            return self.names
+        point = span_of(node)[0]
+        if point not in self._names_at:
+            bound = self.environment.names_at(point)
+            if len(bound) > MOST_NAMES:
+                near = self._nearest(point[0])
+                bound = sorted(bound, key=lambda name: near.get(name, 9999))[:MOST_NAMES]
+            self._names_at[point] = bound
+        return self._names_at[point]
+
+    def kind_of(self, node: ast.expr) -> Optional[Kind]:
+        """What kind of value an expression of the function gives, as far as is known."""
+        return Inference(self.environment.world, span_of(node)[0]).of(node) if self.is_function else None
+
+    def kind_of_name(self, name: str, node: ast.AST) -> Optional[Kind]:
+        """What kind of value a name holds where a node stands."""
+        return self.environment.kind_of(name, span_of(node)[0]) if self.is_function else None
+
+    def names_for(self, node: ast.expr) -> List[Tuple[float, str]]:
+        """Names that could stand in an expression's place, and what each costs more because its kind is another."""
+        wanted = self.kind_of(node)
+        found = []
+        for name in self.names_at(node):
+            kind = self.kind_of_name(name, node)
+            if kind is None or wanted is None:
+                found.append((0.1, name))
+            else:
+                found.append((0.0 if kinds.may_be(kind, wanted.names) else 0.6, name))
+        return found
+
+    def _nearest(self, line: int) -> Dict[str, int]:
+        """How far from a line each name is mentioned."""
+        near: Dict[str, int] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Name):
+                near[node.id] = min(near.get(node.id, 9999), abs(node.lineno - line))
+        return near
 
     # --- what stands around a node ---------------------------------------------------------------
 
@@ -102,12 +188,14 @@ class Scope:
 
     def replace(self, cost: float, node: ast.AST, text: str) -> Proposal:
         """Another expression in this node's place."""
-        return Proposal(cost, (self.source.replacement(node, text),))
+        return Proposal(cost, lambda: (self.source.replacement(node, text),))
 
     def swap(self, cost: float, one: ast.AST, other: ast.AST) -> Proposal:
         """Two expressions in each other's place."""
-        edits = (self.source.replacement(one, self.text(other)), self.source.replacement(other, self.text(one)))
-        return Proposal(cost, edits)
+        return Proposal(
+            cost,
+            lambda: (self.source.replacement(one, self.text(other)), self.source.replacement(other, self.text(one))),
+        )
 
     def gap(self, left: ast.AST, right: ast.AST, old: str, new: str) -> Edit | None:
         """Exchange the operator between two expressions."""
@@ -185,13 +273,14 @@ class Scope:
         waiting: list[ast.AST] = list(reversed(body))
         while waiting:
             node = waiting.pop()
-            if self._is_docstring(node) or is_dangerous(node):
+            if self._is_docstring(node) or self.dangers.is_dangerous(node):
                 continue
             if not self.is_function and isinstance(node, (*FunctionNode, ast.Import, ast.ImportFrom)):
                 continue
-            if isinstance(node, ast.JoinedStr) and sys.version_info < (3, 12):
-                continue
             yield node
+            if isinstance(node, ast.JoinedStr):
+                waiting += reversed([v for v in node.values if true_in_text(v, self.source)])
+                continue
             waiting += reversed(list(ast.iter_child_nodes(node)))
 
     def _is_docstring(self, node: ast.AST) -> bool:

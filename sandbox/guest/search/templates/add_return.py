@@ -9,6 +9,7 @@ from typing import Iterator, Optional
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 2.0
+CHEAPEST = COST - 0.5
 CHANGES = (
     ("def f(a, b):\n    return a\n", "def f(a, b):\n    return [b]\n"),
     ("def f(a, b):\n    return a + b\n", "def f(a, b):\n    return None\n"),

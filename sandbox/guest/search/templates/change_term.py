@@ -9,6 +9,7 @@ from sandbox.guest.search.render import ATOM, AWAIT, SUM, TERM, UNARY
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 2.4
+CHEAPEST = COST - 0.4
 CHANGES = (
     ("def f(a):\n    return a.x\n", "def f(a):\n    return a.x // 2\n"),
     ("def f(a, b):\n    return a\n", "def f(a, b):\n    return a - b\n"),

@@ -8,6 +8,7 @@ from typing import Iterator, List, Optional
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 3.4
+CHEAPEST = COST - 1.6
 CHANGES = (
     ("def f(a):\n    return a[0]\n", "def f(a):\n    if not a:\n        return None\n    return a[0]\n"),
     (

@@ -9,6 +9,7 @@ from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 1.8
+CHEAPEST = COST - 0.3
 CHANGES = (
     ("def f(a):\n    a = 1\n    return a\n", "def f(a):\n    return a\n"),
     ("def f(a):\n    a = 1\n    b = a\n    return b\n", "def f(a):\n    b = a\n    a = 1\n    return b\n"),

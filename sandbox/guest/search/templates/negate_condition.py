@@ -9,6 +9,7 @@ from sandbox.guest.search.render import COMPARE, NOT
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 1.3
+CHEAPEST = COST - 0.3
 CHANGES = (
     ("def f(a):\n    if a:\n        return 1\n", "def f(a):\n    if not a:\n        return 1\n"),
     ("def f(a, b):\n    while a and b:\n        pass\n", "def f(a, b):\n    while not (a and b):\n        pass\n"),

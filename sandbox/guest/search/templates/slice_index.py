@@ -9,6 +9,7 @@ from sandbox.guest.search.render import ATOM, Edit
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 2.0
+CHEAPEST = COST - 0.4
 CHANGES = (
     ("def f(a, k):\n    return g(a)\n", "def f(a, k):\n    return g(a[k:])\n"),
     ("def f(a, k):\n    return g(a)\n", "def f(a, k):\n    return g(a[:-1])\n"),

@@ -9,6 +9,7 @@ from sandbox.guest.search.render import ATOM
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 1.8
+CHEAPEST = COST - 0.4
 CHANGES = (
     ("def f(a, b):\n    return a - b\n", "def f(a, b):\n    return abs(a - b)\n"),
     ("def f(a):\n    return list(a)\n", "def f(a):\n    return a\n"),
