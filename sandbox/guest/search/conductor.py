@@ -93,8 +93,7 @@ class Conductor:
                 self._second_edits()
 
     def _tell_started(self, ground: Ground) -> None:
-        ranked = sorted(((-s, p, line) for p, lines in ground.scores.items() for line, s in lines.items()))[:20]
-        suspects = [{"file": p, "line": line, "score": round(-s, 3), "reason": "coverage"} for s, p, line in ranked]
+        suspects = ground.located.suspect_lines()
         self.emit({
             "kind": "started", "candidates": self.request.max_candidates, "suspect_lines": suspects,
             "baseline_failing": len(self._ground.items.failing), "baseline_passing": len(self._ground.items.passing),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Tuple
 
 from sandbox.guest.search import baseline as base
 from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
-from sandbox.guest.search.functions import LiveFunctions, Unit, units_of
+from sandbox.guest.search.functions import LiveFunctions, Unit
 from sandbox.guest.search.harness import PASS, Items, find_items
-from sandbox.guest.search.render import Edit, Source
+from sandbox.guest.search.locate import locate
+from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import SeenLiterals
 from sandbox.guest.search.screen import NEAR, Chunk, Limits, Screen, Trial
 
@@ -35,6 +36,8 @@ class Request(NamedTuple):
     test_cpu_s: float
     root: str
     """Absolute path of the checkout; paths and test names are told relative to it."""
+    red_hunks: Tuple[Dict[str, Any], ...] = ()
+    """What stood there while the check was green; see `sandbox.types.RedHunk`."""
 
 
 class Refused(Exception):
@@ -68,14 +71,24 @@ class Ground:
         if not self.items.failing:
             raise Refused("none of the failing tests fails here")
         reach = base.Reach(self.root, request.protected)
-        self.coverage = base.trace(self.baseline, reach, min(share, left()))
-        self.scores = base.suspicion_of(self.coverage, self.items.failing, base.merge_hints(request.suspects))
+        self.located = locate(
+            self.baseline,
+            reach,
+            suspects=request.suspects,
+            red_hunks=request.red_hunks,
+            wait_s=min(share, left()),
+        )
+        self.coverage = self.located.coverage
+        self.scores = self.located.scores
         self.suspicion = Suspicion(self.scores)
         self.units = self._units()
         if not self.units:
             raise Refused("the failing tests run no function of the checkout that could be edited")
         numbers, strings = base.literals_of(self.items.all, self.items.failing)
-        self.literals = SeenLiterals(tuple(numbers), tuple(strings))
+        compared = self.located.compared_values()
+        self.literals = SeenLiterals(
+            tuple(dict.fromkeys([*numbers, *compared[0]])), tuple(dict.fromkeys([*strings, *compared[1]]))
+        )
         self.generator = Generator(templates, request.template_costs)
         self.screen = Screen(self.items, self._limits(request.test_cpu_s))
         self._reject_no_op(left)
@@ -100,28 +113,10 @@ class Ground:
         return 3.0 + usual + 3 * sum(self.baseline.seconds.values())
 
     def _units(self) -> List[Unit]:
-        units: List[Unit] = []
-        for path in sorted(self.scores):
-            filename = os.path.join(self.root, path)
-            try:
-                with open(filename, "rb") as file:
-                    source = Source(path, file.read())
-            except (OSError, ValueError, SyntaxError, RecursionError):
-                continue
-            units += [u for u in units_of(source, filename) if self.suspicion.of_unit(u) > 0 and self.live.has(u)]
-        self._favour_mentioned(units)
+        found = [unit for _, file in sorted(self.located.files.items()) for unit in file.units]
+        units = [unit for unit in found if self.suspicion.of_unit(unit) > 0 and self.live.has(unit)]
         units.sort(key=lambda u: (-self.suspicion.of_unit(u), u.source.path, u.first_line))
         return units[:MOST_UNITS]
-
-    def _favour_mentioned(self, units: Sequence[Unit]) -> None:
-        """A patch of a helper can cheat: functions that the failing tests call by name come first."""
-        mentioned = base.names_in(self.items.all, self.items.failing)
-        for unit in units:
-            lines = self.scores[unit.source.path]
-            factor = 1.0 if unit.names[-1] in mentioned else 0.9 if unit.names[0] in mentioned else 0.85
-            for line in range(unit.first_line, unit.last_line + 1):
-                if line in lines:
-                    lines[line] *= factor
 
     def _limits(self, most: float) -> Limits:
         known = {i: min(0.02 + 10 * s, most * 3) for i, s in self.baseline.seconds.items()}

@@ -92,6 +92,7 @@ def prepare(request: Dict[str, Any], started: float) -> Any:
         float(request.get("time_limit_s", 60.0)),
         float(request.get("test_cpu_s", 2.0)),
         str(request.get("root") or os.getcwd()),
+        tuple(request.get("red_hunks", ())),
     )
     return Conductor(wanted, emit, load_templates(), started)
 

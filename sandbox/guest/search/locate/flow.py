@@ -1,0 +1,118 @@
+"""Which statements of a function decide whether another one runs, and which make the values that it uses."""
+
+from __future__ import annotations
+
+import ast
+from typing import Dict, Iterator, List, Sequence, Set, Tuple
+
+ROUNDS = 3
+"""How far back values are followed."""
+
+
+def controllers(statement: ast.stmt, function: ast.AST) -> Dict[int, float]:
+    """Lines of the conditions around a statement, and of those before it in its block that may leave; with a weight."""
+    found: Dict[int, float] = {}
+    share = 1.0
+    for parent, block in reversed(list(_path_to(statement, function))):
+        for head in _heads(parent):
+            found.setdefault(head.lineno, share)
+        for other in block:
+            if other.lineno >= statement.lineno:
+                break
+            if isinstance(other, (ast.If, ast.Try)) and _leaves(other):
+                for head in _heads(other):
+                    found.setdefault(head.lineno, 0.6 * share)
+        share *= 0.6
+    return found
+
+
+def makers_of(statement: ast.stmt, function: ast.AST) -> Dict[int, float]:
+    """Lines that bind the names a statement reads, with a weight."""
+    lines = _bindings(function)
+    return {line: 0.6 for name in _reads(statement) for line in lines.get(name, ())}
+
+
+def slice_of(function: ast.AST, ends: Sequence[int]) -> List[int]:
+    """Lines on which the values returned at these lines depend."""
+    bindings = _bindings(function)
+    statements = [n for n in ast.walk(function) if isinstance(n, ast.stmt) and n is not function]
+    at: Dict[int, List[ast.stmt]] = {}
+    for one in statements:
+        at.setdefault(one.lineno, []).append(one)
+    found: Set[int] = set()
+    waiting = [(line, 0) for line in ends]
+    while waiting:
+        line, depth = waiting.pop()
+        if line in found or depth > ROUNDS:
+            continue
+        found.add(line)
+        for one in at.get(line, ()):
+            waiting += [(n, depth + 1) for name in _reads(one) for n in bindings.get(name, ())]
+            for parent, _ in _path_to(one, function):
+                waiting += [(head.lineno, depth + 1) for head in _heads(parent)]
+    return sorted(found)
+
+
+def _path_to(statement: ast.stmt, function: ast.AST) -> Iterator[Tuple[ast.AST, List[ast.stmt]]]:
+    """The compound statements around a statement, outermost first, each with the block that leads on."""
+    here: ast.AST = function
+    while True:
+        step = next(((child, block) for block in _blocks(here) for child in block if _holds(child, statement)), None)
+        if step is None:
+            return
+        child, block = step
+        yield here, block
+        if child is statement:
+            return
+        here = child
+
+
+def _holds(outer: ast.stmt, inner: ast.stmt) -> bool:
+    return outer.lineno <= inner.lineno and (outer.end_lineno or 0) >= (inner.end_lineno or 0)
+
+
+def _blocks(node: ast.AST) -> Iterator[List[ast.stmt]]:
+    for field in ("body", "orelse", "finalbody"):
+        block = getattr(node, field, None)
+        if isinstance(block, list):
+            yield block
+    for handler in [*getattr(node, "handlers", ()), *getattr(node, "cases", ())]:
+        yield handler.body
+
+
+def _heads(node: ast.AST) -> List[ast.expr]:
+    """The expressions of a compound statement that decide."""
+    heads = [getattr(node, field, None) for field in ("test", "iter", "subject")]
+    return [head for head in heads if isinstance(head, ast.expr)]
+
+
+def _leaves(node: ast.AST) -> bool:
+    return any(isinstance(n, (ast.Return, ast.Raise, ast.Continue, ast.Break)) for n in ast.walk(node))
+
+
+def _bindings(function: ast.AST) -> Dict[str, List[int]]:
+    found: Dict[str, List[int]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.setdefault(node.id, []).append(node.lineno)
+        elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+            base: ast.AST = node
+            while isinstance(base, (ast.Attribute, ast.Subscript)):
+                base = base.value
+            if isinstance(base, ast.Name) and base.id not in ("self", "cls"):
+                found.setdefault(base.id, []).append(node.lineno)
+    return found
+
+
+def _reads(statement: ast.stmt) -> List[str]:
+    blocks = {id(inner) for block in _blocks(statement) for inner in block}
+    found: List[str] = []
+    waiting: List[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in blocks or (isinstance(node, ast.ExceptHandler)):
+            continue
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.append(node.id)
+        waiting += list(ast.iter_child_nodes(node))
+    return list(dict.fromkeys(found))

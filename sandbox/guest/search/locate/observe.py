@@ -1,0 +1,236 @@
+"""Runs the failing tests and a sample of the passing ones under the tracer, in a forked child; told as plain data."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from sandbox.guest.search.baseline import Baseline, Reach
+from sandbox.guest.search.forked import Report, collect
+from sandbox.guest.search.harness import Runner
+from sandbox.guest.search.limits import Limiter, TimeUp
+from sandbox.guest.search.locate.said import Said, said_by
+from sandbox.guest.search.locate.tracers import Entry, FunctionKey, Tracer, make_tracer
+
+MOST_RED, MOST_GREEN, MOST_HUNG = 60, 60, 3
+"""How many failing, passing and hanging tests are traced."""
+SIBLINGS, NEIGHBOURS = 16, 30
+"""How many of the passing ones are other cases of a failing test, and tests of the same file."""
+HUNG_S = 0.1
+NAMES, TYPES, VALUES = 40, 4, 5
+"""What is kept per function: names, types of each, values of each."""
+
+
+class Seen(NamedTuple):
+    """What one traced test did."""
+
+    lines: Dict[str, Set[int]]
+    """Path to lines, of the functions that some failing test calls."""
+    functions: Dict[FunctionKey, Tuple[int, Optional[FunctionKey]]]
+    """The functions of the checkout it called: how deep, and from where first."""
+    exits: Dict[str, Set[int]]
+    """Lines on which functions returned."""
+    said: Optional[Said]
+    """How it failed, if it did."""
+
+
+class Observed:
+    """Types and small values of names in the traced functions.
+
+    Args:
+        told: Per function, per name: types in failing runs, types in passing runs, values.
+    """
+
+    def __init__(self, told: Dict[FunctionKey, Dict[str, Tuple[List[str], List[str], List[Any]]]]) -> None:
+        self._told = told
+
+    def types(self, path: str, first: int, last: int) -> Dict[str, Tuple[str, ...]]:
+        """Name to the types it had in the functions between two lines; failing runs first."""
+        return {n: tuple(dict.fromkeys([*r, *g])) for n, (r, g, _) in self._names(path, first, last).items()}
+
+    def values(self, path: str, first: int, last: int) -> Dict[str, Tuple[Any, ...]]:
+        """Name to small values (numbers, short texts, None) that it had."""
+        return {n: tuple(values) for n, (_, _, values) in self._names(path, first, last).items() if values}
+
+    def only_failing(self, path: str, first: int, last: int) -> Dict[str, Tuple[str, ...]]:
+        """Name to the types that it had in failing runs and in no passing one."""
+        names = self._names(path, first, last)
+        return {n: tuple(t for t in r if t not in g) for n, (r, g, _) in names.items() if g and set(r) - set(g)}
+
+    def _names(self, path: str, first: int, last: int) -> Dict[str, Tuple[List[str], List[str], List[Any]]]:
+        found: Dict[str, Tuple[List[str], List[str], List[Any]]] = {}
+        for (where, line), names in self._told.items():
+            if where == path and first <= line <= last:
+                for name, triple in names.items():
+                    found.setdefault(name, triple)
+        return found
+
+
+class Observations(NamedTuple):
+    """Everything the traced tests told."""
+
+    tests: Dict[int, Seen]
+    observed: Observed
+
+
+def observe(baseline: Baseline, reach: Reach, wait_s: float) -> Observations:
+    """Trace; within so many seconds, the failing tests first."""
+    return read(raw_observations(baseline, reach, wait_s))
+
+
+def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[Any]:
+    """What the child tells, as it tells it."""
+    order = order_of(baseline)
+    red = set(baseline.items.failing)
+
+    def work(limiter: Limiter, report: Report) -> None:
+        runner = Runner(baseline.items.all, limiter)
+        notes: Dict[FunctionKey, Dict[str, Any]] = {}
+        state = {"red": True}
+        tracer = make_tracer(reach.relative, lambda entry, frame: _note(notes, entry, frame, red=state["red"]))
+        for index in order:
+            state["red"] = index in red
+            told = _Teller(tracer, reach, baseline.items.all[index], red=index in red or baseline.isolated)
+            outcome = runner.run(index, _limit(baseline, index, red), told.around)
+            report(["test", index, outcome, *_entries(tracer.called()), told.said if index in red else None])
+        report(["names", [[list(key), names] for key, names in notes.items()]])
+
+    return collect(work, wait_s)
+
+
+def read(reports: Sequence[Any]) -> Observations:
+    """What a child told."""
+    tests: Dict[int, Seen] = {}
+    names: Dict[FunctionKey, Any] = {}
+    for told in reports:
+        if told[0] == "names":
+            names = {(key[0], key[1]): {n: tuple(v) for n, v in of.items()} for key, of in told[1]}
+        else:
+            tests[told[1]] = _seen(told)
+    return Observations(tests, Observed(names))
+
+
+def _limit(baseline: Baseline, index: int, red: Set[int]) -> float:
+    if index in baseline.hung:
+        return HUNG_S
+    usual = baseline.seconds.get(index, 1.0)
+    return min(0.15 + 6 * usual, 6.0 if index in red else 1.0)
+
+
+def order_of(baseline: Baseline) -> List[int]:
+    """The tests to trace: failing ones, then passing ones, those that are most like a failing one first."""
+    hung = sorted(baseline.hung)[:MOST_HUNG]
+    failing = [i for i in baseline.items.failing if i not in baseline.hung][:MOST_RED]
+    passing = _sample(baseline, failing or hung)
+    # A test that hangs goes last: what it leaves behind disturbs nobody then.
+    return sorted([*failing, *passing, *hung]) if baseline.isolated else [*failing, *passing, *hung]
+
+
+def _sample(baseline: Baseline, failing: Sequence[int]) -> List[int]:
+    names = baseline.items.names
+    shapes = dict.fromkeys(names[i].partition("[")[0] for i in failing)
+    files = dict.fromkeys(names[i].partition("::")[0] for i in failing)
+    quick = [i for i in baseline.items.passing if baseline.seconds.get(i, 9.9) < 0.5]
+    siblings = _near(failing, [i for i in quick if names[i].partition("[")[0] in shapes])[:SIBLINGS]
+    taken = set(siblings)
+    close = _near(failing, [i for i in quick if i not in taken and names[i].partition("::")[0] in files])[:NEIGHBOURS]
+    taken.update(close)
+    others = [i for i in quick if i not in taken]
+    room = MOST_GREEN - len(taken)
+    step = max(1, len(others) // max(1, room))
+    return [*siblings, *close, *others[::step][:room]]
+
+
+def _near(failing: Sequence[int], tests: Sequence[int]) -> List[int]:
+    """Tests in the order of how far they stand from a failing one."""
+    few = list(failing)[:20]
+    return sorted(tests, key=lambda i: (min((abs(i - f) for f in few), default=0), i))
+
+
+class _Teller:
+    """Traces one call and reads how it failed.
+
+    Args:
+        tracer: Collects.
+        reach: Which files count.
+        item: The test.
+        red: Whether lines of everything it calls are wanted.
+    """
+
+    def __init__(self, tracer: Tracer, reach: Reach, item: Any, *, red: bool) -> None:
+        self._tracer = tracer
+        self._reach = reach
+        self._item = item
+        self._red = red
+        self.said: Optional[Said] = None
+
+    def around(self, call: Callable[[], Any]) -> Any:
+        """Trace one call."""
+        try:
+            value = self._tracer.run(call, red=self._red)
+        except BaseException as error:
+            self._read(error)
+            raise
+        # An item of unittest does not raise: it keeps the failure in itself.
+        for info in list(getattr(self._item, "_excinfo", None) or ())[:1]:
+            self._read(getattr(info, "value", None))
+        return value
+
+    def _read(self, error: Any) -> None:
+        if self._red and isinstance(error, BaseException):
+            try:
+                self.said = said_by(error, self._tracer.path_of, self._reach.root)
+            except TimeUp:
+                self.said = Said(type(error).__name__)
+            except Exception:  # the exception is the repository's own object
+                self.said = None
+
+
+def _entries(entries: Sequence[Entry]) -> Tuple[List[Any], Dict[str, List[int]], Dict[str, List[int]]]:
+    functions: List[Any] = []
+    lines: Dict[str, Set[int]] = {}
+    exits: Dict[str, Set[int]] = {}
+    for entry in entries:
+        functions.append([entry.path, entry.code.co_firstlineno, entry.depth, entry.caller])
+        if entry.lines:
+            lines.setdefault(entry.path, set()).update(entry.lines)
+            exits.setdefault(entry.path, set()).update(entry.exits)
+    return functions, {p: sorted(n) for p, n in lines.items()}, {p: sorted(n) for p, n in exits.items()}
+
+
+def _seen(told: Sequence[Any]) -> Seen:
+    _, _, _, functions, lines, exits, said = told
+    called = {(p, first): (depth, (c[0], c[1]) if c else None) for p, first, depth, c in functions}
+    return Seen(
+        {path: set(numbers) for path, numbers in lines.items()},
+        called,
+        {path: set(numbers) for path, numbers in exits.items()},
+        Said.from_json(said) if said else None,
+    )
+
+
+def _note(notes: Dict[FunctionKey, Dict[str, Any]], entry: Entry, frame: Any, *, red: bool) -> None:
+    """Remember the types and the small values of a frame's names."""
+    names = notes.setdefault(entry.key, {})
+    for name, value in list(frame.f_locals.items())[:NAMES]:
+        if name not in names and len(names) >= NAMES:
+            continue
+        triple = names.setdefault(name, ([], [], []))
+        kind = _type_name(type(value))
+        if kind not in triple[not red] and len(triple[not red]) < TYPES:
+            triple[not red].append(kind)
+        if _small(value) and len(triple[2]) < VALUES and not any(_same(value, old) for old in triple[2]):
+            triple[2].append(value)
+
+
+def _type_name(kind: type) -> str:
+    return str(type.__getattribute__(kind, "__name__"))[:60]
+
+
+def _same(one: Any, two: Any) -> bool:
+    return type(one) is type(two) and bool(one == two)
+
+
+def _small(value: Any) -> bool:
+    if value is None or type(value) is bool:
+        return True
+    return (type(value) is int and abs(value) < 1_000_000) or (type(value) is str and len(value) <= 40)

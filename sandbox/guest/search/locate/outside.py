@@ -1,0 +1,150 @@
+"""Statements outside functions: suspect because suspect functions read what they bind."""
+
+from __future__ import annotations
+
+import ast
+from typing import Dict, List, Mapping, Sequence, Set, Tuple
+
+from sandbox.guest.search.functions import Unit
+from sandbox.guest.search.locate.code import CodeFile, Modules, names_read
+from sandbox.guest.search.locate.weights import HEAD, IMPORTS, OUTSIDE_BY_ATTRIBUTE, OUTSIDE_BY_NAME
+from sandbox.guest.search.outer_scope import Piece
+from sandbox.guest.search.scope import FunctionNode
+
+LEAST = 0.05
+MOST_STEPS = 4_000
+Scores = Dict[Tuple[str, int], Tuple[float, str]]
+"""Path and line to score and reason."""
+
+
+class Outside:
+    """What is bound outside functions, by name.
+
+    Args:
+        files: The files in question.
+        modules: How they are imported.
+    """
+
+    def __init__(self, files: Mapping[str, CodeFile], modules: Modules) -> None:
+        self._files = files
+        self._modules = modules
+        self._binders: Dict[Tuple[str, str], List[Piece]] = {}
+        self._anywhere: Dict[str, List[Tuple[str, Piece]]] = {}
+        self._classes: Dict[Tuple[str, str], List[Piece]] = {}
+        for path, file in sorted(files.items()):
+            for piece in file.pieces:
+                for name in bound_by(piece):
+                    self._binders.setdefault((path, name), []).append(piece)
+                    if name.startswith("."):
+                        self._anywhere.setdefault(name, []).append((path, piece))
+                if piece.classes:
+                    self._classes.setdefault((path, piece.classes[-1].name), []).append(piece)
+
+    def scores(self, units: Sequence[Tuple[Unit, float]]) -> Scores:
+        """Scores of lines outside functions.
+
+        Args:
+            units: Suspect functions, each with the score of its best line.
+        """
+        scores: Scores = {}
+        waiting: List[Tuple[str, str, float, str]] = []
+        for unit, score in units:
+            path = unit.source.path
+            for line in head_lines(unit.node):
+                _raise(scores, path, [line], (score * HEAD, f"head of {unit.qualified_name}"))
+            why = f"read by {unit.qualified_name}"
+            waiting += [(name, path, score, why) for name in names_read(unit.node)]
+            if len(unit.names) > 1:
+                waiting += [(unit.names[-2], path, score * 0.8, f"class of {unit.qualified_name}")]
+        self._follow(waiting, scores)
+        return scores
+
+    def _follow(self, waiting: List[Tuple[str, str, float, str]], scores: Scores) -> None:
+        """Definitions lead on to the names they are made of, imports to the module they import from."""
+        done: Set[Tuple[str, str]] = set()
+        steps = 0
+        while waiting and steps < MOST_STEPS:
+            steps += 1
+            name, path, score, why = waiting.pop(0)
+            if (name, path) in done or score < LEAST:
+                continue
+            done.add((name, path))
+            for where, piece in self._bindings(name, path):
+                waiting += self._one(where, piece, (name, score, why), scores)
+
+    def _bindings(self, name: str, path: str) -> List[Tuple[str, Piece]]:
+        here = [(path, piece) for piece in self._binders.get((path, name), ())]
+        # An attribute may belong to a class of another file; a common name says nothing.
+        elsewhere = self._anywhere.get(name, []) if not here and name.startswith(".") else []
+        return here or (elsewhere if len(elsewhere) <= 3 else [])
+
+    def _one(
+        self, path: str, piece: Piece, told: Tuple[str, float, str], scores: Scores
+    ) -> List[Tuple[str, str, float, str]]:
+        name, score, why = told
+        factor = OUTSIDE_BY_ATTRIBUTE if name.startswith(".") else OUTSIDE_BY_NAME
+        statement = piece.statement
+        if isinstance(statement, (ast.Import, ast.ImportFrom)):
+            _raise(scores, path, piece.lines, (score * IMPORTS, f"imports {name}, {why}"))
+            return [(n, p, score, why) for n, p in self._imported(name, statement, path)]
+        if isinstance(statement, FunctionNode):
+            return []
+        _raise(scores, path, piece.lines, (score * factor, f"binds {name.lstrip('.')}, {why}"))
+        used = [n.id for n in piece.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+        more = [(n, path, score * factor, why) for n in dict.fromkeys(used)]
+        if isinstance(statement, ast.ClassDef):
+            for member in self._classes.get((path, statement.name), ()):
+                if not isinstance(member.statement, FunctionNode):
+                    reason = (score * factor * 0.8, f"in class {statement.name}, {why}")
+                    _raise(scores, path, member.lines, reason)
+        return more
+
+    def _imported(self, name: str, statement: ast.stmt, path: str) -> List[Tuple[str, str]]:
+        if not isinstance(statement, ast.ImportFrom):
+            return []
+        found = []
+        for alias in statement.names:
+            if (alias.asname or alias.name) == name:
+                place = self._modules.find(statement.module or "", statement.level, path)
+                if place in self._files:
+                    found.append((alias.name, str(place)))
+        return found
+
+
+def head_lines(node: ast.AST) -> List[int]:
+    """Lines of the defaults and decorators of a function."""
+    arguments = node.args  # type: ignore[attr-defined]
+    parts = [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]
+    parts += node.decorator_list  # type: ignore[attr-defined]
+    spans = [range(part.lineno, (part.end_lineno or part.lineno) + 1) for part in parts]
+    return list(dict.fromkeys(line for span in spans for line in span))
+
+
+def bound_by(piece: Piece) -> List[str]:
+    """What a piece binds; with a dot in front where it can be read as an attribute."""
+    statement = piece.statement
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
+    if isinstance(statement, (*FunctionNode, ast.ClassDef)):
+        names = [statement.name]
+    else:
+        names = [n.id for n in piece.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
+        names += _filled(piece)
+    names = list(dict.fromkeys(names))
+    return ["." + name for name in names] if piece.classes else [*names, *("." + name for name in names)]
+
+
+def _filled(piece: Piece) -> List[str]:
+    """`TABLE.update(...)`, `TABLE[key] = value`: who is filled."""
+    call = piece.statement.value if isinstance(piece.statement, ast.Expr) else None
+    places: List[ast.AST] = []
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        places.append(call.func.value)
+    places += [n.value for n in piece.nodes if isinstance(n, ast.Subscript) and not isinstance(n.ctx, ast.Load)]
+    return [place.id for place in places if isinstance(place, ast.Name)]
+
+
+def _raise(scores: Scores, path: str, lines: Sequence[int], told: Tuple[float, str]) -> None:
+    for line in lines:
+        if told[0] > scores.get((path, line), (0.0, ""))[0]:
+            scores[path, line] = told

@@ -1,0 +1,321 @@
+"""All signs of guilt together: a score and a reason for every line that a failing test may owe its failure to."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+
+from sandbox.guest.search.functions import Unit
+from sandbox.guest.search.locate.code import SIMPLE, CodeFile, Modules
+from sandbox.guest.search.locate.flow import controllers, makers_of, slice_of
+from sandbox.guest.search.locate.observe import Seen
+from sandbox.guest.search.locate.outside import Outside
+from sandbox.guest.search.locate.said import quoted_names
+from sandbox.guest.search.locate.spectrum import Counts, Place, beyond_nearest, places
+from sandbox.guest.search.locate.values import Clues, clues_of, telling, words_of
+from sandbox.guest.search.locate.weights import WEIGHTS
+
+MOST_TELLING = 60
+"""A file whose lines hold more clues than this holds none."""
+
+
+class Evidence(NamedTuple):
+    """What the scores are made from."""
+
+    tests: Mapping[int, Seen]
+    failing: Sequence[int]
+    names: Sequence[str]
+    """Node ids of all tests."""
+    mentioned: Set[str]
+    """Names in the code of the failing tests."""
+    literals: Sequence[str]
+    """Short texts in the failing tests."""
+    files: Mapping[str, CodeFile]
+    modules: Modules
+    changed: Mapping[str, Set[int]]
+    """Lines of the red diff."""
+    hints: Mapping[str, Mapping[int, float]]
+    """What the host suspects otherwise."""
+
+
+class Scorer:
+    """Scores lines.
+
+    Args:
+        evidence: What is known.
+        weights: What each sign counts.
+    """
+
+    def __init__(self, evidence: Evidence, weights: Optional[Mapping[str, float]] = None) -> None:
+        self._e = evidence
+        self._w = dict(WEIGHTS, **(weights or {}))
+        self._total: Dict[Place, float] = {}
+        self._why: Dict[Place, Tuple[float, str]] = {}
+        self._red = [evidence.tests[i] for i in evidence.failing if i in evidence.tests]
+        failing = set(evidence.failing)
+        self._green = [seen for i, seen in sorted(evidence.tests.items()) if i not in failing]
+        self._hit = {place for seen in self._red for place in places(seen)}
+        self._units = self._units_hit()
+
+    def result(self) -> Tuple[Dict[str, Dict[int, float]], Dict[str, Dict[int, str]]]:
+        """Path to line to score from 0 to 1, and the strongest reason of each."""
+        self._spectrum()
+        self._functions()
+        self._tracebacks()
+        self._words()
+        self._diff()
+        self._slices()
+        self._whole_statements()
+        self._outside()
+        top = max(self._total.values(), default=1.0) or 1.0
+        scores: Dict[str, Dict[int, float]] = {}
+        reasons: Dict[str, Dict[int, str]] = {}
+        for (path, line), score in sorted(self._total.items()):
+            if score > 0:
+                scores.setdefault(path, {})[line] = min(1.0, score / top)
+                reasons.setdefault(path, {})[line] = self._why.get((path, line), (0.0, ""))[1]
+        return scores, reasons
+
+    def _add(self, place: Place, sign: str, share: float, reason: str) -> None:
+        gain = self._w[sign] * share
+        if gain <= 0:
+            return
+        self._total[place] = self._total.get(place, 0.0) + gain
+        if gain > self._why.get(place, (0.0, ""))[0]:
+            self._why[place] = (gain, reason)
+
+    # --- which tests run it ---------------------------------------------------------------------
+
+    def _spectrum(self) -> None:
+        red, green = [places(seen) for seen in self._red], [places(seen) for seen in self._green]
+        counts = Counts(red, green)
+        beyond = beyond_nearest(red, green)
+        for place in sorted(self._hit):
+            share = counts.score(place)
+            hits, others = counts.red[place], counts.green.get(place, 0)
+            self._add(place, "spectrum", share, f"run by {hits} failing and {others} passing tests")
+            self._add(place, "near_miss", beyond.get(place, 0.0), "not run by the nearest passing test")
+
+    # --- functions ------------------------------------------------------------------------------
+
+    def _units_hit(self) -> List[Unit]:
+        lines: Dict[str, List[int]] = {}
+        for path, line in sorted(self._hit):
+            lines.setdefault(path, []).append(line)
+        found: Dict[int, Unit] = {}
+        for path, numbers in lines.items():
+            file = self._e.files.get(path)
+            for line in numbers if file else ():
+                unit = file.unit_at(line) if file else None
+                if unit is not None:
+                    found.setdefault(id(unit), unit)
+        return list(found.values())
+
+    def _lines(self, unit: Unit) -> List[Place]:
+        path = unit.source.path
+        return [(path, line) for line in range(unit.first_line, unit.last_line + 1) if (path, line) in self._hit]
+
+    def _functions(self) -> None:
+        counts = Counts([self._called(seen) for seen in self._red], [self._called(seen) for seen in self._green])
+        tests = sorted({self._e.names[i] for i in self._e.failing})[:20]
+        asserted = {name for seen in self._red if seen.said for name in seen.said.called}
+        for unit in self._units:
+            key = (unit.source.path, unit.first_line)
+            signs = (
+                ("function", counts.score(key), f"{unit.qualified_name} is run by the failing tests above all"),
+                ("alone", float(key not in counts.green), f"only failing tests call {unit.qualified_name}"),
+                ("depth", 1.0 / self._depth(unit), f"{unit.qualified_name} is close to the failing test"),
+                ("asserted", _called_by(unit, asserted), f"the failing statement calls {unit.qualified_name}"),
+                ("mentioned", _called_by(unit, self._e.mentioned), f"the failing test calls {unit.qualified_name}"),
+                ("alike", _alike(unit, tests), f"the failing test is named like {unit.qualified_name}"),
+                ("alike_file", _alike_file(unit, tests), "the failing test's file is named like this one"),
+            )
+            for place in self._lines(unit):
+                for sign, share, reason in signs:
+                    self._add(place, sign, share, reason)
+
+    def _called(self, seen: Seen) -> Set[Place]:
+        """The outermost functions (by their first line) that a test calls."""
+        found: Set[Place] = set()
+        for unit in self._units:
+            path = unit.source.path
+            if any((path, line) in seen.functions for line in range(unit.first_line, unit.last_line + 1)):
+                found.add((path, unit.first_line))
+        return found
+
+    def _depth(self, unit: Unit) -> int:
+        path = unit.source.path
+        lines = range(unit.first_line, unit.last_line + 1)
+        depths = [s.functions[path, n][0] for s in self._red for n in lines if (path, n) in s.functions]
+        return max(1, min(depths, default=20))
+
+    # --- what the failing tests say -------------------------------------------------------------
+
+    def _tracebacks(self) -> None:
+        share = 1.0 / max(1, len([s for s in self._red if s.said]))
+        for seen in self._red:
+            for number, frames in enumerate(seen.said.frames if seen.said else ()):
+                for depth, (path, line, _) in enumerate(dict.fromkeys(reversed(frames))):
+                    sign, part = ("raised", 1.0) if depth == 0 else ("frame", 1.0 / depth)
+                    self._add((path, line), sign, share * part * (0.9**number), "in the traceback")
+                    if depth == 0:
+                        self._leading_to(path, line, share)
+
+    def _leading_to(self, path: str, line: int, share: float) -> None:
+        file = self._e.files.get(path)
+        unit = file.unit_at(line) if file else None
+        statement = file.statement_at(line) if file else None
+        if unit is None or statement is None:
+            return
+        for number, near in {**makers_of(statement, unit.node), **controllers(statement, unit.node)}.items():
+            if (path, number) in self._hit and number != line:
+                self._add((path, number), "controls", share * near, "leads to the line that raises")
+
+    def _words(self) -> None:
+        said = [seen.said for seen in self._red if seen.said]
+        pairs = [pair for one in said[:10] for pair in one.pairs]
+        quoted = {name for one in said[:10] if not one.asserted for name in quoted_names(one.message)}
+        clues = clues_of(pairs[:40], ())
+        for path, file in self._e.files.items():
+            found = {line: share for line in _lines_of(file) if (share := _clue(file.on(line), clues)) > 0}
+            if len(found) <= MOST_TELLING:
+                for line, share in found.items():
+                    if (path, line) in self._hit or file.unit_at(line) is None:
+                        self._add((path, line), "value", share, "a literal that explains the wrong value")
+            for place in [p for p in sorted(self._hit) if quoted and p[0] == path]:
+                if any(_name_of(node) in quoted for node in file.on(place[1])):
+                    self._add(place, "named", 1.0, "a name that the message quotes")
+
+    # --- the diff that turned the check red -----------------------------------------------------
+
+    def _diff(self) -> None:
+        near = self._near_changes()
+        for place in sorted(self._hit):
+            if place[1] in self._e.changed.get(place[0], ()):
+                self._add(place, "changed", 1.0, "changed since the check was green")
+            self._add(place, "hint", self._e.hints.get(place[0], {}).get(place[1], 0.0), "suspected before the search")
+        for unit in self._units:
+            touched = _touches(self._e.changed, unit)
+            share = 1.0 if touched else near.get((unit.source.path, unit.first_line), 0.0)
+            sign = "changed_function" if touched else "changed_near"
+            reason = (
+                f"{unit.qualified_name} was changed" if touched else f"{unit.qualified_name} is beside what changed"
+            )
+            for place in self._lines(unit):
+                self._add(place, sign, share, reason)
+
+    def _near_changes(self) -> Dict[Place, float]:
+        """Functions that call a changed one, or are called by one, or read a name that a changed statement binds."""
+        if not self._e.changed:
+            return {}
+        homes = {(u.source.path, n): u for u in self._units for n in range(u.first_line, u.last_line + 1)}
+        near: Dict[Place, float] = {}
+        for seen in self._red:
+            for key, (_, caller) in seen.functions.items():
+                one, two = homes.get(key), homes.get(caller) if caller else None
+                for unit, other in ((one, two), (two, one)):
+                    if unit and other and _touches(self._e.changed, other):
+                        near[unit.source.path, unit.first_line] = 1.0
+        return near
+
+    # --- ties -----------------------------------------------------------------------------------
+
+    def _slices(self) -> None:
+        exits: Dict[str, Set[int]] = {}
+        for seen in self._red:
+            for path, lines in seen.exits.items():
+                exits.setdefault(path, set()).update(lines)
+        for unit in self._units:
+            path = unit.source.path
+            ends = [n for n in sorted(exits.get(path, ())) if unit.first_line <= n <= unit.last_line]
+            for line in slice_of(unit.node, ends):
+                if (path, line) in self._hit:
+                    self._add((path, line), "slice", 1.0, "the value returned depends on it")
+        for path, line in sorted(self._hit):
+            file = self._e.files.get(path)
+            count = sum(isinstance(n, ast.expr) for n in file.on(line)) if file else 0
+            self._add((path, line), "rich", min(1.0, count / 12), "")
+
+    def _whole_statements(self) -> None:
+        """A continuation line may never be reported as run; it is as suspect as its statement."""
+        for unit in self._units:
+            path = unit.source.path
+            for node in ast.walk(unit.node):
+                last = getattr(node, "end_lineno", 0) or 0
+                if isinstance(node, SIMPLE) and last > node.lineno:
+                    known = [(path, n) for n in range(node.lineno, last + 1)]
+                    best = max(known, key=lambda place: self._total.get(place, 0.0))
+                    for place in known if best in self._total else ():
+                        if place not in self._total:
+                            self._total[place] = self._total[best] * 0.98
+                            self._why[place] = self._why.get(best, (0.0, ""))
+
+    # --- outside functions ----------------------------------------------------------------------
+
+    def _outside(self) -> None:
+        inside = [(u, max((self._total.get(p, 0.0) for p in self._lines(u)), default=0.0)) for u in self._units]
+        inside.sort(key=lambda pair: -pair[1])
+        told = Outside(self._e.files, self._e.modules).scores(inside)
+        read_by_changed = self._w["changed"]
+        for place, (score, reason) in sorted(told.items()):
+            bonus = self._total.pop(place, 0.0) if place not in self._hit else 0.0
+            if place[1] in self._e.changed.get(place[0], ()):
+                bonus += read_by_changed
+                reason = "changed since the check was green"
+            if place not in self._hit and score + bonus > 0:
+                self._total[place] = score + bonus
+                self._why[place] = (score + bonus, reason)
+        for place in [p for p in self._total if p not in self._hit and p not in told and self._is_outside(p)]:
+            del self._total[place]
+
+    def _is_outside(self, place: Place) -> bool:
+        file = self._e.files.get(place[0])
+        return file is None or file.unit_at(place[1]) is None
+
+
+def _touches(changed: Mapping[str, Set[int]], unit: Unit) -> bool:
+    return any(unit.first_line <= line <= unit.last_line for line in changed.get(unit.source.path, ()))
+
+
+def _called_by(unit: Unit, names: Set[str]) -> float:
+    """Whether a function is called by one of these names; a class's `__init__` by the class's."""
+    if unit.names[-1] in names:
+        return 1.0
+    if len(unit.names) > 1 and unit.names[-2] in names:
+        return 0.8 if unit.names[-1] in ("__init__", "__new__", "__call__") else 0.35
+    return 0.0
+
+
+def _alike(unit: Unit, tests: Sequence[str]) -> float:
+    """How much of a function's name stands in a failing test's."""
+    own = [*words_of(unit.names[-1])]
+    if not own:
+        return 0.0
+    best = 0.0
+    for test in tests:
+        theirs = {*words_of(test.partition("::")[2].partition("[")[0])} - {"test"}
+        best = max(best, sum(word in theirs for word in own) / len(own))
+    return best
+
+
+def _alike_file(unit: Unit, tests: Sequence[str]) -> float:
+    own = {*words_of(unit.source.path.rpartition("/")[2][:-3])}
+    return float(any(own & ({*words_of(t.partition("::")[0].rpartition("/")[2])} - {"test", "tests"}) for t in tests))
+
+
+def _lines_of(file: CodeFile) -> Sequence[int]:
+    return range(1, file.source.data.count(b"\n") + 2)
+
+
+def _clue(nodes: Sequence[ast.AST], clues: Clues) -> float:
+    return max((telling(n.value, clues) for n in nodes if isinstance(n, ast.Constant)), default=0.0)
+
+
+def _name_of(node: ast.AST) -> Any:
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, (ast.Attribute,)):
+        return node.attr
+    if isinstance(node, (ast.arg, ast.keyword)):
+        return node.arg
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

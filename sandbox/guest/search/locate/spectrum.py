@@ -1,0 +1,68 @@
+"""Which tests run what, counted: how much more the failing tests run a line than the passing ones do."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Dict, Hashable, Iterable, List, Mapping, Sequence, Set, Tuple
+
+from sandbox.guest.search.locate.observe import Seen
+
+Place = Tuple[str, int]
+OCHIAI, DSTAR, TARANTULA = 0.5, 0.25, 0.25
+"""How the three join."""
+MOST_PAIRS = 25
+"""Failing tests whose nearest passing test is looked for."""
+
+
+class Counts:
+    """Hits by failing and by passing tests of anything countable.
+
+    Args:
+        red: What each failing test ran.
+        green: What each passing test ran.
+    """
+
+    def __init__(self, red: Sequence[Iterable[Hashable]], green: Sequence[Iterable[Hashable]]) -> None:
+        self.reds = len(red)
+        self.greens = len(green)
+        self.red = _count(red)
+        self.green = _count(green)
+
+    def score(self, thing: Hashable) -> float:
+        """From 0 (no failing test runs it) to 1 (all failing tests do, and no other)."""
+        hits, others = self.red.get(thing, 0), self.green.get(thing, 0)
+        if not hits:
+            return 0.0
+        ochiai = hits / math.sqrt(max(1, self.reds) * (hits + others))
+        star = hits * hits / max(0.5, others + self.reds - hits)
+        failing, passing = hits / max(1, self.reds), others / max(1, self.greens)
+        return OCHIAI * ochiai + DSTAR * star / (star + 1) + TARANTULA * failing / (failing + passing)
+
+
+def _count(runs: Sequence[Iterable[Hashable]]) -> Dict[Any, int]:
+    counts: Dict[Any, int] = {}
+    for run in runs:
+        for thing in run:
+            counts[thing] = counts.get(thing, 0) + 1
+    return counts
+
+
+def places(seen: Seen) -> Set[Place]:
+    """The lines a test ran."""
+    return {(path, line) for path, lines in seen.lines.items() for line in lines}
+
+
+def beyond_nearest(red: Sequence[Set[Place]], green: Sequence[Set[Place]]) -> Mapping[Place, float]:
+    """Lines that a failing test runs and the passing test that is most like it does not; the share of failing tests."""
+    counts: Dict[Place, int] = {}
+    few = [run for run in red[:MOST_PAIRS] if run]
+    for run in few:
+        best: List[Set[Place]] = sorted(green, key=lambda other: -_alike(run, other))[:1]
+        for place in run - best[0] if best and _alike(run, best[0]) > 0.3 else ():
+            counts[place] = counts.get(place, 0) + 1
+    return {place: count / len(few) for place, count in counts.items()}
+
+
+def _alike(one: Set[Place], two: Set[Place]) -> float:
+    both = len(one & two)
+    return both / max(1, len(one) + len(two) - both)

@@ -1,0 +1,238 @@
+"""Which functions of the checkout a test calls, and which lines it runs in those that matter; cheap on every Python."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any, Callable, Dict, List, Optional, Tuple
+
+IDLE_RED, IDLE_GREEN = 200_000, 3_000
+"""Line events without a new line after which a function's frames are left alone: a failing test, a passing one."""
+FRAMES = 80
+"""How far up the caller is looked for."""
+RETURNS = 6
+"""How many returns of each function are looked at per test."""
+
+FunctionKey = Tuple[str, int]
+"""Path relative to the checkout, and the code's first line."""
+OnReturn = Callable[["Entry", Any], None]
+
+
+class Entry:
+    """One code object of the checkout, and what one test did in it.
+
+    Args:
+        code: The code; kept, so that no other can have its identity.
+        path: Its file, relative to the checkout.
+    """
+
+    def __init__(self, code: types.CodeType, path: str) -> None:
+        self.code = code
+        self.path = path
+        self.watched = False
+        """Whether a failing test calls it: only then its lines are of interest."""
+        self.lines: Dict[int, None] = {}
+        self.exits: Dict[int, None] = {}
+        self.returns = 0
+        self.idle = 0
+        self.depth = 0
+        self.caller: Optional[FunctionKey] = None
+
+    def clear(self) -> None:
+        """Forget the last test."""
+        self.lines = {}
+        self.exits = {}
+        self.returns = self.idle = self.depth = 0
+        self.caller = None
+
+    @property
+    def key(self) -> FunctionKey:
+        """Where the function is."""
+        return (self.path, self.code.co_firstlineno)
+
+
+class Tracer:
+    """Collects what one test does; how it listens is its children's business.
+
+    Args:
+        place: The path of a file below the checkout if it may be edited, by its absolute name, else None.
+        on_return: Told of a frame that is about to return.
+    """
+
+    def __init__(self, place: Callable[[str], Optional[str]], on_return: OnReturn) -> None:
+        self._place = place
+        self._on_return = on_return
+        self._paths: Dict[str, Optional[str]] = {}
+        self._entries: Dict[int, Optional[Entry]] = {}
+        self._keep: List[types.CodeType] = []
+        self._called: Dict[int, Entry] = {}
+        self._red = True
+        self._begin: Callable[[], Any] = dict
+        self._stop: Callable[[], Any] = dict
+
+    def run(self, call: Callable[[], Any], *, red: bool) -> Any:
+        """Trace one call; lines only in functions that a call with `red` has reached."""
+        for entry in self._called.values():
+            entry.clear()
+        self._called = {}
+        self._red = red
+        self._begin()
+        try:
+            return call()
+        finally:
+            self._stop()
+
+    def called(self) -> List[Entry]:
+        """The functions of the last test, in the order they were called first."""
+        return list(self._called.values())
+
+    def path_of(self, filename: str) -> Optional[str]:
+        """The same as `place`, remembered."""
+        if filename not in self._paths:
+            self._paths[filename] = self._place(filename)
+        return self._paths[filename]
+
+    def entry_of(self, code: types.CodeType) -> Optional[Entry]:
+        """What is known of a code object; None when it is not of interest."""
+        number = id(code)
+        if number in self._entries:
+            return self._entries[number]
+        self._keep.append(code)
+        path = None if code.co_name == "<module>" else self.path_of(code.co_filename)
+        entry = self._entries[number] = None if path is None else Entry(code, path)
+        return entry
+
+    def note_call(self, entry: Entry, frame: Any) -> None:
+        """The first call of a function in this test: who called it, and how deep inside the checkout."""
+        self._called[id(entry.code)] = entry
+        entry.depth = 1
+        if self._red:
+            entry.watched = True
+        for _ in range(FRAMES):
+            frame = frame.f_back
+            if frame is None:
+                return
+            caller = self._entries.get(id(frame.f_code))
+            if caller is not None and id(caller.code) in self._called and caller is not entry:
+                entry.caller = caller.key
+                entry.depth = caller.depth + 1
+                return
+
+
+class SetTrace(Tracer):
+    """By `sys.settrace`: every call is told, lines only of the functions of interest."""
+
+    def __init__(self, place: Callable[[str], Optional[str]], on_return: OnReturn) -> None:
+        super().__init__(place, on_return)
+        self._begin = lambda: sys.settrace(self._on_call)
+        self._stop = lambda: sys.settrace(None)
+
+    def _on_call(self, frame: Any, _event: str, _argument: Any) -> Any:
+        number = id(frame.f_code)
+        try:
+            entry = self._entries[number]
+        except KeyError:
+            entry = self.entry_of(frame.f_code)
+        if entry is None:
+            return None
+        if number not in self._called:
+            self.note_call(entry, frame)
+        if not entry.watched or entry.idle > (IDLE_RED if self._red else IDLE_GREEN):
+            return None
+        return self._listener(entry)
+
+    def _listener(self, entry: Entry) -> Any:
+        most = IDLE_RED if self._red else IDLE_GREEN
+
+        def on_event(frame: Any, event: str, _argument: Any) -> Any:
+            if event == "line":
+                line = frame.f_lineno
+                if line in entry.lines:
+                    entry.idle += 1
+                    if entry.idle > most:
+                        frame.f_trace_lines = False
+                else:
+                    entry.lines[line] = None
+            elif event == "return" and entry.returns < RETURNS:
+                entry.returns += 1
+                entry.exits[frame.f_lineno] = None
+                self._on_return(entry, frame)
+            return on_event
+
+        return on_event
+
+
+class Monitor(Tracer):
+    """By `sys.monitoring` (Python 3.12 and later): each line is told once, then costs nothing."""
+
+    def __init__(self, place: Callable[[str], Optional[str]], on_return: OnReturn) -> None:
+        super().__init__(place, on_return)
+        self._api: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+        self._off = self._api.DISABLE
+        self._tool = free_tool()
+        self._local: Dict[int, None] = {}
+        events = self._api.events
+        self._api.use_tool_id(self._tool, "metaagent")
+        self._api.register_callback(self._tool, events.PY_START, self._on_start)
+        self._api.register_callback(self._tool, events.LINE, self._on_line)
+        self._api.register_callback(self._tool, events.PY_RETURN, self._on_leave)
+        self._begin, self._stop = self._start, self._end
+
+    def _start(self) -> None:
+        """Listen to starts everywhere, and to lines and returns of the functions of interest."""
+        self._api.set_events(self._tool, self._api.events.PY_START)
+        self._api.restart_events()
+
+    def _end(self) -> None:
+        """Listen no more; the local events of known functions stay."""
+        self._api.set_events(self._tool, 0)
+
+    def _on_start(self, code: types.CodeType, _offset: int) -> Any:
+        entry = self.entry_of(code)
+        if entry is not None and id(code) not in self._called:
+            self.note_call(entry, sys._getframe(1))  # noqa: SLF001
+            if entry.watched and id(code) not in self._local:
+                self._local[id(code)] = None
+                events = self._api.events
+                self._api.set_local_events(self._tool, code, events.LINE | events.PY_RETURN)
+        return self._off
+
+    def _on_line(self, code: types.CodeType, line: int) -> Any:
+        entry = self._called.get(id(code))
+        if entry is not None:
+            entry.lines[line] = None
+        return self._off
+
+    def _on_leave(self, code: types.CodeType, _offset: int, _value: Any) -> Any:
+        entry = self._called.get(id(code))
+        if entry is None or entry.returns >= RETURNS:
+            return self._off
+        entry.returns += 1
+        frame = sys._getframe(1)  # noqa: SLF001
+        entry.exits[frame.f_lineno] = None
+        self._on_return(entry, frame)
+        return None
+
+
+def free_tool() -> int:
+    """A number of a monitoring tool that nobody uses.
+
+    Raises:
+        ValueError: all are taken.
+    """
+    monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
+    for number in (3, 4, 1, 2, 5, 0):
+        if monitoring.get_tool(number) is None:
+            return number
+    raise ValueError("no monitoring tool is free")
+
+
+def make_tracer(place: Callable[[str], Optional[str]], on_return: OnReturn) -> Tracer:
+    """The cheapest tracer of this interpreter."""
+    if hasattr(sys, "monitoring"):
+        try:
+            free_tool()
+        except ValueError:
+            return SetTrace(place, on_return)
+        return Monitor(place, on_return)
+    return SetTrace(place, on_return)

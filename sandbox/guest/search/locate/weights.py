@@ -1,0 +1,39 @@
+"""What each sign of guilt counts; a line's score is the sum of its signs, the best line's becomes 1."""
+
+from __future__ import annotations
+
+from typing import Dict
+
+WEIGHTS: Dict[str, float] = {
+    # 1. The diff that turned the check red, as far as failing tests run what it changed.
+    "changed": 6.0,  # the line was changed
+    "changed_function": 2.5,  # its function was changed somewhere
+    "changed_near": 1.5,  # its function calls one that was changed, is called by one, or reads a name bound there
+    # 2. What the failing tests say.
+    "raised": 2.0,  # the innermost frame of the checkout in the traceback
+    "frame": 0.9,  # a frame further out: divided by how far
+    "controls": 0.8,  # decides whether the raising line runs, or makes a value that it uses
+    "value": 1.6,  # holds a literal that explains the values which differ
+    "named": 1.0,  # holds a name that the message quotes
+    "asserted": 1.0,  # its function is named in the failing statement of the test
+    "mentioned": 0.5,  # its function is named anywhere in the failing test
+    # 3. Which tests run it.
+    "spectrum": 3.0,  # Ochiai, DStar and Tarantula of the line
+    "near_miss": 0.7,  # the passing test that is most like the failing one does not run it
+    # 4. Ties.
+    "function": 1.5,  # the spectrum of the function
+    "alone": 0.3,  # no traced passing test calls the function
+    "depth": 0.6,  # divided by how many calls of the checkout are between the test and the function
+    "alike": 0.6,  # the test's name is like the function's
+    "alike_file": 0.2,  # the test file's name is like the module's
+    "slice": 0.4,  # a value returned in the failing run depends on it
+    "rich": 0.3,  # more can be wrong on a line with many expressions
+    "hint": 2.0,  # whatever else the host says, by its score
+}
+
+OUTSIDE_BY_NAME, OUTSIDE_BY_ATTRIBUTE = 0.62, 0.5
+"""What a statement outside functions inherits of the score of a function that reads what it binds."""
+HEAD = 0.55
+"""What a default or a decorator inherits of its function's best line."""
+IMPORTS = 0.35
+"""What an import inherits, when the name it binds is read."""

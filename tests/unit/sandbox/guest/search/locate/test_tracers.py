@@ -1,0 +1,98 @@
+"""The tracers: functions of every test, lines in those that a failing test calls, who called whom."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from sandbox.guest.search.locate.tracers import IDLE_GREEN, Entry, SetTrace, Tracer, make_tracer
+
+MODULE = """
+def outer(n):
+    if n:
+        return inner(n)
+    return 0
+
+
+def inner(n):
+    total = 0
+    for number in range(n):
+        total += number
+    return total
+
+
+def other():
+    return 1
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> ModuleType:
+    path = tmp_path / "shop.py"
+    path.write_text(MODULE)
+    loaded = ModuleType("shop")
+    exec(compile(MODULE, str(path), "exec"), loaded.__dict__)  # noqa: S102 - our own text, no candidate
+    return loaded
+
+
+def tracer_of(tmp_path: Path, on_return: Callable[[Entry, Any], None] = lambda _entry, _frame: None) -> Tracer:
+    return SetTrace(lambda name: "shop.py" if name == str(tmp_path / "shop.py") else None, on_return)
+
+
+def lines(tracer: Tracer) -> dict[str, list[int]]:
+    return {entry.code.co_name: sorted(entry.lines) for entry in tracer.called()}
+
+
+def test_lines_of_everything_a_failing_test_calls_are_seen(module: ModuleType, tmp_path: Path) -> None:
+    tracer = tracer_of(tmp_path)
+    assert tracer.run(lambda: module.outer(3), red=True) == 3
+    assert lines(tracer) == {"outer": [3, 4], "inner": [9, 10, 11, 12]}
+
+
+def test_a_passing_test_shows_lines_only_in_functions_that_a_failing_one_called(
+    module: ModuleType, tmp_path: Path
+) -> None:
+    tracer = tracer_of(tmp_path)
+    tracer.run(lambda: module.outer(0), red=True)
+    tracer.run(lambda: (module.outer(2), module.other()), red=False)
+    assert lines(tracer) == {"outer": [3, 4], "inner": [], "other": []}
+
+
+def test_each_function_knows_who_called_it_first_and_how_deep_it_is(module: ModuleType, tmp_path: Path) -> None:
+    tracer = tracer_of(tmp_path)
+    tracer.run(lambda: module.outer(3), red=True)
+    outer, inner = tracer.called()
+    assert (outer.depth, outer.caller) == (1, None)
+    assert (inner.depth, inner.caller) == (2, outer.key)
+
+
+def test_returns_are_told_with_the_line_they_happen_on(module: ModuleType, tmp_path: Path) -> None:
+    seen: list[tuple[str, list[str]]] = []
+    tracer = tracer_of(tmp_path, lambda entry, frame: seen.append((entry.code.co_name, sorted(frame.f_locals))))
+    tracer.run(lambda: module.outer(2), red=True)
+    assert seen == [("inner", ["n", "number", "total"]), ("outer", ["n"])]
+    assert [sorted(entry.exits) for entry in tracer.called()] == [[4], [12]]
+
+
+def test_a_busy_loop_of_a_passing_test_is_left_alone_after_a_while(module: ModuleType, tmp_path: Path) -> None:
+    tracer = tracer_of(tmp_path)
+    tracer.run(lambda: module.outer(1), red=True)
+    tracer.run(lambda: module.outer(5 * IDLE_GREEN), red=False)
+    inner = tracer.called()[1]
+    assert inner.idle <= IDLE_GREEN + 2
+
+
+def test_tracing_ends_with_the_call_even_when_it_raises(module: ModuleType, tmp_path: Path) -> None:
+    tracer = tracer_of(tmp_path)
+    before = sys.gettrace()
+    with pytest.raises(TypeError):
+        tracer.run(lambda: module.inner("x"), red=True)
+    assert sys.gettrace() in {None, before}
+    assert lines(tracer)["inner"] == [9, 10]
+
+
+def test_this_interpreter_has_a_tracer() -> None:
+    assert isinstance(make_tracer(lambda _: None, lambda _entry, _frame: None), Tracer)
