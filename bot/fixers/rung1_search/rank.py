@@ -79,13 +79,13 @@ def rank_survivors(
         for behaviour in ordered:
             if place < len(behaviour.members):
                 number = behaviour.members[place]
-                rivals = tuple(other.members[0] for other in ordered if other is not behaviour)
+                rivals = tuple(other for other in ordered if other is not behaviour)
                 ranked.append(
                     Ranked(
                         survivor=survivors[number],
                         agreeing=len(behaviour.members),
                         behaviours=len(ordered),
-                        rivals=tuple(survivors[rival] for rival in rivals),
+                        rivals=tuple(survivors[rival.members[0]] for rival in rivals),
                         score=round(behaviour.chance * (SECOND if place else 1.0), 4),
                         confident=confident and behaviour is ordered[0],
                         differences=tuple(_difference(number, behaviour, rival, compared) for rival in rivals),
@@ -141,13 +141,12 @@ def _profiles(survivors: Sequence[Survivor], compared: Compared | None) -> tuple
     return tuple(survivor.profile for survivor in survivors)
 
 
-def _difference(number: int, behaviour: Behaviour, rival: int, compared: Compared | None) -> Difference:
+def _difference(number: int, behaviour: Behaviour, rival: Behaviour, compared: Compared | None) -> Difference:
     """Where a survivor parts from a rival, told from its side; members of one behaviour part from others alike."""
     for known in compared.differences if compared else ():
-        if known.first in behaviour.members and known.second == rival:
-            return known.with_(first=number)
-        if known.second in behaviour.members and known.first == rival:
-            return Difference(
-                first=number, second=rival, input=known.input, results=(known.results[1], known.results[0])
-            )
-    return Difference(first=number, second=rival, input="", results=("", ""))
+        if known.first in behaviour.members and known.second in rival.members:
+            return known.with_(first=number, second=rival.members[0])
+        if known.second in behaviour.members and known.first in rival.members:
+            results = (known.results[1], known.results[0])
+            return Difference(first=number, second=rival.members[0], input=known.input, results=results)
+    return Difference(first=number, second=rival.members[0], input="", results=("", ""))
