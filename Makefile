@@ -2,9 +2,10 @@
 VENV ?= .venv
 PY := $(VENV)/bin/python
 TESTS ?=
+BENCH ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test demo serve image service-image bench-sandbox soak docs lock docker clean
+.PHONY: dev check fix test demo serve image service-image bench-sandbox bench-repair soak docs lock docker clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -37,6 +38,11 @@ service-image: dev docker  ## the service's image, also without a registry
 
 bench-sandbox: dev docker  ## the sandbox's figures, each beside what is demanded of it, as one line of JSON
 	@$(PY) -m benchmarks.sandbox
+
+bench-repair: dev docker  ## what the search repairs, a line of JSON for each set; BENCH="--set quixbugs --tests half" runs a part
+	@$(PY) -m benchmarks.sets.packages
+	@$(PY) -m benchmarks.repair $(BENCH)
+	@test -n "$(BENCH)" || $(PY) -m benchmarks.search_rate
 
 soak: dev docker  ## a hundred missions and a kill -9: what is left behind, as one line of JSON
 	@$(PY) -m benchmarks.soak

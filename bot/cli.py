@@ -1,4 +1,4 @@
-"""The command line: serve, fix, replay, recipe, doctor, image. Start-up is kept light: heavy parts load when used."""
+"""The command line: one function for each command. Start-up is kept light: heavy parts load when used."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ _EPILOG = """\
 Settings are options (--sandbox-memory-bytes), variables (METAAGENT_SANDBOX__MEMORY_BYTES) or keys of
 metaagent.toml (sandbox.memory_bytes); `metaagent COMMAND --help` lists them all.
 
-Exit status: 0 done (for fix: FIXED), 1 another outcome, 2 wrong use or an error of ours.
+Exit status: 0 done (for fix: FIXED; for repair: a fix is shown), 1 another outcome, 2 wrong use or an error of ours.
 """
 
 
@@ -57,6 +57,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     serve = commands.add_parser("serve", help="receive GitHub's webhooks and run missions")
     fix = commands.add_parser("fix", help="repair a red working tree on this machine")
+    repair = commands.add_parser("repair", help="search for fixes of a red working tree and show them, ranked")
     replay = commands.add_parser("replay", help="run a verdict again from its evidence bundle")
     recipe = commands.add_parser("recipe", help="say how a failing job of a workflow would be rebuilt")
     doctor = commands.add_parser("doctor", help="say what is missing before MetaAgent can run here")
@@ -69,6 +70,18 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     fix.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
     fix.add_argument("--rungs", default="0,1", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1)")
     fix.add_argument("--evidence", metavar="FILE", help="write the evidence bundle there, for metaagent replay")
+    repair.add_argument("path", metavar="PATH", help="folder of the project")
+    repair.add_argument("--test", metavar="COMMAND", help="the pytest command that is red; detected when not given")
+    repair.add_argument(
+        "--seconds", type=float, metavar="SECONDS", help="of search (default: the setting limits.search_s)"
+    )
+    repair.add_argument("--candidates", type=int, metavar="N", help="most candidates to try")
+    repair.add_argument("--show", type=int, default=5, metavar="N", help="most candidates to show (default 5)")
+    repair.add_argument(
+        "--half", action="store_true", help="keep half of the passing tests back to judge what is found"
+    )
+    repair.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
+    repair.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     replay.add_argument("bundle", metavar="BUNDLE", help="the file that holds the evidence")
     replay.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     replay.add_argument("--keep-red", action="store_true", help="show the output of the unpatched run too")
@@ -83,6 +96,7 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     for name, sub in (
         ("serve", serve),
         ("fix", fix),
+        ("repair", repair),
         ("replay", replay),
         ("recipe", recipe),
         ("doctor", doctor),
@@ -146,6 +160,25 @@ def _fix(arguments: argparse.Namespace) -> int:
     return {"FIXED": EXIT_FIXED, "ERROR": EXIT_ERROR}.get(result.outcome, EXIT_NOT_FIXED)
 
 
+def _repair(arguments: argparse.Namespace) -> int:
+    from bot.repair_command import RepairOrder, run_repair
+    from bot.settings import load_from_options
+
+    order = RepairOrder(
+        path=arguments.path,
+        command=arguments.test,
+        seconds=arguments.seconds,
+        candidates=arguments.candidates,
+        show=arguments.show,
+        seed=arguments.seed,
+        half=arguments.half,
+        as_json=arguments.json,
+    )
+    result = run_repair(order, load_from_options(vars(arguments)))
+    print(json.dumps(result.json_object) if arguments.json else result.text, end="\n" if arguments.json else "")
+    return EXIT_FIXED if result.found else EXIT_NOT_FIXED
+
+
 def _replay(arguments: argparse.Namespace) -> int:
     from bot.replay_command import ReplayOrder, run_replay
     from bot.settings import load_from_options
@@ -196,4 +229,12 @@ def _image(arguments: argparse.Namespace) -> int:
     return EXIT_FIXED
 
 
-_COMMANDS = {"serve": _serve, "fix": _fix, "replay": _replay, "recipe": _recipe, "doctor": _doctor, "image": _image}
+_COMMANDS = {
+    "serve": _serve,
+    "fix": _fix,
+    "repair": _repair,
+    "replay": _replay,
+    "recipe": _recipe,
+    "doctor": _doctor,
+    "image": _image,
+}

@@ -6,6 +6,8 @@ from typing import TextIO
 
 from bot.domain.mission import MissionContext
 from bot.ports import Progress
+from sandbox.gate import clean
+from sandbox.types import Survivor, TrialDone, TrialEvent, TrialStarted
 
 _log = logging.getLogger("metaagent.mission")
 
@@ -56,3 +58,28 @@ class BothProgress:
         """Pass it on."""
         for listener in self._listeners:
             await listener.stage(context, name, detail)
+
+
+class SearchProgress:
+    """A line on a terminal for each stage of a search, and for each fix found.
+
+    Args:
+        stream: Where to write; standard error by default.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+
+    def tell(self, event: TrialEvent) -> None:
+        """Print what is worth a line."""
+        match event:
+            case TrialStarted():
+                said = f"  started      {event.candidates} candidates, {event.baseline_failing} failing tests"
+            case Survivor():
+                said = f"  found        {event.path}:{event.line} after {event.tried} tried, {event.seconds:.1f} s"
+            case TrialDone():
+                said = f"  {event.reason:<12} {event.tried} tried, {event.seconds:.1f} s"
+            case _:
+                return
+        self._stream.write(f"{clean(said)}\n")
+        self._stream.flush()

@@ -39,7 +39,7 @@ def command_page() -> str:
         "fields are told in [the fix command](fix-json.md).",
         "",
     ]
-    for words in ([], ["serve"], ["fix"], ["replay"], ["recipe"], ["doctor"], ["image"]):
+    for words in ([], ["serve"], ["fix"], ["repair"], ["replay"], ["recipe"], ["doctor"], ["image"]):
         parts += [f"## metaagent {' '.join(words)}".rstrip(), "", "```", _help(words), "```", ""]
     return "\n".join(parts)
 

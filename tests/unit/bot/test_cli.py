@@ -9,7 +9,7 @@ from bot import __version__
 from bot.cli import EXIT_ERROR, EXIT_NOT_FIXED, _parser, main
 from bot.settings import Leaf, leaves, load_from_options
 
-COMMANDS = ("serve", "fix", "recipe", "doctor", "image")
+COMMANDS = ("serve", "fix", "repair", "recipe", "doctor", "image")
 
 
 def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:

@@ -1,0 +1,210 @@
+"""What a search found, for a terminal and for programs: candidates with rank, cluster, diff and evidence."""
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from bot.fixers.rung1_search.attempt import Attempt, Shown
+from bot.publish.markdown import Pen
+from sandbox.diffs import Original, write_diff
+from sandbox.types import Difference, FileEdit, Profile, Survivor, TestReport
+
+_DIFF_CHARACTERS = 20_000
+_TESTS_NAMED = 10
+_CHANGE_CHARACTERS = 60
+_PLACE_CHARACTERS = 40
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The end of one search."""
+
+    outcome: Literal["FOUND", "NONE", "NOT SEARCHED"]
+    reason: str
+    report: TestReport
+    """The red run."""
+    show: int
+    """How many candidates a person wants to see."""
+    attempt: Attempt | None = None
+
+    @property
+    def shown(self) -> tuple[Shown, ...]:
+        """Those candidates."""
+        return self.attempt.shown[: self.show] if self.attempt else ()
+
+
+def searched_json(searched: Searched) -> dict[str, Any]:
+    """Everything as data, every text gated."""
+    pen, found = Pen(), searched.attempt
+    done = found.done if found else None
+    return {
+        "outcome": searched.outcome,
+        "reason": pen.line(searched.reason, cap=1000),
+        "confident": bool(searched.shown) and searched.shown[0].ranked.confident,
+        "failing": [pen.line(name) for name in sorted(searched.report.failing)],
+        "candidates": [_candidate(searched, index, pen) for index in range(len(searched.shown))],
+        "plausible": len(found.survivors) if found else 0,
+        "behaviours": searched.shown[0].ranked.behaviours if searched.shown else 0,
+        "tried": found.tried if found else 0,
+        "held_out": len(found.request.held_out) if found else 0,
+        "seconds": done.seconds if done else 0.0,
+        "ended": done.reason if done else "",
+        "detail": pen.line(done.detail) if done else "",
+        "lanes": [pen.line(note) for note in found.started.lane_notes] if found and found.started else [],
+        "suspects": _suspects(found, pen),
+    }
+
+
+def _candidate(searched: Searched, index: int, pen: Pen) -> dict[str, Any]:
+    one, found = searched.shown[index], searched.attempt
+    survivor = one.ranked.survivor
+    number = found.survivors.index(survivor) if found else 0
+    return {
+        "rank": index + 1,
+        "cluster": clusters(searched)[index],
+        "score": one.ranked.score,
+        "template": pen.line(survivor.template),
+        "path": pen.line(survivor.path),
+        "line": survivor.line,
+        "change": pen.line(survivor.description),
+        "diff": pen.block(_diff(one, found), cap=_DIFF_CHARACTERS),
+        "lane": survivor.lane,
+        "suspicion": round(survivor.suspicion, 3),
+        "agreeing": one.ranked.agreeing,
+        "tried": survivor.tried,
+        "seconds": round(survivor.seconds, 2),
+        "observed": _profile(found, survivor, number).model_dump(),
+        "doubts": [pen.line(warning) for warning in survivor.warnings],
+        "differs": [_difference(d, number, pen) for d in _differences(found, number)],
+    }
+
+
+def clusters(searched: Searched) -> tuple[str, ...]:
+    """The behaviour of each candidate shown, as a letter; equal letters, equal behaviour as far as anybody looked."""
+    found = searched.attempt
+    if found is None:
+        return ()
+    keys: list[str] = []
+    for one in searched.shown:
+        number = found.survivors.index(one.ranked.survivor)
+        known = found.compared.clusters if found.compared else ()
+        # Where nothing was compared nothing is known to be alike.
+        keys.append(f"c{known[number]}" if number < len(known) else one.ranked.survivor.behaviour or f"#{number}")
+    order = list(dict.fromkeys(keys))
+    return tuple(_letters(order.index(key)) for key in keys)
+
+
+def _letters(number: int) -> str:
+    letters = string.ascii_uppercase
+    return letters[number] if number < len(letters) else f"{letters[number // len(letters) - 1]}{_letters(number % 26)}"
+
+
+def _diff(one: Shown, found: Attempt | None) -> str:
+    originals = found.originals if found else {}
+    edits = [FileEdit(path=c.path, mode="100644", content=(c.content or "").encode()) for c in one.changes]
+    return write_diff(edits, {path: Original(content=text.encode()) for path, text in originals.items()})
+
+
+def _profile(found: Attempt | None, survivor: Survivor, number: int) -> Profile:
+    told = found.compared.profiles if found and found.compared else ()
+    return told[number] if number < len(told) else survivor.profile
+
+
+def _differences(found: Attempt | None, number: int) -> Sequence[Difference]:
+    told = found.compared.differences if found and found.compared else ()
+    return [d for d in told if number in {d.first, d.second}]
+
+
+def _difference(difference: Difference, number: int, pen: Pen) -> dict[str, Any]:
+    mine = 0 if difference.first == number else 1
+    return {
+        "input": pen.line(difference.input),
+        "gives": pen.line(difference.results[mine]),
+        "other": pen.line(difference.results[1 - mine]),
+    }
+
+
+def _suspects(found: Attempt | None, pen: Pen) -> list[dict[str, Any]]:
+    lines = found.started.suspect_lines if found and found.started else ()
+    return [
+        {"file": pen.line(s.file), "line": s.line, "score": round(s.score, 3), "reason": pen.line(s.reason)}
+        for s in lines[:_TESTS_NAMED]
+    ]
+
+
+def searched_text(searched: Searched, *, again: str) -> str:
+    """The same for a terminal.
+
+    Args:
+        searched: The end of a search.
+        again: The command that verifies a fix and writes it.
+    """
+    found = searched_json(searched)
+    lines = [f"{found['outcome']}: {found['reason']}", ""]
+    lines += ["Failing", *(f"  {name}" for name in found["failing"][:_TESTS_NAMED])] if found["failing"] else []
+    more = len(found["failing"]) - _TESTS_NAMED
+    lines += [f"  and {more} more"] if more > 0 else []
+    if found["candidates"]:
+        lines += ["", "Candidates", *_table(found["candidates"])]
+        for candidate in found["candidates"]:
+            lines += ["", *_in_full(candidate)]
+    elif found["suspects"]:
+        lines += ["", "Most suspect", *(f"  {s['file']}:{s['line']}  {s['reason']}" for s in found["suspects"])]
+    if searched.attempt is not None:
+        lines += ["", *_search(found)]
+    if found["candidates"]:
+        lines += ["", "Nothing is written. To verify a fix in fresh sandboxes and write it:", f"  {again}"]
+    return "\n".join(lines) + "\n"
+
+
+def _table(candidates: Sequence[dict[str, Any]]) -> list[str]:
+    rows = [("rank", "cluster", "score", "place", "change", "template")]
+    for one in candidates:
+        place = _short(f"{one['path']}:{one['line']}", _PLACE_CHARACTERS)
+        change = _short(one["change"], _CHANGE_CHARACTERS)
+        rows.append((str(one["rank"]), one["cluster"], f"{one['score']:.2f}", place, change, one["template"]))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _in_full(one: dict[str, Any]) -> list[str]:
+    lines = [f"{one['rank']}. {one['change']}", "", *one["diff"].splitlines(), ""]
+    facts = [f"cluster {one['cluster']}, score {one['score']:.2f}, {one['template']}, {one['lane']} lane"]
+    facts.append(f"suspicion {one['suspicion']:.2f}, found as number {one['tried']} after {one['seconds']:.1f} s")
+    if one["agreeing"] > 1:
+        facts.append(f"{one['agreeing'] - 1} other edits behave alike")
+    facts += _observed(one["observed"])
+    facts += [f"{d['input']} gives {d['gives']}, another candidate {d['other']}" for d in one["differs"]]
+    facts += [f"doubt: {doubt}" for doubt in one["doubts"]]
+    return [*lines, *(f"   {fact}" for fact in facts)]
+
+
+def _observed(profile: dict[str, Any]) -> list[str]:
+    said = []
+    if profile["passing_calls"]:
+        said.append(f"{profile['changed_passing']} of {profile['passing_calls']} calls of passing tests changed")
+    if profile["neighbours"]:
+        said.append(f"{profile['changed_neighbours']} of {profile['neighbours']} inputs near them changed")
+    if profile["held_out_failed"]:
+        said.append(f"{profile['held_out_failed']} held-out tests fail")
+    if profile["new_errors"]:
+        said.append(f"{profile['new_errors']} inputs raise that did not before")
+    if profile["donor"]:
+        said.append("the same text stands elsewhere in the repository")
+    return said
+
+
+def _search(found: dict[str, Any]) -> list[str]:
+    rate = f", {found['tried'] / found['seconds']:.0f} a second" if found["seconds"] else ""
+    ended = f"{found['ended']}: {found['detail']}" if found["detail"] else found["ended"]
+    lines = ["Search", f"  {found['tried']} candidates in {found['seconds']:.1f} s{rate}; ended: {ended}"]
+    if found["held_out"]:
+        lines.append(f"  {found['held_out']} passing tests were kept back and judged what was found")
+    return [*lines, *(f"  {note}" for note in found["lanes"])]
