@@ -190,7 +190,8 @@ class _Reader:
             for d in event.differences[:MAX_DIFFERENCES]
             if 0 <= d.first < count and 0 <= d.second < count
         ]
-        return event.with_(differences=tuple(differences))
+        profiles = [p.with_(warnings=tuple(_plain(w) for w in p.warnings[:MAX_WARNINGS])) for p in event.profiles]
+        return event.with_(differences=tuple(differences), profiles=tuple(profiles))
 
     def _may_make(self, path: str, edits: tuple[SpanEdit, ...]) -> bool:
         known = 0 < len(edits) <= MAX_EDITS and edits[0].path == path

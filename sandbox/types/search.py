@@ -111,6 +111,8 @@ class Profile(Frozen):
     examples: int = 0
     """Examples in docstrings that at least one survivor honours."""
     examples_failed: int = 0
+    warnings: tuple[str, ...] = ()
+    """Reasons to doubt it that show only while it runs."""
     mutants: int = 0
     """One-edit mutants of its patched lines that were tried on the tests."""
     mutants_killed: int = 0

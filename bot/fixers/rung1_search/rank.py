@@ -70,6 +70,7 @@ def rank_survivors(
     """
     if not survivors:
         return ()
+    survivors = _warned(survivors, _profiles(survivors, compared))
     ordered = ordered_behaviours(survivors, originals, compared)
     confident = is_confident([b.chance for b in ordered]) and not ordered[0].vetoes
     profiles = _profiles(survivors, compared)
@@ -139,6 +140,12 @@ def _profiles(survivors: Sequence[Survivor], compared: Compared | None) -> tuple
     if compared is not None and len(compared.profiles) == len(survivors):
         return compared.profiles
     return tuple(survivor.profile for survivor in survivors)
+
+
+def _warned(survivors: Sequence[Survivor], profiles: Sequence[Profile]) -> list[Survivor]:
+    """With what showed only while they ran."""
+    pairs = zip(survivors, profiles, strict=True)
+    return [s.with_(warnings=(*s.warnings, *p.warnings)) if p.warnings else s for s, p in pairs]
 
 
 def _difference(number: int, behaviour: Behaviour, rival: Behaviour, compared: Compared | None) -> Difference:

@@ -3,48 +3,104 @@
 from __future__ import annotations
 
 import ast
-from typing import List, Set, Type
+from typing import Iterator, List, Sequence, Set, Type
 
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.scope import SeenLiterals
 
-ORDINARY = {"0", "1", "-1", "2", "''", "True", "False", "None"}
+ORDINARY = {"0", "1", "-1", "2", "''", "True", "False", "None", "0.0", "1.0"}
+WIDE = {"Exception", "BaseException"}
+LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def doubts_about(candidate: Candidate, literals: SeenLiterals) -> List[str]:
     """What speaks against a candidate although the tests pass."""
-    try:
-        new = ast.parse(candidate.source.render(candidate.edits))
-    except (SyntaxError, ValueError):
-        return []
-    old = candidate.source.tree
     doubts: List[str] = []
-    if len(_constant_conditions(new)) > len(_constant_conditions(old)):
+    for source, edits in candidate.changes:
+        try:
+            new = ast.parse(source.render(edits))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if source.tree.body:
+            doubts += doubts_between(source.tree, new, literals)
+    return list(dict.fromkeys(doubts))
+
+
+def doubts_between(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[str]:
+    """What speaks against having made one tree of another."""
+    doubts: List[str] = []
+    if _constant_conditions(new) > _constant_conditions(old):
         doubts.append("makes a condition constant")
     if _count(new, ast.Raise) < _count(old, ast.Raise):
         doubts.append("removes a raise")
     if _count(new, ast.Assert) < _count(old, ast.Assert):
         doubts.append("removes an assert")
-    known = {repr(value) for value in [*literals.numbers, *literals.strings]}
-    special = (_literals(new) - _literals(old)) & known - ORDINARY
-    if special:
-        doubts.append(f"uses a literal of the failing test: {min(special)[:40]}")
-    return doubts
+    if _empty_bodies(new) > _empty_bodies(old):
+        doubts.append("empties a body")
+    if _swallowing(new) > _swallowing(old):
+        doubts.append("swallows exceptions")
+    if _unreachable(new) > _unreachable(old):
+        doubts.append("makes code unreachable")
+    if _guards(new) < _guards(old) and "removes a raise" not in doubts:
+        doubts.append("deletes a guard")
+    elif _statements(new) < _statements(old):
+        doubts.append("deletes code")
+    if _constant_returns(new) > _constant_returns(old) and _statements(new) <= _statements(old):
+        doubts.append("returns a constant where something was worked out")
+    return doubts + _special_cases(old, new, literals)
 
 
 def _count(tree: ast.AST, kind: Type[ast.AST]) -> int:
     return sum(isinstance(node, kind) for node in ast.walk(tree))
 
 
-def _literals(tree: ast.AST) -> Set[str]:
-    return {repr(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+def _statements(tree: ast.AST) -> int:
+    return sum(isinstance(node, ast.stmt) for node in ast.walk(tree))
 
 
-def _constant_conditions(tree: ast.AST) -> List[ast.expr]:
+def _blocks(tree: ast.AST) -> Iterator[Sequence[ast.stmt]]:
+    for node in ast.walk(tree):
+        for field in ("body", "orelse", "finalbody"):
+            block = getattr(node, field, None)
+            if isinstance(block, list) and block and isinstance(block[0], ast.stmt):
+                yield block
+
+
+# --- special cases --------------------------------------------------------------------------------------
+
+
+def _special_cases(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[str]:
+    """Values of the failing test that come into the code: in a comparison they make a special case."""
+    known = {repr(value) for value in [*literals.numbers, *literals.strings]} - ORDINARY
+    compared = _literals(_comparisons(new)) - _literals(_comparisons(old))
+    anywhere = _literals([new]) - _literals([old])
+    special = sorted((compared & known) - _literals([old]))
+    if special:
+        return [f"uses a literal of the failing test in a comparison: {special[0][:40]}"]
+    borrowed = sorted(anywhere & known)
+    return [f"takes a value from the failing test: {borrowed[0][:40]}"] if borrowed else []
+
+
+def _comparisons(tree: ast.AST) -> List[ast.AST]:
+    """Comparisons with `==`, `!=`, `in` and `is`: what a special case is made of."""
+    equal = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
+    return [n for n in ast.walk(tree) if isinstance(n, ast.Compare) and any(isinstance(o, equal) for o in n.ops)]
+
+
+def _literals(trees: Sequence[ast.AST]) -> Set[str]:
+    return {repr(n.value) for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Constant)}
+
+
+# --- conditions -----------------------------------------------------------------------------------------
+
+
+def _constant_conditions(tree: ast.AST) -> int:
     tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
+    tests += [test for node in ast.walk(tree) if isinstance(node, ast.comprehension) for test in node.ifs]
     loops = [node.test for node in ast.walk(tree) if isinstance(node, ast.While)]
-    endless = {test for test in loops if isinstance(test, ast.Constant)}
-    return [test for test in tests if test not in endless and _is_constant(test)]
+    endless = {test for test in loops if isinstance(test, ast.Constant) and test.value}
+    return sum(test not in endless and _is_constant(test) for test in tests)
 
 
 def _is_constant(test: ast.expr) -> bool:
@@ -52,6 +108,69 @@ def _is_constant(test: ast.expr) -> bool:
         return True
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
         return ast.dump(test.left) == ast.dump(test.comparators[0])
+    if isinstance(test, ast.UnaryOp):
+        return _is_constant(test.operand)
     if isinstance(test, ast.BoolOp):
-        return any(isinstance(value, ast.Constant) for value in test.values)
+        return any(_is_constant(value) for value in test.values) or _contradicts(test)
     return False
+
+
+def _contradicts(test: ast.BoolOp) -> bool:
+    """`a and not a`, `a or not a`, or the same twice."""
+    plain = [ast.dump(value) for value in test.values]
+    negated = [ast.dump(v.operand) for v in test.values if isinstance(v, ast.UnaryOp) and isinstance(v.op, ast.Not)]
+    return any(text in plain for text in negated)
+
+
+# --- bodies ---------------------------------------------------------------------------------------------
+
+
+def _empty_bodies(tree: ast.AST) -> int:
+    """Functions that do nothing but give a constant."""
+    return sum(isinstance(node, Function) and _does_nothing(_meat(node.body)) for node in ast.walk(tree))
+
+
+def _meat(body: Sequence[ast.stmt]) -> List[ast.stmt]:
+    """Statements that are no docstring and no `pass`."""
+    return [s for s in body if not isinstance(s, ast.Pass) and not _is_text(s)]
+
+
+def _is_text(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _does_nothing(body: Sequence[ast.stmt]) -> bool:
+    if not body:
+        return True
+    return isinstance(body[0], ast.Return) and (body[0].value is None or isinstance(body[0].value, ast.Constant))
+
+
+def _swallowing(tree: ast.AST) -> int:
+    """Handlers that take nearly everything, or do nothing with what they take."""
+    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
+    return sum(int(_is_wide(h)) + int(_does_nothing(_meat(h.body))) for h in handlers)
+
+
+def _is_wide(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or (isinstance(kind, ast.Name) and kind.id in WIDE) for kind in kinds)
+
+
+def _unreachable(tree: ast.AST) -> int:
+    """Statements behind one that always leaves."""
+    found = 0
+    for block in _blocks(tree):
+        for place, statement in enumerate(block):
+            if isinstance(statement, LEAVING):
+                found += len(block) - place - 1
+                break
+    return found
+
+
+def _guards(tree: ast.AST) -> int:
+    """Conditions whose body leaves at once."""
+    return sum(isinstance(n, ast.If) and isinstance(n.body[-1], LEAVING) for n in ast.walk(tree))
+
+
+def _constant_returns(tree: ast.AST) -> int:
+    return sum(isinstance(node, ast.Return) and isinstance(node.value, ast.Constant) for node in ast.walk(tree))

@@ -101,6 +101,13 @@ def test_a_vetoed_survivor_is_never_shown_without_asking() -> None:
     assert not only.confident
 
 
+def test_doubts_that_show_only_while_it_runs_count_too() -> None:
+    doubted = CLEAN.with_(warnings=("its condition never holds in any test",))
+    profiles = (doubted, CLEAN)
+    ranked = rank_survivors([a_survivor("a * b"), a_survivor("b + a")], FILES, compared(0, 1, profiles=profiles))
+    assert [r.survivor.warnings for r in ranked] == [(), doubted.warnings]
+
+
 def test_two_behaviours_that_nothing_tells_apart_are_a_question() -> None:
     twins = [a_survivor(), a_survivor("b * a", template="swap_operands")]
     ranked = rank_survivors(twins, FILES, compared(0, 1))
@@ -153,7 +160,7 @@ def test_likely_is_not_enough_without_a_lead() -> None:
 
 
 def test_warnings_are_vetoes_or_doubts_by_how_they_begin() -> None:
-    told = ("removes a raise", "uses a literal of the failing test: 7", "deletes code")
+    told = ("removes a raise", "uses a literal of the failing test in a comparison: 7", "deletes code")
     assert (vetoes(told), doubts(told)) == (2, 1)
 
 
