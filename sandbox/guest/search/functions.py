@@ -40,7 +40,7 @@ class Unit:
         self.names = (*(c.name for c in classes), node.name)
         self._span = source.line_span(self.first_line, self.last_line)
         self._flags = _future_flags(source.tree)
-        self._heads = heads_of(source, node)
+        self.loops = heads_of(source, node)
         headers = [self._header(c) for c in classes]
         self._prefix = b"\n" * (self.first_line - 1 - len(headers)) + b"".join(headers)
         original = self.compile(())
@@ -70,9 +70,9 @@ class Unit:
 
     def guarded(self, edits: Sequence[Edit], swaps: Sequence[Swap]) -> Sequence[Swap]:
         """The swaps of these edits, with a guard in every loop that can turn without end."""
-        if not self._heads:
+        if not self.loops:
             return swaps
-        code = self.compile(with_guards(edits, self._heads))
+        code = self.compile(with_guards(edits, self.loops))
         return swaps if code is None else matched(swaps, code)
 
     def live_keys(self) -> Dict[Tuple[str, ...], LiveKey]:

@@ -47,6 +47,7 @@ class Limiter:
         self._end = self._end_wall = 0.0
         self._swallowed = self._late = 0
         self._turns = self._turns_left = 1 << 60
+        self._tick = self._turn
         signal.signal(signal.SIGPROF, self._on_cpu)
         signal.signal(signal.SIGALRM, self._on_wall)
         # Nobody handles this one: a loop inside C code, where no Python handler runs, ends the child.
@@ -59,13 +60,12 @@ class Limiter:
         signal.setitimer(signal.ITIMER_PROF, TICK_S, TICK_S)
 
     def restore(self) -> None:
-        """Take back the signals that a test took; costs next to nothing when none did."""
-        for number, handler in ((signal.SIGPROF, self._on_cpu), (signal.SIGALRM, self._on_wall)):
-            if signal.getsignal(number) != handler:
-                signal.signal(number, handler)
-                self.start()
-        if not signal.getitimer(signal.ITIMER_REAL)[1]:
-            self.start()
+        """Take back the signals and timers that a test took; costs next to nothing when none did."""
+        if signal.getitimer(signal.ITIMER_REAL)[1]:
+            return
+        signal.signal(signal.SIGPROF, self._on_cpu)
+        signal.signal(signal.SIGALRM, self._on_wall)
+        self.start()
 
     def arm(self, cpu_s: float) -> None:
         """From now on the limit counts."""
@@ -81,17 +81,16 @@ class Limiter:
         self._armed = False
 
     def guard_loops(self, turns: int) -> None:
-        """Serve guarded loops, which may turn so often in one test, all together."""
+        """Guarded loops may turn so often in one test, all together."""
         self._turns = self._turns_left = turns
+        setattr(builtins, TICK_NAME, self._tick)
 
-        def tick() -> bool:
-            self._turns_left -= 1
-            if self._turns_left < 0:
-                self._swallowed += 1
-                raise LoopUp
-            return True
-
-        setattr(builtins, TICK_NAME, tick)
+    def _turn(self) -> bool:
+        self._turns_left -= 1
+        if self._turns_left < 0:
+            self._swallowed += 1
+            raise LoopUp
+        return True
 
     @property
     def turned(self) -> int:

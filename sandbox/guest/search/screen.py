@@ -2,58 +2,27 @@
 
 from __future__ import annotations
 
-import gc
-import mmap
+import os
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
-from sandbox.guest.search.candidates import Candidate
-from sandbox.guest.search.forked import Bounds, Child, Report, usual_bounds
+from sandbox.guest.search.forked import Bounds, Child, Report, collect, usual_bounds
 from sandbox.guest.search.functions import Swap
-from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT, Items, Runner
+from sandbox.guest.search.harness import FAIL, PASS, SKIP, Items, Runner
+from sandbox.guest.search.leftovers import Leftovers
 from sandbox.guest.search.limits import GIBIBYTE, Limiter
-from sandbox.guest.search.plans import plans_of
+from sandbox.guest.search.plans import mutable_parameters, plans_of
+from sandbox.guest.search.verdicts import DIED, NEAR, Board, Limits, Trial, Verdict
+from sandbox.guest.search.worker import MORE_CHANCES, Order, Worker, count_turns
 
-DIED = "died"
-NEAR = "near"
-CONTAMINATED = "contaminated"
-MORE_CHANCES = 2
-"""How many further failing tests are tried after the first failure, to notice a partial fix."""
+__all__ = ["DIED", "NEAR", "Alone", "Chunk", "Limits", "Screen", "Trial", "Verdict"]
+
 FIRST_CHUNK, MOST_IN_CHUNK = 16, 400
 CHUNK_S = 0.08
 """What a chunk should take: long against the cost of a fork, short against the patience of who waits."""
-MARKS = {FAIL: 1, TIMEOUT: 2, PASS: 3, NEAR: 4}
-"""How a child marks the end of a trial in the memory it shares with us."""
-OUTCOMES = {mark: outcome for outcome, mark in MARKS.items()}
-
-
-class Trial(NamedTuple):
-    """A candidate made ready to run."""
-
-    candidate: Candidate
-    swaps: Sequence[Swap]
-    failing: Sequence[int]
-    """The failing tests that reach the edited function; the others cannot change."""
-    passing: Sequence[int]
-
-
-class Verdict(NamedTuple):
-    """How one trial ended: `pass` (all its tests), `near`, `fail`, `timeout` or `died`; and which tests it fixed."""
-
-    outcome: str
-    fixed: Tuple[int, ...] = ()
-
-
-class Limits(NamedTuple):
-    """CPU seconds a test may take."""
-
-    known: Dict[int, float]
-    """Measured limits of passing tests."""
-    default: float
-
-    def of(self, index: int, factor: float) -> float:
-        """The limit of a test, stretched."""
-        return max(self.known.get(index, self.default), 0.02) * factor
+COUNTED = 12
+"""How many passing tests are asked how often a loop turns."""
+COUNT_S = 5.0
 
 
 class Screen:
@@ -70,9 +39,11 @@ class Screen:
         self.limits = limits
         self.bounds: Bounds = usual_bounds(memory_bytes)
         self._plans = plans_of(items.all, [*items.failing, *items.passing])
+        self._leftovers = Leftovers(_root_of(items), mutable_parameters(items.all, self._plans))
+        self._turns: Dict[int, int] = {}
+        self._counted: List[Any] = []
         self._killer: Optional[int] = None
         self._pace = 0.0
-        self._loops = 5000
 
     def note_killer(self, index: Optional[int]) -> None:
         """The test that rejected the last candidate goes first."""
@@ -89,60 +60,34 @@ class Screen:
         return max(FIRST_CHUNK, min(MOST_IN_CHUNK, int(CHUNK_S / self._pace)))
 
     def chunk_work(
-        self, trials: Sequence[Trial], factor: float, marks: Any, first: int
+        self, trials: Sequence[Trial], factor: float, board: Board, first: int
     ) -> Callable[[Limiter, Report], None]:
-        """What the child does.
+        """What the child of a chunk does, who notes verdicts from the number `first` on."""
+        self._count_turns(trials)
+        return Worker(self._order(factor), trials, board, first).work
 
-        A mark in shared memory per trial; a report of each that fixes something, and a last one that says whether the
-        process stayed sane.
-        """
+    def _order(self, factor: float) -> Order:
+        limits = self.limits
+        return Order(self._items.all, self._plans, limits, factor, self._turns, self._leftovers, self._killer)
 
-        def work(limiter: Limiter, report: Report) -> None:
-            started = time.perf_counter()
-            gc.disable()
-            limiter.guard_loops(int(self._loops * factor))
-            runner = Runner(self._items.all, limiter, self._plans)
-            killer = self._killer
-            for number, trial in enumerate(trials, first):
-                olds = [(function, function.__code__) for function, _ in trial.swaps]
-                for function, code in _guarded(trial):
-                    function.__code__ = code
-                verdict, killer = self._try(runner, trial, killer, factor)
-                runner.close()
-                for function, code in olds:
-                    function.__code__ = code
-                if verdict.fixed:
-                    report([number, verdict.outcome, list(verdict.fixed)])
-                marks[number] = MARKS[verdict.outcome]
-            pace = (time.perf_counter() - started) / max(1, len(trials))
-            control = list(trials[-1].passing[:2]) if trials else []
-            sane = all(runner.run(i, self.limits.of(i, 2 * factor)) in (PASS, SKIP) for i in control)
-            runner.close()
-            report([-1, "sane" if sane else CONTAMINATED, [], killer, pace])
-
-        return work
-
-    def _try(self, runner: Runner, trial: Trial, killer: Optional[int], factor: float) -> Tuple[Verdict, Optional[int]]:
-        """Failing tests first, the last killer before all; stop as soon as the candidate is lost."""
-        order = _first(killer, trial.failing)
-        fixed: List[int] = []
-        lost: List[int] = []
-        for index in order:
-            outcome = runner.run(index, self.limits.of(index, factor))
-            if outcome == PASS:
-                fixed.append(index)
+    def _count_turns(self, trials: Sequence[Trial]) -> None:
+        """Learn how often the loops of functions turn that were not met before."""
+        jobs = []
+        for trial in trials:
+            unit = trial.candidate.unit
+            if unit is None or id(unit) in self._turns:
                 continue
-            lost.append(index)
-            if outcome == TIMEOUT and not fixed:
-                return Verdict(TIMEOUT), killer
-            if not fixed and len(lost) > MORE_CHANCES:
-                return Verdict(FAIL), lost[0]
-        if not fixed:
-            return Verdict(FAIL), lost[0] if lost else killer
-        for index in _first(killer, trial.passing):
-            if runner.run(index, self.limits.of(index, factor)) not in (PASS, SKIP):
-                return Verdict(FAIL), index
-        return Verdict(NEAR if lost else PASS, tuple(fixed)), lost[0] if lost else killer
+            self._turns[id(unit)] = 0
+            self._counted.append(unit)  # so that its id stays its own
+            original = unit.originals.get(())
+            if unit.loops and original is not None and trial.swaps:
+                functions = [function for function, _ in trial.swaps]
+                swaps = [(f, f.__code__) for f in functions]
+                jobs.append((id(unit), unit.guarded((), swaps), [*trial.passing[:COUNTED], *trial.failing[:3]]))
+        if jobs:
+            for report in collect(count_turns(self._order(1.0), jobs), COUNT_S, self.bounds):
+                if isinstance(report, list) and len(report) == 2 and report[0] in self._turns:
+                    self._turns[report[0]] = report[1] if isinstance(report[1], int) else 0
 
     def confirm(self, swaps: Sequence[Swap], wait_s: float) -> List[int]:
         """The failing tests these edits turn green, all by themselves; see Alone."""
@@ -175,16 +120,9 @@ class Screen:
         return work
 
 
-def _guarded(trial: Trial) -> Sequence[Swap]:
-    unit = trial.candidate.unit
-    return unit.guarded(trial.candidate.edits, trial.swaps) if unit is not None else trial.swaps
-
-
-def _first(killer: Optional[int], tests: Sequence[int]) -> List[int]:
-    """The tests, the last killer before all."""
-    if killer is None or killer not in tests:
-        return list(tests)
-    return [killer, *(index for index in tests if index != killer)]
+def _root_of(items: Items) -> str:
+    config = items.all[0].config if items.all else None
+    return os.path.realpath(str(getattr(config, "rootpath", None) or getattr(config, "rootdir", "/nowhere")))
 
 
 class Alone:
@@ -225,12 +163,11 @@ class Chunk:
         self._factor = factor
         self.trials = trials
         self.sane = True
-        self._marks = mmap.mmap(-1, max(1, len(trials)))
-        self._fixed: Dict[int, Tuple[int, ...]] = {}
+        self._board = Board(trials)
         self._child = self._start(0)
 
     def _start(self, first: int) -> Child:
-        work = self._screen.chunk_work(self.trials[first:], self._factor, self._marks, first)
+        work = self._screen.chunk_work(self.trials[first:], self._factor, self._board, first)
         return Child(work, self._screen.bounds)
 
     def end(self) -> None:
@@ -239,66 +176,47 @@ class Chunk:
 
     def results(self, seconds_left: Callable[[], float]) -> List[Verdict]:
         """A verdict for each trial, in order; a child that dies is followed by one for the rest."""
-        died: List[int] = []
-        while not self._listen(seconds_left) and seconds_left() > 0:
+        died: Set[int] = set()
+        while True:
+            ended_well = self._listen(seconds_left)
             done = self._done(died)
-            if done >= len(self.trials):
+            if not ended_well:
+                died.add(done)
+                done += 1
+            if done >= len(self.trials) or seconds_left() <= 0:
                 break
-            died.append(done)
-            if done + 1 >= len(self.trials):
-                break
-            self._child = self._start(done + 1)
+            self._child = self._start(done)
         self._child.end()
-        return [self._verdict(number) for number in range(len(self.trials))]
+        return [self._board.get(number) for number in range(len(self.trials))]
 
     def _listen(self, seconds_left: Callable[[], float]) -> bool:
         """Hear one child to its end; False when it died on the way."""
-        done, since = self._count(), time.monotonic()
+        done, since = self._board.count(), time.monotonic()
         while seconds_left() > 0:
-            patience = self._patience(self.trials[min(self._done(()), len(self.trials) - 1)])
+            patience = self._patience(self.trials[min(self._done(set()), len(self.trials) - 1)])
             alive, report = self._child.hear(min(patience, max(0.0, seconds_left())))
             if report is not None:
-                if self._take(report):
-                    self._child.end()
-                    return True
-                continue
-            if not alive or (self._count() == done and time.monotonic() - since >= patience):
+                self._take(report)
+                self._child.end()
+                return True
+            if not alive or (self._board.count() == done and time.monotonic() - since >= patience):
                 break
-            if self._count() != done:
-                done, since = self._count(), time.monotonic()
+            if self._board.count() != done:
+                done, since = self._board.count(), time.monotonic()
         self._child.end()
         return False
 
-    def _count(self) -> int:
-        """How many trials have ended."""
-        return len(self.trials) - self._marks[:].count(0)
-
-    def _take(self, report: Any) -> bool:
-        """Note what a child says, which may be anything; whether it was its last word."""
-        if not isinstance(report, list) or len(report) < 3 or not isinstance(report[0], int):
-            return False
-        number, word, fixed = report[:3]
-        if number >= 0:
-            if isinstance(fixed, list):
-                self._fixed[number] = tuple(index for index in fixed if isinstance(index, int))
-            return False
-        self.sane = word != CONTAMINATED
-        killer, pace = (*report[3:5], None, None)[:2]
+    def _take(self, report: Any) -> None:
+        """Note the last word of a child, which may be anything."""
+        killer, pace = report if isinstance(report, list) and len(report) == 2 else (None, None)
         self._screen.note_killer(killer if isinstance(killer, int) else None)
         if isinstance(pace, (int, float)) and 0 <= pace < 1e6:
             self._screen.note_pace(float(pace))
-        return True
 
-    def _done(self, died: Sequence[int]) -> int:
-        """The first trial without a mark that nobody died on."""
-        return next((n for n in range(len(self.trials)) if not self._marks[n] and n not in died), len(self.trials))
-
-    def _verdict(self, number: int) -> Verdict:
-        outcome = OUTCOMES.get(self._marks[number], DIED)
-        if outcome in (PASS, NEAR):
-            fixed = self._fixed.get(number, ())
-            return Verdict(outcome, fixed) if fixed else Verdict(DIED)
-        return Verdict(outcome)
+    def _done(self, died: Set[int]) -> int:
+        """The first trial without a verdict that nobody died on."""
+        trials = range(len(self.trials))
+        return next((n for n in trials if n not in died and not self._board.has(n)), len(trials))
 
     def _patience(self, trial: Trial) -> float:
         limits = self._screen.limits

@@ -1,0 +1,246 @@
+"""What a candidate leaves behind in its process: noticed, and put back as it was."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import os
+import sys
+import threading
+import time
+import types
+import warnings
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Sequence, Set, Tuple
+
+MOST_CONTAINERS = 20_000
+"""How many containers are looked into at the most."""
+LOOK_S = 40e-6
+"""What looking may cost for each candidate, on average."""
+NOT_OURS = ("site-packages", "dist-packages", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
+COPIES: Dict[type, Callable[[Any], Any]] = {
+    list: list,
+    dict: dict,
+    set: set,
+    bytearray: bytearray,
+    collections.deque: list,
+    collections.OrderedDict: dict,
+    collections.defaultdict: dict,
+    collections.Counter: dict,
+}
+"""Containers that are watched, and how a plain copy of each is made."""
+LRU_CACHE = type(functools.lru_cache()(lambda: None))
+CLASS_NOISE = ("__doc__", "__annotations__", "__annotate__", "__annotations_cache__", "__abstractmethods__")
+SAME, RESTORED, LOST = "same", "restored", "lost"
+
+
+class Leftovers:
+    """The state of the repository's modules, as it is now.
+
+    Args:
+        root: Modules below this folder belong to the repository.
+        more: Other objects that tests share, such as their parameters.
+    """
+
+    def __init__(self, root: str, more: Iterable[Any] = ()) -> None:
+        self._containers: List[Tuple[Any, Any]] = []
+        self._classes: List[Tuple[type, Dict[str, Any]]] = []
+        self._caches: List[Tuple[Any, int]] = []
+        self._modules = {id(m): m for m in list(sys.modules.values()) if _belongs(m, root)}
+        self._walk([*more, *self._modules.values()])
+        self._process = _Process(draws=any(_draws(vars(m)) for m in self._modules.values()))
+        began = time.perf_counter()
+        self._same()
+        spent = time.perf_counter() - began
+        self.every = max(1, min(64, int(spent / LOOK_S)))
+        """After how many candidates it is worth looking."""
+
+    def put_back(self) -> str:
+        """Look, and restore what is not as it was: SAME, RESTORED, or LOST when that is impossible."""
+        try:
+            if self._same():
+                return SAME
+            self._restore()
+            return RESTORED if self._same() else LOST
+        except Exception:
+            return LOST
+
+    def _same(self) -> bool:
+        for container, copy in self._containers:
+            if container != copy:
+                return False
+        for kind, copy in self._classes:
+            if vars(kind) != copy and _class_state(kind) != {n: v for n, v in copy.items() if n not in CLASS_NOISE}:
+                return False
+        for cache, size in self._caches:
+            if cache.cache_info().currsize != size:
+                return False
+        return self._process.same()
+
+    def _restore(self) -> None:
+        for container, copy in self._containers:
+            if container != copy:
+                _refill(container, copy)
+        for kind, copy in self._classes:
+            if vars(kind) != copy:
+                _restore_class(kind, copy)
+        for cache, size in self._caches:
+            if not size:
+                cache.cache_clear()
+        self._process.restore()
+
+    # --- what there is -----------------------------------------------------------------------------
+
+    def _walk(self, roots: Sequence[Any]) -> None:
+        """Breadth first, so that what is near is watched when there is too much."""
+        seen: Set[int] = set()
+        waiting = collections.deque(roots)
+        while waiting and len(self._containers) < MOST_CONTAINERS:
+            thing = waiting.popleft()
+            if id(thing) in seen:
+                continue
+            seen.add(id(thing))
+            waiting.extend(self._look_into(thing))
+
+    def _look_into(self, thing: Any) -> Iterable[Any]:
+        kind = type(thing)
+        if kind in COPIES:
+            self._containers.append((thing, COPIES[kind](thing)))
+            return () if kind is bytearray else _parts(thing)
+        if kind in (tuple, frozenset):
+            return _parts(thing)
+        if kind is types.ModuleType:
+            return self._namespace(vars(thing)) if id(thing) in self._modules else ()
+        if kind is types.FunctionType:
+            return [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values(), thing.__dict__ or None]
+        if kind in (staticmethod, classmethod):
+            return (thing.__func__,)
+        if kind is LRU_CACHE:
+            self._caches.append((thing, thing.cache_info().currsize))
+            return ()
+        if isinstance(thing, type):
+            return self._class(thing) if self._is_ours(thing) else ()
+        names = getattr(thing, "__dict__", None) if self._is_ours(kind) else None
+        return (names,) if type(names) is dict else ()
+
+    def _namespace(self, names: Dict[str, Any]) -> Iterator[Any]:
+        self._containers.append((names, dict(names)))
+        yield from [value for name, value in list(names.items()) if name != "__builtins__"]
+
+    def _class(self, kind: type) -> Iterator[Any]:
+        names = dict(vars(kind))
+        self._classes.append((kind, names))
+        yield from [value for name, value in names.items() if name not in ("__dict__", "__weakref__")]
+
+    def _is_ours(self, kind: type) -> bool:
+        module = sys.modules.get(getattr(kind, "__module__", "") or "")
+        return module is not None and id(module) in self._modules
+
+
+def _parts(thing: Any) -> List[Any]:
+    if isinstance(thing, dict):
+        return [part for part in list(thing.values())[:2000] if not _is_atom(part)]
+    return [part for part in list(thing)[:2000] if not _is_atom(part)]
+
+
+def _is_atom(value: Any) -> bool:
+    return value is None or type(value) in (int, str, float, bool, bytes, complex)
+
+
+def _belongs(module: Any, root: str) -> bool:
+    if type(module) is not types.ModuleType:
+        return False
+    path = vars(module).get("__file__")
+    if not isinstance(path, str) or not path.startswith(root + os.sep):
+        return False
+    return not any(part in path for part in NOT_OURS)
+
+
+def _draws(names: Dict[str, Any]) -> bool:
+    """Whether a module uses the shared source of random numbers."""
+    source = sys.modules.get("random")
+    shared = getattr(source, "_inst", None)
+    if shared is None:
+        return False
+    return any(v is source or getattr(v, "__self__", None) is shared for v in list(names.values()))
+
+
+def _class_state(kind: type) -> Dict[str, Any]:
+    return {name: value for name, value in vars(kind).items() if name not in CLASS_NOISE}
+
+
+def _refill(container: Any, copy: Any) -> None:
+    if isinstance(container, (list, bytearray)):
+        container[:] = copy
+        return
+    container.clear()
+    if isinstance(container, collections.deque):
+        container.extend(copy)
+    else:
+        container.update(copy)
+
+
+def _restore_class(kind: type, copy: Dict[str, Any]) -> None:
+    now = dict(vars(kind))
+    for name in now:
+        if name not in copy and name not in CLASS_NOISE:
+            type.__delattr__(kind, name)
+    for name, value in copy.items():
+        if name not in CLASS_NOISE and (name not in now or now[name] is not value):
+            type.__setattr__(kind, name, value)
+
+
+class _Process:
+    """What the interpreter itself holds for everybody.
+
+    Args:
+        draws: Whether somebody uses the shared source of random numbers.
+    """
+
+    def __init__(self, *, draws: bool) -> None:
+        logging = sys.modules.get("logging")
+        lists = [sys.path, sys.argv, sys.meta_path, sys.path_hooks, warnings.filters]
+        self._lists = [(found, list(found)) for found in lists if isinstance(found, list)]
+        if logging is not None:
+            self._lists.append((logging.root.handlers, list(logging.root.handlers)))
+        self._root = (logging.root, logging.root.level) if logging is not None else None
+        self._environment = dict(os.environ)
+        self._raw = dict(getattr(os.environ, "_data", {}))
+        self._folder = os.getcwd()
+        self._limit = sys.getrecursionlimit()
+        self._streams = (sys.stdin, sys.stdout, sys.stderr)
+        self._modules = len(sys.modules)
+        self._threads = threading.active_count()
+        self._random: Any = sys.modules.get("random") if draws else None
+        self._drawn: Any = self._random and self._random.getstate()
+
+    def same(self) -> bool:
+        """Whether everything is as it was."""
+        return (
+            all(now == copy for now, copy in self._lists)
+            and getattr(os.environ, "_data", {}) == self._raw
+            and os.getcwd() == self._folder
+            and (sys.stdin, sys.stdout, sys.stderr) == self._streams
+            and sys.getrecursionlimit() == self._limit
+            and (self._root is None or self._root[0].level == self._root[1])
+            and (self._random is None or self._random.getstate() == self._drawn)
+            and self._alone()
+        )
+
+    def _alone(self) -> bool:
+        return threading.active_count() <= self._threads and len(sys.modules) >= self._modules
+
+    def restore(self) -> None:
+        """Put back what can be."""
+        for now, copy in self._lists:
+            now[:] = copy
+        getattr(warnings, "_filters_mutated", lambda: None)()
+        for name in [name for name in os.environ if name not in self._environment]:
+            del os.environ[name]
+        os.environ.update({n: v for n, v in self._environment.items() if os.environ.get(n) != v})
+        os.chdir(self._folder)
+        sys.stdin, sys.stdout, sys.stderr = self._streams
+        sys.setrecursionlimit(self._limit)
+        if self._root is not None:
+            self._root[0].setLevel(self._root[1])
+        if self._random is not None:
+            self._random.setstate(self._drawn)
