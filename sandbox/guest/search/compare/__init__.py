@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
+from sandbox.guest.search.baseline import NOT_OURS
 from sandbox.guest.search.compare.alternatives import Alternative
+from sandbox.guest.search.compare.mutants import kill_count
+from sandbox.guest.search.compare.naturalness import MOST_BYTES, Language, surprise
 from sandbox.guest.search.compare.phase import Phase
 from sandbox.guest.search.forked import Report, collect
 from sandbox.guest.search.limits import Limiter
@@ -16,6 +20,11 @@ LEAST_S = 0.3
 MOST_S = 10.0
 OBSERVING = 0.7
 """Of the time, for calling; the rest is for mutants of the patched lines."""
+READING_S = 2.0
+MOST_MUTATED = 3
+"""Of how many behaviours the patched lines are mutated."""
+MUTATING_S = 1.5
+FILES = 400
 
 
 def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Optional[Dict[str, Any]]:
@@ -29,16 +38,26 @@ def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Op
     if not survivors or seconds < LEAST_S:
         return None
     deadline = time.monotonic() + min(seconds, MOST_S)
-    count = getattr(ground, "compare_inputs", 200)
 
-    def work(limiter: Limiter, report: Report) -> None:
-        wait = OBSERVING * (deadline - time.monotonic())
-        report(Phase(ground, survivors, 0.9 * wait, count).run(limiter))
+    def left() -> float:
+        return deadline - time.monotonic()
 
-    reports = collect(work, OBSERVING * (deadline - time.monotonic()))
-    told = _checked(reports[-1] if reports else None, len(survivors))
+    told = _observed(ground, survivors, OBSERVING * left())
+    for profile, usual in zip(told["profiles"], _naturalness(ground.root, survivors, min(READING_S, 0.5 * left()))):
+        profile["surprise"], profile["donor"] = usual
+    _count_kills(ground, survivors, told, left)
     told["kind"] = "compared"
     return told
+
+
+def _observed(ground: Any, survivors: Sequence[Alternative], wait_s: float) -> Dict[str, Any]:
+    count = int(getattr(ground, "compare_inputs", 200))
+
+    def work(limiter: Limiter, report: Report) -> None:
+        report(Phase(ground, survivors, 0.9 * wait_s, count).run(limiter))
+
+    reports = collect(work, wait_s)
+    return _checked(reports[-1] if reports else None, len(survivors))
 
 
 def _checked(told: Any, count: int) -> Dict[str, Any]:
@@ -50,3 +69,67 @@ def _checked(told: Any, count: int) -> Dict[str, Any]:
     clusters, profiles = told["clusters"], told["profiles"]
     sound = isinstance(clusters, list) and isinstance(profiles, list) and len(clusters) == len(profiles) == count
     return told if sound and all(isinstance(profile, dict) for profile in profiles) else alone
+
+
+def _naturalness(root: str, survivors: Sequence[Alternative], wait_s: float) -> List[Any]:
+    """Surprise and donor of each survivor; read in a child, because the sources are hostile."""
+
+    def work(_limiter: Limiter, report: Report) -> None:
+        languages: Dict[str, Language] = {}
+        for one in survivors:
+            told = [0.0, False]
+            for path, new in sorted(one.files.items()):
+                old = _read(os.path.join(root, path))
+                if path not in languages:
+                    languages[path] = Language(_sources(root, path), old)
+                bits, donor = surprise(languages[path], old, new)
+                told = [told[0] + bits, told[1] or donor]
+            report(told)
+
+    reports = collect(work, wait_s)
+    sound = [r for r in reports if isinstance(r, list) and len(r) == 2 and isinstance(r[0], (int, float))]
+    return [*sound, *([0.0, False] for _ in range(len(survivors) - len(sound)))]
+
+
+def _sources(root: str, path: str) -> List[bytes]:
+    """The edited file, then those beside it, then the rest of the repository, as far as they go."""
+    beside = os.path.dirname(path)
+    names: List[str] = []
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and f"/{name}/" not in NOT_OURS)
+        names += [os.path.relpath(os.path.join(folder, name), root) for name in sorted(files) if name.endswith(".py")]
+        if len(names) > FILES:
+            break
+    names.sort(key=lambda name: (name != path, os.path.dirname(name) != beside, name))
+    found: List[bytes] = []
+    total = 0
+    for name in names:
+        data = _read(os.path.join(root, name))
+        total += len(data)
+        if total > MOST_BYTES:
+            break
+        found.append(data)
+    return found
+
+
+def _read(filename: str) -> bytes:
+    try:
+        with open(filename, "rb") as file:
+            return file.read(MOST_BYTES)
+    except OSError:
+        return b""
+
+
+def _count_kills(
+    ground: Any, survivors: Sequence[Alternative], told: Dict[str, Any], left: Callable[[], float]
+) -> None:
+    """Of the first survivors of the first behaviours; others of one behaviour share what was measured of the first."""
+    clusters = told["clusters"]
+    for cluster in list(dict.fromkeys(clusters))[:MOST_MUTATED]:
+        first = clusters.index(cluster)
+        counts = kill_count(ground, survivors[first], min(MUTATING_S, left())) if left() > 0.2 else None
+        if counts is None:
+            continue
+        for number, profile in enumerate(told["profiles"]):
+            if clusters[number] == cluster:
+                profile["mutants_killed"], profile["mutants"] = counts

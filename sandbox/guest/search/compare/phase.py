@@ -13,6 +13,7 @@ from sandbox.guest.search.compare.examples import Example, examples_of
 from sandbox.guest.search.compare.judge import Observed, clusters_of, kinds_of, profile_of, wavering
 from sandbox.guest.search.compare.neighbours import neighbours
 from sandbox.guest.search.compare.observe import EXAMPLE_S, observe_all, without
+from sandbox.guest.search.compare.probes import condition_doubts
 from sandbox.guest.search.compare.record import Input, Recorder, project_functions, record
 from sandbox.guest.search.compare.shrink import Parting, rendered, smallest_partings
 from sandbox.guest.search.compare.trails import trail_inputs, trails
@@ -147,6 +148,7 @@ class Phase:
         self, inputs: List[Input], observed: Sequence[Optional[Observed]], examples: Sequence[Example]
     ) -> Dict[str, Any]:
         before, after = observed[0], list(observed[1:])
+        tests = [*self._failing()[:10], *self._passing()]
         clusters = clusters_of(inputs, after, [one.places() for one in self._alternatives])
         kinds = kinds_of(inputs, before) if before else {}
         useful = _useful(examples, after)
@@ -158,6 +160,9 @@ class Phase:
             }
             for own in after
         ]
+        for profile, one in zip(profiles, self._alternatives):
+            wait = min(1.0, 0.15 * self.left())
+            profile["warnings"] = condition_doubts(one, self._ground.live, self._ground.items, tests, wait_s=wait)
         return {
             "clusters": clusters, "profiles": profiles, "inputs": len(inputs),
             "differences": self._differences(inputs, after, clusters),

@@ -1,0 +1,110 @@
+"""Mutants of the patched lines: would these tests notice another mistake there?"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+
+from sandbox.guest.search.candidates import Candidate, Suspicion
+from sandbox.guest.search.compare.alternatives import Alternative
+from sandbox.guest.search.functions import Unit, signature, units_of
+from sandbox.guest.search.harness import PASS
+from sandbox.guest.search.render import Source
+from sandbox.guest.search.scope import Scope
+from sandbox.guest.search.screen import Chunk, Trial
+
+MOST = 40
+AT_ONCE = 10
+LONGEST_SCOPE = 400
+"""Lines of a function; a longer one takes too long to make mutants of."""
+
+
+def kill_count(ground: Any, one: Alternative, seconds: float) -> Optional[Tuple[int, int]]:
+    """How many mutants the tests killed, and how many were tried; None where it cannot be measured.
+
+    Args:
+        ground: What the search stands on.
+        one: The survivor whose lines are mutated.
+        seconds: How long it may take.
+    """
+    deadline = time.monotonic() + seconds
+    patched = _patched(one)
+    if patched is None or ground.baseline.isolated:
+        return None
+    unit, twin, lines = patched
+    trials = _trials(ground, unit, twin, lines)
+    killed = tried = 0
+    for start in range(0, len(trials), AT_ONCE):
+        if time.monotonic() > deadline:
+            break
+        chunk = trials[start : start + AT_ONCE]
+        verdicts = Chunk(ground.screen, chunk, 1.0).results(lambda: deadline - time.monotonic())
+        if time.monotonic() > deadline:
+            break
+        tried += len(chunk)
+        killed += sum(verdict.outcome != PASS for verdict in verdicts)
+    return (killed, tried) if tried else None
+
+
+def _patched(one: Alternative) -> Optional[Tuple[Unit, Unit, Set[int]]]:
+    """The edited function as it was and as it is, and the lines that are new in it."""
+    if len(one.units) != 1 or not one.swaps:
+        return None
+    unit = one.units[0]
+    data = one.files.get(unit.source.path)
+    if data is None:
+        return None
+    try:
+        source = Source(unit.source.path, data)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+    twin = next((u for u in units_of(source, unit.filename) if u.names == unit.names), None)
+    if twin is None or twin.last_line - twin.first_line > LONGEST_SCOPE:
+        return None
+    return unit, twin, new_lines(unit.source.data, data)
+
+
+def new_lines(old: bytes, new: bytes) -> Set[int]:
+    """Numbers of the lines that are new; where lines only went, those around the gap."""
+    before, after = old.split(b"\n"), new.split(b"\n")
+    most = min(len(before), len(after))
+    start = next((i for i in range(most) if before[i] != after[i]), most)
+    end = next((i for i in range(most - start) if before[-1 - i] != after[-1 - i]), most - start)
+    found = set(range(start + 1, len(after) - end + 1))
+    return found or {max(1, start), start + 1}
+
+
+def _trials(ground: Any, unit: Unit, twin: Unit, lines: Set[int]) -> List[Trial]:
+    scope = Scope(twin.source, twin.node, ground.literals)
+    scope.nodes = [node for node in scope.nodes if _stands_on(node, lines)]
+    flat = Suspicion({twin.source.path: dict.fromkeys(lines, 1.0)})
+    made = [c for c in ground.generator.of_scope(scope, twin, flat) if c.line in lines]
+    original = twin.compile(())
+    seen: Set[Any] = {signature(original)} if original else set()
+    trials: List[Trial] = []
+    for candidate in mixed(made):
+        code = twin.compile(candidate.edits)
+        key = None if code is None else signature(code)
+        if code is None or key in seen:
+            continue
+        seen.add(key)
+        swaps = ground.live.swaps(twin, code, unit)
+        trials.append(Trial(candidate, swaps, ground.failing_through(unit), ground.passing_through(unit)))
+        if len(trials) >= MOST:
+            break
+    return trials
+
+
+def _stands_on(node: Any, lines: Set[int]) -> bool:
+    first = getattr(node, "lineno", None)
+    return first is not None and first in lines
+
+
+def mixed(candidates: Sequence[Candidate]) -> List[Candidate]:
+    """One of each template after the other, cheap ones first."""
+    rows: Dict[str, List[Candidate]] = {}
+    for candidate in sorted(candidates, key=lambda c: (c.cost, c.edits)):
+        rows.setdefault(candidate.template, []).append(candidate)
+    turns = itertools.zip_longest(*rows.values())
+    return [candidate for turn in turns for candidate in turn if candidate is not None]
