@@ -5,14 +5,21 @@ import hashlib
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from difflib import SequenceMatcher
 
-from sandbox.types import FileEdit, Frozen
+from pydantic import ValidationError
+
+from sandbox.types import FileEdit, Frozen, RedHunk
 
 _CONTEXT = 3
 _LARGE = 4_000_000
 """Lines times lines: above this the middle of a file is one hunk instead of a search for the smallest diff."""
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+
+_MOST_HUNKS = 80
+_MOST_OLD_BYTES = 64 << 10
+"""Of the text that all hunks together bring back."""
 
 Change = tuple[int, int, int, int]
 """Lines from..to of the old file become lines from..to of the new one."""
@@ -177,3 +184,58 @@ def parse_changed_lines(raw: bytes) -> dict[str, tuple[int, ...]]:
             if path is not None and added:
                 lines.setdefault(path, []).extend(range(start, start + added))
     return {name: tuple(numbers) for name, numbers in lines.items()}
+
+
+def parse_hunks(raw: bytes) -> tuple[RedHunk, ...]:
+    """What a diff without context took away or replaced in Python files that are still there.
+
+    Text that is not UTF-8 is left out, and so is everything behind the limits of number and size.
+    """
+    found: list[RedHunk] = []
+    size = 0
+    for path, (line, count), old in _hunks_of(raw):
+        if not path.endswith(".py"):
+            continue
+        size += len(old)
+        if len(found) >= _MOST_HUNKS or size > _MOST_OLD_BYTES:
+            break
+        with suppress(UnicodeDecodeError, ValidationError):
+            found.append(RedHunk(path=path, line=line, lines=count, before=old.decode()))
+    return tuple(found)
+
+
+def _hunks_of(raw: bytes) -> Iterator[tuple[str, tuple[int, int], bytes]]:
+    """Path, first new line and number of new lines, and the old lines of each hunk."""
+    path: str | None = None
+    head: tuple[int, int] | None = None
+    old: list[bytes] = []
+    removed = added = 0
+    is_old = False
+    for row in raw.split(b"\n"):
+        if row.startswith(b"\\"):  # no newline at the end of the file: the line before this one has none
+            if is_old:
+                old[-1] = old[-1].removesuffix(b"\n")
+        elif removed:
+            removed, is_old = removed - 1, True
+            old.append(row[1:] + b"\n")
+        elif added:
+            added, is_old = added - 1, False
+        else:
+            if path is not None and head is not None:
+                yield path, head, b"".join(old)
+            head, old = None, []
+            if row.startswith(b"+++ "):
+                path = _plain_name(row)
+            elif hunk := _HUNK.match(row):
+                removed, start, added = (int(part) if part is not None else 1 for part in hunk.groups())
+                # Where lines only went, git names the line before the gap.
+                head = (start if added else start + 1, added)
+
+
+def _plain_name(row: bytes) -> str | None:
+    """The path on a `+++` line, unless it is quoted or there is none."""
+    name = row[4:].rstrip(b"\t")
+    try:
+        return name[2:].decode() if name.startswith(b"b/") else None
+    except UnicodeDecodeError:
+        return None

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from sandbox.diffs import parse_changed_lines
+from sandbox.diffs import parse_changed_lines, parse_hunks
 from sandbox.errors import ImportRejected
 from sandbox.importer.git_runner import GitRunner
 from sandbox.spec import MIB, SandboxSpec
@@ -153,5 +153,5 @@ def _compare(git: GitRunner, base: str, head: str) -> SourceDiff:
     flags = ("-r", "-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
     with suppress(ImportRejected):
         raw = git.run("diff-tree", *flags, "--src-prefix=a/", "--dst-prefix=b/", base, head, "--", most=_DIFF_BYTES)
-        return SourceDiff(files=parse_changed_lines(raw))
+        return SourceDiff(files=parse_changed_lines(raw), hunks=parse_hunks(raw))
     return SourceDiff()

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox.types.frozen import Frozen
+from sandbox.types.search import RedHunk
 
 
 class StepKind(StrEnum):
@@ -75,6 +76,8 @@ class SourceDiff(Frozen):
 
     files: dict[str, tuple[int, ...]] = Field(default_factory=dict)
     """Path to the line numbers, in head, that were added or changed."""
+    hunks: tuple[RedHunk, ...] = ()
+    """What stood there in the base, for Python files; bounded, the first ones of a huge diff."""
 
 
 class Egress(Frozen):

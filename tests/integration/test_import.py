@@ -66,6 +66,9 @@ async def test_a_commit_comes_with_its_first_parent_and_what_it_changed(
     repository = await fetch(tmp_path, source(server, head))
     assert (repository.head_sha, repository.base_sha) == (head, parent)
     assert repository.red_diff.files == {"m.py": (2, 4), "new file.py": (1,), "run.sh": (1,)}
+    assert [(h.path, h.line, h.before) for h in repository.red_diff.hunks] == [
+        ("m.py", 2, "b\n"), ("m.py", 4, ""), ("new file.py", 1, ""),
+    ]  # fmt: skip
     assert set(repository.files) == {"old.py", "m.py", "new file.py", "run.sh"}
     assert set(repository.tree("base")) == {"old.py", "m.py", "gone.py"}
     oid = repository.tree("base")["m.py"].oid

@@ -34,6 +34,8 @@ class Candidate(NamedTuple):
     """Edits of further files."""
     said: str = ""
     """Its description, where the maker knows better words than old and new text."""
+    early: float = 0.0
+    """How much sooner it is tried than its cost says."""
 
     @property
     def changes(self) -> Tuple[Tuple[Source, Tuple[Edit, ...]], ...]:
@@ -53,7 +55,7 @@ class Candidate(NamedTuple):
     @property
     def priority(self) -> float:
         """Lower is tried first."""
-        return self.cost + SUSPICION_WEIGHT * (1.0 - self.suspicion)
+        return self.cost - self.early + SUSPICION_WEIGHT * (1.0 - self.suspicion)
 
     @property
     def description(self) -> str:

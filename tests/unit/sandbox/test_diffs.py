@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sandbox.diffs import Original, parse_changed_lines, write_diff
-from sandbox.types import FileEdit
+from sandbox.diffs import Original, parse_changed_lines, parse_hunks, write_diff
+from sandbox.types import FileEdit, RedHunk
 
 NAMES = st.sampled_from(("m.py", "a b.txt", "d/e/f.py", "ü.txt", 'q"uote', "back\\slash", "tab\there", "-x"))
 LINES = st.lists(
@@ -104,3 +104,55 @@ def test_changed_lines_are_those_of_the_new_file() -> None:
 def test_changed_lines_of_new_and_deleted_files() -> None:
     raw = b"--- /dev/null\n+++ b/a b.py\t\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n--- a/o\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
     assert parse_changed_lines(raw) == {"a b.py": (1,)}
+
+
+TEXTS = st.builds(lambda lines, end: "".join([*lines, end]), LINES, st.sampled_from(("", "end", "\\", "ü")))
+
+
+def git_diff(folder: Path, before: dict[str, bytes], after: dict[str, bytes]) -> bytes:
+    """What git says of two trees, as the importer asks it."""
+    for tree, files in (("a", before), ("b", after)):
+        for name, content in files.items():
+            path = folder / tree / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+    command = ["git", "diff", "--no-index", "-U0", "--no-renames", "--no-color", "a", "b"]
+    raw = subprocess.run(command, cwd=folder, env=ENV, capture_output=True, check=False).stdout
+    return raw.replace(b"--- a/a/", b"--- a/").replace(b"+++ b/b/", b"+++ b/")
+
+
+def undone(text: str, hunks: tuple[RedHunk, ...]) -> str:
+    """A file with all its hunks undone, the last one first."""
+    lines = text.split("\n")
+    rows = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+    for hunk in reversed(hunks):
+        rows[hunk.line - 1 : hunk.line - 1 + hunk.lines] = [hunk.before]
+    return "".join(rows)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(before=TEXTS, after=TEXTS)
+def test_undoing_all_hunks_gives_the_file_as_it_was(
+    before: str, after: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    raw = git_diff(tmp_path_factory.mktemp("trees"), {"m.py": before.encode()}, {"m.py": after.encode()})
+    assert undone(after, parse_hunks(raw)) == before
+
+
+def test_hunks_are_those_of_python_files_that_are_still_there(tmp_path: Path) -> None:
+    before = {"gone.py": b"x\n", "m.py": b"a\nb\nc\n", "notes.txt": b"x\n", "latin.py": b"\xe9\n"}
+    after = {"m.py": b"a\nc\nd\n", "notes.txt": b"y\n", "new.py": b"n\n", "latin.py": b"e\n"}
+    found = parse_hunks(git_diff(tmp_path, before, after))
+    assert found == (
+        RedHunk(path="m.py", line=2, lines=0, before="b\n"),
+        RedHunk(path="m.py", line=3, lines=1, before=""),
+        RedHunk(path="new.py", line=1, lines=1, before=""),
+    )
+
+
+def test_a_huge_diff_gives_its_first_hunks_only(tmp_path: Path) -> None:
+    before = "".join(f"{number}\n\n" for number in range(500))
+    found = parse_hunks(git_diff(tmp_path, {"m.py": before.encode()}, {"m.py": before.replace("1", "x").encode()}))
+    assert len(found) == 80
+    long = {"m.py": b"x" * 70_000 + b"\n"}
+    assert parse_hunks(git_diff(tmp_path / "long", long, {"m.py": b"y\n"})) == ()

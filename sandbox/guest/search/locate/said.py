@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import lru_cache
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from sandbox.guest.search.limits import TimeUp
@@ -108,16 +109,23 @@ def _text(error: BaseException) -> str:
 
 def _statement(filename: str, line: int) -> Optional[ast.stmt]:
     """The innermost statement of a file around a line."""
-    try:
-        with open(filename, "rb") as file:
-            tree = ast.parse(file.read(2_000_000))
-    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _tree(filename)
+    if tree is None:
         return None
     best: Optional[ast.stmt] = None
     for node in ast.walk(tree):
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
             best = node if best is None or node.lineno >= best.lineno else best
     return best
+
+
+@lru_cache(maxsize=16)
+def _tree(filename: str) -> Optional[ast.Module]:
+    try:
+        with open(filename, "rb") as file:
+            return ast.parse(file.read(2_000_000))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _names(statement: ast.stmt) -> Iterator[str]:
