@@ -1,0 +1,161 @@
+"""Lines or blocks indented too far, too little, or with tabs and spaces mixed."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Tuple
+
+from sandbox.guest.search.broken.model import Draft
+from sandbox.guest.search.broken.text import View
+from sandbox.guest.search.render import Edit
+
+COST = 0.7
+CHANGES = (
+    ("def f(a):\nreturn a\n", "def f(a):\n    return a\n"),
+    ("x = 1\n  y = 2\n", "x = 1\ny = 2\n"),
+    ("if a:\n    b = 1\nc = 2\nelse:\n    d = 3\n", "if a:\n    b = 1\n    c = 2\nelse:\n    d = 3\n"),
+    ("def f():\n    a = 1\n      b = 2\n    return a\n", "def f():\n    a = 1\n    b = 2\n    return a\n"),
+    ("def f():\n    a = 1\n  return a\n", "def f():\n    a = 1\n    return a\n"),
+    ("if a:\n    b = 1\n    else:\n    c = 1\n", "if a:\n    b = 1\nelse:\n    c = 1\n"),
+    ("if a:\n        b = 1\n\tc = 2\n", "if a:\n        b = 1\n        c = 2\n"),
+    ("def f():\na = 1\nreturn a\n", "def f():\n    a = 1\n    return a\n"),
+)
+UNTOUCHED = ("x = f(a\ny = 2\n",)
+_MEETS = ("else", "elif", "except", "finally")
+_WORDS = ("indent", "unindent", "TabError", "tabs", "expected", "invalid syntax", "outside", "'try'")
+MOST_LINES = 14
+
+
+def propose(view: View) -> Iterator[Draft]:
+    """Move lines near the fault to the depths of their neighbours."""
+    if not any(word in view.fault.message for word in _WORDS) or "closed" in view.fault.message:
+        return
+    yield from _tabs(view)
+    line = view.fault.line
+    if view.text.is_blank(line):
+        line = view.text.before(line + 1) or line
+    about_depth = "indent" in view.fault.message
+    lines = [line]
+    for _ in range(5):
+        above = view.text.before(lines[-1])
+        if above is None or above < view.first:
+            break
+        lines.append(above)
+    for number, at in enumerate(lines):
+        extra = 0.12 * number + (0.0 if about_depth or _is_continuation(view, line) else 0.6)
+        yield from _one(view, at, extra)
+    below = view.text.after(line)
+    if below is not None and below < view.last:
+        yield from _one(view, below, 0.4)
+
+
+def _is_continuation(view: View, line: int) -> bool:
+    return view.text.line(line).lstrip().startswith(_MEETS) or "outside" in view.fault.message
+
+
+def _one(view: View, line: int, extra: float) -> Iterator[Draft]:
+    """A line, and growing runs of lines from it on, at every depth that occurs around."""
+    text = view.text
+    now = text.indent(line)
+    runs = list(_runs(view, line))
+    for rank, depth in enumerate(_depths(view, line)):
+        if depth == now:
+            continue
+        for count, (last, natural) in enumerate(runs):
+            cost = COST + extra + 0.1 * rank + (0.0 if natural else 0.25 + 0.02 * count)
+            edits = _shift(view, line, last, depth)
+            if edits:
+                yield Draft(cost, edits)
+
+
+def _depths(view: View, line: int) -> List[str]:
+    """Depths of the lines around, nearest first."""
+    text = view.text
+    found: List[str] = []
+    above, below = text.before(line), text.after(line)
+    if above is not None:
+        opens = text.line(above).split("#")[0].rstrip().endswith(":")
+        deeper = text.indent(above) + text.unit
+        found += [deeper] if opens else [text.indent(above), deeper]
+        found.append(text.indent(above))
+    if below is not None:
+        found.append(text.indent(below))
+    at, least = above, None
+    for _ in range(60):
+        if at is None or at < view.first:
+            break
+        depth = text.indent(at)
+        if least is None or len(depth) < least:
+            found.append(depth)
+            least = len(depth)
+        at = text.before(at)
+    found.append(text.indent(line) + text.unit)
+    return list(dict.fromkeys(found))[:7]
+
+
+def _runs(view: View, line: int) -> Iterator[Tuple[int, bool]]:
+    """Last lines of blocks that begin here: the line with what hangs on it, then more."""
+    text = view.text
+    width = len(text.indent(line))
+    last = line
+    at = text.after(line)
+    # What is deeper belongs to the line.
+    while at is not None and at < view.last and len(text.indent(at)) > width:
+        last = at
+        at = text.after(at)
+    yield last, True
+    if last != line:
+        yield line, False
+    for _ in range(MOST_LINES):
+        if at is None or at >= view.last or len(text.indent(at)) < width:
+            return
+        gap = at - last > 1
+        if gap:
+            yield last, True
+        last = at
+        at = text.after(at)
+        while at is not None and at < view.last and len(text.indent(at)) > width:
+            last = at
+            at = text.after(at)
+        ends = at is None or len(text.indent(at)) < width
+        yield last, ends
+
+
+def _shift(view: View, first: int, last: int, depth: str) -> Tuple[Edit, ...]:
+    """Edits that move lines so that the first one stands at a depth; none when one of them cannot go so far."""
+    text = view.text
+    old = text.indent(first)
+    edits = []
+    for number in range(first, last + 1):
+        if not text.line(number).strip():
+            continue
+        indent = text.indent(number)
+        if not indent.startswith(old):
+            if number == first or not text.is_blank(number):
+                return ()
+            continue
+        start = text.starts[number]
+        edits.append(Edit(start, start + len(old), depth))
+    return tuple(edits)
+
+
+def _tabs(view: View) -> Iterator[Draft]:
+    """Tabs and spaces mixed: one kind everywhere."""
+    text = view.text
+    tabbed = [n for n in range(view.first, min(view.last, text.count)) if "\t" in text.indent(n)]
+    if not tabbed:
+        return
+    for rank, width in enumerate((len(text.unit) if "\t" not in text.unit else 8, 8, 4)):
+        edits = []
+        for number in tabbed:
+            old = text.indent(number)
+            edits.append(Edit(text.starts[number], text.starts[number] + len(old), old.expandtabs(width)))
+        yield Draft(COST + 0.1 * rank, tuple(edits))
+    if "\t" in text.unit:
+        edits = []
+        for number in range(view.first, min(view.last, text.count)):
+            old = text.indent(number)
+            if " " in old:
+                new = old.replace("        ", "\t").replace("    ", "\t").replace(" ", "")
+                edits.append(Edit(text.starts[number], text.starts[number] + len(old), new))
+        if edits:
+            yield Draft(COST + 0.05, tuple(edits))
