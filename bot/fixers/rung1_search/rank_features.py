@@ -33,7 +33,6 @@ class Features:
         held_out_failed: Whether it fails tests that the search did not see.
         side_effects: Whether it leaves the process otherwise than before.
         doubts: How many soft doubts there are.
-        immune: Share of mutants of its lines that no test notices.
     """
 
     cost: float = 0.0
@@ -52,7 +51,6 @@ class Features:
     held_out_failed: float = 0.0
     side_effects: float = 0.0
     doubts: float = 0.0
-    immune: float = 0.0
 
     def named(self) -> dict[str, float]:
         """By name."""
@@ -86,7 +84,6 @@ def features_of(members: Sequence[Survivor], profile: Profile, originals: Mappin
         held_out_failed=float(profile.held_out_failed > 0),
         side_effects=float(profile.side_effects > 0),
         doubts=float(min(doubts(first.warnings), 3)),
-        immune=1.0 - _share(profile.mutants_killed, profile.mutants) if profile.mutants else 0.0,
     )
 
 

@@ -23,17 +23,20 @@ WEIGHTS: Mapping[str, float] = {
     "held_out_failed": -5.0,
     "side_effects": -1.0,
     "doubts": -0.7,
-    "immune": -0.8,
 }
 """What one unit of each feature adds to the logarithm of the odds; set by hand with the signs that section "ranking" of
 docs/repair explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded."""
 
 NONE_OF_THEM = -3.2
 """The same logarithm for "no survivor is right"."""
+UNMEASURED = 0.4
+"""The share that is assumed where no mutant was tried."""
 UNCOMPARED = 0.8
 """Added to it when nothing could be observed beside the tests."""
 DEATHS = 1.5
 """Added to it for each whole share of candidates that passed the screen and then failed held-out tests."""
+IMMUNE = 1.5
+"""Added to it for the share of mutants of the patched lines that no test notices."""
 CONFIDENT = 0.6
 """A probability from which a fix is shown without asking."""
 LEAD = 2.0
@@ -55,10 +58,19 @@ def probabilities(behaviours: Sequence[Features], compared: Compared | None) -> 
     none = NONE_OF_THEM + (0.0 if compared is not None and compared.inputs else UNCOMPARED)
     if compared is not None and compared.passed_screen > 0 and compared.held_out:
         none += DEATHS * (1.0 - min(1.0, compared.passed_held_out / compared.passed_screen))
+    if compared is not None:
+        none += IMMUNE * immune_share(compared)
     scores = [evidence_for(features) for features in behaviours]
     top = max([none, *scores])
     total = math.exp(none - top) + sum(math.exp(score - top) for score in scores)
     return tuple(math.exp(score - top) / total for score in scores)
+
+
+def immune_share(compared: Compared) -> float:
+    """The share of mutants that survive the tests, over all behaviours that were mutated; a half where none was."""
+    tried = sum(profile.mutants for profile in compared.profiles)
+    killed = sum(profile.mutants_killed for profile in compared.profiles)
+    return 1.0 - min(1.0, killed / tried) if tried else UNMEASURED
 
 
 def is_confident(chances: Sequence[float]) -> bool:

@@ -21,9 +21,9 @@ MOST_S = 10.0
 OBSERVING = 0.7
 """Of the time, for calling; the rest is for mutants of the patched lines."""
 READING_S = 2.0
-MOST_MUTATED = 3
+MOST_MUTATED = 2
 """Of how many behaviours the patched lines are mutated."""
-MUTATING_S = 1.5
+MUTATING_S = 1.0
 FILES = 400
 
 

@@ -141,6 +141,12 @@ def test_candidates_that_die_on_held_out_tests_make_every_survivor_less_likely()
     assert sure.score > unsure.score
 
 
+def test_tests_that_notice_no_mutant_of_the_patched_lines_make_it_less_likely() -> None:
+    strong, weak = (compared(0, profiles=(CLEAN.with_(mutants=10, mutants_killed=n),)) for n in (10, 0))
+    (sure,), (unsure,) = (rank_survivors([a_survivor()], FILES, told) for told in (strong, weak))
+    assert sure.score > unsure.score
+
+
 def test_chances_never_add_up_to_more_than_one_and_extreme_numbers_are_borne() -> None:
     chances = probabilities([Features(cost=1e6), Features(agreement=1e6), Features()], None)
     assert all(0.0 <= chance <= 1.0 for chance in chances)
@@ -166,7 +172,7 @@ def test_warnings_are_vetoes_or_doubts_by_how_they_begin() -> None:
 
 def test_shares_of_nothing_are_nothing() -> None:
     features = features_of([a_survivor()], Profile(changed_passing=3), FILES)
-    assert (features.changed_passing, features.immune, features.examples_kept) == (0.0, 0.0, 0.0)
+    assert (features.changed_passing, features.examples_kept) == (0.0, 0.0)
 
 
 @pytest.mark.parametrize(("new", "size"), [("a + b", 1), ("a - b", 0), ("abs(a - b)", 9), ("b - a", 5)])
