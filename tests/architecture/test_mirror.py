@@ -12,6 +12,7 @@ ENTRIES = (
     "pipeline",
     "progress",
     "recipe_command",
+    "repair_command",
     "replay_command",
     "settings",
     "telemetry",

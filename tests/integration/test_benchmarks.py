@@ -106,6 +106,27 @@ def test_the_mission_benchmark_tells_time_by_stage(docker_ready: None) -> None:
     assert numbers["plain_run_s"] > 0
 
 
+@pytest.mark.docker
+@pytest.mark.shared
+@pytest.mark.slow
+def test_the_repair_benchmark_tells_of_every_bug_and_goes_on_where_it_ended(
+    docker_ready: None, shared: Path, tmp_path: Path
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    words = ("--set", "quixbugs", "--tests", "half", "--only", "gcd", "--data", str(shared), "--rows", str(rows))
+    found = run("repair", *words, "--limit", "30")
+    assert (found["set"], found["tests"], found["bugs"], found["broken_runs"]) == ("quixbugs", "half", 1, 0)
+    assert found.keys() >= {
+        *("correct_first", "correct_shown", "plausible", "abstained", "precision", "tried", "seconds"),
+        *("candidates_per_s", "not_compared", "as_reference_first"),
+    }
+    (row,) = [json.loads(line) for line in rows.read_text().splitlines()]
+    assert row["given"]["hidden"] == 3
+    assert row["given"]["failing"] >= 1
+    again = run("repair", *words, "--resume")
+    assert again["seconds"] == found["seconds"], "what was measured is not measured again"
+
+
 def test_stages_are_read_from_a_pull_request_as_it_is_written() -> None:
     stages = stages_of(mission_report(a_story(a_mission())))
     assert stages == {"mission": 6.5, "reproduce_once": 0.1, "fix": 1.2, "verify": 2.5}
