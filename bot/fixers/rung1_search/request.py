@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from bot.domain.diagnosis import Diagnosis
-from bot.fixers.rung1_search.locate import suspect_lines
+from bot.fixers.rung1_search.locate import red_hunks, suspect_lines
 from bot.fixers.rung1_search.order import template_costs
 from sandbox.types import SearchRequest, TestReport, WorkspaceFacts
 
@@ -45,6 +45,7 @@ def request_for(
         failing=tuple(sorted(report.failing)),
         passing=tuple(sorted(report.passing)),
         suspects=suspect_lines(diagnosis, report.failures, facts.red_diff),
+        red_hunks=red_hunks(facts.red_diff),
         template_costs=template_costs(record or {}),
         protected=PROTECTED,
         seed=seed,

@@ -143,7 +143,7 @@ def test_changed_lines_come_before_frames_and_reasons_add_up() -> None:
     failure = a_failure(frames=(("tests/test_a.py", 3, "test_a"), ("a.py", 5, "f"), ("a.py", 9, "g")))
     diff = SourceDiff(files={"a.py": (5, 7)})
     lines = suspect_lines(a_diagnosis(suspects=()), [failure], diff)
-    assert [(s.file, s.line) for s in lines] == [("a.py", 5), ("a.py", 7), ("a.py", 9), ("tests/test_a.py", 3)]
+    assert [(s.file, s.line) for s in lines] == [("a.py", 5), ("a.py", 7), ("a.py", 9)]
     assert lines[0].score > 0.9
 
 
