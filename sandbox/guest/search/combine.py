@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import Iterator, List, NamedTuple, Sequence, Set, Tuple
 
-from sandbox.guest.search.screen import Trial
+from sandbox.guest.search.lanes.model import Ready
 
 
 class Partial(NamedTuple):
     """A confirmed candidate with which some failing tests pass and none breaks."""
 
-    trial: Trial
-    fixed: Tuple[int, ...]
+    ready: Ready
+    fixed: Tuple[str, ...]
 
 
-def covers(partials: Sequence[Partial], goal: Set[int]) -> Iterator[List[int]]:
+def covers(partials: Sequence[Partial], goal: Set[str]) -> Iterator[List[int]]:
     """Sets of partial fixes that together cover the goal, cheap ones first; a bounded beam."""
-    order = sorted(range(len(partials)), key=lambda i: (partials[i].trial.candidate.priority, i))
-    beam: List[Tuple[List[int], Set[int]]] = [([], set())]
+    order = sorted(range(len(partials)), key=lambda i: (partials[i].ready.candidate.priority, i))
+    beam: List[Tuple[List[int], Set[str]]] = [([], set())]
     for _ in range(4):
-        grown: List[Tuple[List[int], Set[int]]] = []
+        grown: List[Tuple[List[int], Set[str]]] = []
         for chosen, covered in beam:
             missing = min(goal - covered)
             useful = [i for i in order if missing in partials[i].fixed and i not in chosen][:4]
             grown += [([*chosen, i], covered | set(partials[i].fixed)) for i in useful]
-        grown.sort(key=lambda g: sum(partials[i].trial.candidate.priority for i in g[0]))
+        grown.sort(key=lambda g: sum(partials[i].ready.candidate.priority for i in g[0]))
         yield from (chosen for chosen, covered in grown if covered >= goal and len(chosen) > 1)
         beam = [g for g in grown if not g[1] >= goal][:12]
         if not beam:

@@ -38,6 +38,35 @@ class Request(NamedTuple):
     """Absolute path of the checkout; paths and test names are told relative to it."""
     red_hunks: Tuple[Dict[str, Any], ...] = ()
     """What stood there while the check was green; see `sandbox.types.RedHunk`."""
+    held_out: Tuple[str, ...] = ()
+    seed: int = 0
+    workers: int = 2
+    memory_bytes: int = 1 << 30
+    lanes: Tuple[str, ...] = ("swap", "fresh", "cold")
+    compare_inputs: int = 200
+
+    @classmethod
+    def read(cls, sent: Mapping[str, Any]) -> Request:
+        """From what the host sent."""
+        return cls(
+            tuple(sent["failing"]),
+            tuple(sent.get("passing", ())),
+            tuple(sent.get("suspects", ())),
+            dict(sent.get("template_costs", {})),
+            tuple(sent.get("protected", ())),
+            int(sent.get("max_candidates", 20000)),
+            int(sent.get("max_survivors", 8)),
+            float(sent.get("time_limit_s", 60.0)),
+            float(sent.get("test_cpu_s", 2.0)),
+            str(sent.get("root") or os.getcwd()),
+            tuple(sent.get("red_hunks", ())),
+            tuple(sent.get("held_out", ())),
+            int(sent.get("seed", 0)),
+            int(sent.get("workers", 2)),
+            int(sent.get("memory_bytes", 1 << 30)),
+            tuple(sent.get("lanes", ("swap", "fresh", "cold"))),
+            int(sent.get("compare_inputs", 200)),
+        )
 
 
 class Refused(Exception):
@@ -52,16 +81,29 @@ class Ground:
         request: What to do.
         templates: Template modules by name.
         left: Seconds until the search has to end.
+        guard_for: Asked once the suite has run: what children that run candidates have to put on.
 
     Raises:
         Refused: nothing can be searched here.
     """
 
-    def __init__(self, session: Any, request: Request, templates: Mapping[str, Any], left: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        session: Any,
+        request: Request,
+        templates: Mapping[str, Any],
+        left: Callable[[], float],
+        guard_for: Callable[[], Any] = lambda: None,
+    ) -> None:
+        self.compare_inputs = request.compare_inputs
         self.root = os.path.realpath(request.root)
         items = find_items(session, self.root, request.failing, request.passing)
         if not items.failing:
             raise Refused("none of the failing tests can be collected here")
+        held_out = set(request.held_out)
+        self.held_out = [i for i in items.passing if items.names[i] in held_out]
+        """Passing tests that no candidate meets."""
+        items = items._replace(passing=[i for i in items.passing if items.names[i] not in held_out])
         self.live = LiveFunctions()
         gc.collect()
         gc.freeze()  # forked children then copy fewer pages
@@ -82,16 +124,15 @@ class Ground:
         self.scores = self.located.scores
         self.suspicion = Suspicion(self.scores)
         self.units = self._units()
-        if not self.units:
-            raise Refused("the failing tests run no function of the checkout that could be edited")
         numbers, strings = base.literals_of(self.items.all, self.items.failing)
         compared = self.located.compared_values()
         self.literals = SeenLiterals(
             tuple(dict.fromkeys([*numbers, *compared[0]])), tuple(dict.fromkeys([*strings, *compared[1]]))
         )
         self.generator = Generator(templates, request.template_costs)
-        self.screen = Screen(self.items, self._limits(request.test_cpu_s))
-        self._reject_no_op(left)
+        self.screen = Screen(self.items, self._limits(request.test_cpu_s), request.memory_bytes)
+        self.screen.bounds = self.screen.bounds._replace(guard=guard_for())
+        self.rejects_no_op = self._rejects_no_op(left)
 
     def failing_through(self, unit: Unit) -> List[int]:
         """Quick ones first; a test that hung too early to be traced may reach anything."""
@@ -114,7 +155,7 @@ class Ground:
 
     def _units(self) -> List[Unit]:
         found = [unit for _, file in sorted(self.located.files.items()) for unit in file.units]
-        units = [unit for unit in found if self.suspicion.of_unit(unit) > 0 and self.live.has(unit)]
+        units = [unit for unit in found if self.suspicion.of_unit(unit) > 0]
         units.sort(key=lambda u: (-self.suspicion.of_unit(u), u.source.path, u.first_line))
         return units[:MOST_UNITS]
 
@@ -126,11 +167,11 @@ class Ground:
         known.update({i: min(max(usual, known[i]), most) for i in self.items.failing if i in known})
         return Limits(known, usual)
 
-    def _reject_no_op(self, left: Callable[[], float]) -> None:
-        """The harness must find the unedited program as broken as it is."""
-        unit = self.units[0]
+    def _rejects_no_op(self, left: Callable[[], float]) -> bool:
+        """Whether the harness finds the unedited program as broken as it is."""
+        unit = next((unit for unit in self.units if self.live.has(unit)), None)
+        if unit is None:
+            return False
         nothing = Candidate("nothing", 0.0, 1.0, unit.first_line, unit.source, unit, (Edit(0, 0, ""),))
         trial = Trial(nothing, self.live.swaps(unit, unit.originals[()]), self.items.failing, ())
-        verdict = Chunk(self.screen, [trial], 1.0).results(left)[0]
-        if verdict.outcome in (PASS, NEAR):
-            raise Refused("failing tests pass here without an edit")
+        return Chunk(self.screen, [trial], 1.0).results(left)[0].outcome not in (PASS, NEAR)

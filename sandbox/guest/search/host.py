@@ -1,0 +1,129 @@
+"""The process in which the tests are collected and the search is conducted."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+
+from sandbox.guest.search.collected import Broken, Collected, Command
+from sandbox.guest.search.collecting import collect, enter
+from sandbox.guest.search.conductor import Conductor
+from sandbox.guest.search.course import Course, Ended
+from sandbox.guest.search.ground import Refused, Request
+from sandbox.guest.search.guard import Guard
+from sandbox.guest.search.link import Link
+from sandbox.guest.search.situation import Situation
+from sandbox.guest.search.sources import Kit
+from sandbox.guest.search.zygote import modules_beside
+
+CHECK_S = 20.0
+"""How long the keeper may take to look through the checkout."""
+
+
+class Tree:
+    """The checkout, as the keeper remembers it.
+
+    Args:
+        keeper: The link to it.
+        root: Absolute path.
+    """
+
+    def __init__(self, keeper: Link, root: str) -> None:
+        self._keeper = keeper
+        self._root = root
+        self.guard: Optional[Guard] = None
+        self.usual: List[str] = []
+        """What the unedited tests themselves change."""
+
+    def restore(self) -> List[str]:
+        """Put everything back; what had changed, beyond what the unedited tests change."""
+        self._keeper.send({"restore": True})
+        answer = self._keeper.next(CHECK_S) or {}
+        return [path for path in answer.get("changed", ()) if path not in self.usual]
+
+    def guard_for(self) -> Guard:
+        """After the tests have run once: what children put on from now on."""
+        self.usual = self.restore()
+        self.guard = Guard(self._root, guards_tree=not self.usual)
+        return self.guard
+
+
+class Host:
+    """Conducts one search.
+
+    Args:
+        command: What runs the tests.
+        request: What to do.
+        kit: What sources are made with.
+        emit: Tells the host one event.
+        links: To the keeper and to the zygote.
+        started: When the clock of the time limit started.
+    """
+
+    def __init__(
+        self,
+        command: Command,
+        request: Request,
+        kit: Kit,
+        emit: Callable[[Dict[str, Any]], None],
+        links: Links,
+        started: float,
+    ) -> None:
+        self._command = command
+        self._request = request
+        self._kit = kit
+        self._links = links
+        self._course = Course(request, emit, started)
+        self._cpu = 0.0
+
+    def run(self) -> None:
+        """Collect, search, and tell the keeper how it ended."""
+        end = {"reason": "refused", "detail": ""}
+        try:
+            enter(self._command)
+            end = self._search()
+        except SystemExit as error:
+            end["detail"] = f"the tests left with {error}"
+        except BaseException as error:
+            end["detail"] = f"{type(error).__name__}: {str(error)[:300]}"
+        self._links.keeper.send({"done": dict(end, tried=self._course.tried)})
+
+    def _search(self) -> Dict[str, str]:
+        self._cpu = time.process_time()
+        try:
+            broken = collect(self._command, self._inside)
+            if broken:
+                self._conduct(None, broken)
+        except Ended as ended:
+            return {"reason": str(ended), "detail": ""}
+        except Refused as refused:
+            return {"reason": "refused", "detail": str(refused)}
+        return {"reason": "exhausted", "detail": ""}
+
+    def _inside(self, collected: Collected) -> None:
+        self._conduct(collected, collected.broken)
+
+    def _conduct(self, collected: Optional[Collected], broken: Sequence[Broken]) -> None:
+        collect_s = time.process_time() - self._cpu
+        self._links.keeper.send({"modules": modules_beside(self._command.root)})
+        tree = Tree(self._links.keeper, self._command.root)
+        situation = Situation(self._request, self._kit, self._course.left, collected, broken, tree.guard_for)
+        if tree.guard is None:
+            tree.guard_for()
+        Conductor(situation, self._course, self._links.zygote, collect_s, tree).run()
+
+
+class Links(NamedTuple):
+    """Who a host talks with."""
+
+    keeper: Link
+    zygote: Link
+
+
+def mute() -> None:
+    """Nothing the repository prints is of interest, and it reads nothing."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(null, descriptor)
+    os.close(null)

@@ -1,0 +1,201 @@
+"""Which lanes are believed here, and which one a candidate takes."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Optional, Sequence, Set, Tuple
+
+from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.course import Course
+from sandbox.guest.search.functions import signature
+from sandbox.guest.search.ground import Refused
+from sandbox.guest.search.harness import PASS, SKIP
+from sandbox.guest.search.lanes.fresh import FreshLane, Suite
+from sandbox.guest.search.lanes.model import COLD, FRESH, SWAP, Ready, Work
+from sandbox.guest.search.lanes.swap import SwapLane
+from sandbox.guest.search.link import Link
+from sandbox.guest.search.screen import Limits
+from sandbox.guest.search.situation import Situation
+from sandbox.guest.search.zygote import own_threads
+
+MOST_PASSING = 12
+"""How many passing tests a candidate of the fresh lane meets before it is confirmed with all of them."""
+MOST_LOST = 0.2
+"""Of the tests that pass: how many may fail when all is imported afresh, before that is not believed."""
+
+
+class Lanes:
+    """The lanes of one search.
+
+    Args:
+        situation: What is known.
+        course: Bounds, and where notes go.
+        link: To the zygote.
+        collect_s: CPU seconds the collection took.
+        guards_tree: Whether candidates may not write into the checkout.
+    """
+
+    def __init__(
+        self, situation: Situation, course: Course, link: Link, collect_s: float, *, guards_tree: bool
+    ) -> None:
+        self._guards_tree = guards_tree
+        self._situation = situation
+        self._course = course
+        self._seen: Set[Any] = set()
+        wanted = situation.request.lanes
+        self.swap: Optional[SwapLane] = self._swap_lane() if SWAP in wanted else None
+        self.fresh: Optional[FreshLane] = None
+        self._survey: Tuple[int, int] = (0, 0)
+        if FRESH in wanted:
+            self.fresh = FreshLane(link, self._suite(collect_s), situation.request.memory_bytes)
+            self._survey = (self.fresh.survey(self._unedited()), self.fresh.quick_no_op(self._unedited()))
+
+    # --- what is believed ----------------------------------------------------------------------------
+
+    def _swap_lane(self) -> Optional[SwapLane]:
+        ground = self._situation.ground
+        if ground is None:
+            self._course.note("swap: nothing could be collected")
+        elif own_threads() > 1:
+            self._course.note("swap: the collected session runs threads")
+        elif not ground.rejects_no_op:
+            self._course.note("swap: no function to edit, or tests pass there without an edit")
+        else:
+            self._course.note("swap: believed" + (", tests share state" if ground.baseline.isolated else ""))
+            return SwapLane(ground)
+        return None
+
+    def _suite(self, collect_s: float) -> Suite:
+        situation, ground = self._situation, self._situation.ground
+        most = situation.request.test_cpu_s
+        limits: Dict[str, float] = {}
+        if ground is not None:
+            limits = {ground.items.names[i]: s for i, s in ground.screen.limits.known.items()}
+            limits = {name: max(0.3, 2 * seconds) for name, seconds in limits.items()}
+        return Suite(
+            situation.root, situation.goals, situation.passing, limits, most, 2.0 + 4 * collect_s, self._guards_tree
+        )
+
+    def _unedited(self) -> Dict[str, bytes]:
+        """A candidate that changes nothing."""
+        return {source.path: source.data for source in self._situation.sources[:1]}
+
+    def settle(self) -> None:
+        """Hear how the unedited program did in the fresh lane.
+
+        Raises:
+            Refused: the failing tests pass when they are run again.
+        """
+        lane = self.fresh
+        if lane is None:
+            return
+        answer = lane.wait(self._survey[0], max(1.0, 0.3 * self._course.left()))
+        quick = lane.wait(self._survey[1], max(1.0, 0.3 * self._course.left()))
+        situation = self._situation
+        if situation.ground is None:
+            # Nothing can be collected: that has to be so afresh.
+            outcomes = (answer or {}).get("outcomes", {})
+            sound = answer is not None and not any(outcomes.get(goal) == PASS for goal in situation.goals)
+            self._believe(sound and (quick or {}).get("outcome") not in ("pass", "near", "late"), "it works there")
+            return
+        outcomes = answer.get("outcomes") if answer else None
+        if not isinstance(outcomes, dict):
+            self._believe(False, f"the suite does not end there ({(answer or {}).get('outcome', 'no answer')})")
+            return
+        mended = [goal for goal in situation.goals if outcomes.get(goal) in (PASS, SKIP)]
+        if len(mended) == len(situation.goals):
+            raise Refused("the failing tests waver: run again, they pass")
+        passing = [name for name in situation.passing if outcomes.get(name) in (PASS, SKIP)]
+        lost = len(situation.passing) - len(passing)
+        if mended:
+            self._believe(False, f"{len(mended)} failing tests pass there")
+        elif lost > max(2, MOST_LOST * len(situation.passing)):
+            self._believe(False, f"{lost} passing tests fail there")
+        else:
+            lane.suite = lane.suite._replace(
+                passing=tuple(passing), narrow=(quick or {}).get("outcome") in ("fail", "timeout")
+            )
+            self._believe(True, f"believed, {lost} tests left out" if lost else "believed")
+
+    def _believe(self, yes: bool, why: str) -> None:
+        self._course.note(f"fresh: {why}")
+        if not yes:
+            self.fresh = None
+
+    # --- candidates ----------------------------------------------------------------------------------
+
+    def ready(self, candidate: Candidate, first: Optional[Candidate] = None) -> Optional[Ready]:
+        """A candidate made ready for its lane; None when it is no Python, no news, or no lane takes it."""
+        code = None
+        if candidate.unit is not None and not candidate.more:
+            code = candidate.unit.compile(candidate.edits)
+            if code is None:
+                return None
+            key: Any = (candidate.unit.source.path, candidate.unit.names, signature(code))
+            if key in self._seen:
+                return None
+            self._seen.add(key)
+            ready = self.swap.ready(candidate, code, first) if self.swap else None
+            if ready is not None:
+                return ready
+        files = self._files(candidate, first)
+        if files is None or (code is None and not self._is_new(files)):
+            return None
+        lane = FRESH if self.fresh else COLD
+        return Ready(candidate, lane, files, None, first)
+
+    def _files(self, candidate: Candidate, first: Optional[Candidate]) -> Optional[Dict[str, bytes]]:
+        try:
+            files = {**(first.files() if first else {}), **candidate.files()}
+            for path, data in files.items():
+                compile(data, path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, OverflowError, MemoryError):
+            return None
+        return files
+
+    def _is_new(self, files: Dict[str, bytes]) -> bool:
+        key = tuple(sorted(files.items()))
+        if hash(key) in self._seen:
+            return False
+        self._seen.add(hash(key))
+        return True
+
+    def passing_near(self, ready: Ready) -> Tuple[str, ...]:
+        """Passing tests that a candidate of the fresh lane meets at once."""
+        ground = self._situation.ground
+        if ground is None or self.fresh is None:
+            return (self.fresh.suite.passing if self.fresh else ())[:MOST_PASSING]
+        paths = set(ready.files)
+        near = [i for i in ground.items.passing if paths & set(ground.coverage.get(i, ()))]
+        near.sort(key=lambda i: (ground.baseline.seconds.get(i, 0.0) // 0.005, i))
+        known = set(self.fresh.suite.passing)
+        names = [ground.items.names[i] for i in near if ground.items.names[i] in known]
+        return tuple(dict.fromkeys(names))[:MOST_PASSING]
+
+    def start(self, ready: Sequence[Ready], factor: float = 1.0) -> Work:
+        """Begin the trials of a chunk, or of one candidate that takes another lane."""
+        if ready[0].lane == SWAP and self.swap is not None:
+            return self.swap.start(ready, factor)
+        assert self.fresh is not None
+        return self.fresh.trial(ready[0], self.passing_near(ready[0]), factor)
+
+    def stretch(self, factor: float) -> None:
+        """Some candidates need longer than was thought: all get more time from now on."""
+        ground = self._situation.ground
+        if ground is not None:
+            ground.screen.limits = Limits({}, max(0.02, ground.screen.limits.default) * factor)
+
+    def takes(self, lane: str) -> bool:
+        """Whether a lane is in use."""
+        return {SWAP: self.swap, FRESH: self.fresh}.get(lane) is not None
+
+    def confirm(self, ready: Ready, left: Callable[[], float]) -> Tuple[str, ...]:
+        """The goals a candidate reaches with the whole suite run in its order, by every lane that is believed."""
+        fixed: Tuple[str, ...] = ()
+        if ready.lane == SWAP and self.swap is not None:
+            fixed = self.swap.confirm(ready.trial.swaps, left)
+            if not fixed or self.fresh is None:
+                return fixed
+        if self.fresh is None:
+            return ()
+        again = self.fresh.confirm(ready.files or self._files(ready.candidate, ready.first) or {}, left)
+        return tuple(name for name in again if not fixed or name in fixed)

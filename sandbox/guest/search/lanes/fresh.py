@@ -1,0 +1,146 @@
+"""The fresh lane: each trial is a fork from before the collection that imports the edited source."""
+
+from __future__ import annotations
+
+import base64
+import time
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from sandbox.guest.search.lanes.fresh_child import QUICK, SURVEY, WHOLE, existing
+from sandbox.guest.search.lanes.model import Outcome, Ready, Work
+from sandbox.guest.search.link import Link
+
+OUTCOMES = ("pass", "near", "fail", "timeout", "died", "late", "surveyed")
+SLACK_S = 1.0
+"""What the zygote may need to answer, beyond the trial itself."""
+
+
+class Suite(NamedTuple):
+    """What the lane knows of the tests."""
+
+    root: str
+    goals: Tuple[str, ...]
+    passing: Tuple[str, ...]
+    limits: Mapping[str, float]
+    """CPU seconds by test."""
+    default_s: float
+    collect_s: float
+    """CPU seconds that collecting everything may take."""
+    guards_tree: bool = True
+    """Whether children may not write into the checkout."""
+    narrow: bool = True
+    """Whether only the needed files may be collected."""
+
+
+class FreshLane:
+    """Asks the zygote for trials.
+
+    Args:
+        link: To the zygote.
+        suite: The tests.
+        memory_bytes: How far a child may grow.
+    """
+
+    def __init__(self, link: Link, suite: Suite, memory_bytes: int) -> None:
+        self._link = link
+        self._answers: Dict[int, Dict[str, Any]] = {}
+        self._ended: set[int] = set()
+        self._number = 0
+        self._memory_bytes = memory_bytes
+        self.suite = suite
+
+    def start(self, kind: str, files: Mapping[str, bytes], passing: Sequence[str], factor: float = 1.0) -> int:
+        """Begin a trial; the number it is known by."""
+        suite = self.suite
+        self._number += 1
+        narrow = existing(suite.root, [*suite.goals, *passing]) if kind == QUICK and suite.narrow else None
+        known = [*suite.goals, *passing]
+        limits = {name: suite.limits[name] * factor for name in known if name in suite.limits}
+        running = sum(limits.get(name, suite.default_s * factor) for name in known)
+        self._link.send({
+            "id": self._number, "kind": kind, "goals": list(suite.goals), "passing": list(passing),
+            "files": narrow, "limits": limits, "default_s": suite.default_s * factor,
+            "collect_s": suite.collect_s * factor, "memory_bytes": self._memory_bytes,
+            "guards_tree": suite.guards_tree,
+            "edited": {path: base64.b64encode(data).decode("ascii") for path, data in files.items()},
+            "wall_s": 2.0 + 5 * suite.collect_s * factor + 2 * min(running, 60.0 + running / 10),
+        })  # fmt: skip
+        return self._number
+
+    def wait(self, number: int, wait_s: float) -> Optional[Dict[str, Any]]:
+        """The answer to a trial, or None when there was none in time."""
+        deadline = time.monotonic() + wait_s
+        while number not in self._answers:
+            message = self._link.next(max(0.0, deadline - time.monotonic()))
+            if message is None:
+                return None
+            answered = message.get("id")
+            if isinstance(answered, int) and answered not in self._ended:
+                answer = message.get("answer")
+                self._answers[answered] = answer if isinstance(answer, dict) else {}
+        return self._answers.pop(number)
+
+    def end(self, number: int) -> None:
+        """Nobody waits for it any more."""
+        self._ended.add(number)
+        if self._answers.pop(number, None) is None:
+            self._link.send({"id": number, "end": True})
+
+    # --- trials of candidates ------------------------------------------------------------------------
+
+    def trial(self, ready: Ready, passing: Sequence[str], factor: float = 1.0) -> FreshWork:
+        """Failing tests first, then some passing ones."""
+        return FreshWork(self, ready, self.start(QUICK, ready.files, passing, factor))
+
+    def confirm(self, files: Mapping[str, bytes], left: Callable[[], float]) -> Tuple[str, ...]:
+        """The whole suite in its order: the goals that are reached, none when anything that passed breaks."""
+        number = self.start(WHOLE, files, self.suite.passing, 3.0)
+        answer = self.wait(number, left())
+        if answer is None:
+            self.end(number)
+            return ()
+        return outcome_of(answer).fixed
+
+    def survey(self, files: Mapping[str, bytes]) -> int:
+        """Begin to run every known test on the unedited program."""
+        return self.start(SURVEY, files, self.suite.passing, 3.0)
+
+    def quick_no_op(self, files: Mapping[str, bytes]) -> int:
+        """Begin a trial that changes nothing; it has to be rejected."""
+        return self.start(QUICK, files, self.suite.passing[:4])
+
+
+class FreshWork(Work):
+    """One trial under way.
+
+    Args:
+        lane: Whose.
+        ready: The candidate.
+        number: The trial's.
+    """
+
+    def __init__(self, lane: FreshLane, ready: Ready, number: int) -> None:
+        super().__init__([ready])
+        self._lane = lane
+        self._number = number
+
+    def outcomes(self, left: Callable[[], float]) -> List[Outcome]:
+        """Wait for the one."""
+        answer = self._lane.wait(self._number, max(0.0, left()))
+        if answer is None:
+            self.end()
+            return [Outcome("timeout")]
+        return [outcome_of(answer)]
+
+    def end(self) -> None:
+        """Let the zygote kill it."""
+        self._lane.end(self._number)
+
+
+def outcome_of(answer: Mapping[str, Any]) -> Outcome:
+    """A child that ran a candidate may say anything."""
+    outcome, fixed, mark = answer.get("outcome"), answer.get("fixed"), answer.get("mark", ())
+    if outcome not in OUTCOMES or not isinstance(fixed, list) or not all(isinstance(n, str) for n in fixed):
+        return Outcome("died")
+    numbers = tuple(n for n in mark if isinstance(n, int)) if isinstance(mark, list) else ()
+    return Outcome(str(outcome), tuple(fixed), numbers)

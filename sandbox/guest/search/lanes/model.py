@@ -1,0 +1,48 @@
+"""What all lanes have in common: a candidate made ready, how its trial ended, and trials under way."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from sandbox.guest.search.candidates import Candidate
+
+SWAP, FRESH, COLD = "swap", "fresh", "cold"
+LANES = (SWAP, FRESH, COLD)
+NOMINAL_S = {SWAP: 0.002, FRESH: 0.2, COLD: 1.5}
+"""What a trial costs, for the order of candidates: measured times would make the order differ between runs."""
+
+
+class Ready(NamedTuple):
+    """A candidate that can be run."""
+
+    candidate: Candidate
+    lane: str
+    files: Dict[str, bytes]
+    """Every edited file, whole."""
+    trial: Any = None
+    """The screen's, in the swap lane."""
+    first: Optional[Candidate] = None
+    """The first edit, when `candidate` is a second one."""
+
+
+class Outcome(NamedTuple):
+    """How a trial ended: `pass`, `near`, `fail`, `timeout` or `died`; which goals it reached, and how far it came."""
+
+    outcome: str
+    fixed: Tuple[str, ...] = ()
+    mark: Tuple[int, ...] = ()
+
+
+class Work:
+    """Trials under way."""
+
+    def __init__(self, ready: Sequence[Ready]) -> None:
+        self.ready = list(ready)
+
+    def outcomes(self, left: Callable[[], float]) -> List[Outcome]:
+        """Wait for them; one for each, in order."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Nobody wants to know any more."""
+        raise NotImplementedError

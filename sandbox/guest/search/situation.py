@@ -1,0 +1,160 @@
+"""What a search knows before its first candidate, whether or not the tests could be collected."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+
+from sandbox.guest.search import baseline as base
+from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
+from sandbox.guest.search.collected import Broken, Collected
+from sandbox.guest.search.failing import failures_of, failures_of_broken, syntax_errors
+from sandbox.guest.search.failures import Failure
+from sandbox.guest.search.forked import usual_bounds
+from sandbox.guest.search.functions import units_of
+from sandbox.guest.search.ground import Ground, Refused, Request
+from sandbox.guest.search.render import Source
+from sandbox.guest.search.scope import SeenLiterals
+
+NO_SESSION = ("UsageError", "SystemExit", "NothingCollected")
+"""Errors that say that the command does not fit the checkout; nothing in the source can mend that."""
+FAILING_S = 6.0
+"""How long failing tests may take to show what they die of."""
+
+
+class Situation:
+    """Goals, places to look, and what sources of candidates may ask for.
+
+    Args:
+        request: What to do.
+        kit: What sources are made with.
+        left: Seconds until the search has to end.
+        collected: The session; None when there is none.
+        broken: What could not be collected.
+        guard_for: Gives the guard of children, once the suite has run.
+
+    Raises:
+        Refused: nothing can be searched here.
+    """
+
+    def __init__(
+        self,
+        request: Request,
+        kit: Any,
+        left: Callable[[], float],
+        collected: Optional[Collected],
+        broken: Sequence[Broken],
+        guard_for: Callable[[], Any],
+    ) -> None:
+        self.guard_for = guard_for
+        self.request = request
+        self.kit = kit
+        self.templates = kit.templates
+        self.left = left
+        self.root = os.path.realpath(request.root)
+        self.reach = base.Reach(self.root, request.protected)
+        self.broken = list(broken)
+        self.ground: Optional[Ground] = None
+        self.refusal = ""
+        if collected is not None:
+            self._stand_on(collected)
+        self.goals = self._goals(collected is not None)
+        if collected is None and all(type(b.error).__name__ in NO_SESSION for b in self.broken):
+            raise Refused(f"the tests could not be collected here: {self.broken[-1].error}"[:200])
+        if not self.goals:
+            raise Refused(self.refusal or "pytest could not collect the tests here")
+        self.failures = self._failures()
+        if self.ground is not None:
+            self._look_from(self.ground)
+        else:
+            self._look_from_failures(Generator(self.templates, request.template_costs))
+
+    def _stand_on(self, collected: Collected) -> None:
+        try:
+            self.ground = Ground(collected.session, self.request, self.templates, self.left, self.guard_for)
+        except Refused as refused:
+            self.refusal = str(refused)
+
+    def _goals(self, has_session: bool) -> Tuple[str, ...]:
+        """Names of failing tests that fail here, and of files that cannot be collected here."""
+        items = self.ground.items if self.ground else None
+        failing = [items.names[i] for i in items.failing] if items else []
+        names = {b.name for b in self.broken}
+        hopeless = not has_session or "" in names
+        more = [n for n in self.request.failing if hopeless or n in names or n.split("::")[0] in names]
+        goals = tuple(dict.fromkeys([*failing, *more]))
+        return goals or (("",) if hopeless and not self.request.failing else ())
+
+    @property
+    def passing(self) -> Tuple[str, ...]:
+        """Names of tests that have to go on passing."""
+        if self.ground is None:
+            return self.request.passing
+        return tuple(dict.fromkeys(self.ground.items.names[i] for i in self.ground.items.passing))
+
+    def _failures(self) -> List[Failure]:
+        found = failures_of_broken(self.broken, self.root)
+        if self.ground is not None:
+            items, wait = self.ground.items, min(FAILING_S, 0.15 * self.left())
+            found += failures_of(items.all, items.failing, self.root, wait, usual_bounds())
+        return found
+
+    def _look_from(self, ground: Ground) -> None:
+        self.scores, self.suspicion = ground.scores, ground.suspicion
+        self.units, self.literals, self.generator = ground.units, ground.literals, ground.generator
+        self.sources = [file.source for _, file in sorted(ground.located.files.items())]
+
+    def _look_from_failures(self, generator: Generator) -> None:
+        """No test ran: lines that exceptions came through, and what the host suspects."""
+        scores: Dict[str, Dict[int, float]] = {}
+        for path, line, score in self._named_lines():
+            lines = scores.setdefault(path, {})
+            lines[line] = max(lines.get(line, 0.0), score)
+        self.generator, self.scores, self.suspicion = generator, scores, Suspicion(scores)
+        self.literals = SeenLiterals((), ())
+        self.sources, self.units = [], []
+        for path in sorted(scores):
+            source = self._source(path)
+            if source is not None:
+                self.sources.append(source)
+                units = units_of(source, os.path.join(self.root, path))
+                self.units += [unit for unit in units if self.suspicion.of_unit(unit) > 0]
+        self.units.sort(key=lambda u: (-self.suspicion.of_unit(u), u.source.path, u.first_line))
+
+    def _named_lines(self) -> Iterator[Tuple[str, int, float]]:
+        for failure in self.failures:
+            for depth, (path, line, _) in enumerate(reversed(failure.frames)):
+                if self.editable(path):
+                    yield path, line, max(0.4, 1.0 - 0.1 * depth)
+        for suspect in self.request.suspects:
+            if self.editable(str(suspect["file"])):
+                yield str(suspect["file"]), int(suspect["line"]), 0.9 * float(suspect["score"])
+        for hunk in self.request.red_hunks:
+            for line in range(int(hunk["line"]), int(hunk["line"]) + max(1, int(hunk["lines"]))):
+                if self.editable(str(hunk["path"])):
+                    yield str(hunk["path"]), line, 0.8
+
+    def _source(self, path: str) -> Optional[Source]:
+        try:
+            with open(os.path.join(self.root, path), "rb") as file:
+                return Source(path, file.read())
+        except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+            return None
+
+    def editable(self, path: str) -> bool:
+        """Whether a path (relative) may be edited."""
+        return path.endswith(".py") and self.reach.relative(os.path.join(self.root, path)) is not None
+
+    def unparsable(self) -> List[Tuple[str, int]]:
+        """Path (relative) and line of files that do not parse and may be edited."""
+        found = []
+        for filename, line in syntax_errors(self.broken):
+            path = self.reach.relative(os.path.realpath(filename))
+            if path is not None:
+                found.append((path, line))
+        return found
+
+    def best(self) -> Iterator[Candidate]:
+        """Candidates of functions, best first."""
+        observed = self.ground.located.observed.types if self.ground else None
+        return self.generator.best_first(self.units, self.suspicion, self.literals, observed)

@@ -1,0 +1,165 @@
+"""Where candidates come from: one function per source, each an iterator of candidates, best first."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import importlib
+import os
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
+
+from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.plain import PlainSource
+from sandbox.guest.search.render import Source
+from sandbox.guest.search.templates import load_templates
+from sandbox.guest.search.templates.guided import load_guided_templates
+from sandbox.guest.search.templates.outer import load_outer_templates
+
+Feed = Iterator[Candidate]
+MOST_BROKEN = 4
+"""How many files that do not parse are mended at most."""
+
+
+class Kit(NamedTuple):
+    """What sources are made with: loaded before the names of our modules are left to the repository."""
+
+    templates: Mapping[str, Any]
+    parts: Mapping[str, Any]
+    """Modules and templates by name; what could not be loaded is missing."""
+
+    @classmethod
+    def load(cls) -> Kit:
+        """Everything there is."""
+        parts: Dict[str, Any] = {}
+        for name in ("outer", "guided", "broken", "reverts"):
+            with contextlib.suppress(ImportError):
+                parts[name] = importlib.import_module(f"sandbox.guest.search.{name}")
+        return cls(
+            load_templates(),
+            {**parts, "outer templates": load_outer_templates(), "guided templates": load_guided_templates()},
+        )
+
+
+def functions(known: Any) -> Feed:
+    """Every template on every suspect function."""
+    yield from known.best()
+
+
+def outer(known: Any) -> Feed:
+    """What stands outside functions: tables, defaults, decorators, class bodies, imports."""
+    kit: Kit = known.kit
+    templates = {**kit.templates, **kit.parts["outer templates"]}
+    costs = known.request.template_costs
+    make = kit.parts["outer"].outer_candidates
+    yield from merged(
+        [make(source, known.suspicion, known.literals, templates=templates, costs=costs) for source in known.sources]
+    )
+
+
+def guided(known: Any) -> Feed:
+    """What the exceptions themselves suggest."""
+    if not known.failures:
+        return
+    part = known.kit.parts["guided"]
+    yield from part.guided_candidates(
+        known.failures,
+        part.Checkout(known.root, known.editable),
+        templates=known.kit.parts["guided templates"],
+        costs=known.request.template_costs,
+        seconds=min(4.0, 0.15 * known.left()),
+    )
+
+
+def broken(known: Any) -> Feed:
+    """Files of the checkout that do not parse."""
+    feeds: List[List[Candidate]] = []
+    costs = known.request.template_costs
+    for path, line in known.unparsable()[:MOST_BROKEN]:
+        part = known.kit.parts["broken"]
+        with open(os.path.join(known.root, path), "rb") as file:
+            source = PlainSource(path, file.read())
+        proposals = part.propose_in_child(source.data, part.Broken(path, line), seconds=min(10.0, 0.4 * known.left()))
+        feeds.append(
+            [
+                Candidate(
+                    p.template, costs.get(p.template, p.cost), 1.0, line, source, None, p.edits, said=p.description
+                )
+                for p in proposals
+            ]
+        )
+    yield from merged([iter(feed) for feed in feeds])
+
+
+def reverts(known: Any) -> Feed:
+    """Parts of the diff that turned the check red, undone."""
+    if not known.request.red_hunks:
+        return
+    sources: Dict[str, Source] = {}
+    for path in dict.fromkeys(str(hunk["path"]) for hunk in known.request.red_hunks):
+        if known.editable(path):
+            with contextlib.suppress(OSError), open(os.path.join(known.root, path), "rb") as file:
+                sources[path] = _parsed(path, file.read())
+    yield from known.kit.parts["reverts"].revert_candidates(known.request.red_hunks, sources)
+
+
+def _parsed(path: str, data: bytes) -> Source:
+    try:
+        return Source(path, data)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return PlainSource(path, data)
+
+
+SOURCES: Tuple[Tuple[str, Callable[[Any], Feed]], ...] = (
+    ("broken", broken),
+    ("guided", guided),
+    ("reverts", reverts),
+    ("functions", functions),
+    ("outer", outer),
+)
+"""Every source by its name; of candidates with equal priority that of the earlier source goes first."""
+
+
+def merged(feeds: Sequence[Feed]) -> Feed:
+    """One iterator of several; each is asked only when its next candidate may be the best."""
+    heap: List[Tuple[float, int, int, Candidate]] = []
+    for number, feed in enumerate(feeds):
+        first = next(feed, None)
+        if first is not None:
+            heap.append((first.priority, number, 0, first))
+    heapq.heapify(heap)
+    while heap:
+        _, number, count, candidate = heapq.heappop(heap)
+        yield candidate
+        following = next(feeds[number], None)
+        if following is not None:
+            heapq.heappush(heap, (following.priority, number, count + 1, following))
+
+
+class Safely:
+    """A source that may be missing or break: then it is over, and why is told.
+
+    Args:
+        name: Of the source.
+        source: Makes its candidates.
+        known: What it may use.
+        told: Gets the reason when it breaks.
+    """
+
+    def __init__(self, name: str, source: Callable[[Any], Feed], known: Any, told: Callable[[str], None]) -> None:
+        self._name = name
+        self._told = told
+        self._feed = source(known)
+
+    def __iter__(self) -> Iterator[Candidate]:
+        """Itself."""
+        return self
+
+    def __next__(self) -> Candidate:
+        """The next candidate."""
+        try:
+            return next(self._feed)
+        except StopIteration:
+            raise
+        except Exception as error:
+            self._told(f"{self._name}: {type(error).__name__}: {error}"[:200])
+            raise StopIteration from None
