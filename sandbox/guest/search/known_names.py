@@ -1,9 +1,9 @@
-"""General knowledge of the standard library: its modules, where well-known names live, what some modules are called for short."""
+"""General knowledge: modules of the standard library, where well-known names live, usual short names."""
 
 from __future__ import annotations
 
 import sys
-from typing import Dict, FrozenSet, Tuple
+from typing import Dict, FrozenSet, List, Tuple
 
 _COMMON = (
     "abc argparse array ast asyncio base64 bisect calendar cmath codecs collections colorsys concurrent configparser "
@@ -112,3 +112,11 @@ USUAL_ALIASES = {
     "dt": "import datetime as dt",
 }
 """What the community calls some modules."""
+
+
+def imports_of(name: str) -> List[str]:
+    """Lines that would bind a name, from general knowledge of the standard library."""
+    lines = [f"from {home} import {name}" for home in HOMES.get(name, ())]
+    if name in STANDARD_MODULES:
+        lines.insert(0, f"import {name}")
+    return [*lines, *([USUAL_ALIASES[name]] if name in USUAL_ALIASES else [])]

@@ -172,7 +172,9 @@ def import_edit(source: Source, line: str) -> Edit:
 
 
 def with_import(source: Source, line: str, edits: Sequence[Edit] = ()) -> Tuple[Edit, ...]:
-    """Edits, and an import beside them; in front, where both would stand at one place."""
+    """Edits, and an import beside them unless it is there; in front, where both would stand at one place."""
+    if any(isinstance(s, (ast.Import, ast.ImportFrom)) and source.text(s) == line for s in source.tree.body):
+        return tuple(edits)
     new = import_edit(source, line)
     same = [e for e in edits if e.start == e.end == new.start]
     others = tuple(e for e in edits if e not in same)

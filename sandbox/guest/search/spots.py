@@ -78,6 +78,11 @@ class Spot:
         """The source of a node."""
         return self.source.text(node)
 
+    def text_of_keyword(self, keyword: ast.keyword) -> str:
+        """`name=value`, or `**value`."""
+        value = self.text(keyword.value)
+        return f"{keyword.arg}={value}" if keyword.arg else f"**{value}"
+
     def replace(self, cost: float, node: ast.AST, text: str) -> Change:
         """Another expression in this node's place."""
         return Change(cost, self.source, (self.source.replacement(node, text),), getattr(node, "lineno", self.line))

@@ -6,7 +6,7 @@ import ast
 import sys
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from sandbox.guest.search.known_names import HOMES, STANDARD_MODULES, USUAL_ALIASES
+from sandbox.guest.search.known_names import HOMES, STANDARD_MODULES, imports_of
 from sandbox.guest.search.outer_scope import OuterScope
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import Proposal, Scope
@@ -46,14 +46,6 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         for name in scope.unbound:
             for rank, line in enumerate(imports_of(name)):
                 yield Proposal(COST - 0.8 + 0.2 * rank, scope.importing(line))
-
-
-def imports_of(name: str) -> List[str]:
-    """Lines that would bind a name, from general knowledge of the standard library."""
-    lines = [f"from {home} import {name}" for home in HOMES.get(name, ())]
-    if name in STANDARD_MODULES:
-        lines.insert(0, f"import {name}")
-    return [*lines, *([USUAL_ALIASES[name]] if name in USUAL_ALIASES else [])]
 
 
 def _is_first(node: ast.AST, scope: OuterScope) -> bool:

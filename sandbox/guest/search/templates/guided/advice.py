@@ -1,0 +1,48 @@
+"""An error or a warning that says what to use instead."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator
+
+from sandbox.guest.search.moved_names import renamed_by_advice, rewritten
+from sandbox.guest.search.spots import Change, View
+
+COST = 0.3
+CHANGES = (
+    (
+        "DeprecationWarning: old_name() is deprecated, use new_name() instead",
+        2,
+        "def f(a):\n    return a.old_name(1)\n",
+        "def f(a):\n    return a.new_name(1)\n",
+    ),
+    (
+        "DeprecationWarning: datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version.",
+        4,
+        "from datetime import datetime\n\ndef f():\n    return datetime.utcnow()\n",
+        "from datetime import datetime\nfrom datetime import timezone\n\ndef f():\n    return datetime.now(timezone.utc)\n",
+    ),
+    (
+        "RuntimeError: 'size' was renamed to 'width'",
+        2,
+        "def f(a):\n    return g(a, size=1)\n",
+        "def f(a):\n    return g(a, width=1)\n",
+    ),
+)
+UNTOUCHED = (
+    ("RuntimeError: no", 2, "def f(a):\n    return a.old_name(1)\n"),
+    ("DeprecationWarning: use new_name() instead", 2, "def f(a):\n    return a.other(1)\n"),
+)
+
+
+def propose(view: View) -> Iterator[Change]:
+    """What the message names; what is known to be written otherwise now."""
+    failure = view.failure
+    if failure.is_a("AttributeError", "TypeError", "NameError", "ImportError", "KeyError", "AssertionError"):
+        return  # those have templates of their own
+    yield from renamed_by_advice(view, COST - 0.1)
+    if failure.is_a("Warning"):
+        for spot in view.spots[:2]:
+            for node in spot.find(ast.Attribute)[:4]:
+                if node.attr in failure.message:
+                    yield from rewritten(spot, node, COST)

@@ -1,0 +1,359 @@
+"""TypeError of an operation: text and number mixed, a list as a key, bytes for text, an awaitable not awaited."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Iterator, List, Tuple
+
+from sandbox.guest.search.outer_scope import with_import
+from sandbox.guest.search.render import Edit
+from sandbox.guest.search.spots import Change, Spot, View
+
+COST = 0.4
+CHANGES = (
+    (
+        'TypeError: can only concatenate str (not "int") to str',
+        2,
+        "def f(a, n):\n    return a + n\n",
+        "def f(a, n):\n    return a + str(n)\n",
+    ),
+    (
+        "TypeError: unsupported operand type(s) for +: 'int' and 'str'",
+        2,
+        "def f(a, n):\n    return a + n\n",
+        "def f(a, n):\n    return a + int(n)\n",
+    ),
+    (
+        "TypeError: unhashable type: 'list'",
+        2,
+        "def f(a, d):\n    return d[a]\n",
+        "def f(a, d):\n    return d[tuple(a)]\n",
+    ),
+    (
+        "TypeError: unhashable type: 'list'",
+        2,
+        "def f(a):\n    return set(a)\n",
+        "def f(a):\n    return set(map(tuple, a))\n",
+    ),
+    (
+        "TypeError: a bytes-like object is required, not 'str'",
+        2,
+        "def f(a, s):\n    return a.split(s)\n",
+        "def f(a, s):\n    return a.split(s.encode())\n",
+    ),
+    (
+        "TypeError: sequence item 0: expected str instance, int found",
+        2,
+        "def f(a):\n    return ','.join(a)\n",
+        "def f(a):\n    return ','.join(map(str, a))\n",
+    ),
+    (
+        "TypeError: list indices must be integers or slices, not str",
+        2,
+        "def f(a, k):\n    return a[k]\n",
+        "def f(a, k):\n    return a[int(k)]\n",
+    ),
+    (
+        "TypeError: list indices must be integers or slices, not float",
+        2,
+        "def f(a):\n    return a[len(a) / 2]\n",
+        "def f(a):\n    return a[len(a) // 2]\n",
+    ),
+    (
+        "TypeError: 'coroutine' object is not iterable",
+        2,
+        "async def f(a):\n    return list(a.get())\n",
+        "async def f(a):\n    return list(await a.get())\n",
+    ),
+    (
+        "TypeError: object int can't be used in 'await' expression",
+        2,
+        "async def f(a):\n    return await a.get()\n",
+        "async def f(a):\n    return a.get()\n",
+    ),
+    (
+        "TypeError: 'type' object is not subscriptable",
+        1,
+        "def f(a: list[int]):\n    return a\n",
+        "from __future__ import annotations\ndef f(a: list[int]):\n    return a\n",
+    ),
+    (
+        "TypeError: '<' not supported between instances of 'str' and 'int'",
+        2,
+        "def f(a, b):\n    return a < b\n",
+        "def f(a, b):\n    return int(a) < b\n",
+    ),
+    (
+        "TypeError: can't compare offset-naive and offset-aware datetimes",
+        2,
+        "def f(a):\n    return a < datetime.now()\n",
+        "from datetime import timezone\ndef f(a):\n    return a < datetime.now(timezone.utc)\n",
+    ),
+    (
+        "TypeError: 'method' object is not iterable",
+        2,
+        "def f(a):\n    return [x for x in a.items]\n",
+        "def f(a):\n    return [x for x in a.items()]\n",
+    ),
+    (
+        "TypeError: 'int' object is not iterable",
+        2,
+        "def f(n):\n    return [x for x in n]\n",
+        "def f(n):\n    return [x for x in range(n)]\n",
+    ),
+    ("TypeError: 'tuple' object does not support item assignment", 3, "def f(a):\n    b = (1, 2)\n    b[0] = a\n", "def f(a):\n    b = [1, 2]\n    b[0] = a\n"),
+)  # fmt: skip
+UNTOUCHED = (
+    ("ValueError: no", 2, "def f(a):\n    return a + 1\n"),
+    ("TypeError: g() missing 1 required positional argument: 'a'", 2, "def f(a):\n    return g()\n"),
+)
+
+CONVERSIONS = {
+    "str": ("str({})", "{}.decode()", "repr({})"),
+    "int": ("int({})", "len({})", "int(float({}))"),
+    "float": ("float({})",),
+    "list": ("list({})", "[{}]"),
+    "tuple": ("tuple({})", "({},)"),
+    "set": ("set({})", "{{{}}}"),
+    "dict": ("dict({})",),
+    "bytes": ("{}.encode()", "bytes({})"),
+    "bytearray": ("bytearray({})",),
+    "Decimal": ("Decimal({})", "Decimal(str({}))"),
+    "PosixPath": ("Path({})",),
+    "Path": ("Path({})",),
+    "timedelta": ("timedelta(seconds={})",),
+    "Fraction": ("Fraction({})",),
+    "frozenset": ("frozenset({})",),
+}
+TYPES = re.compile(
+    r"['\"<]([A-Za-z_][\w.]*)['\">]|\b(?:not|expected|found|must be|from) (str|int|float|bytes|list|tuple)\b"
+)
+OPERATION = re.compile(
+    r"unsupported operand|can only concatenate|not supported between|must be (?:str|int|real|integer)|can't multiply|"
+    r"expected (?:str|string|bytes|int|at most)|object cannot be interpreted|not all arguments converted|"
+    r"a bytes-like object|can't concat|argument must be|cannot use a (?:string|bytes) pattern|must be string|"
+    r"write\(\) argument|initial_value must|float argument|integer argument|number is required|a real number"
+)
+
+
+def propose(view: View) -> Iterator[Change]:
+    """By what the message names, at the places it passed through."""
+    if not view.failure.is_a("TypeError"):
+        return
+    message = view.failure.message
+    kinds = [a or b for a, b in TYPES.findall(message)]
+    kinds += ["bytes"] if "bytes-like" in message else []
+    for depth, spot in enumerate(view.spots[:2]):
+        for change in _at(spot, message, kinds):
+            yield change._replace(cost=change.cost + 0.4 * depth)
+
+
+def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[Change]:
+    if "NoneType" not in kinds and OPERATION.search(message):
+        yield from _converted(spot, kinds)
+    if "unhashable type" in message:
+        yield from _hashable(spot, kinds)
+    if "expected str instance" in message:
+        yield from _texts_joined(spot)
+    if "indices must be" in message or "slice indices" in message:
+        yield from _index(spot)
+    if "coroutine" in kinds or "async" in message or "await" in message or "Future" in message:
+        yield from _awaited(spot, message)
+    if "not subscriptable" in message or "for |" in message:
+        yield from _annotations(spot)
+    if "offset-naive" in message:
+        yield from _time_zones(spot)
+    if re.search(r"not (?:iterable|subscriptable|reversible|an iterator)|has no len|is not a container", message):
+        yield from _not_a_collection(spot, kinds)
+    if "does not support item assignment" in message or "object doesn't support item deletion" in message:
+        yield from _immutable(spot)
+
+
+def _converted(spot: Spot, kinds: List[str]) -> Iterator[Change]:
+    """Either side of an operation made the type of the other; an argument made what was asked for."""
+    pairs: List[Tuple[ast.expr, ...]] = []
+    for node in spot.find(ast.BinOp)[:3]:
+        pairs.append((node.left, node.right))
+    for compare in spot.find(ast.Compare)[:2]:
+        pairs.append((compare.left, compare.comparators[0]))
+    for assignment in spot.find(ast.AugAssign):
+        pairs.append((assignment.value,))
+    for call in spot.find(ast.Call)[:3]:
+        pairs.append(tuple(a for a in call.args if not isinstance(a, ast.Starred))[:3])
+    for subscript in spot.find(ast.Subscript)[:1]:
+        pairs.append((_plain_slice(subscript),))
+    wanted = list(dict.fromkeys([*kinds, "str", "int"]))
+    for number, pair in enumerate(pairs):
+        for node in reversed(pair):
+            text, part = spot.text(node), spot.source.part(node, 16)
+            for rank, kind in enumerate(wanted):
+                for form in CONVERSIONS.get(kind, ()):
+                    shown = part if form.startswith("{}.") else text
+                    if not text.startswith(form.split("{")[0] or "\0"):
+                        yield spot.replace(COST + 0.1 * number + 0.08 * rank, node, form.format(shown))
+            for attribute in ("value", "name"):
+                yield spot.replace(COST + 0.7 + 0.1 * number, node, f"{part}.{attribute}")
+
+
+def _plain_slice(node: ast.Subscript) -> ast.expr:
+    inner = node.slice
+    value = getattr(inner, "value", None)
+    return value if type(inner).__name__ == "Index" and isinstance(value, ast.expr) else inner
+
+
+def _hashable(spot: Spot, kinds: List[str]) -> Iterator[Change]:
+    makers = {"list": ("tuple",), "set": ("frozenset",), "dict": ("str", "id"), "ndarray": ("tuple",)}
+    chosen = next((makers[k] for k in kinds if k in makers), ("tuple", "str"))
+    for maker in chosen:
+        for subscript in spot.find(ast.Subscript)[:2]:
+            key = _plain_slice(subscript)
+            if not isinstance(key, ast.Slice):
+                yield spot.replace(COST, key, f"{maker}({spot.text(key)})")
+        for call in spot.find(ast.Call)[:3]:
+            for argument in call.args[:2]:
+                yield spot.replace(COST + 0.1, argument, f"{maker}({spot.text(argument)})")
+                if not isinstance(argument, ast.GeneratorExp):
+                    yield spot.replace(COST + 0.1, argument, f"map({maker}, {spot.text(argument)})")
+        for compare in spot.find(ast.Compare):
+            yield spot.replace(COST + 0.1, compare.left, f"{maker}({spot.text(compare.left)})")
+        for table in spot.find(ast.Dict):
+            for entry in table.keys:
+                if entry is not None:
+                    yield spot.replace(COST + 0.1, entry, f"{maker}({spot.text(entry)})")
+        for comprehension in [*spot.find(ast.SetComp), *spot.find(ast.DictComp)]:
+            item = comprehension.elt if isinstance(comprehension, ast.SetComp) else comprehension.key
+            yield spot.replace(COST, item, f"{maker}({spot.text(item)})")
+
+
+def _texts_joined(spot: Spot) -> Iterator[Change]:
+    for call in spot.find(ast.Call, lambda c: isinstance(c.func, ast.Attribute) and c.func.attr == "join")[:2]:
+        for argument in call.args[:1]:
+            if isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
+                yield spot.replace(COST - 0.1, argument.elt, f"str({spot.text(argument.elt)})")
+            else:
+                yield spot.replace(COST - 0.1, argument, f"map(str, {spot.text(argument)})")
+                yield spot.replace(COST + 0.1, argument, f"(x or '' for x in {spot.text(argument)})")
+
+
+def _index(spot: Spot) -> Iterator[Change]:
+    for subscript in spot.find(ast.Subscript)[:3]:
+        key = _plain_slice(subscript)
+        if isinstance(key, ast.Slice):
+            for bound in (key.lower, key.upper):
+                if bound is not None:
+                    yield spot.replace(COST, bound, f"int({spot.text(bound)})")
+            continue
+        text = spot.text(key)
+        yield spot.replace(COST, key, f"int({text})")
+        end = spot.source.span(subscript.value)[1]
+        yield spot.edit(COST + 0.2, Edit(end, end, "[0]"))
+        if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
+            yield spot.replace(COST + 0.1, subscript, f"{spot.source.part(subscript.value, 16)}.{key.value}")
+    for node in spot.find(ast.BinOp, lambda n: isinstance(n.op, ast.Div)):
+        edit = spot.scope.gap(node.left, node.right, "/", "//")
+        if edit:
+            yield spot.edit(COST - 0.1, edit)
+
+
+def _awaited(spot: Spot, message: str) -> Iterator[Change]:
+    if "can't be used in 'await'" in message:
+        for node in spot.find(ast.Await):
+            yield spot.replace(COST - 0.1, node, spot.text(node.value))
+    for call in spot.find(ast.Call)[:3]:
+        if not isinstance(spot.source.places[call].parent, ast.Await) and isinstance(
+            spot.function, ast.AsyncFunctionDef
+        ):
+            yield spot.replace(COST - 0.1, call, f"await {spot.text(call)}")
+    for name in spot.find(ast.Name, lambda n: isinstance(n.ctx, ast.Load))[:3]:
+        if isinstance(spot.function, ast.AsyncFunctionDef):
+            yield spot.replace(COST + 0.2, name, f"await {name.id}")
+    statement = spot.statement
+    if isinstance(statement, (ast.With, ast.For)) and isinstance(spot.function, ast.AsyncFunctionDef):
+        at = spot.source.span(statement)[0]
+        yield spot.edit(COST - 0.1, Edit(at, at, "async "))
+    if isinstance(statement, (ast.AsyncWith, ast.AsyncFor)):
+        at = spot.source.span(statement)[0]
+        yield spot.edit(COST - 0.1, Edit(at, spot.source.data.index(b"async", at) + 6, ""))
+
+
+def _annotations(spot: Spot) -> Iterator[Change]:
+    """Newer ways to write types, below the Python that knows them."""
+    if any(spot.in_annotation(n) for n in spot.nodes):
+        yield spot.edit(COST - 0.2, *with_import(spot.source, "from __future__ import annotations"))
+    generic = {"list": "List", "dict": "Dict", "tuple": "Tuple", "set": "Set", "type": "Type", "frozenset": "FrozenSet"}
+    for node in spot.find(ast.Subscript):
+        if isinstance(node.value, ast.Name) and node.value.id in generic:
+            name = generic[node.value.id]
+            edit = spot.source.replacement(node.value, name)
+            yield spot.edit(COST, *with_import(spot.source, f"from typing import {name}", (edit,)))
+    for union in spot.find(ast.BinOp, lambda n: isinstance(n.op, ast.BitOr)):
+        text = f"Union[{spot.text(union.left)}, {spot.text(union.right)}]"
+        edit = spot.source.replacement(union, text)
+        yield spot.edit(COST, *with_import(spot.source, "from typing import Union", (edit,)))
+
+
+def _time_zones(spot: Spot) -> Iterator[Change]:
+    needs = "from datetime import timezone"
+    for call in spot.find(ast.Call, lambda c: getattr(c.func, "attr", "") in ("now", "utcnow")):
+        value = spot.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+        edit = spot.source.replacement(call, f"{value}.now(timezone.utc)")
+        yield spot.edit(COST - 0.1, *with_import(spot.source, needs, (edit,)))
+    for node in [*spot.find(ast.Compare), *spot.find(ast.BinOp)]:
+        sides = (node.left, node.comparators[0] if isinstance(node, ast.Compare) else node.right)
+        for side in sides:
+            part = spot.source.part(side, 16)
+            yield spot.replace(COST + 0.1, side, f"{part}.replace(tzinfo=None)")
+            edit = spot.source.replacement(side, f"{part}.replace(tzinfo=timezone.utc)")
+            yield spot.edit(COST + 0.15, *with_import(spot.source, needs, (edit,)))
+
+
+def _not_a_collection(spot: Spot, kinds: List[str]) -> Iterator[Change]:
+    """Something that was to be called, counted to, put into a list, or asked for its contents."""
+    for node in spot.nodes:
+        place = spot.source.places.get(node)
+        if place is None or not isinstance(node, ast.expr) or not _is_collection_place(place.parent, place.field):
+            continue
+        text, part = spot.text(node), spot.source.part(node, 16)
+        if "method" in kinds or "function" in kinds or "builtin_function_or_method" in kinds:
+            yield spot.replace(COST - 0.2, node, f"{part}()")
+        if "int" in kinds:
+            yield spot.replace(COST - 0.1, node, f"range({text})")
+            yield spot.replace(COST + 0.1, node, f"str({text})")
+        if "NoneType" not in kinds:
+            yield spot.replace(COST + 0.1, node, f"[{text}]")
+            yield spot.replace(COST + 0.2, node, f"list({text})")
+            yield spot.replace(COST + 0.2, node, f"({text},)")
+    for subscript in spot.find(ast.Subscript)[:2]:
+        if "NoneType" not in kinds:
+            text = spot.text(subscript.value)
+            yield spot.replace(COST, subscript.value, f"list({text})")
+            yield spot.replace(COST + 0.3, subscript, text)
+            key = _plain_slice(subscript)
+            if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
+                yield spot.replace(COST, subscript, f"{spot.source.part(subscript.value, 16)}.{key.value}")
+
+
+def _is_collection_place(parent: ast.AST, field: str) -> bool:
+    if field == "iter":
+        return True
+    if isinstance(parent, ast.Call):
+        return field == "args"
+    return (isinstance(parent, ast.Compare) and field == "comparators") or isinstance(parent, ast.Starred)
+
+
+def _immutable(spot: Spot) -> Iterator[Change]:
+    """A tuple or text that is written to: made a list where it began."""
+    for subscript in spot.find(ast.Subscript, lambda n: not isinstance(n.ctx, ast.Load)):
+        if not isinstance(subscript.value, ast.Name) or spot.function is None:
+            continue
+        for node in ast.walk(spot.function):
+            if isinstance(node, ast.Assign) and any(
+                isinstance(t, ast.Name) and t.id == subscript.value.id for t in node.targets
+            ):
+                text = spot.text(node.value)
+                if isinstance(node.value, ast.Tuple):
+                    inner = text[1:-1] if text.startswith("(") else text
+                    start, end = spot.source.span(node.value)
+                    yield spot.edit(COST - 0.1, Edit(start, end, f"[{inner.rstrip().rstrip(',')}]"))
+                yield spot.replace(COST, node.value, f"list({text})")
