@@ -18,6 +18,7 @@ import tarfile
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -93,13 +94,16 @@ class Built:
     @property
     def tests(self) -> tuple[str, ...]:
         """The tests that pass as it is, every time."""
-        return tuple(self._survey()["tests"])
+        return tuple(self._survey["tests"])
 
-    @property
-    def covered(self) -> dict[str, list[int]]:
-        """Path to the lines that they execute."""
-        return {path: lines for path, lines in self._survey()["covered"].items() if (self.tree / path).is_file()}
+    @cached_property
+    def covered(self) -> dict[tuple[str, int], tuple[str, ...]]:
+        """Path and line to the tests that execute it; none are named where all may depend on it."""
+        found = self._survey
+        names = found["names"]
+        return {(path, line): tuple(names[test] for test in tests) for path, line, tests in found["lines"]}
 
+    @cached_property
     def _survey(self) -> dict[str, Any]:
         found: dict[str, Any] = json.loads((self.home / "survey.json").read_text())
         return found
@@ -200,11 +204,20 @@ async def survey(built: Built, workspace: SandboxWorkspace) -> None:
     tracer = (HERE / "trace_lines.py").read_text()
     await workspace.apply_changes([FileChange(action=ChangeAction.CREATE, path=f"{TRACER}.py", content=tracer)])
     await workspace.run(f"PYTHONPATH=.:$PYTHONPATH {built.package.command} -p {TRACER}", timeout_s=280.0)
-    covered = json.loads(await workspace.read_file("covered.json") or "{}")
+    covered = await _covered(workspace)
     await workspace.revert()
-    lines = {path: found for path, found in sorted(covered.items()) if may_be_mutated(path)}
-    (built.home / "survey.json").write_text(json.dumps({"tests": tests, "covered": lines, "summary": first.summary}))
-    _say(f"{built.package.name}: {len(tests)} tests of {len(first.outcomes)}, {sum(map(len, lines.values()))} lines")
+    lines = [row for row in covered["lines"] if may_be_mutated(row[0]) and (built.tree / row[0]).is_file()]
+    found = {"tests": tests, "names": covered["tests"], "lines": lines, "summary": first.summary}
+    (built.home / "survey.json").write_text(json.dumps(found))
+    _say(f"{built.package.name}: {len(tests)} tests of {len(first.outcomes)}, {len(lines)} lines")
+
+
+async def _covered(workspace: SandboxWorkspace) -> dict[str, Any]:
+    pieces: list[str] = []
+    while piece := await workspace.read_file(f"covered-{len(pieces)}.json"):
+        pieces.append(piece)
+    found: dict[str, Any] = json.loads("".join(pieces) or '{"tests": [], "lines": []}')
+    return found
 
 
 def may_be_mutated(path: str) -> bool:
@@ -223,7 +236,8 @@ async def build_mutants(built: Built, workspace: SandboxWorkspace, *, count: int
         if number <= max((int(bug.about["number"]) for bug in found), default=-1):
             continue  # drawn before
         text = mutation.applied((built.tree / path).read_text())
-        failing = await failing_with(built, workspace, path, text)
+        likely = built.covered.get((path, mutation.line), ())
+        failing = await failing_with(built, workspace, path=path, text=text, likely=likely)
         if failing:
             about = {"number": number, "kind": mutation.kind, "line": mutation.line, "new": mutation.text}
             found.append(Planted(f"m{len(found)}", path, text, failing, about))
@@ -233,7 +247,7 @@ async def build_mutants(built: Built, workspace: SandboxWorkspace, *, count: int
 
 def drawing(built: Built, chance: random.Random) -> Iterator[tuple[str, Mutation]]:
     """Covered lines at random, and at each one a mutation of a random kind."""
-    lines = [(path, line) for path, found in sorted(built.covered.items()) for line in found]
+    lines = sorted(built.covered)
     chance.shuffle(lines)
     for path, line in lines:
         possible = list(mutations((built.tree / path).read_text(), {line}))
@@ -242,16 +256,37 @@ def drawing(built: Built, chance: random.Random) -> Iterator[tuple[str, Mutation
             yield path, chance.choice([mutation for mutation in possible if mutation.kind == kind])
 
 
-async def failing_with(built: Built, workspace: SandboxWorkspace, path: str, text: str) -> tuple[str, ...]:
-    """The tests that fail with another text of a file; none when the suite does not come to its end."""
+async def failing_with(
+    built: Built, workspace: SandboxWorkspace, *, path: str, text: str, likely: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """The tests that fail with another text of a file; none when the suite does not come to its end.
+
+    Args:
+        built: Whose file.
+        workspace: With the package as it is.
+        path: The file.
+        text: Its other text.
+        likely: The only tests that can fail, where that is known.
+    """
+    tests = [test for test in built.tests if not likely or test in likely]
+    if not tests:
+        return ()
     await workspace.apply_changes([FileChange(action=ChangeAction.REPLACE, path=path, content=text)])
     try:
-        report: TestReport = await workspace.run_tests()
+        report: TestReport = await workspace.run_tests(targets=tuple(tests) if likely else ())
     finally:
         await workspace.revert()
-    failing = [test for test in built.tests if report.outcomes.get(test) in {TestStatus.FAIL, TestStatus.ERROR}]
-    missing = [test for test in built.tests if test not in report.outcomes]
+    failing = [test for test in tests if report.outcomes.get(test) in {TestStatus.FAIL, TestStatus.ERROR}]
+    missing = [test for test in tests if test not in report.outcomes]
     return tuple(failing) if not missing and len(failing) <= MOST_FAILING * len(built.tests) else ()
+
+
+def likely_to_fail(built: Built, path: str, lines: Collection[int]) -> tuple[str, ...]:
+    """The tests that execute one of some lines; none are named where any test may depend on them."""
+    covered = [built.covered[path, line] for line in lines if (path, line) in built.covered]
+    if not covered or not all(covered):
+        return ()
+    return tuple(dict.fromkeys(test for tests in covered for test in tests))
 
 
 async def build_handmade(built: Built, workspace: SandboxWorkspace) -> None:
@@ -266,7 +301,13 @@ async def build_handmade(built: Built, workspace: SandboxWorkspace) -> None:
             continue
         text = original.replace(row["search"], row["replace"])
         old = known.get(row["name"])
-        failing = old.failing if old and old.text == text else await failing_with(built, workspace, row["path"], text)
+        first = original[: original.index(row["search"])].count("\n") + 1
+        lines = range(first, first + row["search"].count("\n") + 1)
+        likely = likely_to_fail(built, row["path"], lines)
+        if old and old.text == text:
+            failing = old.failing
+        else:
+            failing = await failing_with(built, workspace, path=row["path"], text=text, likely=likely)
         if failing:
             found.append(Planted(row["name"], row["path"], text, failing, {"kind": row["kind"]}))
         else:
