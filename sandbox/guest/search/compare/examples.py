@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import doctest
 import re
-import types
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 MOST = 20
@@ -28,7 +27,7 @@ class Example(NamedTuple):
         return lambda: eval(self.call, scope)
 
 
-def examples_of(functions: Sequence[types.FunctionType]) -> List[Example]:
+def examples_of(functions: Sequence[Any]) -> List[Example]:
     """Every example in the docstrings of these functions that can be made out."""
     found: Dict[str, Example] = {}
     for function in functions:
@@ -40,7 +39,7 @@ def examples_of(functions: Sequence[types.FunctionType]) -> List[Example]:
     return list(found.values())[:MOST]
 
 
-def _of_terminal(function: types.FunctionType, text: str) -> List[Example]:
+def _of_terminal(function: Any, text: str) -> List[Example]:
     try:
         examples = doctest.DocTestParser().get_examples(text)
     except ValueError:
@@ -53,7 +52,7 @@ def _of_terminal(function: types.FunctionType, text: str) -> List[Example]:
     return found
 
 
-def _of_prose(function: types.FunctionType, text: str) -> List[Example]:
+def _of_prose(function: Any, text: str) -> List[Example]:
     name = re.escape(function.__name__)
     found = []
     for line in text.splitlines():

@@ -228,6 +228,8 @@ def smaller(value: Any) -> List[Any]:
 
 
 def _smaller_row(value: Any) -> List[Any]:
+    if not value:
+        return []
     half = len(value) // 2
     found = [value[:0], value[:half], value[half:]] if half else [value[:0]]
     found += [value[:i] + value[i + 1 :] for i in range(min(len(value), 8))]

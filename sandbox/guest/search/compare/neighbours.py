@@ -111,6 +111,8 @@ def _strategies(function: Any, count: int) -> Dict[Any, Callable[[random.Random]
 
 def _from_hypothesis(hint: Any) -> Callable[[random.Random], Any] | None:
     """Values of a type of the project, when the repository's environment has Hypothesis; always the same ones."""
+    if not isinstance(hint, type) or hint is object:
+        return None
     try:
         from hypothesis import HealthCheck, Phase, given, settings, strategies
 
