@@ -1,4 +1,4 @@
-"""An exception as plain data: its kind, its message, where it came from, and what was around it that helps to mend it."""
+"""An exception as plain data: its kind, its message, where it came from, and what was around it."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def _owner(value: Any, root: str) -> Dict[str, Any]:
         "module": module if isinstance(module, str) else "",
         "bases": [c.__name__ for c in type.__getattribute__(kind, "__mro__")][:20] if not is_module else [],
         "file": _relative(file, root) if isinstance(file, str) else "",
-        "names": [n for n in names if isinstance(n, str)][:MOST_NAMES],
+        "names": list(names)[:MOST_NAMES],
         "inner": _inner(value) if is_module else {},
     }
 
@@ -317,7 +317,7 @@ def _by_qualified_name(name: str) -> Optional[types.FunctionType]:
     """A function of this name among all that live; None when there are several."""
     found: Dict[types.CodeType, types.FunctionType] = {}
     for thing in gc.get_objects():
-        if type(thing) is types.FunctionType and (thing.__qualname__ == name or thing.__name__ == name):
+        if type(thing) is types.FunctionType and name in (thing.__qualname__, thing.__name__):
             found[thing.__code__] = thing
     return next(iter(found.values())) if len(found) == 1 else None
 

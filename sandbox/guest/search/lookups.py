@@ -68,7 +68,7 @@ class Lookups:
         return spec
 
     def submodules(self, package: str) -> List[str]:
-        """Bare names of the modules directly inside a package; of the top level, for an empty name, those of the checkout."""
+        """Bare names of the modules directly inside a package; without a package, those at the checkout's top."""
         if not package:
             folders = [self.root, os.path.join(self.root, "src")]
         else:
@@ -132,10 +132,8 @@ class Lookups:
     @staticmethod
     def homes_alive(name: str, packages: Sequence[str]) -> List[str]:
         """Modules that are imported already, of these packages, that hold a name."""
-        found = []
-        for module_name in sorted(sys.modules):
-            if module_name.split(".")[0] in packages and name in getattr(sys.modules[module_name], "__dict__", {}):
-                found.append(module_name)
+        near = [m for m in sorted(sys.modules) if m.split(".")[0] in packages]
+        found = [m for m in near if name in getattr(sys.modules[m], "__dict__", {})]
         return sorted(found, key=_publicity)[:4]
 
     def _defining(self, name: str, folder: str) -> Iterator[str]:
@@ -147,9 +145,7 @@ class Lookups:
 
     def _files_defining(self, name: str, folder: str) -> Iterator[Tuple[str, bytes]]:
         wanted = name.encode("utf-8")
-        count = 0
-        for path in _sources(folder):
-            count += 1
+        for count, path in enumerate(_sources(folder), 1):
             if count > MOST_FILES or self._bytes > MOST_BYTES or time.monotonic() > self._ends:
                 return
             data = self._read(path)

@@ -46,14 +46,16 @@ def renamed_by_advice(view: View, cost: float) -> Iterator[Change]:
                 elif last != node.attr:
                     yield spot.edit(cost + 0.1 * rank, Edit(*spot.attribute_span(node), last))
                 yield from _whole(spot, node, new, cost + 0.05 + 0.1 * rank)
-        for name in spot.find(ast.Name, lambda n: re.search(rf"\b{re.escape(n.id)}\b", message) is not None)[:3]:
-            for rank, new in enumerate(n for n in names if n != name.id):
-                yield spot.replace(cost + 0.2 + 0.1 * rank, name, new.rpartition(".")[2])
-        for keyword in spot.find(
-            ast.keyword, lambda n: bool(n.arg) and re.search(rf"\b{n.arg}\b", message) is not None
-        ):
-            for rank, new in enumerate(n for n in names if n != keyword.arg and "." not in n):
-                yield from renamed_keyword(spot, keyword, new, cost + 0.1 * rank)
+        yield from _plain_names(spot, message, names, cost)
+
+
+def _plain_names(spot: Spot, message: str, names: List[str], cost: float) -> Iterator[Change]:
+    for name in spot.find(ast.Name, lambda n: re.search(rf"\b{re.escape(n.id)}\b", message) is not None)[:3]:
+        for rank, new in enumerate(n for n in names if n != name.id):
+            yield spot.replace(cost + 0.2 + 0.1 * rank, name, new.rpartition(".")[2])
+    for keyword in spot.find(ast.keyword, lambda n: bool(n.arg) and re.search(rf"\b{n.arg}\b", message) is not None):
+        for rank, new in enumerate(n for n in names if n != keyword.arg and "." not in n):
+            yield from renamed_keyword(spot, keyword, new, cost + 0.1 * rank)
 
 
 def _whole(spot: Spot, node: ast.Attribute, new: str, cost: float) -> Iterator[Change]:

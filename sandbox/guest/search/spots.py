@@ -91,6 +91,10 @@ class Spot:
         """Any edits of this file."""
         return Change(cost, self.source, edits, self.line, harmless)
 
+    def insert(self, cost: float, at: int, text: str, *, harmless: bool = False) -> Change:
+        """More text at one place."""
+        return self.edit(cost, Edit(at, at, text), harmless=harmless)
+
     def take(self, proposal: Optional[Proposal]) -> Iterator[Change]:
         """What a scope made, as a change of this place."""
         if proposal is not None:
@@ -192,7 +196,7 @@ def _nodes_of(statement: ast.stmt) -> List[ast.AST]:
         waiting += [
             child
             for child in ast.iter_child_nodes(node)
-            if not isinstance(child, ast.stmt) and type(child).__name__ not in ("match_case",)
+            if not isinstance(child, ast.stmt) and type(child).__name__ != "match_case"
         ]
     return found
 

@@ -78,7 +78,8 @@ pandas.io.json -> pandas
 pandas.tools.plotting -> pandas.plotting
 pandas.core.common -> pandas.api.types
 pydantic.generics pydantic.main pydantic.error_wrappers -> pydantic
-pydantic.utils pydantic.typing pydantic.errors pydantic.class_validators pydantic.fields pydantic.tools -> pydantic.v1.utils | pydantic
+pydantic.utils pydantic.typing pydantic.errors pydantic.class_validators pydantic.fields -> pydantic.v1.utils | pydantic
+pydantic.tools -> pydantic.v1.tools | pydantic
 pydantic.env_settings -> pydantic_settings
 sqlalchemy.ext.declarative -> sqlalchemy.orm
 sqlalchemy.engine.reflection -> sqlalchemy

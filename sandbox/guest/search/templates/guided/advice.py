@@ -20,7 +20,10 @@ CHANGES = (
         "DeprecationWarning: datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version.",
         4,
         "from datetime import datetime\n\ndef f():\n    return datetime.utcnow()\n",
-        "from datetime import datetime\nfrom datetime import timezone\n\ndef f():\n    return datetime.now(timezone.utc)\n",
+        (
+            "from datetime import datetime\nfrom datetime import timezone\n\ndef f():\n"
+            "    return datetime.now(timezone.utc)\n"
+        ),
     ),
     (
         "RuntimeError: 'size' was renamed to 'width'",

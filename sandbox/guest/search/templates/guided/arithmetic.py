@@ -22,11 +22,31 @@ CHANGES = (
         "def f(a, b):\n    return a / len(b)\n",
         "def f(a, b):\n    if not b:\n        return 0\n    return a / len(b)\n",
     ),
-    ("ZeroDivisionError: division by zero", 2, "def f(a, b):\n    return a / b\n", "def f(a, b):\n    return a / max(b, 1)\n"),
-    ("ValueError: max() arg is an empty sequence", 2, "def f(a):\n    return max(a)\n", "def f(a):\n    return max(a, default=0)\n"),
-    ("ValueError: math domain error", 2, "def f(a):\n    return math.sqrt(a)\n", "def f(a):\n    return math.sqrt(max(a, 0))\n"),
-    ("ValueError: math domain error", 2, "def f(a):\n    return math.sqrt(a)\n", "def f(a):\n    return math.sqrt(abs(a))\n"),
-)  # fmt: skip
+    (
+        "ZeroDivisionError: division by zero",
+        2,
+        "def f(a, b):\n    return a / b\n",
+        "def f(a, b):\n    return a / max(b, 1)\n",
+    ),
+    (
+        "ValueError: max() arg is an empty sequence",
+        2,
+        "def f(a):\n    return max(a)\n",
+        "def f(a):\n    return max(a, default=0)\n",
+    ),
+    (
+        "ValueError: math domain error",
+        2,
+        "def f(a):\n    return math.sqrt(a)\n",
+        "def f(a):\n    return math.sqrt(max(a, 0))\n",
+    ),
+    (
+        "ValueError: math domain error",
+        2,
+        "def f(a):\n    return math.sqrt(a)\n",
+        "def f(a):\n    return math.sqrt(abs(a))\n",
+    ),
+)
 UNTOUCHED = (("ValueError: no", 2, "def f(a, b):\n    return a / b\n"),)
 
 RESULTS = ("0", "None", "0.0", "1", "float('inf')", "float('nan')", "[]", "''")

@@ -104,9 +104,7 @@ UNTOUCHED = (
     ("TypeError: unhashable type: 'list'", 2, "def f(a):\n    return {a: 1}\n"),
 )
 
-UNEXPECTED = re.compile(
-    r"(?:got an unexpected keyword argument|is an invalid keyword argument(?: for \S+)?:?) '(\w+)'|^'(\w+)' is an invalid keyword argument"
-)
+UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'|^'(\w+)' is an invalid keyword argument")
 MISSING = re.compile(r"missing \d+ required (positional|keyword-only) arguments?: (.+)$")
 TOO_MANY = re.compile(
     r"takes (?:from \d+ to |at most |exactly )?(\d+|no) (?:positional )?arguments? (?:but \d+ (?:was|were) given|\()"
@@ -129,7 +127,7 @@ def propose(view: View) -> Iterator[Change]:
     found = MISSING.search(message)
     if found:
         names = re.findall(r"'(\w+)'", found.group(2))
-        yield from _missing(names, found.group(1) == "keyword-only", callee, view)
+        yield from _missing(names, callee, view, keyword_only=found.group(1) == "keyword-only")
     if TOO_MANY.search(message):
         yield from _too_many(callee, view)
     found = MULTIPLE.search(message)
@@ -176,7 +174,7 @@ def _unexpected(keyword: str, callee: Dict[str, Any], view: View) -> Iterator[Ch
     for source, node in _callee_of(callee, view):
         spot = Spot(source, node.lineno, None, {})
         for rank, name in enumerate(close_names(keyword, [p for p in parameters if p not in ("self", "cls")], 2)):
-            yield from _parameter_renamed(spot, node, name, keyword, cost + 0.1 * rank)
+            yield from _parameter_renamed(spot, node, old=name, new=keyword, cost=cost + 0.1 * rank)
         yield from _parameter_added(spot, node, f"{keyword}=None", cost + 0.1)
         yield from _parameter_added(spot, node, "**kwargs", cost + 0.3)
 
@@ -223,7 +221,7 @@ def _callee_of(callee: Dict[str, Any], view: View) -> Iterator[Any]:
     yield from view.function_at(str(callee.get("file") or ""), int(callee.get("line") or 0))
 
 
-def _parameter_renamed(spot: Spot, node: Any, old: str, new: str, cost: float) -> Iterator[Change]:
+def _parameter_renamed(spot: Spot, node: Any, *, old: str, new: str, cost: float) -> Iterator[Change]:
     arguments = [a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == old]
     uses = [n for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == old]
     if arguments:
@@ -249,7 +247,7 @@ def _parameter_added(spot: Spot, node: Any, text: str, cost: float) -> Iterator[
     yield spot.edit(cost, Edit(start, start, text + (", " if arguments.kwarg else "")))
 
 
-def _missing(names: List[str], keyword_only: bool, callee: Dict[str, Any], view: View) -> Iterator[Change]:
+def _missing(names: List[str], callee: Dict[str, Any], view: View, *, keyword_only: bool) -> Iterator[Change]:
     for depth, spot in enumerate(view.spots[:2]):
         for call in _calls(spot, callee):
             choices = [_values_for(name, spot) for name in names]
@@ -268,7 +266,8 @@ def _missing(names: List[str], keyword_only: bool, callee: Dict[str, Any], view:
     for source, node in _callee_of(callee, view):
         spot = Spot(source, node.lineno, None, {})
         for rank, value in enumerate(STAND_INS[:6]):
-            edits = [Edit(*[source.span(a)[1]] * 2, f"={value}") for a in _all_arguments(node) if a.arg in names]
+            ends = [source.span(a)[1] for a in _all_arguments(node) if a.arg in names]
+            edits = [Edit(end, end, f"={value}") for end in ends]
             if edits:
                 yield spot.edit(cost + 0.1 * rank, *edits)
         yield from _self_changed(spot, node, cost)
@@ -365,26 +364,26 @@ def _not_callable(kind: str, view: View) -> Iterator[Change]:
                 yield spot.replace(COST - 0.1, call, text)
             elif len(call.args) == 1 and not call.keywords:
                 yield spot.replace(COST + (0.3 if kind == "str" else 0.0), call, f"{text}[{spot.text(call.args[0])}]")
-            end = spot.source.span(call.func)[1]
-            if kind == "module":
-                last = text.rpartition(".")[2]
-                names = [
-                    last,
-                    last.capitalize(),
-                    last.title().replace("_", ""),
-                    *close_names(last, view.lookups.names_of(text), 2),
-                ]
-                for rank, name in enumerate(dict.fromkeys(names)):
-                    yield spot.edit(COST - 0.1 + 0.1 * rank, Edit(end, end, f".{name}"))
-            if kind in ("tuple", "list", "str", "int"):
-                yield spot.edit(COST + 0.2, Edit(end, end, ", "))
-            if isinstance(call.func, ast.Call):
-                yield spot.replace(COST + 0.2, call, text)
+            yield from _called_otherwise(spot, call, kind, view)
         for node in spot.classes[-1:]:
             for method in node.body:
                 called = {_called(c) for c in spot.find(ast.Call)}
                 if isinstance(method, FunctionNode) and method.name in called:
                     yield from _without_property(spot.source, method)
+
+
+def _called_otherwise(spot: Spot, call: ast.Call, kind: str, view: View) -> Iterator[Change]:
+    text, end = spot.source.part(call.func, 16), spot.source.span(call.func)[1]
+    if kind == "module":
+        last = text.rpartition(".")[2]
+        names = [last, last.capitalize(), last.title().replace("_", "")]
+        names += close_names(last, view.lookups.names_of(text), 2)
+        for rank, name in enumerate(dict.fromkeys(names)):
+            yield spot.insert(COST - 0.1 + 0.1 * rank, end, f".{name}")
+    if kind in ("tuple", "list", "str", "int"):
+        yield spot.insert(COST + 0.2, end, ", ")
+    if isinstance(call.func, ast.Call):
+        yield spot.replace(COST + 0.2, call, text)
 
 
 def _without_property(source: Source, method: Any) -> Iterator[Change]:

@@ -85,7 +85,10 @@ CHANGES = (
         {"module": ""},
     ),
     (
-        "ImportError: cannot import name 'y' from partially initialized module 'b' (most likely due to a circular import)",
+        (
+            "ImportError: cannot import name 'y' from partially initialized "
+            "module 'b' (most likely due to a circular import)"
+        ),
         1,
         "from b import y\n\n\ndef f():\n    return y()\n",
         "\n\ndef f():\n    from b import y\n    return y()\n",
@@ -114,7 +117,7 @@ def propose(view: View) -> Iterator[Change]:
     missing = re.match(r"No module named '?([\w.]+)'?", message)
     for depth, spot in enumerate(view.spots[:2]):
         for node in [*spot.find(ast.ImportFrom), *spot.find(ast.Import)]:
-            for change in _at(spot, node, name, missing.group(1) if missing else "", view):
+            for change in _at(spot, node, name, missing=missing.group(1) if missing else "", view=view):
                 yield change._replace(cost=change.cost + 0.4 * depth)
     if name and module:
         source = view.open(str(extra.get("path") or "")) or _source_of(module, view)
@@ -131,7 +134,7 @@ def _source_of(module: str, view: View) -> Optional[Source]:
     return None
 
 
-def _at(spot: Spot, node: Any, name: str, missing: str, view: View) -> Iterator[Change]:
+def _at(spot: Spot, node: Any, name: str, *, missing: str, view: View) -> Iterator[Change]:
     relative = "relative import" in view.failure.message
     circular = "partially initialized" in view.failure.message or "circular import" in view.failure.message
     if isinstance(node, ast.ImportFrom):
@@ -145,19 +148,14 @@ def _at(spot: Spot, node: Any, name: str, missing: str, view: View) -> Iterator[
     if circular:
         yield from _postponed(spot, node)
     if missing or name:
-        yield from _optional(spot, node, name, missing)
-
-
-def written(source: Source, node: ast.ImportFrom, module: str, names: str) -> str:
-    """`from module import names`."""
-    return f"from {module} import {names}"
+        yield from _optional(spot, node, name)
 
 
 def _bound_as(alias: ast.alias) -> str:
     return f"{alias.name} as {alias.asname}" if alias.asname else alias.name
 
 
-def _restated(spot: Spot, node: ast.ImportFrom, name: str, module: str, new: str) -> Tuple[Edit, ...]:
+def _restated(spot: Spot, node: ast.ImportFrom, name: str, *, module: str, new: str) -> Tuple[Edit, ...]:
     """One name imported from elsewhere, or as something else; the others as before."""
     alias = next(a for a in node.names if a.name == name)
     used = alias.asname or alias.name
@@ -180,26 +178,26 @@ def _moved_name(spot: Spot, node: ast.ImportFrom, name: str, view: View) -> Iter
     for rank, new in enumerate(n for n in successors_of(f"{full}.{name}")):
         module, _, last = new.rpartition(".")
         if module and last.isidentifier() and view.lookups.exists(module):
-            yield spot.edit(COST - 0.1 + 0.05 * rank, *_restated(spot, node, name, module, last))
+            yield spot.edit(COST - 0.1 + 0.05 * rank, *_restated(spot, node, name, module=module, new=last))
         elif not module and len(node.names) == 1:
             start, end = spot.source.span(node)
             yield spot.edit(COST + 0.05 * rank, Edit(start, end, f"{node.names[0].asname or name} = {new}"))
     owner = view.failure.extra.get("owner") or {}
     names = list(owner.get("names") or ()) or view.lookups.names_of(full)
     for rank, near in enumerate(close_names(name, [n for n in names if not n.startswith("__")], 4)):
-        yield spot.edit(COST + 0.1 * rank, *_restated(spot, node, name, own, near))
-        yield from _renamed_everywhere(spot, node, name, near, COST + 0.1 + 0.1 * rank)
-    package = full.split(".")[0]
+        yield spot.edit(COST + 0.1 * rank, *_restated(spot, node, name, module=own, new=near))
+        yield from _renamed_everywhere(spot, node, name, near=near, cost=COST + 0.1 + 0.1 * rank)
+    package = full.partition(".")[0]
     homes = [h for h in view.lookups.homes_in_package(name, package) if h != full] if package else []
     homes += [h for h in view.lookups.homes_in_checkout(name) if h not in (full, view.module_of(spot.source.path))]
     homes += [h for h in HOMES.get(name, ()) if h != full]
     for rank, home in enumerate(dict.fromkeys(homes)):
-        yield spot.edit(COST + 0.1 + 0.05 * rank, *_restated(spot, node, name, home, name))
+        yield spot.edit(COST + 0.1 + 0.05 * rank, *_restated(spot, node, name, module=home, new=name))
     if view.lookups.exists(f"{full}.v1"):
-        yield spot.edit(COST + 0.4, *_restated(spot, node, name, f"{full}.v1", name))
+        yield spot.edit(COST + 0.4, *_restated(spot, node, name, module=f"{full}.v1", new=name))
 
 
-def _renamed_everywhere(spot: Spot, node: ast.ImportFrom, name: str, near: str, cost: float) -> Iterator[Change]:
+def _renamed_everywhere(spot: Spot, node: ast.ImportFrom, name: str, *, near: str, cost: float) -> Iterator[Change]:
     """The new name in the import and wherever the old one is used."""
     alias = next(a for a in node.names if a.name == name)
     uses = [n for n in ast.walk(spot.source.tree) if isinstance(n, ast.Name) and n.id == name]
@@ -239,24 +237,31 @@ def _other_module(spot: Spot, node: ast.ImportFrom, missing: str, view: View) ->
             yield imported(COST - 0.1 + 0.05 * rank, module)
     for rank, module in enumerate(_near_modules(node, missing, spot, view)):
         yield imported(COST + 0.05 * rank, module)
-    if node.level:
-        package = view.module_of(spot.source.path).split(".")
-        depth = node.level - (1 if spot.source.path.endswith("__init__.py") else 0)
-        prefix = ".".join(package[: len(package) - depth]) if depth < len(package) else ""
-        full = f"{prefix}.{node.module}" if prefix and node.module else node.module or prefix
-        for rank, module in enumerate((full, node.module or "", "." * (node.level + 1) + (node.module or ""))):
-            if module and module != own:
-                yield imported(COST + 0.2 + 0.1 * rank, module)
-        if node.level > 1:
-            yield imported(COST + 0.3, "." * (node.level - 1) + (node.module or ""))
-    elif node.module:
-        yield imported(COST + 0.2, "." + node.module)
-        if node.module.startswith(view.module_of(spot.source.path).split(".")[0] + "."):
-            yield imported(COST + 0.4, "." + node.module.partition(".")[2])
+    for cost, module in _other_levels(node, spot, view):
+        if module and module != own:
+            yield imported(cost, module)
     for alias in node.names[:1]:
         homes = [*view.lookups.homes_in_checkout(alias.name), *HOMES.get(alias.name, ())]
         for rank, home in enumerate(h for h in homes if h != node.module):
             yield imported(COST + 0.1 + 0.1 * rank, home)
+
+
+def _other_levels(node: ast.ImportFrom, spot: Spot, view: View) -> Iterator[Tuple[float, str]]:
+    """Relative where it was absolute, absolute where it was relative, one dot more or less."""
+    here, name = view.module_of(spot.source.path), node.module or ""
+    if node.level:
+        package = here.split(".")
+        depth = node.level - (1 if spot.source.path.endswith("__init__.py") else 0)
+        prefix = ".".join(package[: len(package) - depth]) if depth < len(package) else ""
+        yield COST + 0.2, f"{prefix}.{name}" if prefix and name else name or prefix
+        yield COST + 0.3, name
+        yield COST + 0.4, "." * (node.level + 1) + name
+        if node.level > 1:
+            yield COST + 0.3, "." * (node.level - 1) + name
+    elif name:
+        yield COST + 0.2, "." + name
+        if name.startswith(here.partition(".")[0] + "."):
+            yield COST + 0.4, "." + name.partition(".")[2]
 
 
 def _successors_of_module(module: str) -> List[str]:
@@ -347,7 +352,7 @@ def _holds(outer: ast.AST, inner: ast.AST) -> bool:
     return any(n is inner for n in ast.walk(outer))
 
 
-def _optional(spot: Spot, node: Any, name: str, missing: str) -> Iterator[Change]:
+def _optional(spot: Spot, node: Any, name: str) -> Iterator[Change]:
     """An import that may fail: None then, or the name from where it is now."""
     indent = spot.source.indent(node)
     if indent is None or isinstance(spot.source.places[node].parent, ast.Try):

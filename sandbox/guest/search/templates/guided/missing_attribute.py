@@ -33,7 +33,10 @@ CHANGES = (
         "AttributeError: 'A' object has no attribute 'sise'",
         6,
         "class A:\n    def __init__(self):\n        self.size = 1\n\n    def f(self):\n        return self.sise\n",
-        "class A:\n    def __init__(self):\n        self.sise = None\n        self.size = 1\n\n    def f(self):\n        return self.sise\n",
+        (
+            "class A:\n    def __init__(self):\n        self.sise = None\n        self.size = 1\n\n"
+            "    def f(self):\n        return self.sise\n"
+        ),
         _OWN,
     ),
     (
@@ -165,20 +168,20 @@ def _of_module(spot: Spot, node: ast.Attribute, owner: Dict[str, Any], view: Vie
     module = str(owner.get("module") or "")
     dotted = f"{module}.{node.attr}"
     for rank, new in enumerate(successors_of(dotted)):
-        yield from _dotted(spot, node, new, COST - 0.2 + 0.1 * rank, view)
+        yield from _dotted(spot, node, new, cost=COST - 0.2 + 0.1 * rank, view=view)
     if view.lookups.exists(dotted):
         yield spot.edit(COST - 0.2, *with_import(spot.source, f"import {dotted}"))
-    package = module.split(".")[0]
+    package = module.partition(".")[0]
     homes = [h for h in view.lookups.homes_in_package(node.attr, package) if h != module]
     for rank, home in enumerate(homes):
-        yield from _dotted(spot, node, f"{home}.{node.attr}", COST + 0.1 + 0.1 * rank, view)
+        yield from _dotted(spot, node, f"{home}.{node.attr}", cost=COST + 0.1 + 0.1 * rank, view=view)
     for inner, attributes in (owner.get("inner") or {}).items():
         if node.attr in attributes:
             start = spot.attribute_span(node)[0]
             yield spot.edit(COST + 0.1, Edit(start, start, f"{inner}."))
 
 
-def _dotted(spot: Spot, node: ast.Attribute, new: str, cost: float, view: View) -> Iterator[Change]:
+def _dotted(spot: Spot, node: ast.Attribute, new: str, *, cost: float, view: View) -> Iterator[Change]:
     """Another dotted name in this one's place, with what must be imported for it."""
     module, _, name = new.rpartition(".")
     if not re.fullmatch(r"[\w.]+", new) or not module:
@@ -216,9 +219,14 @@ def _of_object(spot: Spot, node: ast.Attribute, owner: Dict[str, Any]) -> Iterat
         if hasattr(known, node.attr) and kind != wrapper and not node.attr.startswith("__"):
             yield spot.replace(COST + 0.3 + 0.1 * rank, node.value, f"{wrapper}({spot.text(node.value)})")
     if kind in ("list", "tuple"):
-        yield spot.edit(COST + 0.4, Edit(*[spot.source.span(node.value)[1]] * 2, "[0]"))
+        yield spot.insert(COST + 0.4, spot.source.span(node.value)[1], "[0]")
     if kind in ("list", "tuple", "str", "bytes", "int") and called and isinstance(call, ast.Call) and not call.args:
         yield spot.replace(COST + 0.2, call, spot.text(node.value))
+    yield from _of_another(spot, node, called=called)
+
+
+def _of_another(spot: Spot, node: ast.Attribute, *, called: bool) -> Iterator[Change]:
+    """Asked of the object around, of nobody, of the parent class; or with something to fall back on."""
     if isinstance(node.value, ast.Attribute):
         yield spot.replace(COST + 0.5, node.value, spot.text(node.value.value))
     if spot.own and isinstance(node.value, ast.Name):

@@ -45,7 +45,10 @@ CHANGES = (
         "KeyError: 'a'",
         4,
         "def f(w):\n    d = {}\n    for k in w:\n        d[k] += 1\n    return d\n",
-        "from collections import defaultdict\ndef f(w):\n    d = defaultdict(int)\n    for k in w:\n        d[k] += 1\n    return d\n",
+        (
+            "from collections import defaultdict\ndef f(w):\n    d = defaultdict(int)\n    for k in w:\n"
+            "        d[k] += 1\n    return d\n"
+        ),
     ),
     (
         "KeyError: 'a'",
@@ -61,7 +64,7 @@ CHANGES = (
         "def f(d, k):\n    return d[k]\n",
         "def f(d, k):\n    if k not in d:\n        return None\n    return d[k]\n",
     ),
-)  # fmt: skip
+)
 UNTOUCHED = (("IndexError: list index out of range", 2, "def f(d, k):\n    return d[k]\n"),)
 
 DEFAULTS = ("", "0", "[]", "''", "{}", "False")
@@ -129,17 +132,21 @@ def _other_key(spot: Spot, node: ast.expr, key: Any, keys: List[Any]) -> Iterato
     for kind, form in forms:
         if kind in kinds and type(key) is not kind:
             yield spot.replace(COST - 0.2, node, form)
+    for form in _spellings(key, keys, text, part):
+        yield spot.replace(COST - 0.2, node, form)
+
+
+def _spellings(key: Any, keys: List[Any], text: str, part: str) -> Iterator[str]:
+    """The same key, written as the keys that are there."""
     if isinstance(key, str):
         for method in ("lower", "upper", "strip", "title", "capitalize", "casefold"):
             if getattr(key, method)() in keys:
-                yield spot.replace(COST - 0.2, node, f"{part}.{method}()")
+                yield f"{part}.{method}()"
         for old, new in (("-", "_"), ("_", "-"), (" ", "_"), (" ", "")):
             if key.replace(old, new) in keys and old in key:
-                yield spot.replace(COST - 0.2, node, f"{part}.replace({old!r}, {new!r})")
-    if isinstance(key, int) and not isinstance(key, bool):
-        for step in (1, -1):
-            if key + step in keys:
-                yield spot.replace(COST + 0.1, node, f"{text} {'+' if step > 0 else '-'} 1")
+                yield f"{part}.replace({old!r}, {new!r})"
+    elif isinstance(key, int) and not isinstance(key, bool):
+        yield from (f"{text} {'+' if step > 0 else '-'} 1" for step in (1, -1) if key + step in keys)
 
 
 def _softened(spot: Spot, node: ast.Subscript) -> Iterator[Change]:

@@ -59,8 +59,13 @@ CHANGES = (
         "def f(d, k):\n    return d.get(k) + 1\n",
         "def f(d, k):\n    return d.get(k, 0) + 1\n",
     ),
-    ("TypeError: 'NoneType' object is not callable", 2, "def f(a):\n    a()\n", "def f(a):\n    if a is not None:\n        a()\n"),
-)  # fmt: skip
+    (
+        "TypeError: 'NoneType' object is not callable",
+        2,
+        "def f(a):\n    a()\n",
+        "def f(a):\n    if a is not None:\n        a()\n",
+    ),
+)
 UNTOUCHED = (
     ("TypeError: 'int' object is not iterable", 2, "def f(a):\n    return list(a)\n"),
     ("KeyError: 'NoneType'", 2, "def f(a):\n    return a['NoneType']\n"),
@@ -138,7 +143,7 @@ def _at(spot: Spot, node: ast.expr, view: View) -> Iterator[Change]:
         yield from _instead(spot, node, text)
     yield from _defaults(spot, node)
     if isinstance(node, ast.Call):
-        yield from _returned(spot, node, view)
+        yield from _returned(node, view)
     if isinstance(node, ast.Name):
         yield from _where_it_came_from(spot, node, view)
 
@@ -156,12 +161,12 @@ def _guards(spot: Spot, node: ast.expr, text: str) -> Iterator[Change]:
     if code and isinstance(spot.statement, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return, ast.For)):
         body = "\n".join("    " + line if line else "" for line in code.split("\n"))
         yield from spot.take(spot.scope.restate(COST, spot.statement, f"if {text} is not None:\n{body}"))
-    value = getattr(spot.statement, "value", None)
-    if isinstance(spot.statement, (ast.Return, ast.Assign)) and isinstance(value, ast.expr):
-        whole = fitting(spot.text(value), OR)
+    given = getattr(spot.statement, "value", None)
+    if isinstance(spot.statement, (ast.Return, ast.Assign)) and isinstance(given, ast.expr):
+        whole = fitting(spot.text(given), OR)
         for rank, other in enumerate(("None", *INSTEAD)):
             if "\n" not in whole:
-                yield spot.replace(COST + 0.05 + 0.05 * rank, value, f"{whole} if {text} is not None else {other}")
+                yield spot.replace(COST + 0.05 + 0.05 * rank, given, f"{whole} if {text} is not None else {other}")
     if isinstance(spot.statement, (ast.If, ast.While)):
         test = spot.statement.test
         yield spot.replace(COST, test, f"{text} is not None and {spot.source.part(test, 5)}")
@@ -195,7 +200,7 @@ def _defaults(spot: Spot, node: ast.expr) -> Iterator[Change]:
             yield spot.replace(COST - 0.1 + 0.06 * rank, node.args[1], value)
 
 
-def _returned(spot: Spot, call: ast.Call, view: View) -> Iterator[Change]:
+def _returned(call: ast.Call, view: View) -> Iterator[Change]:
     """The function that gave None, where it stands in a file of a frame: it hands back what it made."""
     name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
     sources = list({s.source.path: s.source for s in view.spots}.values())
@@ -243,4 +248,4 @@ def _where_it_came_from(spot: Spot, name: ast.Name, view: View) -> Iterator[Chan
                 text = f"{maker}({more})" + (")" if maker.count("(") else "")
                 yield spot.replace(COST - 0.25, call, text)
         yield from _defaults(spot, call)
-        yield from _returned(spot, call, view)
+        yield from _returned(call, view)

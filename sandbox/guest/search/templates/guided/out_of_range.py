@@ -16,7 +16,12 @@ CHANGES = (
         "def f(a):\n    return a[0]\n",
         "def f(a):\n    if not a:\n        return None\n    return a[0]\n",
     ),
-    ("IndexError: list index out of range", 2, "def f(a, i):\n    return a[i]\n", "def f(a, i):\n    return a[i - 1]\n"),
+    (
+        "IndexError: list index out of range",
+        2,
+        "def f(a, i):\n    return a[i]\n",
+        "def f(a, i):\n    return a[i - 1]\n",
+    ),
     (
         "IndexError: list index out of range",
         2,
@@ -35,14 +40,19 @@ CHANGES = (
         "def f(a, i):\n    while a[i] > 0:\n        i += 1\n",
         "def f(a, i):\n    while i < len(a) and a[i] > 0:\n        i += 1\n",
     ),
-    ("IndexError: string index out of range", 2, "def f(a):\n    return a[0] == 'x'\n", "def f(a):\n    return a[:1] == 'x'\n"),
+    (
+        "IndexError: string index out of range",
+        2,
+        "def f(a):\n    return a[0] == 'x'\n",
+        "def f(a):\n    return a[:1] == 'x'\n",
+    ),
     (
         "IndexError: pop from empty list",
         2,
         "def f(a):\n    return a.pop()\n",
         "def f(a):\n    return a.pop() if a else None\n",
     ),
-)  # fmt: skip
+)
 UNTOUCHED = (("KeyError: 1", 2, "def f(a):\n    return a[0]\n"),)
 
 EXITS = (

@@ -6,13 +6,13 @@ import ast
 import sys
 from typing import Iterator, List, Set
 
+from sandbox.guest.search.known_names import imports_of
 from sandbox.guest.search.lookups import Lookups
 from sandbox.guest.search.outer_scope import BUILTINS, bound_outside, with_import
 from sandbox.guest.search.render import Edit, Source, first_line
 from sandbox.guest.search.spots import Change, Spot, View
 from sandbox.guest.search.successors import BUILTINS as OTHER_TONGUES
 from sandbox.guest.search.texts import close_names
-from sandbox.guest.search.known_names import imports_of
 
 COST = 0.3
 CHANGES = (
@@ -40,7 +40,12 @@ CHANGES = (
         "class A:\n    def __init__(self):\n        self.size = 1\n\n    def f(self):\n        return size\n",
         "class A:\n    def __init__(self):\n        self.size = 1\n\n    def f(self):\n        return self.size\n",
     ),
-    ("NameError: name 'xrange' is not defined", 2, "def f(n):\n    return xrange(n)\n", "def f(n):\n    return range(n)\n"),
+    (
+        "NameError: name 'xrange' is not defined",
+        2,
+        "def f(n):\n    return xrange(n)\n",
+        "def f(n):\n    return range(n)\n",
+    ),
     ("NameError: name 'true' is not defined", 2, "def f(n):\n    return true\n", "def f(n):\n    return True\n"),
     (
         "NameError: name 'tag' is not defined",
@@ -56,8 +61,13 @@ CHANGES = (
     ),
     ("NameError: name 'LIMIT' is not defined", 1, "TOP = LIMIT + 1\nLIMIT = 3\n", "LIMIT = 3\nTOP = LIMIT + 1\n"),
     ("NameError: name 'key' is not defined", 2, "def f(a):\n    return a[key]\n", "def f(a):\n    return a['key']\n"),
-    ("NameError: name 'key' is not defined", 2, "def f(a):\n    return a[key]\n", "def f(a, key):\n    return a[key]\n"),
-)  # fmt: skip
+    (
+        "NameError: name 'key' is not defined",
+        2,
+        "def f(a):\n    return a[key]\n",
+        "def f(a, key):\n    return a[key]\n",
+    ),
+)
 UNTOUCHED = (
     ("TypeError: unhashable type: 'list'", 2, "def f(a):\n    return {a: 1}\n"),
     ("NameError: name 'q' is not defined", 2, "def f(a):\n    return 1\n"),

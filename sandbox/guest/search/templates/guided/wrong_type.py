@@ -102,8 +102,13 @@ CHANGES = (
         "def f(n):\n    return [x for x in n]\n",
         "def f(n):\n    return [x for x in range(n)]\n",
     ),
-    ("TypeError: 'tuple' object does not support item assignment", 3, "def f(a):\n    b = (1, 2)\n    b[0] = a\n", "def f(a):\n    b = [1, 2]\n    b[0] = a\n"),
-)  # fmt: skip
+    (
+        "TypeError: 'tuple' object does not support item assignment",
+        3,
+        "def f(a):\n    b = (1, 2)\n    b[0] = a\n",
+        "def f(a):\n    b = [1, 2]\n    b[0] = a\n",
+    ),
+)
 UNTOUCHED = (
     ("ValueError: no", 2, "def f(a):\n    return a + 1\n"),
     ("TypeError: g() missing 1 required positional argument: 'a'", 2, "def f(a):\n    return g()\n"),
@@ -172,17 +177,11 @@ def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[Change]:
 
 def _converted(spot: Spot, kinds: List[str]) -> Iterator[Change]:
     """Either side of an operation made the type of the other; an argument made what was asked for."""
-    pairs: List[Tuple[ast.expr, ...]] = []
-    for node in spot.find(ast.BinOp)[:3]:
-        pairs.append((node.left, node.right))
-    for compare in spot.find(ast.Compare)[:2]:
-        pairs.append((compare.left, compare.comparators[0]))
-    for assignment in spot.find(ast.AugAssign):
-        pairs.append((assignment.value,))
-    for call in spot.find(ast.Call)[:3]:
-        pairs.append(tuple(a for a in call.args if not isinstance(a, ast.Starred))[:3])
-    for subscript in spot.find(ast.Subscript)[:1]:
-        pairs.append((_plain_slice(subscript),))
+    pairs: List[Tuple[ast.expr, ...]] = [(n.left, n.right) for n in spot.find(ast.BinOp)[:3]]
+    pairs += [(n.left, n.comparators[0]) for n in spot.find(ast.Compare)[:2]]
+    pairs += [(n.value,) for n in spot.find(ast.AugAssign)]
+    pairs += [tuple(a for a in n.args if not isinstance(a, ast.Starred))[:3] for n in spot.find(ast.Call)[:3]]
+    pairs += [(_plain_slice(n),) for n in spot.find(ast.Subscript)[:1]]
     wanted = list(dict.fromkeys([*kinds, "str", "int"]))
     for number, pair in enumerate(pairs):
         for node in reversed(pair):
@@ -205,25 +204,18 @@ def _plain_slice(node: ast.Subscript) -> ast.expr:
 def _hashable(spot: Spot, kinds: List[str]) -> Iterator[Change]:
     makers = {"list": ("tuple",), "set": ("frozenset",), "dict": ("str", "id"), "ndarray": ("tuple",)}
     chosen = next((makers[k] for k in kinds if k in makers), ("tuple", "str"))
+    keys = [k for k in map(_plain_slice, spot.find(ast.Subscript)[:2]) if not isinstance(k, ast.Slice)]
+    keys += [k for table in spot.find(ast.Dict) for k in table.keys if k is not None]
+    keys += [n.elt for n in spot.find(ast.SetComp)] + [n.key for n in spot.find(ast.DictComp)]
+    keys += [n.left for n in spot.find(ast.Compare)]
     for maker in chosen:
-        for subscript in spot.find(ast.Subscript)[:2]:
-            key = _plain_slice(subscript)
-            if not isinstance(key, ast.Slice):
-                yield spot.replace(COST, key, f"{maker}({spot.text(key)})")
+        for key in keys:
+            yield spot.replace(COST, key, f"{maker}({spot.text(key)})")
         for call in spot.find(ast.Call)[:3]:
             for argument in call.args[:2]:
                 yield spot.replace(COST + 0.1, argument, f"{maker}({spot.text(argument)})")
                 if not isinstance(argument, ast.GeneratorExp):
                     yield spot.replace(COST + 0.1, argument, f"map({maker}, {spot.text(argument)})")
-        for compare in spot.find(ast.Compare):
-            yield spot.replace(COST + 0.1, compare.left, f"{maker}({spot.text(compare.left)})")
-        for table in spot.find(ast.Dict):
-            for entry in table.keys:
-                if entry is not None:
-                    yield spot.replace(COST + 0.1, entry, f"{maker}({spot.text(entry)})")
-        for comprehension in [*spot.find(ast.SetComp), *spot.find(ast.DictComp)]:
-            item = comprehension.elt if isinstance(comprehension, ast.SetComp) else comprehension.key
-            yield spot.replace(COST, item, f"{maker}({spot.text(item)})")
 
 
 def _texts_joined(spot: Spot) -> Iterator[Change]:
@@ -299,13 +291,13 @@ def _time_zones(spot: Spot) -> Iterator[Change]:
         value = spot.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
         edit = spot.source.replacement(call, f"{value}.now(timezone.utc)")
         yield spot.edit(COST - 0.1, *with_import(spot.source, needs, (edit,)))
-    for node in [*spot.find(ast.Compare), *spot.find(ast.BinOp)]:
-        sides = (node.left, node.comparators[0] if isinstance(node, ast.Compare) else node.right)
-        for side in sides:
-            part = spot.source.part(side, 16)
-            yield spot.replace(COST + 0.1, side, f"{part}.replace(tzinfo=None)")
-            edit = spot.source.replacement(side, f"{part}.replace(tzinfo=timezone.utc)")
-            yield spot.edit(COST + 0.15, *with_import(spot.source, needs, (edit,)))
+    sides = [side for n in spot.find(ast.Compare) for side in (n.left, n.comparators[0])]
+    sides += [side for n in spot.find(ast.BinOp) for side in (n.left, n.right)]
+    for side in sides:
+        part = spot.source.part(side, 16)
+        yield spot.replace(COST + 0.1, side, f"{part}.replace(tzinfo=None)")
+        edit = spot.source.replacement(side, f"{part}.replace(tzinfo=timezone.utc)")
+        yield spot.edit(COST + 0.15, *with_import(spot.source, needs, (edit,)))
 
 
 def _not_a_collection(spot: Spot, kinds: List[str]) -> Iterator[Change]:

@@ -80,7 +80,7 @@ def propose(view: View) -> Iterator[Change]:
     for depth, spot in enumerate(view.spots[:2]):
         changes: Iterator[Change] = iter(())
         if "unpack" in message:
-            changes = _unpacking(spot, "too many" in message)
+            changes = _unpacking(spot, too_many="too many" in message)
         elif re.search(
             r"invalid literal for|could not convert string|Invalid isoformat|does not match format", message
         ):
@@ -91,7 +91,7 @@ def propose(view: View) -> Iterator[Change]:
             yield change._replace(cost=change.cost + 0.4 * depth)
 
 
-def _unpacking(spot: Spot, too_many: bool) -> Iterator[Change]:
+def _unpacking(spot: Spot, *, too_many: bool) -> Iterator[Change]:
     for target in spot.find(ast.Tuple, lambda n: isinstance(n.ctx, ast.Store))[:2]:
         value = _value_of(target, spot)
         end = spot.source.span(target.elts[-1])[1]
@@ -105,9 +105,9 @@ def _unpacking(spot: Spot, too_many: bool) -> Iterator[Change]:
             yield spot.edit(
                 COST + 0.1, Edit(spot.source.span(target.elts[0])[0], spot.source.span(target.elts[1])[0], "")
             )
-            yield spot.edit(COST + 0.2, *[Edit(*[spot.source.span(target.elts[-1])[0]] * 2, "*")])
+            yield spot.insert(COST + 0.2, spot.source.span(target.elts[-1])[0], "*")
         if value is not None:
-            yield from _other_value(spot, value, len(target.elts), too_many)
+            yield from _other_value(spot, value, len(target.elts), too_many=too_many)
 
 
 def _value_of(target: ast.AST, spot: Spot) -> ast.expr | None:
@@ -118,7 +118,7 @@ def _value_of(target: ast.AST, spot: Spot) -> ast.expr | None:
     return found if isinstance(found, ast.expr) else None
 
 
-def _other_value(spot: Spot, value: ast.expr, count: int, too_many: bool) -> Iterator[Change]:
+def _other_value(spot: Spot, value: ast.expr, count: int, *, too_many: bool) -> Iterator[Change]:
     text, part = spot.text(value), spot.source.part(value, 16)
     loops = spot.source.places[value].field == "iter"
     if loops and count == 2:

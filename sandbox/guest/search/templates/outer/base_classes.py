@@ -50,7 +50,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
 
 
 def _kin(node: ast.ClassDef, present: List[str], scope: OuterScope) -> List[str]:
-    """Classes of the file that stand before this one, what they derive from, errors for an error, mix-ins for an enum."""
+    """Classes before this one and what they derive from; errors for an error, mix-ins for an enum."""
     before = [c for c in scope.classes() if c.lineno < node.lineno]
     names = [scope.text(b) for c in before for b in c.bases] + [c.name for c in before]
     if any(_is_error(name) for name in present):

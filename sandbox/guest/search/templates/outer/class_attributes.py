@@ -6,7 +6,6 @@ import ast
 from typing import Dict, Iterator, List, Optional
 
 from sandbox.guest.search.outer_scope import OuterScope, top_of_body
-from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import FunctionNode, Proposal, Scope
 from sandbox.guest.search.texts import close_names
 
@@ -81,19 +80,19 @@ def _siblings(owner: ast.ClassDef, scope: OuterScope) -> List[ast.ClassDef]:
 def _missing(owner: ast.ClassDef, scope: OuterScope) -> Iterator[Optional[Proposal]]:
     """What siblings define and this class does not; what its methods read and nobody defines."""
     have = {*_attributes(owner), *(getattr(s, "name", "") for s in owner.body)}
-    assigned = [s for s in owner.body if isinstance(s, (ast.Assign, ast.AnnAssign))]
     for sibling in _siblings(owner, scope):
         for name, statement in _attributes(sibling).items():
             text = scope.dedented(statement)
             if name not in have and text:
-                yield _put(scope, COST + 0.6, text, owner, assigned)
+                yield _put(scope, COST + 0.6, text, owner)
     for name in _read_but_absent(owner)[:4]:
         for rank, value in enumerate(("None", "0", "()", "False", "''")):
             if not owner.bases:
-                yield _put(scope, COST + 0.8 + 0.1 * rank, f"{name} = {value}", owner, assigned)
+                yield _put(scope, COST + 0.8 + 0.1 * rank, f"{name} = {value}", owner)
 
 
-def _put(scope: Scope, cost: float, text: str, owner: ast.ClassDef, assigned: List[ast.stmt]) -> Optional[Proposal]:
+def _put(scope: Scope, cost: float, text: str, owner: ast.ClassDef) -> Optional[Proposal]:
+    assigned = [s for s in owner.body if isinstance(s, (ast.Assign, ast.AnnAssign))]
     if assigned:
         return scope.after(cost, assigned[-1], text)
     return top_of_body(scope, cost, owner, text)

@@ -17,7 +17,10 @@ CHANGES = (
     ),
     (
         "from dataclasses import dataclass\n@dataclass\nclass A:\n    x: list = [1]\n",
-        "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: list = field(default_factory=lambda: [1])\n",
+        (
+            "from dataclasses import dataclass, field\n@dataclass\nclass A:\n"
+            "    x: list = field(default_factory=lambda: [1])\n"
+        ),
     ),
     (
         "@dataclass\nclass A:\n    x: int\n    y: int\n",
@@ -35,7 +38,10 @@ CHANGES = (
     ("@dataclass\nclass A:\n    x: str = ''\n", "@dataclass\nclass A:\n    x: str\n"),
     (
         "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: int = 0\n",
-        "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: int = field(default=0, compare=False)\n",
+        (
+            "from dataclasses import dataclass, field\n@dataclass\nclass A:\n"
+            "    x: int = field(default=0, compare=False)\n"
+        ),
     ),
     (
         "from dataclasses import dataclass\n\n\nclass A:\n    x: int\n",

@@ -38,15 +38,27 @@ CHANGES = (
     ),
     (
         "import functools\n\n\ndef d(f):\n    def inner(*a):\n        return f(*a)\n    return inner\n",
-        "import functools\n\n\ndef d(f):\n    @functools.wraps(f)\n    def inner(*a):\n        return f(*a)\n    return inner\n",
+        (
+            "import functools\n\n\ndef d(f):\n    @functools.wraps(f)\n    def inner(*a):\n"
+            "        return f(*a)\n    return inner\n"
+        ),
     ),
     (
         "def d(f):\n    def inner(*a):\n        return f(*a)\n    return inner\n",
-        "import functools\ndef d(f):\n    @functools.wraps(f)\n    def inner(*a):\n        return f(*a)\n    return inner\n",
+        (
+            "import functools\ndef d(f):\n    @functools.wraps(f)\n    def inner(*a):\n"
+            "        return f(*a)\n    return inner\n"
+        ),
     ),
     (
-        "class A:\n    @property\n    def x(self):\n        return 1\n\n    @y.setter\n    def x(self, v):\n        pass\n",
-        "class A:\n    @property\n    def x(self):\n        return 1\n\n    @x.setter\n    def x(self, v):\n        pass\n",
+        (
+            "class A:\n    @property\n    def x(self):\n        return 1\n\n    @y.setter\n"
+            "    def x(self, v):\n        pass\n"
+        ),
+        (
+            "class A:\n    @property\n    def x(self):\n        return 1\n\n    @x.setter\n"
+            "    def x(self, v):\n        pass\n"
+        ),
     ),
     (
         "def f():\n    yield 1\n",

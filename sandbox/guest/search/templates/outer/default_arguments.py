@@ -17,7 +17,10 @@ CHANGES = (
     ),
     (
         "class A:\n    def f(self, b={}):\n        '''Says.'''\n        return b\n",
-        "class A:\n    def f(self, b=None):\n        '''Says.'''\n        if b is None:\n            b = {}\n        return b\n",
+        (
+            "class A:\n    def f(self, b=None):\n        '''Says.'''\n        if b is None:\n"
+            "            b = {}\n        return b\n"
+        ),
     ),
     ("def f(a, b):\n    return a\n", "def f(a, b=None):\n    return a\n"),
     ("def f(a, b=1):\n    return a\n", "def f(a, b):\n    return a\n"),

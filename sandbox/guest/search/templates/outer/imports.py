@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import sys
 from typing import Dict, Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.known_names import HOMES, STANDARD_MODULES, imports_of
@@ -116,7 +115,7 @@ def _names(node: ast.ImportFrom, scope: OuterScope) -> Iterator[Optional[Proposa
 def alias_spans(node: ast.ImportFrom | ast.Import, scope: Scope) -> List[Tuple[int, int]]:
     """The bytes of each imported name with its `as`."""
     start, end = scope.source.span(node)
-    if sys.version_info >= (3, 10):
+    if all(hasattr(alias, "lineno") for alias in node.names):
         return [scope.source.span(alias) for alias in node.names]
     at = start + scope.source.data[start:end].index(b"import") + len(b"import")
     spans = []

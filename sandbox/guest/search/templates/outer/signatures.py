@@ -14,7 +14,10 @@ COST = 1.6
 CHANGES = (
     ("class A:\n    def f():\n        return 1\n", "class A:\n    def f(self):\n        return 1\n"),
     ("class A:\n    def f(x):\n        return x\n", "class A:\n    def f(self, x):\n        return x\n"),
-    ("class A:\n    @classmethod\n    def f(x):\n        return x\n", "class A:\n    @classmethod\n    def f(cls, x):\n        return x\n"),
+    (
+        "class A:\n    @classmethod\n    def f(x):\n        return x\n",
+        "class A:\n    @classmethod\n    def f(cls, x):\n        return x\n",
+    ),
     ("def f(a, b):\n    return a\n", "def f(b, a):\n    return a\n"),
     ("def f(vlaue):\n    return value\n", "def f(value):\n    return value\n"),
     ("def f(a):\n    return a + size\n", "def f(a, size):\n    return a + size\n"),
@@ -24,11 +27,17 @@ CHANGES = (
     ("def f(a, b=1):\n    return a\n", "def f(a, *, b=1):\n    return a\n"),
     ("def f(a, *, b=1):\n    return a\n", "def f(a, b=1):\n    return a\n"),
     ("def f(a):\n    return a\n", "def f(a, **kwargs):\n    return a\n"),
-    ("class A:\n    def __int__(self, n):\n        self.n = n\n", "class A:\n    def __init__(self, n):\n        self.n = n\n"),
-    ("class A:\n    def f(self):\n        pass\n\n    def gett(self):\n        return self.get()\n", "class A:\n    def f(self):\n        pass\n\n    def get(self):\n        return self.get()\n"),
+    (
+        "class A:\n    def __int__(self, n):\n        self.n = n\n",
+        "class A:\n    def __init__(self, n):\n        self.n = n\n",
+    ),
+    (
+        "class A:\n    def f(self):\n        pass\n\n    def gett(self):\n        return self.get()\n",
+        "class A:\n    def f(self):\n        pass\n\n    def get(self):\n        return self.get()\n",
+    ),
     ("async def f(a):\n    return a\n", "def f(a):\n    return a\n"),
     ("def f(a, b):\n    return a\n", "def f(a):\n    return a\n"),
-)  # fmt: skip
+)
 UNTOUCHED = ("x = 1\n", "class A:\n    y = 2\n")
 
 SPECIAL = (
