@@ -18,6 +18,8 @@ from sandbox.guest.search.screen import NEAR, Chunk, Limits, Screen, Trial
 MOST_UNITS = 80
 MOST_PASSING = 30
 """How many passing tests a candidate meets in its chunk; a survivor meets all of them."""
+HELD_OUT_EACH = 3
+"""One of so many passing tests is met by survivors only."""
 SHARE = 0.3
 """Of the time limit, for each of: reproducing the baseline, tracing."""
 
@@ -96,6 +98,7 @@ class Ground:
         guard_for: Callable[[], Any] = lambda: None,
     ) -> None:
         self.compare_inputs = request.compare_inputs
+        self.protected = request.protected
         self.root = os.path.realpath(request.root)
         items = find_items(session, self.root, request.failing, request.passing)
         if not items.failing:
@@ -140,9 +143,17 @@ class Ground:
         return sorted(reached, key=lambda i: (self.baseline.seconds.get(i, 9.9) // 0.002, i))
 
     def passing_through(self, unit: Unit) -> List[int]:
-        """A bounded number of traced tests that reach a function, quick ones first."""
+        """A bounded number of traced tests that reach a function, quick ones first; some are kept for confirming.
+
+        How many candidates pass these and then fail the others tells what green is worth here.
+        """
+        traced = self.all_passing_through(unit)
+        return [i for place, i in enumerate(traced) if place % HELD_OUT_EACH != HELD_OUT_EACH - 1][:MOST_PASSING]
+
+    def all_passing_through(self, unit: Unit) -> List[int]:
+        """All traced tests that reach a function, quick ones first."""
         traced = [i for i in self.items.passing if i in self.coverage and self._reaches(i, unit)]
-        return sorted(traced, key=lambda i: (self.baseline.seconds.get(i, 0.0) // 0.005, i))[:MOST_PASSING]
+        return sorted(traced, key=lambda i: (self.baseline.seconds.get(i, 0.0) // 0.005, i))
 
     def _reaches(self, test: int, unit: Unit) -> bool:
         lines = self.coverage.get(test, {}).get(unit.source.path, ())

@@ -72,6 +72,7 @@ class Survivors:
             return
         event: Optional[Dict[str, Any]] = compare(self._situation.ground, self._found, self._course.left_in_all())
         if event:
+            event.update(passed_screen=self._course.passed_screen, passed_held_out=self._course.confirmed)
             self._course.emit(event)
 
 

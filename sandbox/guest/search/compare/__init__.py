@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from sandbox.guest.search.baseline import NOT_OURS
 from sandbox.guest.search.compare.alternatives import Alternative
@@ -47,7 +47,13 @@ def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Op
         profile["surprise"], profile["donor"] = usual
     _count_kills(ground, survivors, told, left)
     told["kind"] = "compared"
+    told["held_out"] = len(ground.items.passing) - len(_met(ground, survivors))
     return told
+
+
+def _met(ground: Any, survivors: Sequence[Alternative]) -> Set[int]:
+    """The passing tests that a candidate in the functions of these survivors has to pass before it is confirmed."""
+    return {index for one in survivors for unit in one.units for index in ground.passing_through(unit)}
 
 
 def _observed(ground: Any, survivors: Sequence[Alternative], wait_s: float) -> Dict[str, Any]:
@@ -56,7 +62,7 @@ def _observed(ground: Any, survivors: Sequence[Alternative], wait_s: float) -> D
     def work(limiter: Limiter, report: Report) -> None:
         report(Phase(ground, survivors, 0.9 * wait_s, count).run(limiter))
 
-    reports = collect(work, wait_s)
+    reports = collect(work, wait_s, ground.screen.bounds)
     return _checked(reports[-1] if reports else None, len(survivors))
 
 

@@ -16,6 +16,7 @@ from sandbox.guest.search.screen import Chunk, Trial
 
 MOST = 40
 AT_ONCE = 10
+MOST_TESTS = 40
 LONGEST_SCOPE = 400
 """Lines of a function; a longer one takes too long to make mutants of."""
 
@@ -90,7 +91,9 @@ def _trials(ground: Any, unit: Unit, twin: Unit, lines: Set[int]) -> List[Trial]
             continue
         seen.add(key)
         swaps = ground.live.swaps(twin, code, unit)
-        trials.append(Trial(candidate, swaps, ground.failing_through(unit), ground.passing_through(unit)))
+        trials.append(
+            Trial(candidate, swaps, ground.failing_through(unit), ground.all_passing_through(unit)[:MOST_TESTS])
+        )
         if len(trials) >= MOST:
             break
     return trials

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Optional, Sequence
 from sandbox.guest.search.baseline import Reach
 from sandbox.guest.search.compare.alternatives import NOTHING, Alternative, edited_functions
 from sandbox.guest.search.compare.examples import Example, examples_of
+from sandbox.guest.search.compare.held_out import held_out_failures
 from sandbox.guest.search.compare.judge import Observed, clusters_of, kinds_of, profile_of, wavering
 from sandbox.guest.search.compare.neighbours import neighbours
 from sandbox.guest.search.compare.observe import EXAMPLE_S, observe_all, without
@@ -124,7 +125,7 @@ class Phase:
         return list(dict.fromkeys([*through, *self._ground.items.failing]))
 
     def _passing(self) -> List[int]:
-        through = [list(self._ground.passing_through(unit)) for unit in self._units()]
+        through = [list(self._ground.all_passing_through(unit)) for unit in self._units()]
         mixed = [i for row in itertools.zip_longest(*through) for i in row if i is not None]
         return list(dict.fromkeys(mixed or self._ground.items.passing[:20]))
 
@@ -162,6 +163,7 @@ class Phase:
         ]
         for profile, one in zip(profiles, self._alternatives):
             wait = min(1.0, 0.15 * self.left())
+            profile["held_out_failed"] = held_out_failures(one, self._ground, min(3.0, 0.3 * self.left()))
             profile["warnings"] = condition_doubts(one, self._ground.live, self._ground.items, tests, wait_s=wait)
         return {
             "clusters": clusters, "profiles": profiles, "inputs": len(inputs),
