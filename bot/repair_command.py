@@ -105,8 +105,8 @@ def _why_not(report: TestReport) -> str:
     """Why there is nothing to search; empty when there is."""
     if report.verdict is RunVerdict.PASS:
         return f"nothing is red: {report.summary}"
-    if report.runner != "pytest":
-        return f"only tests that pytest runs can be searched for: {report.summary}"
+    if report.runner not in {"pytest", "unittest"}:
+        return f"only tests that pytest or unittest runs can be searched for: {report.summary}"
     return "" if report.failing else f"no test failed, and yet the run was not green: {report.summary}"
 
 

@@ -65,9 +65,9 @@ async def search(
         What the search tells. TrialDone is always the last, also when the search dies or lies.
     """
     reader = _Reader(request)
-    step = _pytest_step(request.command)
+    step = _test_step(request.command)
     if step is None:
-        yield reader.ended("refused", "The command runs no tests with pytest.")
+        yield reader.ended("refused", "The command runs no tests with pytest or unittest.")
         return
     folder = posixpath.normpath(f"{working_directory}/{step.folder}")
     stream = guest.stream(
@@ -95,10 +95,10 @@ async def search(
     yield reader.ended(reader.reason, reader.detail)
 
 
-def _pytest_step(command: str) -> Step | None:
-    """The first part of a command that runs pytest."""
+def _test_step(command: str) -> Step | None:
+    """The first part of a command that runs pytest or unittest."""
     steps = split_steps(command) or (Step(command=command),)
-    return next((step for step in steps if detect_runner(step.command).name == "pytest"), None)
+    return next((step for step in steps if detect_runner(step.command).name in {"pytest", "unittest"}), None)
 
 
 def _order(request: SearchRequest, step: Step, guest: Guest) -> bytes:

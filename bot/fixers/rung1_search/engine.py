@@ -44,8 +44,8 @@ class SearchFixer:
     ) -> AsyncIterator[Candidate | RungNote]:
         """Plausible fixes, best first; the workspace stays as it is."""
         report = context.test_results
-        if report is None or report.runner != "pytest" or not report.failing:
-            yield RungNote(reason="only failing pytest tests can be searched for")
+        if report is None or report.runner not in {"pytest", "unittest"} or not report.failing:
+            yield RungNote(reason="only failing tests of pytest and unittest can be searched for")
             return
         request = _bounded(await self._request(context, diagnosis, workspace, report), budget)
         found = await attempt(workspace, request)

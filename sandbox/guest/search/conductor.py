@@ -78,12 +78,11 @@ class Conductor:
 
     def _tell_started(self) -> None:
         situation, ground = self._situation, self._situation.ground
-        self._course.emit({
-            "kind": "started", "candidates": self._course.request.max_candidates,
+        self._course.tell_started({
+            "candidates": self._course.request.max_candidates,
             "suspect_lines": ground.located.suspect_lines() if ground else [],
             "baseline_failing": len(situation.goals), "baseline_passing": len(situation.passing),
-            "isolated": bool(ground and ground.baseline.isolated), "lane_notes": self._course.notes[:10],
-            "seconds": self._course.seconds(),
+            "isolated": bool(ground and ground.baseline.isolated),
         })  # fmt: skip
 
     # --- more than one edit --------------------------------------------------------------------------

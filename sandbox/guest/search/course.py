@@ -35,6 +35,7 @@ class Course:
         self.confirmed = 0
         self.survivors = 0
         self.notes: List[str] = []
+        self._told_notes = 0
         self._started = started
         self._end = started + request.time_limit_s - MARGIN_S
         self._deadline = self._end - min(MOST_COMPARING_S, COMPARING * request.time_limit_s)
@@ -70,6 +71,15 @@ class Course:
         if time.monotonic() - self._last_progress >= 1.0:
             self._last_progress = time.monotonic()
             self.emit({"kind": "progress", "tried": self.tried, "seconds": self.seconds()})
+
+    def late_notes(self) -> List[str]:
+        """Notes that came after the start was told."""
+        return self.notes[self._told_notes :]
+
+    def tell_started(self, event: Dict[str, Any]) -> None:
+        """Tell what is known at the start, notes included."""
+        self._told_notes = len(self.notes)
+        self.emit({**event, "kind": "started", "lane_notes": self.notes[:12], "seconds": self.seconds()})
 
     def note(self, text: Optional[str]) -> None:
         """Something the host should know about the lanes and sources; once."""

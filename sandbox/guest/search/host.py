@@ -99,7 +99,7 @@ class Host:
             return {"reason": str(ended), "detail": ""}
         except Refused as refused:
             return {"reason": "refused", "detail": str(refused)}
-        return {"reason": "exhausted", "detail": ""}
+        return {"reason": "exhausted", "detail": "; ".join(self._course.late_notes())[:300]}
 
     def _inside(self, collected: Collected) -> None:
         self._conduct(collected, collected.broken)

@@ -6,6 +6,7 @@ import contextlib
 import heapq
 import importlib
 import os
+import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
 from sandbox.guest.search.candidates import Candidate
@@ -26,6 +27,8 @@ class Kit(NamedTuple):
     templates: Mapping[str, Any]
     parts: Mapping[str, Any]
     """Modules and templates by name; what could not be loaded is missing."""
+    modules: Mapping[str, Any]
+    """Our own modules, by the names that the repository has now."""
 
     @classmethod
     def load(cls) -> Kit:
@@ -37,7 +40,25 @@ class Kit(NamedTuple):
         return cls(
             load_templates(),
             {**parts, "outer templates": load_outer_templates(), "guided templates": load_guided_templates()},
+            {name: module for name, module in sys.modules.items() if is_ours(name)},
         )
+
+    @contextlib.contextmanager
+    def at_hand(self) -> Iterator[None]:
+        """Inside, our modules have their names."""
+        theirs = {name: module for name, module in sys.modules.items() if is_ours(name)}
+        sys.modules.update(self.modules)
+        try:
+            yield
+        finally:
+            for name in [name for name in sys.modules if is_ours(name)]:
+                del sys.modules[name]
+            sys.modules.update(theirs)
+
+
+def is_ours(name: str) -> bool:
+    """Whether a module is one of ours by its name."""
+    return name == "sandbox" or name.startswith("sandbox.")
 
 
 def functions(known: Any) -> Feed:
@@ -149,6 +170,8 @@ class Safely:
         self._name = name
         self._told = told
         self._feed = source(known)
+        self._kit: Kit = known.kit
+        self._begun = False
 
     def __iter__(self) -> Iterator[Candidate]:
         """Itself."""
@@ -157,7 +180,11 @@ class Safely:
     def __next__(self) -> Candidate:
         """The next candidate."""
         try:
-            return next(self._feed)
+            if self._begun:
+                return next(self._feed)
+            self._begun = True
+            with self._kit.at_hand():
+                return next(self._feed)
         except StopIteration:
             raise
         except Exception as error:
