@@ -55,15 +55,21 @@ def probabilities(behaviours: Sequence[Features], compared: Compared | None) -> 
         behaviours: Every one that survived.
         compared: What the search observed of them all.
     """
-    none = NONE_OF_THEM + (0.0 if compared is not None and compared.inputs else UNCOMPARED)
-    if compared is not None and compared.passed_screen > 0 and compared.held_out:
-        none += DEATHS * (1.0 - min(1.0, compared.passed_held_out / compared.passed_screen))
-    if compared is not None:
-        none += IMMUNE * immune_share(compared)
+    none = none_of_them(compared)
     scores = [evidence_for(features) for features in behaviours]
     top = max([none, *scores])
     total = math.exp(none - top) + sum(math.exp(score - top) for score in scores)
     return tuple(math.exp(score - top) / total for score in scores)
+
+
+def none_of_them(compared: Compared | None) -> float:
+    """How much speaks for "no survivor is right", as a logarithm of odds."""
+    if compared is None:
+        return NONE_OF_THEM + UNCOMPARED
+    none = NONE_OF_THEM + IMMUNE * immune_share(compared) + (0.0 if compared.inputs else UNCOMPARED)
+    if compared.passed_screen > 0 and compared.held_out:
+        none += DEATHS * (1.0 - min(1.0, compared.passed_held_out / compared.passed_screen))
+    return none
 
 
 def immune_share(compared: Compared) -> float:
