@@ -15,6 +15,7 @@ from sandbox.guest.search.inference import Inference
 from sandbox.guest.search.kinds import Kind
 from sandbox.guest.search.render import OPERATOR_TEXT, Edit, Place, Source, true_in_text
 from sandbox.guest.search.sense import Sense
+from sandbox.guest.search.surroundings import Surroundings
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -101,11 +102,16 @@ class Scope:
         """Weighs edits."""
         return Sense(self.source, self.root, self.environment)
 
-    def names_at(self, node: ast.AST) -> List[str]:
-        """Names bound where a node stands: parameters first, then in the order of the source, a bounded number."""
+    @cached_property
+    def surroundings(self) -> Surroundings:
+        """What stands around the function."""
+        return Surroundings(self.source, self.root, self.literals.exceptions)
+
+    def names_at(self, node: ast.AST, *, behind: bool = False) -> List[str]:
+        """Names bound where a node stands (or behind it), in the order of the source; a bounded number."""
         if not self.is_function or not hasattr(node, "lineno"):
             return self.names
-        point = span_of(node)[0]
+        point = span_of(node)[1 if behind else 0]
         if point not in self._names_at:
             bound = self.environment.names_at(point)
             if len(bound) > MOST_NAMES:
@@ -133,6 +139,11 @@ class Scope:
             else:
                 found.append((0.0 if kinds.may_be(kind, wanted.names) else 0.6, name))
         return found
+
+    def names_of(self, node: ast.AST, *types: str) -> List[str]:
+        """Names bound where a node stands that may hold a value of one of these types."""
+        wanted = frozenset(types)
+        return [name for name in self.names_at(node) if kinds.may_be(self.kind_of_name(name, node), wanted)]
 
     def _nearest(self, line: int) -> Dict[str, int]:
         """How far from a line each name is mentioned."""

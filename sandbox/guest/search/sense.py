@@ -62,7 +62,7 @@ class Sense:
             index = self._region_of(edit)
             if index is not None:
                 places.setdefault(index, []).append(edit)
-            elif edit.start == edit.end:
+            elif edit.start == edit.end and "\n" in edit.text:
                 cost = self._of_insertion(edit)
                 if cost is None:
                     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import Iterator, List, Optional
 
 from sandbox.guest.search.render import AND, NOT, OR, fitting
@@ -32,21 +33,27 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if not scope.is_condition(node) and not (returned and isinstance(node, (ast.Compare, ast.BoolOp, ast.Call))):
         return
     own = scope.text(node)
-    for atom in _atoms(node, scope):
+    for rank, atom in enumerate(_atoms(node, scope)):
         if atom == own:
             continue
+        late = min(0.4, 0.004 * rank)
         for word, level in (("and", AND), ("or", OR)):
             mine, other = scope.part(node, level), fitting(atom, level)
-            yield scope.replace(COST, node, f"{mine} {word} {other}")
-            yield scope.replace(COST + 0.2, node, f"{other} {word} {mine}")
+            yield scope.replace(COST + late, node, f"{mine} {word} {other}")
+            yield scope.replace(COST + 0.2 + late, node, f"{other} {word} {mine}")
 
 
 def _atoms(node: ast.AST, scope: Scope) -> List[str]:
     atoms: List[str] = []
-    for name in scope.names:
+    names = scope.names_at(node)
+    for name in names:
         atoms += [name, f"not {name}", f"{name} is None", f"{name} is not None"]
         atoms += [f"{name} == 0", f"{name} > 0", f"{name} < 0", f"{name} % 2 == 0", f"{name} % 2 != 0"]
         atoms += [f"{helper}({name})" for helper in scope.helpers]
+    for one, other in itertools.permutations(names[:7], 2):
+        atoms += [f"{one} < {other}", f"{one} in {other}"]
+        if one < other:
+            atoms += [f"{one} == {other}", f"{one} != {other}", f"{one} is not {other}"]
     conditions = [c for c in scope.donors.conditions if c is not node]
     atoms += [scope.text(c) for c in conditions]
     atoms += [f"not {scope.part(c, NOT)}" for c in conditions]

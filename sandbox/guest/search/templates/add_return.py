@@ -31,7 +31,9 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if node is scope.root and scope.is_function:
         yield from _exchanged(scope)
     if isinstance(node, ast.Return) and node.value is not None:
-        made = [e for n in scope.names for e in (n, f"[{n}]", f"{n} == 0", f"{n} > 0", f"not {n}", f"len({n})")]
+        made = [
+            e for n in scope.names_at(node) for e in (n, f"[{n}]", f"{n} == 0", f"{n} > 0", f"not {n}", f"len({n})")
+        ]
         for text in [*made, *PLAIN]:
             if text != scope.text(node.value):
                 yield scope.replace(COST, node.value, text)
@@ -39,7 +41,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         block, index = scope.block(node)
         ends = index == len(block) - 1 and scope.parent(node) is scope.root
         if ends and not isinstance(node, (ast.Return, ast.Raise)):
-            for name in scope.names:
+            for name in scope.names_at(node, behind=True):
                 yield scope.after(COST, node, f"return {name}")
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and scope.is_function:
         yield scope.restate(COST - 0.4, node, f"return {scope.text(node.value)}")

@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 from typing import Iterator, Optional
 
-from sandbox.guest.search.render import OPERATOR_TEXT, Edit
+from sandbox.guest.search.render import ATOM, OPERATOR_TEXT, Edit
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 2.0
+CHEAPEST = COST - 0.2
 CHANGES = (
     ("def f(a, b):\n    a += b\n    return a\n", "def f(a, b):\n    a = b\n    return a\n"),
     ("def f(a, b):\n    a = b\n    return a\n", "def f(a, b):\n    a += b\n    return a\n"),
     ("def f(a, b, c):\n    a.update(b, c)\n", "def f(a, b, c):\n    a = b\n"),
+    ("def f(a):\n    a.strip()\n    return a\n", "def f(a):\n    a = a.strip()\n    return a\n"),
+    ("def f(a, b):\n    a += b\n    return a\n", "def f(a, b):\n    a = b + a\n    return a\n"),
 )
 UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
 
@@ -22,6 +25,9 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if isinstance(node, ast.AugAssign):
         edit = scope.gap(node.target, node.value, OPERATOR_TEXT[type(node.op)] + "=", "=")
         yield Proposal(COST, (edit,)) if edit else None
+        sign = OPERATOR_TEXT[type(node.op)]
+        target, value = scope.text(node.target), scope.part(node.value, ATOM)
+        yield scope.restate(COST + 0.4, node, f"{target} = {value} {sign} {target}")
     if (
         isinstance(node, ast.Assign)
         and len(node.targets) == 1
@@ -43,6 +49,9 @@ def _assigned(node: ast.Expr, call: ast.Call, scope: Scope) -> Iterator[Optional
             if not isinstance(argument, ast.Starred):
                 text = f"{scope.text(function.value)} = {scope.text(argument)}"
                 yield Proposal(COST, (Edit(start, end, text),))
+    if isinstance(function, ast.Attribute) and isinstance(function.value, (ast.Name, ast.Attribute)):
+        # `s.strip()` alone does nothing: its result was meant to be kept.
+        yield Proposal(COST - 0.2, (Edit(start, end, f"{scope.text(function.value)} = {scope.text(call)}"),))
     for argument in call.args[:2]:
         if isinstance(argument, ast.Name):
             yield Proposal(COST + 0.4, (Edit(start, end, f"{argument.id} = {scope.text(call)}"),))

@@ -34,7 +34,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     block, index = scope.block(node)
     doc = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     last = index == len(block) - 1 and not isinstance(node, (ast.Return, ast.Continue, ast.Break, ast.Raise))
-    for extra, code in _statements(scope):
+    for extra, code in _statements(node, scope):
         if not doc:
             yield scope.before(COST + extra, node, code)
         if last:
@@ -45,12 +45,12 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
 
 def _new_else(node: ast.If, scope: Scope) -> Iterator[Optional[Proposal]]:
     codes = [scope.dedented(s) for s in scope.donors.statements if size(s) <= 14]
-    for code in [*codes, *(f"{name} += 1" for name in scope.names)]:
+    for code in [*codes, *(f"{name} += 1" for name in scope.names_at(node))]:
         if code is not None and "\n" not in code:
             yield scope.after(COST + 0.8, node, f"else:\n    {code}")
 
 
-def _statements(scope: Scope) -> List[Tuple[float, str]]:
+def _statements(node: ast.stmt, scope: Scope) -> List[Tuple[float, str]]:
     found: List[Tuple[float, str]] = []
     for statement in scope.donors.statements:
         code = scope.dedented(statement)
@@ -58,23 +58,30 @@ def _statements(scope: Scope) -> List[Tuple[float, str]]:
             continue
         found.append((0.0, code))
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and "\n" not in code:
-            found += _with_other_argument(statement.value, scope)
-    for name in scope.names:
-        found += [(1.0, f"{name} = {other}") for other in scope.names if other != name]
-        found += [(0.6, f"{name} += 1"), (0.6, f"{name} -= 1"), (1.2, f"{name} = sorted({name})")]
-        for other in scope.names:
-            if other != name:
-                found += [(0.8, f"{name}.append({other})"), (0.8, f"{name}.add({other})")]
+            found += _with_other_argument(node, statement.value, scope)
+    names = [name for name in scope.names_at(node) if name not in ("self", "cls")]
+    for name in names:
+        found += [(1.0, f"{name} = {other}") for other in names if other != name]
+        found += [(1.3, f"{name} = {value}") for value in ("0", "[]", "None", "1", "''", "True", "False", "{}")]
+    for name in scope.names_of(node, "int", "float"):
+        found += [(0.6, f"{name} += 1"), (0.6, f"{name} -= 1")]
+    for name in scope.names_of(node, "list"):
+        found += [(1.2, f"{name} = sorted({name})"), (1.2, f"{name}.sort()"), (1.3, f"{name}.pop()")]
+    for name in scope.names_of(node, "str"):
+        found += [(1.2, f"{name} = {name}.strip()"), (1.3, f"{name} = {name}.lower()")]
+    for method, kind in (("append", "list"), ("add", "set")):
+        for name in scope.names_of(node, kind):
+            found += [(0.8, f"{name}.{method}({other})") for other in names if other != name]
     return list({code: (extra, code) for extra, code in reversed(found)}.values())[::-1]
 
 
-def _with_other_argument(call: ast.Call, scope: Scope) -> List[Tuple[float, str]]:
+def _with_other_argument(node: ast.stmt, call: ast.Call, scope: Scope) -> List[Tuple[float, str]]:
     found: List[Tuple[float, str]] = []
     base = scope.source.span(call)[0]
     text = scope.source.text(call).encode()
     for argument in call.args:
         start, end = scope.source.span(argument)
-        for name in scope.names:
+        for name in scope.names_at(node):
             for extra, other in ((0.6, name), (1.0, f"{name}[-1]"), (1.0, f"{name}[0]")):
                 code = text[: start - base] + other.encode() + text[end - base :]
                 found.append((extra, code.decode()))

@@ -40,7 +40,11 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     elif isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.BinOp, ast.Attribute)) and scope.is_value(node):
         cost = COST if isinstance(node, ast.Name) else COST + 0.9
         own = scope.text(node)
-        yield from (scope.replace(cost, node, name) for name in scope.names if name != own)
+        # An expression is not replaced by one of the names it is made of: that is for the templates that unwrap.
+        inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+        for extra, name in scope.names_for(node):
+            if name != own:
+                yield scope.replace(cost + extra + 0.2 * (name in inside), node, name)
 
 
 def _other_targets(node: ast.expr, scope: Scope) -> Iterator[Optional[Proposal]]:

@@ -35,7 +35,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         for factor, level in FACTORS:
             yield scope.replace(COST, node, scope.part(node, level) + factor)
         yield scope.replace(COST - 0.4, node, f"-{scope.part(node, UNARY)}")
-        for name in scope.names:
+        for name in scope.names_at(node):
             for sign, level in (("+", SUM), ("-", SUM), ("*", TERM)):
                 yield scope.replace(COST + 0.6, node, f"{scope.part(node, level)} {sign} {name}")
             yield scope.replace(COST + 0.6, node, f"{name} + {scope.part(node, TERM)}")
@@ -55,7 +55,7 @@ def _sums(node: ast.expr, scope: Scope) -> Iterator[Optional[Proposal]]:
         if not isinstance(donor, ast.Constant) or isinstance(donor.value, str):
             yield scope.replace(COST + 0.6, node, f"{left} + {scope.part(donor, TERM)}")
             yield scope.replace(COST + 0.6, node, f"{scope.part(donor, SUM)} + {right}")
-    for name in scope.names[:8]:
+    for name in scope.names_at(node)[:8]:
         yield scope.replace(COST + 0.7, node, f"{left} + [{name}]")
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         first, second = scope.part(node.left, SUM), scope.part(node.right, ATOM)

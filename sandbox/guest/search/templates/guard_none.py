@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, List, Optional
+from typing import Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 3.4
-CHEAPEST = COST - 1.6
+CHEAPEST = COST - 0.6
 CHANGES = (
     ("def f(a):\n    return a[0]\n", "def f(a):\n    if not a:\n        return None\n    return a[0]\n"),
     (
         "def f(a, b):\n    a.append(b)\n    return a\n",
         "def f(a, b):\n    if b not in a:\n        a.append(b)\n    return a\n",
     ),
-    ("def f(a):\n    return a or g()\n", "def f(a):\n    return a if a is not None else g()\n"),
+    (
+        "def f(a, b):\n    b = 1\n    for x in a:\n        g(x)\n",
+        "def f(a, b):\n    b = 1\n    for x in a:\n        if not x:\n            b = 1\n        g(x)\n",
+    ),
 )
 UNTOUCHED = ("class A:\n    x = 1\n",)
 
 EXITS = (
-    "return None", "return 0", "return 1", "return False", "return True", "return []", "return ''", "continue", "break",
+    ("NoneType", "return None"), ("int", "return 0"), ("int", "return 1"), ("bool", "return False"),
+    ("bool", "return True"), ("list", "return []"), ("str", "return ''"), ("dict", "return {}"), ("int", "return -1"),
 )  # fmt: skip
+LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Leave early when a name is empty, or put a statement below a condition."""
-    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or) and len(node.values) == 2:
-        first, second = node.values
-        if isinstance(first, (ast.Name, ast.Attribute)):
-            text = scope.text(first)
-            yield scope.replace(COST - 1.6, node, f"{text} if {text} is not None else {scope.text(second)}")
     if not isinstance(node, ast.stmt) or not scope.is_inside(node) or isinstance(node, ast.ClassDef):
         return
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -38,24 +38,61 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     conditions = [text for text in map(scope.text, scope.donors.conditions) if "\n" not in text]
     yield from _leave_early(node, conditions, scope)
     code = scope.dedented(node)
-    if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)) and code and "\n" not in code:
-        for condition in dict.fromkeys([*conditions, *_comparisons(scope)]):
-            yield scope.restate(COST, node, f"if {condition}:\n    {code}")
+    if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return, ast.Raise)) and code and "\n" not in code:
+        for extra, condition in _tests(node, conditions, scope):
+            yield scope.restate(COST + extra, node, f"if {condition}:\n    {code}")
 
 
 def _leave_early(node: ast.stmt, conditions: List[str], scope: Scope) -> Iterator[Optional[Proposal]]:
-    returns = [scope.text(s) for s in scope.donors.statements if isinstance(s, ast.Return)]
-    exits = [text for text in dict.fromkeys([*EXITS, *returns]) if "\n" not in text]
-    for condition in dict.fromkeys([*_empty_checks(scope), *conditions]):
-        for leave in exits:
-            yield scope.before(COST + 0.2, node, f"if {condition}:\n    {leave}")
+    in_loop = scope.surroundings.around(node, LOOPS) is not None
+    for wait, leave in _exits(node, scope, in_loop=in_loop):
+        checks = _empty_checks(node, scope)
+        early = -0.4 if _starts_block(node, scope) else 0.0
+        for extra, condition in [*checks, *((0.1, text) for text in conditions)]:
+            yield scope.before(COST + 0.2 + early + extra + wait, node, f"if {condition}:\n    {leave}")
 
 
-def _empty_checks(scope: Scope) -> List[str]:
-    return [c for name in scope.names for c in (f"not {name}", f"{name} is None", f"{name} == 0", f"{name} == 1")]
+def _exits(node: ast.stmt, scope: Scope, *, in_loop: bool) -> List[Tuple[float, str]]:
+    """Ways to leave: those that the function uses first, values of the kind that it returns next."""
+    returns = [s for s in scope.donors.statements if isinstance(s, ast.Return)]
+    used = [text for text in map(scope.text, returns) if "\n" not in text]
+    kinds = [scope.kind_of(s.value) for s in returns if s.value is not None]
+    fitting = {name for kind in kinds if kind is not None for name in kind.names}
+    found = [(0.0, text) for text in used]
+    found += [(0.0, "continue"), (0.1, "break")] if in_loop else []
+    found += [(0.1 if kind in fitting else 0.4, text) for kind, text in EXITS]
+    found += [(0.5, f"return {name}") for name in scope.names_at(node)[:5] if name not in ("self", "cls")]
+    if in_loop:
+        plain = [s for s in scope.donors.statements if isinstance(s, (ast.Assign, ast.AugAssign))]
+        codes = [scope.dedented(s) for s in plain[:6]]
+        found += [(0.4, code) for code in codes if code is not None and "\n" not in code]
+    return list({text: (extra, text) for extra, text in reversed(found)}.values())[::-1]
 
 
-def _comparisons(scope: Scope) -> List[str]:
-    pairs = [(one, other) for one in scope.names for other in scope.names if one != other]
-    ordered = [f"{one} {op} {other}" for one, other in pairs if one < other for op in ("==", "!=", "<", ">")]
-    return [*ordered, *(f"{one} not in {other}" for one, other in pairs)]
+def _starts_block(node: ast.stmt, scope: Scope) -> bool:
+    block, index = scope.block(node)
+    doc = index == 1 and isinstance(block[0], ast.Expr) and isinstance(block[0].value, ast.Constant)
+    return index == 0 or doc
+
+
+def _empty_checks(node: ast.stmt, scope: Scope) -> List[Tuple[float, str]]:
+    found: List[Tuple[float, str]] = []
+    for name in scope.names_at(node):
+        if name in ("self", "cls"):
+            continue
+        found += [(0.0, f"not {name}"), (0.0, f"{name} is None"), (0.2, f"{name} == 0"), (0.4, f"{name} == 1")]
+        found += [(0.4, f"{name} < 0"), (0.4, name), (0.4, f"len({name}) == 1"), (0.5, f"len({name}) < 2")]
+        found += [(0.6, f"isinstance({name}, str)"), (0.6, f"{name} <= 0")]
+    return found
+
+
+def _tests(node: ast.stmt, conditions: List[str], scope: Scope) -> List[Tuple[float, str]]:
+    names = [name for name in scope.names_at(node) if name not in ("self", "cls")]
+    pairs = [(one, other) for one in names[:8] for other in names[:8] if one != other]
+    found = [(0.0, text) for text in conditions]
+    found += [(0.0, f"{one} {op} {other}") for one, other in pairs if one < other for op in ("==", "!=", "<", ">")]
+    found += [(0.0, f"{one} not in {other}") for one, other in pairs]
+    found += [(0.3, f"{one} in {other}") for one, other in pairs]
+    for name in names:
+        found += [(-0.2, f"{name} is not None"), (-0.2, name), (0.1, f"not {name}"), (0.3, f"{name} > 0")]
+    return list({text: (extra, text) for extra, text in reversed(found)}.values())[::-1]

@@ -37,6 +37,6 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.replace(COST + 0.2, node, f"{operand} is not None")
         yield scope.replace(COST + 0.5, node, f"{operand} is None")
     if condition:
-        for name in scope.names:
+        for name in scope.names_at(node):
             if scope.text(node) != name:
                 yield scope.replace(COST + 0.9, node, name)

@@ -22,6 +22,9 @@ CHANGES = (
 UNTOUCHED = ("def f():\n    return 1\n",)
 
 
+SHIFTS = {"1": ("2", "-1"), "-1": ("1", "-2"), "2": ("1", "3")}
+
+
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Put a slice or an index on an expression, take one off, set or clear a bound."""
     if isinstance(node, ast.Slice):
@@ -32,7 +35,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.replace(COST - 0.4, node, scope.text(node.value))
     if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
         value = scope.part(node, ATOM)
-        for bound in [*scope.names, "1", "-1", "2"]:
+        for bound in [*scope.names_of(node, "int"), "1", "-1", "2"]:
             if bound != value:
                 yield scope.replace(COST, node, f"{value}[{bound}:]")
                 yield scope.replace(COST, node, f"{value}[:{bound}]")
@@ -54,9 +57,10 @@ def _bounds(node: ast.Slice, scope: Scope) -> Iterator[Optional[Proposal]]:
     start, end = scope.source.span(whole.value)[1], scope.source.span(whole)[1]
     now = [scope.text(bound) if bound else "" for bound in (node.lower, node.upper, node.step)]
     for index, old in enumerate(now):
-        values = [""] if old else [*scope.names, "1", "-1"]
+        names = scope.names_of(whole, "int")
+        values = ["", *SHIFTS.get(old, ()), f"{old} + 1", f"{old} - 1", *names] if old else [*names, "1", "-1", "2"]
         for value in values:
             lower, upper, step = [value if k == index else text for k, text in enumerate(now)]
             text = f"[{lower}:{upper}:{step}]" if step else f"[{lower}:{upper}]"
-            cost = COST if old else COST + 0.2
+            cost = COST + 0.1 * bool(value) if old else COST + 0.2
             yield Proposal(cost, (Edit(start, end, text),))

@@ -44,11 +44,11 @@ def _arguments(node: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:
         for index in range(len(pieces)):
             yield Proposal(COST + 0.7, (_without(pieces, index, scope),))
     if len(node.args) <= 2 and not any(isinstance(a, ast.GeneratorExp) for a in node.args):
-        for name in scope.names:
+        for name in scope.names_at(node):
             yield _added(node, name, given, scope)
     for argument in node.args:
         if not isinstance(argument, (ast.Starred, ast.GeneratorExp)):
-            for name in scope.names:
+            for name in scope.names_of(node, "int", "float", "set"):
                 yield scope.replace(COST + 1.5, argument, f"{scope.part(argument, SUM)} - {name}")
 
 

@@ -16,6 +16,8 @@ CHANGES = (
     ("def f(a, b, c):\n    return a - b / c\n", "def f(a, b, c):\n    return (a - b) / c\n"),
     ("def f(a, b):\n    return a if b else 0\n", "def f(a, b):\n    return 0 if b else a\n"),
     ("def f(a, b):\n    return a if b else 0\n", "def f(a, b):\n    return a\n"),
+    ("def f(a, b):\n    return a + b + b + a\n", "def f(a, b):\n    return a + b\n"),
+    ("def f(a, b):\n    return a ** 2 * b\n", "def f(a, b):\n    return a ** b\n"),
 )
 UNTOUCHED = ("def f(a, b):\n    return g(a, b)\n",)
 
@@ -27,10 +29,27 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.replace(COST + 0.1, node, scope.text(node.left))
         yield scope.replace(COST + 0.1, node, scope.text(node.right))
         yield from _regrouped(node, scope)
+        yield from _deeper(node, scope)
     if isinstance(node, ast.IfExp):
         yield scope.swap(COST, node.body, node.orelse)
         yield scope.replace(COST + 0.3, node, scope.text(node.body))
         yield scope.replace(COST + 0.3, node, scope.text(node.orelse))
+
+
+def _deeper(node: ast.BinOp, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """Several operands less: what stands deeper on either side."""
+    inner: ast.expr = node.left
+    while isinstance(inner, ast.BinOp):
+        yield scope.replace(COST + 0.4, node, scope.text(inner.left))
+        yield scope.replace(COST + 0.6, node, scope.text(inner.right))
+        inner = inner.left
+    if isinstance(node.left, ast.BinOp):
+        # `a ** b * c` without b: the outer operator falls to the inner operands.
+        level = BINARY_LEVELS[type(node.left.op)]
+        right = scope.part(node.right, level + 1)
+        yield scope.replace(
+            COST + 0.5, node, f"{scope.part(node.left.left, level)} {OPERATOR_TEXT[type(node.left.op)]} {right}"
+        )
 
 
 def _regrouped(node: ast.BinOp, scope: Scope) -> Iterator[Optional[Proposal]]:

@@ -91,6 +91,6 @@ def _extremes(node: ast.expr, text: str, scope: Scope) -> Iterator[Optional[Prop
         yield scope.replace(COST - 0.1, node, f"{function}(0, {text})")
     yield scope.replace(COST + 0.8, node, f"{text} or {name}")
     if isinstance(node, ast.Call) and scope.text(node.func) in ("max", "min"):
-        for other in scope.names:
+        for other in scope.names_at(node):
             if other != name:
                 yield scope.replace(COST + 0.2, node, f"{scope.text(node.func)}({name}, {other})")
