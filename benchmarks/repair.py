@@ -72,12 +72,13 @@ async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any
         "seconds": round(searched - asked, 2),
         **_told(found),
     }
-    judgements = await _judged(sandboxes, bug, found.shown[:JUDGED]) if found.shown else []
+    judgements = await _judged(sandboxes, bug, found.shown[:JUDGED], terms) if found.shown else []
     right = [is_right(judgement, terms) for judgement in judgements]
     return {
         **row,
         "correct_first": bool(right) and right[0],
         "correct_shown": any(right),
+        "right": right.index(True) + 1 if any(right) else None,
         "likeness": [judgement.likeness for judgement in judgements],
         "notes": [judgement.note for judgement in judgements if judgement.note],
         "shown": [_shown(one) for one in found.shown[:JUDGED]],
@@ -126,9 +127,15 @@ async def _red_run(workspace: SandboxWorkspace, bug: Bug, hidden: set[str]) -> T
     )
 
 
-async def _judged(sandboxes: Sandboxes, bug: Bug, shown: Sequence[Shown]) -> list[Judgement]:
+async def _judged(sandboxes: Sandboxes, bug: Bug, shown: Sequence[Shown], terms: Terms) -> list[Judgement]:
+    """Fixes in their order, up to the first that is right."""
+    judgements: list[Judgement] = []
     async with open_judge(sandboxes, bug) as judge:
-        return [await judge.judge(one.changes) for one in shown]
+        for one in shown:
+            judgements.append(await judge.judge(one.changes))
+            if is_right(judgements[-1], terms):
+                break
+    return judgements
 
 
 def _told(found: Attempt) -> dict[str, Any]:
@@ -149,7 +156,7 @@ def _told(found: Attempt) -> dict[str, Any]:
 
 def abstains(best: Shown) -> bool:
     """Whether the ranking would rather not publish its first fix."""
-    return not getattr(best.ranked, "confident", True)
+    return not best.ranked.confident
 
 
 def _shown(one: Shown) -> dict[str, Any]:

@@ -6,6 +6,7 @@ Written from what such tools do, not from what the search can undo: nothing here
 import ast
 import itertools
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
@@ -72,7 +73,8 @@ def mutations(source: str, lines: Collection[int]) -> Iterator[Mutation]:
 
 def _compiles(text: str) -> bool:
     try:
-        compile(text, "mutant", "exec", dont_inherit=True)
+        with warnings.catch_warnings(action="ignore"):
+            compile(text, "mutant", "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError):
         return False
     return True
