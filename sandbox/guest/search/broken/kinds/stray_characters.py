@@ -173,7 +173,7 @@ def _lines(view: View) -> Iterator[Draft]:
             continue
         at = text.starts[number] + len(text.indent(number))
         first = line.split()[0]
-        code = keyword.iskeyword(first) or re.search(r"[=()\[\]]|:$", line.rstrip())
+        code = keyword.iskeyword(first) or bool(re.search(r"[=()\[\]]|:$", line.rstrip()))
         code = code or any(one_slip(first, word) for word in keyword.kwlist)
         yield Draft(COST + (3.0 if code else 0.8), (Edit(at, at, "# "),))
 

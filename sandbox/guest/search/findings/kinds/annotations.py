@@ -1,0 +1,312 @@
+"""Annotations that do not say what is: of what a function returns, of a variable, of an argument."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Iterator, List, Optional, Tuple
+
+from sandbox.guest.search.findings.model import Draft
+from sandbox.guest.search.findings.place import FUNCTIONS, Function, Place
+from sandbox.guest.search.render import Edit
+
+CODES = frozenset({
+    "return-value", "return", "assignment", "var-annotated", "no-untyped-def", "valid-type", "type-arg",
+    "reportReturnType", "reportAssignmentType", "reportAttributeAccessIssue", "ANN201", "ANN202", "ANN204", "ANN001",
+    "reportGeneralTypeIssues", "func-returns-value", "reportMissingTypeArgument", "reportInvalidTypeForm", "arg-type",
+    "invalid-return-type", "invalid-assignment", "empty-body", "dict-item", "list-item", "reportUnknownParameterType",
+    "reportMissingParameterType", "R1710", "RET503", "reportArgumentType", "invalid-argument-type", "invalid-type-form",
+})  # fmt: skip
+CHANGES = (
+    (
+        "def f(a) -> int:\n    return str(a)\n",
+        (2, 12, "return-value", 'Incompatible return value type (got "str", expected "int")'),
+        "def f(a) -> str:\n    return str(a)\n",
+    ),
+    (
+        "def f(a) -> int:\n    return str(a)\n",
+        (2, 12, "reportReturnType", 'Type "str" is not assignable to return type "int"'),
+        "def f(a) -> int:\n    return int(str(a))\n",
+    ),
+    (
+        "def f(a) -> int:\n    if a:\n        return None\n    return 1\n",
+        (3, 16, "return-value", 'Incompatible return value type (got "None", expected "int")'),
+        "def f(a) -> int | None:\n    if a:\n        return None\n    return 1\n",
+    ),
+    (
+        "def f(a) -> int:\n    if a:\n        return 1\n",
+        (1, 1, "return", "Missing return statement"),
+        "def f(a) -> int | None:\n    if a:\n        return 1\n    return None\n",
+    ),
+    (
+        "x: int = 'a'\n",
+        (1, 10, "assignment", 'Incompatible types in assignment (expression has type "str", variable has type "int")'),
+        "x: str = 'a'\n",
+    ),
+    (
+        "x = []\n",
+        (1, 1, "var-annotated", 'Need type annotation for "x" (hint: "x: list[<type>] = ...")'),
+        "x: list[str] = []\n",
+    ),
+    (
+        "def f():\n    g()\n",
+        (1, 1, "no-untyped-def", "Function is missing a return type annotation"),
+        "def f() -> None:\n    g()\n",
+    ),
+    (
+        "def f(a) -> None:\n    return 1\n",
+        (2, 5, "return-value", "No return value expected"),
+        "def f(a) -> int:\n    return 1\n",
+    ),
+    (
+        "def f(a: callable) -> None:\n    a()\n",
+        (1, 10, "valid-type", 'Function "builtins.callable" is not valid as a type'),
+        "from typing import Callable\ndef f(a: Callable[..., object]) -> None:\n    a()\n",
+    ),
+    (
+        "def f(a) -> None:\n    g(a)\n\nf(h(1))\n",
+        (4, 3, "arg-type", 'Argument 1 to "f" has incompatible type "int"; expected "str"'),
+        "def f(a) -> None:\n    g(a)\n\nf(str(h(1)))\n",
+    ),
+    (
+        "def f(a: str) -> None:\n    g(a)\n\nf(1)\n",
+        (4, 3, "arg-type", 'Argument 1 to "f" has incompatible type "int"; expected "str"'),
+        "def f(a: int) -> None:\n    g(a)\n\nf(1)\n",
+    ),
+)
+UNTOUCHED = (("x = 1\n", (1, 1, "return-value", "")), ("def f(a):\n    return a\n", (1, 1, "assignment", "")))
+_PLAIN = frozenset(
+    {"str", "int", "float", "bool", "bytes", "list", "dict", "set", "tuple", "None", "object", "complex"}
+)
+_CONVERTS = frozenset({"str", "int", "float", "bool", "list", "tuple", "set", "dict", "bytes", "frozenset", "Path"})
+_GOT = re.compile(r"got \"([^\"]+)\"|expression has type \"([^\"]+)\"|[Tt]ype \"([^\"]+)\" is not assignable"
+                  r"|has incompatible type \"([^\"]+)\"|Argument of type \"([^\"]+)\"")  # fmt: skip
+_WANTED = re.compile(r"expected \"([^\"]+)\"|has type \"([^\"]+)\"\)|(?:return|declared) type \"([^\"]+)\""
+                     r"|parameter \"\w+\" of type \"([^\"]+)\"")  # fmt: skip
+
+
+def propose(place: Place) -> Iterator[Draft]:
+    """Say what the checker found to be true, or make it true."""
+    got, wanted = _of(_GOT, place.message), _of(_WANTED, place.message)
+    code = place.finding.code
+    returns = [n for n in place.here(ast.Return) if isinstance(n, ast.Return)]
+    if returns:
+        yield from _returned(place, returns[0], got, wanted)
+    if "issing return" in place.message or code in {"return", "R1710", "RET503", "empty-body"}:
+        yield from _falls_off(place)
+    if code in {"no-untyped-def", "ANN201", "ANN202", "ANN204"}:
+        yield from _untyped(place)
+    yield from _variable(place, got, wanted)
+    if code == "var-annotated":
+        yield from _needed(place)
+    yield from _names(place)
+    if code in {"arg-type", "reportArgumentType", "invalid-argument-type"}:
+        yield from _argument(place, got, wanted)
+
+
+def _of(pattern: re.Pattern[str], message: str) -> str:
+    match = pattern.search(message)
+    return next((group for group in match.groups() if group), "") if match else ""
+
+
+def _spelt(place: Place, text: str) -> Iterator[Tuple[str, Tuple[Edit, ...]]]:
+    """A checker's name of a type as this file can write it; none for what is no plain type."""
+    short = re.sub(r"\b(?:builtins|typing|pathlib|datetime|collections\.abc)\.", "", text).replace(
+        "Literal[", "Literal["
+    )
+    if re.fullmatch(r"Literal\[.+\]\??", short):
+        value = short[8:].rstrip("?]")
+        short = "bool" if value in {"True", "False"} else "str" if value[:1] in "'\"" else "int"
+    if "<" in short or "?" in short or "*" in short or len(short) > 80 or not re.fullmatch(r"[\w\[\], |.]+", short):
+        return
+    words = {word for word in re.findall(r"[A-Za-z_]\w*", short) if word not in _PLAIN}
+    more: Tuple[Edit, ...] = ()
+    for word in sorted(words):
+        if word in {"Optional", "Union", "List", "Dict", "Tuple", "Set", "Callable", "Iterator", "Sequence"}:
+            more += place.typing(word)
+        elif not place.binds(word):
+            return
+    yield short, more
+
+
+def _returned(place: Place, statement: ast.Return, got: str, wanted: str) -> Iterator[Draft]:
+    function = place.function(statement)
+    if function is None:
+        return
+    annotation = function.returns
+    if annotation is not None:
+        old = place.source.text(annotation)
+        start, end = place.source.span(annotation)
+        if got == "None" or statement.value is None:
+            for text, more, extra in place.optional(old):
+                yield Draft(0.3 + extra, (Edit(start, end, text), *more))
+        for text, more in _spelt(place, got):
+            yield Draft(0.4, (Edit(start, end, text), *more))
+        if "No return value" in place.message or old == "None":
+            guess = _kind_of(statement.value)
+            if guess:
+                yield Draft(0.4, (Edit(start, end, guess),))
+            if statement.value is not None:
+                yield place.rewrite(0.9, statement, place.source.text(statement.value))
+    if wanted in _CONVERTS and statement.value is not None and got != "None":
+        yield place.replace(0.6, statement.value, f"{wanted}({place.source.text(statement.value)})")
+
+
+def _kind_of(node: Optional[ast.expr]) -> str:
+    """The plain type an expression shows at sight."""
+    if isinstance(node, ast.Constant):
+        return "" if node.value is None else type(node.value).__name__
+    shown = (
+        (ast.JoinedStr, "str"),
+        (ast.Compare, "bool"),
+        (ast.List, "list"),
+        (ast.Dict, "dict"),
+        (ast.Tuple, "tuple"),
+    )
+    found = next((name for kind, name in shown if isinstance(node, kind)), "")
+    if not found and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return "bool"
+    if not found and isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONVERTS:
+        return node.func.id
+    return found
+
+
+def _function_here(place: Place) -> Optional[Function]:
+    found = [n for n in place.here(*FUNCTIONS) if isinstance(n, FUNCTIONS)]
+    return found[0] if found else place.function()
+
+
+def _falls_off(place: Place) -> Iterator[Draft]:
+    """A function that ends without a word."""
+    function = _function_here(place)
+    if function is None:
+        return
+    last = function.body[-1]
+    indent = place.source.indent(last)
+    end = place.source.line_span(last.lineno, last.end_lineno or last.lineno)[1]
+    if indent is None:
+        return
+    newline = place.source.newline
+    closing = Edit(end, end, f"{indent}return None{newline}")
+    annotation = function.returns
+    if annotation is None:
+        yield Draft(0.3, (closing,))
+        return
+    start, stop = place.source.span(annotation)
+    for text, more, extra in place.optional(place.source.text(annotation)):
+        yield Draft(0.4 + extra, (Edit(start, stop, text), closing, *more))
+    if not any(isinstance(n, ast.Return) and n.value is not None for n in ast.walk(function)):
+        yield Draft(0.3, (Edit(start, stop, "None"),))
+    if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call):
+        yield place.rewrite(0.5, last, f"return {place.source.text(last)}")
+    if isinstance(last, ast.Assign) and len(last.targets) == 1 and isinstance(last.targets[0], ast.Name):
+        yield Draft(0.5, (Edit(end, end, f"{indent}return {last.targets[0].id}{newline}"),))
+    yield Draft(1.2, (Edit(end, end, f"{indent}raise ValueError('no value to return'){newline}"),))
+
+
+def _untyped(place: Place) -> Iterator[Draft]:
+    """`-> None` for what returns nothing, else the type of all its plain results."""
+    function = _function_here(place)
+    if function is None or function.returns is not None:
+        return
+    head = place.source.data[place.source.span(function)[0] : place.source.span(function.body[0])[0]].decode("utf-8")
+    match = re.search(r"\)\s*:", head)
+    if match is None:
+        return
+    at = place.source.span(function)[0] + len(head[: match.start() + 1].encode("utf-8"))
+    results = [n for n in _own(function) if isinstance(n, ast.Return) and n.value is not None]
+    yields = any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in _own(function))
+    kinds = {_kind_of(n.value) for n in results}
+    if not results and not yields:
+        yield Draft(0.2, (Edit(at, at, " -> None"),))
+    elif len(kinds) == 1 and kinds != {""} and not yields:
+        yield Draft(0.3, (Edit(at, at, f" -> {kinds.pop()}"),))
+
+
+def _own(function: ast.AST) -> Iterator[ast.AST]:
+    for child in ast.iter_child_nodes(function):
+        yield child
+        if not isinstance(child, (*FUNCTIONS, ast.Lambda, ast.ClassDef)):
+            yield from _own(child)
+
+
+def _variable(place: Place, got: str, wanted: str) -> Iterator[Draft]:
+    for node in place.here(ast.AnnAssign):
+        if isinstance(node, ast.AnnAssign) and got:
+            start, end = place.source.span(node.annotation)
+            for text, more in _spelt(place, got):
+                yield Draft(0.5, (Edit(start, end, text), *more))
+            for text, more in _spelt(place, got):
+                old = place.source.text(node.annotation)
+                yield Draft(0.8, (Edit(start, end, f"{old} | {text}"), *more))
+            if wanted in _CONVERTS and node.value is not None:
+                yield place.replace(0.6, node.value, f"{wanted}({place.source.text(node.value)})")
+    for node in place.here(ast.Assign):
+        if isinstance(node, ast.Assign) and wanted in _CONVERTS and got != "None":
+            yield place.replace(0.7, node.value, f"{wanted}({place.source.text(node.value)})")
+
+
+def _needed(place: Place) -> Iterator[Draft]:
+    """`x = []` with the types it may hold."""
+    for node in place.here(ast.Assign):
+        if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+            continue
+        hint = re.search(r"hint: \"[\w.]+: (\w+)\[", place.message)
+        outer = hint.group(1) if hint else _kind_of(node.value) or "list"
+        inside: List[str] = ["str, int", "str, str", "str, list[str]", "int, int", "str, object"]
+        if outer.lower() not in {"dict", "defaultdict"}:
+            inside = ["str", "int", "float", "bytes", "dict[str, str]", "tuple[str, str]", "object"]
+        end = place.source.span(node.targets[0])[1]
+        for rank, words in enumerate(inside):
+            yield Draft(0.5 + 0.1 * rank, (Edit(end, end, f": {outer}[{words}]"),))
+
+
+def _names(place: Place) -> Iterator[Draft]:
+    """`any` and `callable` are functions; a generic type wants to know of what."""
+    for node in place.here(ast.Name):
+        if not isinstance(node, ast.Name):
+            continue
+        if node.id == "callable" and "alid" in place.message + place.finding.code:
+            for cost, name in ((0.3, "Callable"),):
+                text = "Callable[..., object]"
+                yield Draft(cost, (*place.typing(name), *place.rewrite(cost, node, text).edits))
+        wants = place.finding.code in {"type-arg", "reportMissingTypeArgument"}
+        if wants and node.id.lower() in {"list", "dict", "set", "tuple"}:
+            words = ["str, str", "str, int", "str, object"] if node.id.lower() == "dict" else ["str", "int", "object"]
+            for rank, word in enumerate(words):
+                word = f"{word}, ..." if node.id == "tuple" else word
+                yield place.rewrite(0.4 + 0.1 * rank, node, f"{node.id}[{word}]")
+
+
+def _argument(place: Place, got: str, wanted: str) -> Iterator[Draft]:
+    """Convert the argument; or widen or change the parameter's type where the function stands in this file."""
+    number = re.search(r"Argument (?:(\d+)|\"(\w+)\") to \"(\w+)\"", place.message)
+    calls = [n for n in place.here(ast.Call) if isinstance(n, ast.Call)]
+    named = [n for n in calls if number and number.group(3) in {getattr(n.func, "id", ""), getattr(n.func, "attr", "")}]
+    for node in (named or calls)[:1]:
+        index = int(number.group(1)) - 1 if number and number.group(1) else 0
+        values = [k.value for k in node.keywords if number and k.arg == number.group(2)]
+        values += node.args[index : index + 1]
+        if wanted in _CONVERTS and values:
+            yield place.replace(0.5, values[0], f"{wanted}({place.source.text(values[0])})")
+        if number is not None:
+            yield from _parameter(place, number, index, got)
+
+
+def _parameter(place: Place, called: re.Match[str], index: int, got: str) -> Iterator[Draft]:
+    keyword, name = called.group(2), called.group(3)
+    for node in place.nodes:
+        if not isinstance(node, FUNCTIONS) or node.name != name:
+            continue
+        plain = [*getattr(node.args, "posonlyargs", []), *node.args.args]
+        if plain and plain[0].arg in {"self", "cls"}:
+            plain = plain[1:]
+        chosen = [a for a in [*plain, *node.args.kwonlyargs] if a.arg == keyword] or plain[index : index + 1]
+        if not chosen or chosen[0].annotation is None:
+            continue
+        annotation = chosen[0].annotation
+        start, end = place.source.span(annotation)
+        old = place.source.text(annotation)
+        for text, more in _spelt(place, got):
+            yield Draft(0.8, (Edit(start, end, f"{old} | {text}"), *more))
+            yield Draft(0.9, (Edit(start, end, text), *more))

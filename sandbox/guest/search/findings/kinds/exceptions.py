@@ -1,0 +1,70 @@
+"""Handlers: a bare `except`, an error raised in a handler without its cause."""
+
+from __future__ import annotations
+
+import ast
+from typing import Iterator
+
+from sandbox.guest.search.findings.model import Draft
+from sandbox.guest.search.findings.place import Place
+from sandbox.guest.search.render import Edit
+
+CODES = frozenset({"E722", "W0702", "B001", "B904", "W0707", "TRY200", "B014", "W0706", "TRY203", "TRY302"})
+CHANGES = (
+    (
+        "try:\n    f()\nexcept:\n    g()\n",
+        (3, 1, "E722", "Do not use bare `except`"),
+        "try:\n    f()\nexcept Exception:\n    g()\n",
+    ),
+    (
+        "try:\n    f()\nexcept KeyError as error:\n    raise ValueError(1)\n",
+        (4, 5, "B904", ""),
+        "try:\n    f()\nexcept KeyError as error:\n    raise ValueError(1) from error\n",
+    ),
+    (
+        "try:\n    f()\nexcept KeyError:\n    raise ValueError(1)\n",
+        (4, 5, "W0707", ""),
+        "try:\n    f()\nexcept KeyError as error:\n    raise ValueError(1) from error\n",
+    ),
+    (
+        "try:\n    f()\nexcept KeyError:\n    raise ValueError(1)\n",
+        (4, 5, "B904", ""),
+        "try:\n    f()\nexcept KeyError:\n    raise ValueError(1) from None\n",
+    ),
+)
+UNTOUCHED = (
+    ("try:\n    f()\nexcept KeyError:\n    g()\n", (3, 1, "E722", "")),
+    ("def f():\n    raise ValueError(1)\n", (2, 5, "B904", "")),
+)
+
+
+def propose(place: Place) -> Iterator[Draft]:
+    """Name what is caught; say what an error came from."""
+    for node in place.here(ast.ExceptHandler):
+        if isinstance(node, ast.ExceptHandler) and node.type is None:
+            at = place.source.span(node)[0] + len("except")
+            yield Draft(0.2, (Edit(at, at, " Exception"),))
+            if any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node)):
+                yield Draft(0.1, (Edit(at, at, " BaseException"),))
+    for node in place.here(ast.Raise):
+        if isinstance(node, ast.Raise) and node.exc is not None and node.cause is None:
+            yield from _caused(place, node)
+
+
+def _caused(place: Place, node: ast.Raise) -> Iterator[Draft]:
+    handler: ast.AST = node
+    while not isinstance(handler, ast.ExceptHandler):
+        if handler not in place.source.places or isinstance(handler, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            return
+        handler = place.source.places[handler].parent
+    end = place.source.span(node)[1]
+    if handler.name:
+        yield Draft(0.2, (Edit(end, end, f" from {handler.name}"),))
+    elif handler.type is not None:
+        used = {n.id for n in place.nodes if isinstance(n, ast.Name)}
+        name = next(word for word in ("error", "exc", "caught", "cause_of_this") if word not in used)
+        behind = place.source.span(handler.type)[1]
+        wrapped = place.source.data[behind : behind + 1] == b")"
+        if not wrapped:
+            yield Draft(0.3, (Edit(behind, behind, f" as {name}"), Edit(end, end, f" from {name}")))
+    yield Draft(0.6, (Edit(end, end, " from None"),))
