@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.agenda import Agenda
-from sandbox.guest.search.candidates import Suspicion
+from sandbox.guest.search.candidates import Candidate, Suspicion
 from sandbox.guest.search.combine import Partial, covers
 from sandbox.guest.search.course import Course
 from sandbox.guest.search.functions import units_of
+from sandbox.guest.search.harness import PASS
 from sandbox.guest.search.lanes.choice import Lanes
 from sandbox.guest.search.lanes.model import FRESH, SWAP, Ready
 from sandbox.guest.search.link import Link
@@ -24,6 +25,8 @@ STRETCH = 10.0
 """How much more time a candidate gets that ran out of it."""
 BEAM = 8
 """How many partial fixes are searched on."""
+UNDOING = 0.25
+"""Of the time, for finding what of the red diff has to be undone."""
 LATE = 0.4
 """Of the time limit: from then on partial fixes are combined before the search is through."""
 
@@ -69,6 +72,7 @@ class Conductor:
         feeds = [iter(Safely(name, source, self._situation, self._course.note)) for name, source in SOURCES]
         self._lanes.settle()
         self._tell_started()
+        self._undo()
         agenda = Agenda(feeds, self._lanes.ready)
         self._screening.run(agenda, self._combine_early)
         self._combine()
@@ -84,6 +88,30 @@ class Conductor:
             "baseline_failing": len(situation.goals), "baseline_passing": len(situation.passing),
             "isolated": bool(ground and ground.baseline.isolated),
         })  # fmt: skip
+
+    def _undo(self) -> None:
+        """Look whether undoing a part of the red diff helps: that tells where to look, and is a way out if need be."""
+        situation = self._situation
+        made: Dict[Any, Ready] = {}
+        enough = self._course.left() * (1 - UNDOING)
+
+        def helps(candidate: Candidate) -> bool:
+            ready = self._lanes.ready(candidate) if self._course.left() > enough else None
+            if ready is None or not self._lanes.takes(ready.lane):
+                return False
+            made[candidate.changes] = ready
+            self._course.tried += 1
+            return bool(self._lanes.start([ready]).outcomes(self._course.left)[0].outcome == PASS)
+
+        undo = situation.diff.stage(helps)
+        found = undo.run() if undo is not None else None
+        ready = made.get(found.changes) if found is not None else None
+        if undo is None or ready is None:
+            return
+        situation.undone = True
+        situation.diff.confirm(undo, situation.scores)
+        if set(situation.goals) <= set(self._lanes.confirm(ready, self._course.left)):
+            self._survivors.add(ready, ends=False)
 
     # --- more than one edit --------------------------------------------------------------------------
 

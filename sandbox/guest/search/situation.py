@@ -14,6 +14,7 @@ from sandbox.guest.search.forked import usual_bounds
 from sandbox.guest.search.functions import units_of
 from sandbox.guest.search.ground import Ground, Refused, Request
 from sandbox.guest.search.render import Source
+from sandbox.guest.search.reverts import diff_of
 from sandbox.guest.search.scope import SeenLiterals
 
 NO_SESSION = ("UsageError", "SystemExit", "NothingCollected")
@@ -68,6 +69,9 @@ class Situation:
             self._look_from(self.ground)
         else:
             self._look_from_failures(Generator(self.templates, request.template_costs))
+        self.diff = diff_of(self)
+        self.undone = False
+        """Undoing some part of the diff was found to help."""
 
     def _stand_on(self, collected: Collected) -> None:
         try:

@@ -11,7 +11,6 @@ from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Seq
 
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.plain import PlainSource
-from sandbox.guest.search.render import Source
 from sandbox.guest.search.templates import load_templates
 from sandbox.guest.search.templates.guided import load_guided_templates
 from sandbox.guest.search.templates.outer import load_outer_templates
@@ -113,21 +112,7 @@ def broken(known: Any) -> Feed:
 
 def reverts(known: Any) -> Feed:
     """Parts of the diff that turned the check red, undone."""
-    if not known.request.red_hunks:
-        return
-    sources: Dict[str, Source] = {}
-    for path in dict.fromkeys(str(hunk["path"]) for hunk in known.request.red_hunks):
-        if known.editable(path):
-            with contextlib.suppress(OSError), open(os.path.join(known.root, path), "rb") as file:
-                sources[path] = _parsed(path, file.read())
-    yield from known.kit.parts["reverts"].revert_candidates(known.request.red_hunks, sources)
-
-
-def _parsed(path: str, data: bytes) -> Source:
-    try:
-        return Source(path, data)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return PlainSource(path, data)
+    yield from known.diff.candidates(only_parts=known.undone)
 
 
 SOURCES: Tuple[Tuple[str, Callable[[Any], Feed]], ...] = (

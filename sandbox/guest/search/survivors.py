@@ -30,8 +30,13 @@ class Survivors:
         self._texts: List[Any] = []
         self._near_misses = 0
 
-    def add(self, ready: Ready) -> None:
-        """Tell the host of a survivor, unless its text is that of an earlier one."""
+    def add(self, ready: Ready, *, ends: bool = True) -> None:
+        """Tell the host of a survivor, unless its text is that of an earlier one.
+
+        Args:
+            ready: The survivor.
+            ends: Whether the search may end on its account.
+        """
         candidate = ready.candidate
         changes = whole_changes(candidate, ready.first)
         files = {source.path: source.render(edits) for source, edits in changes}
@@ -50,6 +55,8 @@ class Survivors:
         swaps: Tuple[Any, ...] = tuple(ready.trial.swaps) if ready.trial is not None else ()
         units = [c.unit for c in (ready.first, candidate) if c is not None and c.unit is not None]
         self._found.append(Alternative(swaps, files, tuple(units[:1])))
+        if not ends:
+            return
         course.survivors += 1
         if course.survivors == 1:
             # Look a little longer: how many different fixes there are is worth knowing, and the first may not be best.

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from sandbox.guest.search.reverts.asking import asks_for_change
+from sandbox.guest.search.reverts.diff import Diff, diff_of
 from sandbox.guest.search.reverts.offers import Undoing, revert_candidates
 from sandbox.guest.search.reverts.parts import Part, parts_of
 from sandbox.guest.search.reverts.smallest import smallest
+from sandbox.guest.search.reverts.stage import Undo, confirmed
 
-__all__ = ["Part", "Undoing", "parts_of", "revert_candidates", "smallest"]
+__all__ = [
+    "Diff",
+    "Part",
+    "Undo",
+    "Undoing",
+    "asks_for_change",
+    "confirmed",
+    "diff_of",
+    "parts_of",
+    "revert_candidates",
+    "smallest",
+]

@@ -13,8 +13,8 @@ from sandbox.guest.search.reverts.parts import LINE, WHOLE, WORD, Part, atoms_of
 MOST_PARTS = 120
 """Parts of all hunks together that are offered alone."""
 MOST_FILES = 12
-EARLY = 3.0
-"""Undoing is tried before everything else, whatever it costs in the ranking."""
+EARLY = 1.5
+"""Undoing is tried sooner than its cost in the ranking says."""
 COSTS = {WORD: 1.0, LINE: 1.9, WHOLE: 2.6, "file": 3.2, "all": 3.6}
 """What it costs in the ranking: a repair of one token inside a changed line is to stand before the whole change undone,
 which mends the check and takes away what the author wanted."""
