@@ -48,7 +48,7 @@ class Failure(NamedTuple):
 
 
 def failure_of(exc: BaseException, tb: Optional[types.TracebackType], root: str, depth: int = 0) -> Failure:
-    """Describe an exception in the process that saw it. Runs no code of the repository.
+    """Describe an exception in the process that saw it, from dictionaries and code objects alone.
 
     Args:
         exc: The exception; one that pytest wrapped around an import error is unwrapped.
@@ -315,10 +315,10 @@ def _is_called(function: types.FunctionType, name: str) -> bool:
 
 def _by_qualified_name(name: str) -> Optional[types.FunctionType]:
     """A function of this name among all that live; None when there are several."""
-    found: Dict[types.CodeType, types.FunctionType] = {}
+    found: Dict[Tuple[str, int], types.FunctionType] = {}
     for thing in gc.get_objects():
         if type(thing) is types.FunctionType and name in (thing.__qualname__, thing.__name__):
-            found[thing.__code__] = thing
+            found[thing.__code__.co_filename, thing.__code__.co_firstlineno] = thing
     return next(iter(found.values())) if len(found) == 1 else None
 
 
@@ -369,7 +369,11 @@ def _resolve(node: ast.AST, frame: types.FrameType) -> Any:
                 return space[node.id]
         return None
     if isinstance(node, ast.Attribute):
-        value = _resolve(node.value, frame)
+        made = node.value
+        if isinstance(made, ast.Call):  # `Thing(...).name`: what the class has under this name
+            maker = _resolve(made.func, frame)
+            return _static(maker, node.attr) if isinstance(maker, type) else None
+        value = _resolve(made, frame)
         return None if value is None else _static(value, node.attr)
     return None
 

@@ -14,11 +14,17 @@ from sandbox.guest.search.scope import Proposal, SeenLiterals
 
 MOST_OF_PIECE = 600
 """How many candidates one statement may have; a table of a thousand entries must not take all the time."""
-RARE = {
-    "change_term": 1.0, "slice_index": 1.0, "borrow_expression": 1.0, "add_condition": 1.0, "change_name": 0.4,
-    "wrap_call": 0.6, "swap_arguments": 0.3,
+OF_FUNCTIONS = {
+    "change_literal": 0.0, "regular_expression": 0.0, "swap_operator": 0.0, "swap_comparison": 0.0, "quoting": 0.0,
+    "boolean_logic": 0.0, "negate_condition": 0.0, "rename_attribute": 0.0, "add_keyword": 0.0, "off_by_one": 0.1,
+    "swap_operands": 0.1, "make_collection": 0.2, "exception_type": 0.2, "comprehension_parts": 0.2,
+    "swap_arguments": 0.3, "change_name": 0.4, "isinstance_type": 0.4, "format_text": 0.4, "add_attribute": 0.5,
+    "wrap_call": 0.6, "dict_access": 0.6, "change_term": 1.0, "slice_index": 1.0, "borrow_expression": 1.0,
 }  # fmt: skip
-"""What templates made for functions cost more out here, where every trial imports the project anew."""
+"""Templates made for functions that know expressions anywhere, and what they cost more out here, where every trial
+imports the project anew."""
+MOST_NODES = 300
+"""How many nodes of one statement are looked at; those beside a literal that the failing tests mention first."""
 READ_BY_NAME, READ_BY_ATTRIBUTE = 0.85, 0.7
 """What a definition inherits of the suspicion of a function that reads it."""
 SEEN_BONUS = 0.4
@@ -47,7 +53,8 @@ def outer_candidates(
     if not pieces:
         return
     scope = OuterScope(source, literals)
-    makers = [(n, t, costs.get(n, t.COST) - t.COST + RARE.get(n, 0.0)) for n, t in templates.items()]
+    chosen = [(n, t) for n, t in templates.items() if n in OF_FUNCTIONS or _is_outer(t)]
+    makers = [(n, t, costs.get(n, t.COST) - t.COST + OF_FUNCTIONS.get(n, 0.0)) for n, t in chosen]
     cheapest = min((t.COST + shift for _, t, shift in makers), default=0.0) - 0.5 - SEEN_BONUS
     heap: List[Tuple[float, int, int, Any]] = []
     for index, (piece, score) in enumerate(pieces):
@@ -62,12 +69,17 @@ def outer_candidates(
             heapq.heappush(heap, (candidate.priority, index, number, candidate))
 
 
+def _is_outer(template: Any) -> bool:
+    return str(template.__name__).rpartition(".")[0].endswith(".outer")
+
+
 def _of_piece(
     scope: OuterScope, piece: Piece, suspicion: Suspicion, makers: Sequence[Tuple[str, Any, float]]
 ) -> List[Candidate]:
     found: Dict[Tuple[Edit, ...], Candidate] = {}
     whole = suspicion.at(scope.source.path, piece.lines)
-    for node in [*scope.nodes, scope.root]:
+    nodes = sorted(scope.nodes, key=lambda n: not _beside_seen(n, scope)) if len(scope.nodes) > MOST_NODES else scope.nodes
+    for node in [*nodes[:MOST_NODES], scope.root]:
         line = getattr(node, "lineno", piece.statement.lineno)
         score = max(whole * 0.97, suspicion.at(scope.source.path, [line])) if node is not scope.root else whole
         bonus = SEEN_BONUS if _beside_seen(node, scope) else 0.0

@@ -249,6 +249,12 @@ def header_end(source: Source, node: ast.AST) -> int:
     return start + text.rindex(b":") + 1 if b":" in text else start
 
 
+def end_of_argument(source: Source, argument: ast.arg) -> int:
+    """Where a parameter ends, its annotation included (Python 3.8 forgets it)."""
+    end = source.span(argument)[1]
+    return max(end, source.span(argument.annotation)[1]) if argument.annotation else end
+
+
 def top_of_body(
     scope: Scope, cost: float, node: ast.AST, code: str, *, beside: Tuple[Edit, ...] = ()
 ) -> Proposal | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Dict, Iterator, List
 
 from sandbox.guest.search.moved_names import keyword_start, renamed_by_advice, renamed_keyword
+from sandbox.guest.search.outer_scope import end_of_argument
 from sandbox.guest.search.render import Edit, Source
 from sandbox.guest.search.scope import FunctionNode
 from sandbox.guest.search.spots import Change, Spot, View
@@ -237,9 +238,9 @@ def _parameter_added(spot: Spot, node: Any, text: str, cost: float) -> Iterator[
     arguments = node.args
     if text.startswith("**") and arguments.kwarg:
         return
-    last: List[Optional[ast.AST]] = [*arguments.posonlyargs, *arguments.args, *arguments.defaults]
-    last += [arguments.vararg, *arguments.kwonlyargs, *arguments.kw_defaults]
-    ends = [spot.source.span(n)[1] for n in last if n is not None]
+    last = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs]
+    ends = [end_of_argument(spot.source, a) for a in last if a is not None]
+    ends += [spot.source.span(d)[1] for d in [*arguments.defaults, *arguments.kw_defaults] if d is not None]
     if ends:
         yield spot.edit(cost, Edit(max(ends), max(ends), f", {text}"))
         return
@@ -266,7 +267,7 @@ def _missing(names: List[str], callee: Dict[str, Any], view: View, *, keyword_on
     for source, node in _callee_of(callee, view):
         spot = Spot(source, node.lineno, None, {})
         for rank, value in enumerate(STAND_INS[:6]):
-            ends = [source.span(a)[1] for a in _all_arguments(node) if a.arg in names]
+            ends = [end_of_argument(source, a) for a in _all_arguments(node) if a.arg in names]
             edits = [Edit(end, end, f"={value}") for end in ends]
             if edits:
                 yield spot.edit(cost + 0.1 * rank, *edits)

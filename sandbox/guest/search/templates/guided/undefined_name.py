@@ -8,7 +8,7 @@ from typing import Iterator, List, Set
 
 from sandbox.guest.search.known_names import imports_of
 from sandbox.guest.search.lookups import Lookups
-from sandbox.guest.search.outer_scope import BUILTINS, bound_outside, with_import
+from sandbox.guest.search.outer_scope import BUILTINS, bound_outside, end_of_argument, with_import
 from sandbox.guest.search.render import Edit, Source, first_line
 from sandbox.guest.search.spots import Change, Spot, View
 from sandbox.guest.search.successors import BUILTINS as OTHER_TONGUES
@@ -228,7 +228,8 @@ def _as_parameter(spot: Spot, name: str) -> Iterator[Change]:
         end = span[0] + len(parameter.encode("utf-8"))
         yield spot.edit(COST + 0.6 + 0.1 * rank, Edit(span[0], end, name))
     if plain:
-        at = spot.source.span(arguments.defaults[-1] if arguments.defaults else plain[-1])[1]
+        last = arguments.defaults[-1] if arguments.defaults else None
+        at = spot.source.span(last)[1] if last else end_of_argument(spot.source, plain[-1])
         if not arguments.defaults:
             yield spot.edit(COST + 0.9, Edit(at, at, f", {name}"))
         yield spot.edit(COST + 0.8, Edit(at, at, f", {name}=None"))

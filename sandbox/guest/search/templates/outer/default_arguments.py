@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterator, List, Optional, Tuple
 
-from sandbox.guest.search.outer_scope import OuterScope, top_of_body
+from sandbox.guest.search.outer_scope import OuterScope, end_of_argument, top_of_body
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import FunctionNode, Proposal, Scope
 
@@ -107,7 +107,7 @@ def _added(
     bare = [a for a, d in pairs if d is None and a in positional and a.arg not in ("self", "cls")]
     candidates = [*bare[-1:], *(a for a, d in pairs if d is None and a not in positional)]
     for argument in candidates:
-        at = scope.source.span(argument)[1]
+        at = end_of_argument(scope.source, argument)
         equals = " = " if argument.annotation else "="
         for rank, text in enumerate(dict.fromkeys([*_elsewhere(argument.arg, scope), *NEW_DEFAULTS])):
             yield Proposal(COST + 0.4 + 0.1 * rank, (Edit(at, at, equals + text),))
@@ -118,4 +118,4 @@ def _dropped(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Iter
     first = list(zip(positional[len(positional) - len(node.args.defaults) :], node.args.defaults))[:1]
     keyword = [(a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults) if d is not None]
     for argument, default in [*first, *keyword]:
-        yield Proposal(COST + 1.0, (Edit(scope.source.span(argument)[1], scope.source.span(default)[1], ""),))
+        yield Proposal(COST + 1.0, (Edit(end_of_argument(scope.source, argument), scope.source.span(default)[1], ""),))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterator, List, Optional
 
-from sandbox.guest.search.outer_scope import OuterScope
+from sandbox.guest.search.outer_scope import OuterScope, end_of_argument
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import FunctionNode, Proposal, Scope
 from sandbox.guest.search.texts import close_names, distance
@@ -172,7 +172,7 @@ def _added(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str, cost: float,
         before = plain[len(plain) - len(last)]
         at = scope.source.span(before)[0]
         return Proposal(cost, (Edit(at, at, f"{text}, "),))
-    at = scope.source.span(last[-1] if last else plain[-1])[1]
+    at = scope.source.span(last[-1])[1] if last else end_of_argument(scope.source, plain[-1])
     return Proposal(cost, (Edit(at, at, f", {text}"),))
 
 

@@ -1,0 +1,98 @@
+"""Candidates outside functions: only suspect statements, best first, bounded; and what suspect functions read."""
+
+from itertools import islice
+
+from sandbox.guest.search.candidates import Suspicion
+from sandbox.guest.search.functions import units_of
+from sandbox.guest.search.outer import MOST_OF_PIECE, names_loaded, outer_candidates, outer_scores
+from sandbox.guest.search.render import Source
+from sandbox.guest.search.scope import NO_LITERALS, SeenLiterals
+from sandbox.guest.search.templates import load_templates
+from sandbox.guest.search.templates.outer import load_outer_templates
+
+TEMPLATES = {**load_templates(), **load_outer_templates()}
+SHOP = """
+import re
+
+RATES = {'book': 7, 'other': 19}
+WORD = re.compile(r'[a-z]+')
+UNUSED = 3
+ALL = (RATES, WORD)
+
+
+class Shop:
+    limit = 3
+
+    def tax(self, kind, top=100):
+        return min(RATES[kind], self.limit)
+
+
+def words(text):
+    return WORD.findall(text)
+"""
+
+
+def made(text: str, scores: dict[int, float], literals: SeenLiterals = NO_LITERALS, most: int = 5000) -> list[str]:
+    source = Source("shop.py", text.encode())
+    found = outer_candidates(source, Suspicion({"shop.py": scores}), literals, templates=TEMPLATES, costs={})
+    return [c.source.render(c.edits).decode() for c in islice(found, most)]
+
+
+def test_only_suspect_statements_are_changed() -> None:
+    results = made(SHOP, {4: 1.0})
+    assert SHOP.replace("'book': 7", "'book': 19") in results
+    assert all(result.endswith(SHOP[SHOP.index("class Shop") :]) for result in results)
+
+
+def test_the_more_suspect_statement_comes_first_and_the_order_never_changes() -> None:
+    results = made(SHOP, {4: 0.2, 5: 1.0}, most=40)
+    assert results == made(SHOP, {4: 0.2, 5: 1.0}, most=40)
+    assert "RATES = {'book': 7, 'other': 19}" in results[0]
+
+
+def test_entries_that_the_failing_tests_mention_come_first() -> None:
+    table = "T = {" + ", ".join(f"'k{i}': {i}" for i in range(5, 30)) + "}\n"
+    results = made(table, {1: 1.0}, SeenLiterals((), ("k22",)), most=10)
+    assert all("'k22': 22" not in result or "'k22'" not in table for result in results[:2])
+
+
+def test_a_huge_table_takes_a_bounded_number_of_candidates() -> None:
+    table = "T = [" + ", ".join(str(i) for i in range(3000)) + "]\n"
+    assert len(made(table, {1: 1.0}, most=100_000)) <= MOST_OF_PIECE
+
+
+def test_what_a_function_loads_is_known() -> None:
+    source = Source("shop.py", SHOP.encode())
+    units = {unit.qualified_name: unit for unit in units_of(source, "/shop.py")}
+    assert names_loaded(units["words"]) == ["WORD", ".findall"]
+    assert {"RATES", ".limit"} <= set(names_loaded(units["Shop.tax"]))
+
+
+def test_definitions_that_a_suspect_function_reads_are_suspect_too() -> None:
+    source = Source("shop.py", SHOP.encode())
+    units = units_of(source, "/shop.py")
+    scores = outer_scores({"shop.py": source}, units, Suspicion({"shop.py": {14: 1.0}}))["shop.py"]
+    assert scores[4] > 0.5  # RATES
+    assert scores[11] > 0.5  # Shop.limit
+    assert scores[13] > 0.5  # the head of `tax`
+    assert 5 not in scores  # WORD
+    assert 6 not in scores  # UNUSED
+
+
+def test_definitions_are_followed_through_imports_of_other_files() -> None:
+    rates = Source("pkg/rates.py", b"TOP = 3\nRATES = {'book': TOP}\nOTHER = 1\n")
+    text = b"from pkg.rates import RATES as R\n\n\ndef tax(kind):\n    return R[kind]\n"
+    bill = Source("pkg/bill.py", text)
+    units = units_of(bill, "/pkg/bill.py")
+    suspicion = Suspicion({"pkg/bill.py": {5: 1.0}})
+    scores = outer_scores({"pkg/bill.py": bill, "pkg/rates.py": rates}, units, suspicion)
+    assert set(scores["pkg/rates.py"]) == {1, 2}
+    assert scores["pkg/rates.py"][2] > scores["pkg/rates.py"][1]
+
+
+def test_dangerous_calls_and_annotations_stay_as_they_are() -> None:
+    text = "import os\nos.remove('a' + 'b')\nx: dict = {'a': 1}\n"
+    results = made(text, {1: 1.0, 2: 1.0, 3: 1.0})
+    assert results
+    assert all("os.remove('a' + 'b')" in r or "os.remove" not in r for r in results)
+    assert all("x: dict" in r or "x" not in r for r in results)
