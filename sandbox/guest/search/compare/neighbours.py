@@ -7,6 +7,7 @@ import random
 import typing
 from typing import Any, Callable, Dict, List, Sequence, Tuple
 
+from sandbox.guest.search.compare.copies import own_copy
 from sandbox.guest.search.compare.inputs import Custom, custom_of, strategy_of, vary
 from sandbox.guest.search.compare.record import Input
 
@@ -66,8 +67,7 @@ class _Maker:
             return None
         changed = set(keys) if self._chance.random() < 0.3 else {self._chance.choice(keys)}
         values = {
-            key: self._changed(key, value) if key in changed else copy.deepcopy(value)
-            for key, value in _arguments(call)
+            key: self._changed(key, value) if key in changed else own_copy(value) for key, value in _arguments(call)
         }
         far = any(not self._customs[key].holds(values[key]) for key in changed)
         positional = tuple(values[i] for i in range(len(call.positional)))

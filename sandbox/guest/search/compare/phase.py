@@ -60,8 +60,10 @@ class Phase:
         programs = [NOTHING, NOTHING, *self._alternatives]
         observed = observe_all(programs, self._ground.root, inputs, examples, left=lambda: 0.75 * self.left())
         inputs, observed = _steady(inputs, observed)
-        if not any(not call.far for call in inputs):
-            (inputs, observed), examples = self._trails(programs), []
+        if self._is_blind(inputs):
+            more, seen = self._trails(programs)
+            inputs = [*inputs, *more]
+            observed = [o and t and o._replace(results=[*o.results, *t.results]) for o, t in zip(observed, seen)]
         return self._told(inputs, observed, examples)
 
     # --- recording ------------------------------------------------------------------------------------
@@ -128,6 +130,13 @@ class Phase:
         through = [list(self._ground.all_passing_through(unit)) for unit in self._units()]
         mixed = [i for row in itertools.zip_longest(*through) for i in row if i is not None]
         return list(dict.fromkeys(mixed or self._ground.items.passing[:20]))
+
+    def _is_blind(self, inputs: Sequence[Input]) -> bool:
+        """Whether some survivor's edited functions could not be called alone."""
+        called = {call.function for call in inputs if not call.far}
+        return not called or any(
+            one.swaps and not called & {function for function, _ in one.swaps} for one in self._alternatives
+        )
 
     # --- judging --------------------------------------------------------------------------------------
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import gc
 import sys
 import types
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from sandbox.guest.search.compare.copies import own_copy
 from sandbox.guest.search.compare.values import shape
 from sandbox.guest.search.harness import Items, Runner
 from sandbox.guest.search.limits import Limiter
@@ -116,7 +116,7 @@ class Recorder:
         text = shape((positional, sorted(named.items())))
         if (code, text) in self._shapes:
             return
-        own = (copy.deepcopy(positional), copy.deepcopy(named))
+        own = own_copy((positional, named))
         self._shapes.add((code, text))
         self._counts[key] = self._counts.get(key, 0) + 1
         function = self._functions[code]
