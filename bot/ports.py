@@ -25,9 +25,11 @@ from bot.domain.request import Feedback, Ignored, MissionRequest, RepositoryRef
 from sandbox.types import (
     Checkout,
     CommandResult,
+    EditProposal,
     FileChange,
     FileContext,
     FileEdit,
+    ProposalRequest,
     SearchRequest,
     TestOrder,
     TestReport,
@@ -103,6 +105,10 @@ class Workspace(Protocol):
 
     def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         """Search-based repair inside the sandbox; the last event is TrialDone."""
+        ...
+
+    async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:
+        """Edits that may make findings of a linter or type checker go away; nothing is changed, nobody tried them."""
         ...
 
 

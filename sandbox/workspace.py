@@ -13,15 +13,18 @@ from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
 from sandbox.judge import run_tests
 from sandbox.opening import Opened, Parts, open_checkout, take_source
+from sandbox.proposals import propose_edits
 from sandbox.snapshot import Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.trials import search
 from sandbox.types import (
     Checkout,
     CommandResult,
+    EditProposal,
     FileChange,
     FileContext,
     FileEdit,
+    ProposalRequest,
     SearchRequest,
     TestOrder,
     TestReport,
@@ -165,6 +168,11 @@ class SandboxWorkspace:
         """Back to the checked-out commit as it was prepared, byte for byte; nothing to do before the first use."""
         if self._state is not None:
             await self._state.baseline.restore()
+
+    async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:
+        """Edits that may make findings of a linter or type checker go away; nothing is changed, nobody tried them."""
+        opened = await self._opened()
+        return await propose_edits(opened.guest, request, environment=opened.baseline.variables)
 
     async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         """Search-based repair inside the sandbox; the last event is TrialDone."""

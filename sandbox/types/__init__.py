@@ -11,6 +11,7 @@ from sandbox.types.checkout import (
     JobHints,
     TrustTier,
 )
+from sandbox.types.findings import EditProposal, ProposalRequest, ToolFinding
 from sandbox.types.frozen import Frozen
 from sandbox.types.log import LogReading, LogSignal
 from sandbox.types.recipe import Egress, Fidelity, Recipe, SourceDiff, StepKind, WorkspaceFacts
@@ -49,6 +50,7 @@ __all__ = [
     "CommandResult",
     "Compared",
     "Difference",
+    "EditProposal",
     "Egress",
     "Fidelity",
     "FileChange",
@@ -63,6 +65,7 @@ __all__ = [
     "LogSignal",
     "NearMiss",
     "Profile",
+    "ProposalRequest",
     "Recipe",
     "RedHunk",
     "RunVerdict",
@@ -76,6 +79,7 @@ __all__ = [
     "TestReport",
     "TestResult",
     "TestStatus",
+    "ToolFinding",
     "TrialDone",
     "TrialEvent",
     "TrialProgress",

@@ -11,9 +11,11 @@ from sandbox.errors import SandboxError
 from sandbox.types import (
     Checkout,
     CommandResult,
+    EditProposal,
     FileChange,
     FileContext,
     FileEdit,
+    ProposalRequest,
     Recipe,
     RunVerdict,
     SearchRequest,
@@ -29,6 +31,15 @@ Judge = Callable[[Files, str], TestReport]
 """From the files as they are and the command to a report."""
 Shell = Callable[[Files, str], CommandResult]
 """From the files as they are and the command to how it ended."""
+
+
+Proposer = Callable[[Files, ProposalRequest], tuple[EditProposal, ...]]
+"""From the files as they are and findings to proposals."""
+
+
+def silent(files: Files, request: ProposalRequest) -> tuple[EditProposal, ...]:
+    """Nothing is proposed."""
+    return ()
 
 
 def green(files: Files, command: str) -> TestReport:
@@ -59,6 +70,7 @@ class FakeWorkspace:
         events: What the search tells; a TrialDone is added when the last is none.
         facts: What it stands on.
         broken: Raised by every method, as a sandbox that cannot be had.
+        proposer: What is proposed for findings.
     """
 
     def __init__(
@@ -70,6 +82,7 @@ class FakeWorkspace:
         events: Sequence[TrialEvent] = (),
         facts: WorkspaceFacts | None = None,
         broken: SandboxError | None = None,
+        proposer: Proposer = silent,
     ) -> None:
         self._commit = {name: _bytes(content) for name, content in files.items()}
         self._tree = dict(self._commit)
@@ -80,6 +93,9 @@ class FakeWorkspace:
             backend="fake", recipe=Recipe(command="python -m pytest"), files=len(files)
         )
         self._broken = broken
+        self._proposer = proposer
+        self.asked: list[ProposalRequest] = []
+        """Every request for proposals."""
         self.commands: list[str] = []
         """Every command that was run."""
         self.targets: list[tuple[str, ...]] = []
@@ -171,6 +187,11 @@ class FakeWorkspace:
 
     async def revert(self) -> None:
         self._tree = dict(self._commit)
+
+    async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:
+        self._check()
+        self.asked.append(request)
+        return self._proposer(self.texts(), request)
 
     async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         self._check()

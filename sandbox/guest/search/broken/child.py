@@ -8,7 +8,7 @@ import resource
 import select
 import signal
 import time
-from typing import List
+from typing import Callable, Iterable, List
 
 from sandbox.guest.search.broken import propose
 from sandbox.guest.search.broken.model import Broken, TextProposal
@@ -26,6 +26,16 @@ def propose_in_child(source: bytes, error: Broken, seconds: float = 20.0) -> Lis
         error: What the interpreter said of it.
         seconds: How long the child may take.
     """
+    return in_child(lambda: propose(source, error), seconds)
+
+
+def in_child(work: Callable[[], Iterable[TextProposal]], seconds: float) -> List[TextProposal]:
+    """Do some work in a child of its own; empty when it did not live to answer.
+
+    Args:
+        work: Makes proposals.
+        seconds: How long the child may take.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -33,7 +43,7 @@ def propose_in_child(source: bytes, error: Broken, seconds: float = 20.0) -> Lis
         try:
             os.close(reader)
             _bound(seconds)
-            _tell(writer, list(propose(source, error)))
+            _tell(writer, list(work()))
             status = 0
         finally:
             os._exit(status)
@@ -49,9 +59,10 @@ def propose_in_child(source: bytes, error: Broken, seconds: float = 20.0) -> Lis
 
 def _bound(seconds: float) -> None:
     cpu = int(seconds) + 1
-    resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu))
     # What is mapped already counts; a child that cannot be bounded so is still bounded in time.
-    for kind, limit in ((resource.RLIMIT_AS, MEMORY + _mapped()), (resource.RLIMIT_CORE, 0)):
+    for kind, limit in (
+        (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_AS, MEMORY + _mapped()), (resource.RLIMIT_CORE, 0),
+    ):  # fmt: skip
         try:
             resource.setrlimit(kind, (limit, limit))
         except (ValueError, OSError):

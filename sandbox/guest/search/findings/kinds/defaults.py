@@ -17,9 +17,9 @@ CHANGES = (
         "def f(a, b=None):\n    if b is None:\n        b = []\n    b.append(a)\n    return b\n",
     ),
     (
-        'class A:\n    def f(self, a={1: 2}):\n        """Say."""\n        g(a)\n',
-        (2, 5, "W0102", "Dangerous default value {} as argument"),
-        'class A:\n    def f(self, a=None):\n        """Say."""\n        if a is None:\n            a = {1: 2}\n        g(a)\n',
+        'def f(self, a={1: 2}):\n    """Say."""\n    g(a)\n',
+        (1, 1, "W0102", "Dangerous default value {} as argument"),
+        'def f(self, a=None):\n    """Say."""\n    if a is None:\n        a = {1: 2}\n    g(a)\n',
     ),
     (
         "def f(a: list[int] = [], *, b=g()):\n    return a, b\n",
