@@ -96,6 +96,7 @@ def gather(
         modules=Modules(known),
         changed=changed_lines(suspects, red_hunks),
         hints=merge_hints(plain),
+        used=observations.observed.failing_values(),
     )
 
 

@@ -20,6 +20,10 @@ NAMES, TYPES, VALUES = 40, 4, 5
 """What is kept per function: names, types of each, values of each."""
 
 
+Noted = Tuple[List[str], List[str], List[Any], List[Any]]
+"""Of one name: types in failing and in passing runs, small values in failing and in passing runs."""
+
+
 class Seen(NamedTuple):
     """What one traced test did."""
 
@@ -37,31 +41,45 @@ class Observed:
     """Types and small values of names in the traced functions.
 
     Args:
-        told: Per function, per name: types in failing runs, types in passing runs, values.
+        told: What was noted per function and name.
     """
 
-    def __init__(self, told: Dict[FunctionKey, Dict[str, Tuple[List[str], List[str], List[Any]]]]) -> None:
+    def __init__(self, told: Dict[FunctionKey, Dict[str, Noted]]) -> None:
         self._told = told
 
     def types(self, path: str, first: int, last: int) -> Dict[str, Tuple[str, ...]]:
         """Name to the types it had in the functions between two lines; failing runs first."""
-        return {n: tuple(dict.fromkeys([*r, *g])) for n, (r, g, _) in self._names(path, first, last).items()}
+        names = self._names(path, first, last)
+        return {name: tuple(dict.fromkeys([*red, *green])) for name, (red, green, _, _) in names.items()}
 
     def values(self, path: str, first: int, last: int) -> Dict[str, Tuple[Any, ...]]:
         """Name to small values (numbers, short texts, None) that it had."""
-        return {n: tuple(values) for n, (_, _, values) in self._names(path, first, last).items() if values}
+        names = self._names(path, first, last)
+        return {name: (*red, *green) for name, (_, _, red, green) in names.items() if red or green}
+
+    def failing_values(self) -> List[Any]:
+        """Small values that names had in failing runs, in any function; each once."""
+        found: Dict[Tuple[str, Any], Any] = {}
+        for names in self._told.values():
+            for noted in names.values():
+                found.update({(type(value).__name__, value): value for value in noted[2]})
+        return list(found.values())
 
     def only_failing(self, path: str, first: int, last: int) -> Dict[str, Tuple[str, ...]]:
         """Name to the types that it had in failing runs and in no passing one."""
         names = self._names(path, first, last)
-        return {n: tuple(t for t in r if t not in g) for n, (r, g, _) in names.items() if g and set(r) - set(g)}
+        return {
+            name: tuple(kind for kind in red if kind not in green)
+            for name, (red, green, _, _) in names.items()
+            if green and set(red) - set(green)
+        }
 
-    def _names(self, path: str, first: int, last: int) -> Dict[str, Tuple[List[str], List[str], List[Any]]]:
-        found: Dict[str, Tuple[List[str], List[str], List[Any]]] = {}
+    def _names(self, path: str, first: int, last: int) -> Dict[str, Noted]:
+        found: Dict[str, Noted] = {}
         for (where, line), names in self._told.items():
             if where == path and first <= line <= last:
-                for name, triple in names.items():
-                    found.setdefault(name, triple)
+                for name, noted in names.items():
+                    found.setdefault(name, noted)
         return found
 
 
@@ -214,12 +232,12 @@ def _note(notes: Dict[FunctionKey, Dict[str, Any]], entry: Entry, frame: Any, *,
     for name, value in list(frame.f_locals.items())[:NAMES]:
         if name not in names and len(names) >= NAMES:
             continue
-        triple = names.setdefault(name, ([], [], []))
+        kinds, values = names.setdefault(name, ([], [], [], []))[not red :: 2]
         kind = _type_name(type(value))
-        if kind not in triple[not red] and len(triple[not red]) < TYPES:
-            triple[not red].append(kind)
-        if _small(value) and len(triple[2]) < VALUES and not any(_same(value, old) for old in triple[2]):
-            triple[2].append(value)
+        if kind not in kinds and len(kinds) < TYPES:
+            kinds.append(kind)
+        if _small(value) and len(values) < VALUES and not any(_same(value, old) for old in values):
+            values.append(value)
 
 
 def _type_name(kind: type) -> str:

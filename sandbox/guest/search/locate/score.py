@@ -19,6 +19,12 @@ MOST_TELLING = 60
 """A file whose lines hold more clues than this holds none."""
 
 
+LONG_TABLE = 5
+"""Lines of a statement outside functions from which on its entries are told apart."""
+UNUSED = 0.6
+"""What is left of the score of an entry that no failing run is seen to use, when others are."""
+
+
 class Evidence(NamedTuple):
     """What the scores are made from."""
 
@@ -36,6 +42,8 @@ class Evidence(NamedTuple):
     """Lines of the red diff."""
     hints: Mapping[str, Mapping[int, float]]
     """What the host suspects otherwise."""
+    used: Sequence[Any] = ()
+    """Small values that names had in failing runs."""
 
 
 class Scorer:
@@ -265,8 +273,24 @@ class Scorer:
             if place not in self._hit and score + bonus > 0:
                 self._total[place] = score + bonus
                 self._why[place] = (score + bonus, reason)
+        self._tables()
         for place in [p for p in self._total if p not in self._hit and p not in told and self._is_outside(p)]:
             del self._total[place]
+
+    def _tables(self) -> None:
+        """Of a long table, the entries are meant that a failing run uses, as far as that can be seen."""
+        used = {(type(v), v) for v in [*self._e.used, *self._e.literals] if v not in ("", None, True, False)}
+        used = {(kind, v) for kind, v in used if kind is str or (kind is int and not -1 <= v <= 2)}
+        for path, file in self._e.files.items():
+            for piece in file.pieces:
+                lines = [n for n in piece.lines if (path, n) in self._total and (path, n) not in self._hit]
+                if len(lines) < LONG_TABLE:
+                    continue
+                here = [n for n in lines if any(_constant(node) in used for node in file.on(n))]
+                if not here or 2 * len(here) > len(lines):
+                    continue
+                for line in lines:
+                    self._total[path, line] *= 1.0 if line in here else UNUSED
 
     def _is_outside(self, place: Place) -> bool:
         file = self._e.files.get(place[0])
@@ -309,6 +333,10 @@ def _lines_of(file: CodeFile) -> Sequence[int]:
 
 def _clue(nodes: Sequence[ast.AST], clues: Clues) -> float:
     return max((telling(n.value, clues) for n in nodes if isinstance(n, ast.Constant)), default=0.0)
+
+
+def _constant(node: ast.AST) -> Tuple[type, Any]:
+    return (type(node.value), node.value) if isinstance(node, ast.Constant) else (ast.AST, None)
 
 
 def _name_of(node: ast.AST) -> Any:
