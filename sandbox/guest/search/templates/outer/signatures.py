@@ -105,7 +105,7 @@ def _order_and_number(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope
     bare = len(plain) - len(node.args.defaults)
     for index, (one, other) in enumerate(zip(plain, plain[1:])):
         if index + 1 < bare:
-            yield scope.swap(COST + 0.2, one, other)
+            yield _swapped(one, other, scope)
         elif index >= bare:
             yield _defaults_swapped(node, index - bare, scope, (one, other))
     read = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name)}
@@ -120,6 +120,12 @@ def _order_and_number(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope
         elif not (node.args.vararg or node.args.kwonlyargs or node.args.kwarg):
             begin = scope.source.span(every[index - 1])[1] if index else start
             yield Proposal(COST + 0.6, (Edit(begin, end, ""),))
+
+
+def _swapped(one: ast.arg, other: ast.arg, scope: Scope) -> Proposal:
+    spans = [(scope.source.span(a)[0], end_of_argument(scope.source, a)) for a in (one, other)]
+    texts = [scope.source.data[slice(*span)].decode("utf-8") for span in spans]
+    return Proposal(COST + 0.2, (Edit(*spans[0], texts[1]), Edit(*spans[1], texts[0])))
 
 
 def _defaults_swapped(
@@ -163,12 +169,14 @@ def _keywords_given(name: str, tree: ast.Module) -> List[str]:
 def _added(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str, cost: float, scope: Scope) -> Optional[Proposal]:
     """One more parameter behind the positional ones."""
     plain = _positional(node)
+    if text.startswith("*") and not node.args.args:
+        return None  # nothing may stand between the last parameter and a `/`
     if not plain:
         at = _opening(node, scope)
         more = node.args.vararg or node.args.kwonlyargs or node.args.kwarg
         return Proposal(cost, (Edit(at, at, f"{text}, " if more else text),))
     last: List[ast.expr] = node.args.defaults
-    if last and "=" not in text:
+    if last and "=" not in text and not text.startswith("*"):
         before = plain[len(plain) - len(last)]
         at = scope.source.span(before)[0]
         return Proposal(cost, (Edit(at, at, f"{text}, "),))
@@ -195,7 +203,8 @@ def _kinds(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Iterat
         yield _added(node, "*args", COST + 0.9, scope) if not rest and not arguments.defaults else None
     if arguments.defaults and not rest:
         first = _positional(node)[-len(arguments.defaults)]
-        yield Proposal(COST + 0.5, (Edit(span(first)[0], span(first)[0], "*, "),))
+        if first in arguments.args:
+            yield Proposal(COST + 0.5, (Edit(span(first)[0], span(first)[0], "*, "),))
     if arguments.kwonlyargs and not arguments.vararg:
         start = span(arguments.kwonlyargs[0])[0]
         before = scope.source.data[:start].rstrip().rstrip(b",").rstrip()
