@@ -15,12 +15,13 @@ import random
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.sets.mutation import mutations
-from sandbox.backends.docker_container import GUEST_DIR, DockerBackend
+from sandbox.backends.docker_container import DockerBackend
+from sandbox.backends.guest_tree import GUEST_DIR
 from sandbox.guest.search.locate.code import Modules, read_files
 from sandbox.guest.search.locate.observe import read
 from sandbox.guest.search.locate.score import Evidence, Scorer
@@ -91,7 +92,8 @@ async def observe(tree: Path, keep: Path, mutants: int, seed: int) -> None:
             if not survey or not survey["covered"]:
                 print(f"{tree.name}: nothing to survey", file=sys.stderr)
                 return
-            bugs = planted(tree, survey["covered"], random.Random(seed), mutants * DRAWS)
+            chance = random.Random(seed)  # noqa: S311 - which bugs are planted is no secret
+            bugs = planted(tree, survey["covered"], chance, mutants * DRAWS)
             await place(workspace, "bugs.json", json.dumps(bugs))
             told = await run(workspace, "mutants", "bugs.json", str(mutants)) or []
             print(tree.name, len(bugs), "bugs,", len(told), "fail tests", file=sys.stderr)
@@ -156,11 +158,11 @@ def ranks(evidence: Evidence, bug: dict[str, Any], weights: dict[str, float]) ->
     }
 
 
-def place_in(values: Any, score: float) -> float:
+def place_in(values: Collection[float], score: float) -> float:
     """The rank of a score, the middle of those that tie; infinite when it is nought."""
     if score <= 0:
         return math.inf
-    return sum(v > score for v in values) + (sum(v == score for v in values) + 1) / 2
+    return float(sum(v > score for v in values)) + (sum(v == score for v in values) + 1) / 2
 
 
 def summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:

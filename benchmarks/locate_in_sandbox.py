@@ -11,42 +11,49 @@ import subprocess
 import sys
 import time
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 MOST_FAILING = 0.5
 WAIT_S = 240.0
 
 
-def own_package(guest):
+def own_package(guest: str) -> None:
     """Make the modules of the search importable."""
-    for name, folder in (("sandbox", os.path.dirname(guest)), ("sandbox.guest", guest)):
+    for name, folder in (("sandbox", str(Path(guest).parent)), ("sandbox.guest", guest)):
         module = types.ModuleType(name)
         module.__path__ = [folder]
         sys.modules[name] = module
 
 
-def cpu():
+def cpu() -> float:
     """CPU seconds of this process's children."""
     used = os.times()
     return used.children_user + used.children_system
 
 
 class Plugin:
-    """Runs where pytest would run the tests."""
+    """Runs where pytest would run the tests.
 
-    def __init__(self, work):
+    Args:
+        work: Called with the session.
+    """
+
+    def __init__(self, work: Callable[[Any], Any]) -> None:
         self.work = work
-        self.told = None
+        self.told: Any = None
 
-    def pytest_runtestloop(self, session):
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Everything is collected."""
         self.told = self.work(session)
         return True
 
 
-def outcomes(search, items):
+def outcomes(search: Any, items: Any) -> Any:
     """How every test ends here, and how long it takes."""
 
-    def work(limiter, report):
+    def work(limiter: Any, report: Any) -> None:
         runner = search.harness.Runner(items.all, limiter)
         for index in range(len(items.all)):
             before = time.process_time()
@@ -57,15 +64,16 @@ def outcomes(search, items):
     return search.forked.collect(work, WAIT_S)
 
 
-def survey(search, session):
-    items = search.harness.find_items(session, os.getcwd(), (), ())
+def survey(search: Any, session: Any) -> dict[str, Any]:
+    """The tests that pass, and the lines they run."""
+    items = search.harness.find_items(session, str(Path.cwd()), (), ())
     ended = outcomes(search, items)
     green = [i for i, outcome, _ in ended if outcome == "pass"]
     seconds = {i: s for i, _, s in ended}
-    baseline = search.baseline.Baseline(items._replace(failing=green, passing=[]), seconds, frozenset(), True)
+    baseline = search.baseline.Baseline(items._replace(failing=green, passing=[]), seconds, frozenset(), isolated=True)
     search.observe.MOST_RED = 100_000
-    reach = search.baseline.Reach(os.getcwd(), ())
-    lines = {}
+    reach = search.baseline.Reach(str(Path.cwd()), ())
+    lines: dict[str, set[int]] = {}
     for told in search.observe.raw_observations(baseline, reach, WAIT_S):
         if told[0] == "test":
             for path, numbers in told[4].items():
@@ -73,8 +81,9 @@ def survey(search, session):
     return {"green": [items.names[i] for i in green], "covered": {p: sorted(n) for p, n in lines.items()}}
 
 
-def observed(search, session, green):
-    items = search.harness.find_items(session, os.getcwd(), (), ())
+def observed(search: Any, session: Any, green: list[str]) -> dict[str, Any] | None:
+    """What tracing tells of a planted bug; None when no test notices it, or too many do."""
+    items = search.harness.find_items(session, str(Path.cwd()), (), ())
     ended = outcomes(search, items)
     known = set(green)
     red = [i for i, o, _ in ended if items.names[i] in known and o in ("fail", "timeout")]
@@ -83,11 +92,11 @@ def observed(search, session, green):
         return None
     seconds = {i: s for i, _, s in ended}
     hung = frozenset(i for i, o, _ in ended if o == "timeout")
-    baseline = search.baseline.Baseline(items._replace(failing=red, passing=passing), seconds, hung, False)
-    reach = search.baseline.Reach(os.getcwd(), ())
+    baseline = search.baseline.Baseline(items._replace(failing=red, passing=passing), seconds, hung, isolated=False)
+    reach = search.baseline.Reach(str(Path.cwd()), ())
     order = search.observe.order_of(baseline)
 
-    def plain(limiter, report):
+    def plain(limiter: Any, report: Any) -> None:
         runner = search.harness.Runner(items.all, limiter)
         for index in order:
             report(runner.run(index, 0.1 if index in hung else 5.0))
@@ -104,7 +113,7 @@ def observed(search, session, green):
     }  # fmt: skip
 
 
-def one(guest, work):
+def one(guest: str, work: Callable[[Any, Any], Any]) -> Any:
     """Collect here and work."""
     own_package(guest)
     names = ("harness", "forked", "baseline", "locate.observe", "locate.located")
@@ -117,12 +126,12 @@ def one(guest, work):
     off = [argument for name in search.harness.OFF for argument in ("-p", f"no:{name}")]
     for name in [n for n in sys.modules if n == "sandbox" or n.startswith("sandbox.")]:
         del sys.modules[name]
-    sys.path.insert(0, os.getcwd())
+    sys.path.insert(0, str(Path.cwd()))
     pytest.main([*off, "-s", "--assert=plain", "-q"], plugins=[search.harness.Options(), plugin])
     return plugin.told
 
 
-def mutants(guest, bugs, most):
+def mutants(guest: str, bugs: str, most: int) -> list[dict[str, Any]]:
     """Each bug in a process of its own."""
     green = json.loads(Path("survey.json").read_text())["green"]
     Path("green.json").write_text(json.dumps(green))
@@ -146,16 +155,17 @@ def mutants(guest, bugs, most):
     return found
 
 
-def main():
+def main() -> None:
+    """Write what is asked for beside this file."""
     guest, what, *rest = sys.argv[1:]
-    out = os.path.abspath(f"{what}.json")
+    out = Path(f"{what}.json").resolve()
     if what == "survey":
         told = one(guest, survey)
     elif what == "one":
         told = one(guest, lambda search, session: observed(search, session, json.loads(Path("green.json").read_text())))
     else:
         told = mutants(guest, rest[0], int(rest[1]))
-    Path(out).write_text(json.dumps(told))
+    out.write_text(json.dumps(told))
 
 
 if __name__ == "__main__":
