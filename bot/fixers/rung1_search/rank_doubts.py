@@ -13,6 +13,7 @@ VETOES = (
     "uses a literal of the failing test in a comparison",
     "no failing test runs what it changes",
     "a helper that only tests use",
+    "undoes what the failing tests ask for",
 )
 """How a warning begins whose survivor comes after every other, and is never shown without asking."""
 

@@ -11,12 +11,19 @@ from sandbox.guest.search.scope import SeenLiterals
 ORDINARY = {"0", "1", "-1", "2", "''", "True", "False", "None", "0.0", "1.0"}
 WIDE = {"Exception", "BaseException"}
 LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+ASKED = "what the failing tests ask for"
+"""How the description of a candidate ends that undoes a change which came with its tests."""
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def doubts_about(candidate: Candidate, literals: SeenLiterals) -> List[str]:
     """What speaks against a candidate although the tests pass."""
     doubts: List[str] = []
+    if candidate.template.startswith("undo_"):
+        if candidate.said.endswith(ASKED):
+            doubts.append(f"undoes {ASKED}")
+        elif not candidate.template.startswith("undo_part"):
+            doubts.append("undoes what the commit changed")
     for source, edits in candidate.changes:
         try:
             new = ast.parse(source.render(edits))

@@ -6,6 +6,7 @@ import ast
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.doubts import ASKED
 from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.render import Edit, Source, first_line
 from sandbox.guest.search.reverts.parts import LINE, WHOLE, WORD, Part, atoms_of, parts_of
@@ -90,7 +91,7 @@ def undoing_of(
         unit=unit,
         edits=edits,
         more=tuple(more),
-        said=_said(parts, kind),
+        said=_said(parts, kind) + (f", {ASKED}" if undoing.asked_for else ""),
         early=0.0 if undoing.asked_for else EARLY,
     )
 

@@ -3,10 +3,12 @@
 from typing import Any
 
 from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.doubts import doubts_about
 from sandbox.guest.search.functions import units_of
 from sandbox.guest.search.plain import PlainSource
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.reverts import Undoing, parts_of, revert_candidates
+from sandbox.guest.search.scope import NO_LITERALS
 
 OLD = "def total(prices, off):\n    return sum(prices) - off\n\n\ndef free(total):\n    if total >= 50:\n        return True\n    return False\n"
 NEW = "def total(prices, off):\n    return sum(prices) + off\n\n\ndef free(amount):\n    if amount > 40:\n        return True\n    return False\n"
@@ -51,6 +53,13 @@ def test_undoing_what_the_failing_tests_ask_for_is_tried_late_and_ranked_low() -
     source = PlainSource("shop.py", NEW.encode())
     found = list(revert_candidates(HUNKS, {"shop.py": source}, Undoing(asked_for=True)))
     assert all(candidate.priority > 3.5 for candidate in found)
+    assert doubts_about(found[0], NO_LITERALS)[0] == "undoes what the failing tests ask for"
+
+
+def test_undoing_a_whole_change_is_doubted_and_a_part_of_a_line_is_not() -> None:
+    part, *_, whole = offers(HUNKS[:1], shop=NEW)
+    assert doubts_about(part, NO_LITERALS) == []
+    assert doubts_about(whole, NO_LITERALS) == ["undoes what the commit changed"]
 
 
 def test_edits_inside_one_function_body_can_be_swapped() -> None:
