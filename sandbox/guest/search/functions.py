@@ -60,12 +60,20 @@ class Unit:
         start, end = self._span
         if any(edit.start < start or edit.end > end for edit in edits):
             return None
-        shifted = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in edits)
         try:
-            text = self._prefix + splice(self.source.data[start:end], shifted)
-            code = compile(text, self.filename, "exec", self._flags, dont_inherit=True)
+            return self.compiled(self.text(edits))
         except (SyntaxError, ValueError, RecursionError, OverflowError, MemoryError):
             return None
+
+    def text(self, edits: Sequence[Edit]) -> bytes:
+        """The function's lines with these edits, in classes of its own, at its own line."""
+        start, end = self._span
+        shifted = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in edits)
+        return self._prefix + splice(self.source.data[start:end], shifted)
+
+    def compiled(self, text: bytes | ast.Module) -> Optional[types.CodeType]:
+        """The function's code in such a text; raises what `compile` does."""
+        code = compile(text, self.filename, "exec", self._flags, dont_inherit=True)
         return _find(code, self.names)
 
     def guarded(self, edits: Sequence[Edit], swaps: Sequence[Swap]) -> Sequence[Swap]:

@@ -98,6 +98,11 @@ class Limiter:
         return self._turns - self._turns_left
 
     @property
+    def turned_out(self) -> bool:
+        """Whether guarded loops have turned more often than they may."""
+        return self._turns_left < 0
+
+    @property
     def exceeded(self) -> bool:
         """The limit was reached since it was armed, whoever caught it."""
         return self._swallowed > 0

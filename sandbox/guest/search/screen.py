@@ -12,6 +12,7 @@ from sandbox.guest.search.harness import FAIL, PASS, SKIP, Items, Runner
 from sandbox.guest.search.leftovers import Leftovers
 from sandbox.guest.search.limits import GIBIBYTE, Limiter
 from sandbox.guest.search.plans import mutable_parameters, plans_of
+from sandbox.guest.search.shared.sites import Sites
 from sandbox.guest.search.verdicts import DIED, NEAR, Board, Limits, Trial, Verdict
 from sandbox.guest.search.worker import MORE_CHANCES, Order, Worker, count_turns
 
@@ -23,6 +24,10 @@ CHUNK_S = 0.08
 COUNTED = 12
 """How many passing tests are asked how often a loop turns."""
 COUNT_S = 5.0
+LONG_S = 0.0015
+"""From which CPU time per trial on sharing may be faster than running."""
+RETHINK = 12
+"""After how many chunks what seemed slower is tried again."""
 
 
 class Screen:
@@ -41,7 +46,11 @@ class Screen:
         self._plans = plans_of(items.all, [*items.failing, *items.passing])
         self._leftovers = Leftovers(_root_of(items), mutable_parameters(items.all, self._plans))
         self._turns: Dict[int, int] = {}
-        self._counted: List[Any] = []
+        self._sites: Dict[int, Sites] = {}
+        self.share: Optional[bool] = None
+        """Whether alternatives of one expression share executions; None where it is found out what is faster."""
+        self._paces: Dict[bool, float] = {}
+        self._chunks = 0
         self._killer: Optional[int] = None
         self._pace = 0.0
 
@@ -49,9 +58,21 @@ class Screen:
         """The test that rejected the last candidate goes first."""
         self._killer = index if index is not None else self._killer
 
-    def note_pace(self, seconds: float) -> None:
+    def note_pace(self, seconds: float, cpu_s: float, *, shared: bool) -> None:
         """How long a trial took, on average of a chunk."""
         self._pace = seconds if not self._pace else 0.7 * self._pace + 0.3 * seconds
+        self._paces[shared] = 0.6 * self._paces.get(shared, cpu_s) + 0.4 * cpu_s
+
+    def shares(self) -> bool:
+        """Whether the next chunk shares executions: where tests are long and it has not proved slower."""
+        if self.share is not None:
+            return self.share
+        self._chunks += 1
+        alone = self._paces.get(False)
+        if alone is None or alone < LONG_S:
+            return False
+        other_turn = self._chunks % RETHINK == 0
+        return (self._paces.get(True, 0.0) < alone) != other_turn
 
     def chunk_size(self) -> int:
         """How many candidates the next chunk should hold."""
@@ -60,27 +81,29 @@ class Screen:
         return max(FIRST_CHUNK, min(MOST_IN_CHUNK, int(CHUNK_S / self._pace)))
 
     def chunk_work(
-        self, trials: Sequence[Trial], factor: float, board: Board, first: int
+        self, trials: Sequence[Trial], factor: float, board: Board, numbers: Sequence[int], *, shared: bool
     ) -> Callable[[Limiter, Report], None]:
-        """What the child of a chunk does, who notes verdicts from the number `first` on."""
-        self._count_turns(trials)
-        return Worker(self._order(factor), trials, board, first).work
+        """What the child of a chunk does, who notes verdicts for the trials of these numbers."""
+        self._get_to_know(trials)
+        return Worker(self._order(factor, shared=shared), trials, board, numbers).work
 
-    def _order(self, factor: float) -> Order:
+    def _order(self, factor: float, *, shared: bool = False) -> Order:
         limits = self.limits
-        return Order(self._items.all, self._plans, limits, factor, self._turns, self._leftovers, self._killer)
+        return Order(
+            self._items.all, self._plans, limits, factor, self._turns, self._leftovers, self._killer,
+            self._sites if shared else None,
+        )  # fmt: skip
 
-    def _count_turns(self, trials: Sequence[Trial]) -> None:
-        """Learn how often the loops of functions turn that were not met before."""
+    def _get_to_know(self, trials: Sequence[Trial]) -> None:
+        """The expressions of functions that were not met before, and how often their loops turn."""
         jobs = []
         for trial in trials:
             unit = trial.candidate.unit
             if unit is None or id(unit) in self._turns:
                 continue
             self._turns[id(unit)] = 0
-            self._counted.append(unit)  # so that its id stays its own
-            original = unit.originals.get(())
-            if unit.loops and original is not None and trial.swaps:
+            self._sites[id(unit)] = Sites(unit)  # holds the unit, so that its id stays its own
+            if unit.loops and trial.swaps:
                 functions = [function for function, _ in trial.swaps]
                 swaps = [(f, f.__code__) for f in functions]
                 jobs.append((id(unit), unit.guarded((), swaps), [*trial.passing[:COUNTED], *trial.failing[:3]]))
@@ -164,10 +187,11 @@ class Chunk:
         self.trials = trials
         self.sane = True
         self._board = Board(trials)
-        self._child = self._start(0)
+        self._shared = len(trials) > 2 and screen.shares()
+        self._child = self._start(range(len(trials)))
 
-    def _start(self, first: int) -> Child:
-        work = self._screen.chunk_work(self.trials[first:], self._factor, self._board, first)
+    def _start(self, numbers: Sequence[int]) -> Child:
+        work = self._screen.chunk_work(self.trials, self._factor, self._board, numbers, shared=self._shared)
         return Child(work, self._screen.bounds)
 
     def end(self) -> None:
@@ -178,45 +202,51 @@ class Chunk:
         """A verdict for each trial, in order; a child that dies is followed by one for the rest."""
         died: Set[int] = set()
         while True:
-            ended_well = self._listen(seconds_left)
-            done = self._done(died)
-            if not ended_well:
-                died.add(done)
-                done += 1
-            if done >= len(self.trials) or seconds_left() <= 0:
+            if not self._listen(seconds_left):
+                died.add(self._culprit(died))
+            waiting = [n for n in range(len(self.trials)) if n not in died and not self._board.has(n)]
+            if not waiting or seconds_left() <= 0:
                 break
-            self._child = self._start(done)
+            self._child = self._start(waiting)
         self._child.end()
         return [self._board.get(number) for number in range(len(self.trials))]
 
     def _listen(self, seconds_left: Callable[[], float]) -> bool:
         """Hear one child to its end; False when it died on the way."""
-        done, since = self._board.count(), time.monotonic()
+        beat, since = self._board.beat(), time.monotonic()
         while seconds_left() > 0:
-            patience = self._patience(self.trials[min(self._done(set()), len(self.trials) - 1)])
+            patience = self._patience(self.trials[self._current()])
             alive, report = self._child.hear(min(patience, max(0.0, seconds_left())))
             if report is not None:
                 self._take(report)
                 self._child.end()
                 return True
-            if not alive or (self._board.count() == done and time.monotonic() - since >= patience):
+            if not alive or (self._board.beat() == beat and time.monotonic() - since >= patience):
                 break
-            if self._board.count() != done:
-                done, since = self._board.count(), time.monotonic()
+            if self._board.beat() != beat:
+                beat, since = self._board.beat(), time.monotonic()
         self._child.end()
         return False
 
+    def _current(self) -> int:
+        number = self._board.current()
+        return number if 0 <= number < len(self.trials) else 0
+
+    def _culprit(self, died: Set[int]) -> int:
+        """Whose turn it was; a child may lie, so that somebody new is always named."""
+        number = self._current()
+        if number not in died and not self._board.has(number):
+            return number
+        trials = range(len(self.trials))
+        return next((n for n in trials if n not in died and not self._board.has(n)), number)
+
     def _take(self, report: Any) -> None:
         """Note the last word of a child, which may be anything."""
-        killer, pace = report if isinstance(report, list) and len(report) == 2 else (None, None)
-        self._screen.note_killer(killer if isinstance(killer, int) else None)
-        if isinstance(pace, (int, float)) and 0 <= pace < 1e6:
-            self._screen.note_pace(float(pace))
-
-    def _done(self, died: Set[int]) -> int:
-        """The first trial without a verdict that nobody died on."""
-        trials = range(len(self.trials))
-        return next((n for n in trials if n not in died and not self._board.has(n)), len(trials))
+        if not isinstance(report, list) or len(report) != 3:
+            return
+        self._screen.note_killer(report[0] if isinstance(report[0], int) else None)
+        if all(isinstance(pace, (int, float)) and 0 <= pace < 1e6 for pace in report[1:]):
+            self._screen.note_pace(float(report[1]), float(report[2]), shared=self._shared)
 
     def _patience(self, trial: Trial) -> float:
         limits = self._screen.limits

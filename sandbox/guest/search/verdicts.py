@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import struct
 from typing import Dict, NamedTuple, Sequence, Tuple
 
 from sandbox.guest.search.candidates import Candidate
@@ -12,6 +13,8 @@ from sandbox.guest.search.harness import FAIL, PASS, TIMEOUT
 DIED, NEAR = "died", "near"
 MARKS = {FAIL: 1, TIMEOUT: 2, PASS: 3, NEAR: 4}
 """How a child marks the end of a trial in the memory it shares with us."""
+_BEAT = struct.Struct("<qq")
+HEAD = _BEAT.size
 OUTCOMES = {mark: outcome for outcome, mark in MARKS.items()}
 
 
@@ -54,18 +57,30 @@ class Board:
     def __init__(self, trials: Sequence[Trial]) -> None:
         self._trials = trials
         self._width = 1 + (max((len(trial.failing) for trial in trials), default=0) + 7) // 8
-        self._memory = mmap.mmap(-1, max(1, self._width * len(trials)))
+        self._memory = mmap.mmap(-1, HEAD + self._width * len(trials))
+
+    def begin(self, number: int) -> None:
+        """Note whose turn it is, and that something happens."""
+        self._memory[:HEAD] = _BEAT.pack(number, self.beat() + 1)
+
+    def current(self) -> int:
+        """Whose turn it is."""
+        return int(_BEAT.unpack(self._memory[:HEAD])[0])
+
+    def beat(self) -> int:
+        """Grows as long as something happens."""
+        return int(_BEAT.unpack(self._memory[:HEAD])[1])
 
     def put(self, number: int, verdict: Verdict) -> None:
         """Note a verdict; the outcome last, so that what is there is whole."""
-        at, fixed = self._width * number, set(verdict.fixed)
+        at, fixed = HEAD + self._width * number, set(verdict.fixed)
         bits = sum(1 << place for place, test in enumerate(self._trials[number].failing) if test in fixed)
         self._memory[at + 1 : at + self._width] = bits.to_bytes(self._width - 1, "little")
         self._memory[at] = MARKS[verdict.outcome]
 
     def get(self, number: int) -> Verdict:
         """The verdict that was noted; `died` when there is none that makes sense."""
-        at = self._width * number
+        at = HEAD + self._width * number
         outcome = OUTCOMES.get(self._memory[at], DIED)
         bits = int.from_bytes(self._memory[at + 1 : at + self._width], "little")
         fixed = tuple(test for place, test in enumerate(self._trials[number].failing) if bits >> place & 1)
@@ -75,8 +90,4 @@ class Board:
 
     def has(self, number: int) -> bool:
         """Whether there is one."""
-        return self._memory[self._width * number] != 0
-
-    def count(self) -> int:
-        """How many there are."""
-        return sum(map(self.has, range(len(self._trials))))
+        return self._memory[HEAD + self._width * number] != 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import gc
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
@@ -12,6 +14,9 @@ from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT, Runner
 from sandbox.guest.search.leftovers import LOST, SAME, Leftovers
 from sandbox.guest.search.limits import Limiter
 from sandbox.guest.search.plans import Plan
+from sandbox.guest.search.shared.chooser import Chooser
+from sandbox.guest.search.shared.outcomes import Outcomes, Separate, Sharing, serve
+from sandbox.guest.search.shared.sites import Sites
 from sandbox.guest.search.verdicts import NEAR, Board, Limits, Trial, Verdict
 
 MORE_CHANCES = 2
@@ -35,6 +40,8 @@ class Order(NamedTuple):
     leftovers: Leftovers
     killer: Optional[int]
     """The test that rejected the last candidate goes first."""
+    sites: Optional[Dict[int, Sites]]
+    """The expressions of units, by their ids, when alternatives may share executions."""
 
 
 class Worker:
@@ -44,59 +51,108 @@ class Worker:
         order: What to keep to.
         trials: What to run.
         board: Where verdicts are noted.
-        first: The number of the first trial on the board.
+        numbers: Which of them.
     """
 
-    def __init__(self, order: Order, trials: Sequence[Trial], board: Board, first: int) -> None:
+    def __init__(self, order: Order, trials: Sequence[Trial], board: Board, numbers: Sequence[int]) -> None:
         self._order = order
         self._trials = trials
         self._board = board
-        self._first = first
+        self._numbers = numbers
         self._killer = order.killer
+        self._lost = False
 
     def work(self, limiter: Limiter, report: Report) -> None:
         """A verdict on the board for each trial, and one report at the end."""
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), time.process_time()
         gc.disable()
         self._limiter = limiter
         self._runner = Runner(self._order.items, limiter, self._order.plans)
-        leftovers = self._order.leftovers
-        done, clean = 0, True
-        while done < len(self._trials) and clean:
-            held = min(leftovers.every, len(self._trials) - done)
-            verdicts = [self._one(trial) for trial in self._trials[done : done + held]]
-            state = leftovers.put_back()
-            if state != SAME and held > 1:
-                # Somebody left something behind; once more, and look after each.
-                verdicts = []
-                for trial in self._trials[done : done + held]:
-                    verdicts.append(self._one(trial))
-                    state = leftovers.put_back()
-                    if state == LOST:
-                        break
-            for number, verdict in enumerate(verdicts, self._first + done):
-                self._board.put(number, verdict)
-            done += len(verdicts)
-            clean = state != LOST
+        clean = self._share(self._numbers) if self._order.sites is not None else True
+        waiting = [n for n in self._numbers if not self._board.has(n)]
+        while waiting and clean:
+            held, waiting = waiting[: self._order.leftovers.every], waiting[self._order.leftovers.every :]
+            clean = self._by_themselves(held)
             limiter.restore()
-        report([self._killer, (time.perf_counter() - began) / max(1, done)])
+        count = max(1, len(self._numbers) - len(waiting))
+        report([self._killer, (time.perf_counter() - began) / count, (time.process_time() - spent) / count])
 
-    def _one(self, trial: Trial) -> Verdict:
-        unit, order = trial.candidate.unit, self._order
+    # --- one execution for each --------------------------------------------------------------------
+
+    def _by_themselves(self, numbers: Sequence[int]) -> bool:
+        """Run these, and say whether the process is as it was."""
+        verdicts = {number: self._one(number) for number in numbers}
+        state = self._order.leftovers.put_back()
+        if state != SAME and len(numbers) > 1:
+            # Somebody left something behind; once more, and look after each.
+            verdicts = {}
+            for number in numbers:
+                verdicts[number] = self._one(number)
+                state = self._order.leftovers.put_back()
+                if state == LOST:
+                    break
+        for number, verdict in verdicts.items():
+            self._board.put(number, verdict)
+        return state != LOST
+
+    def _one(self, number: int) -> Verdict:
+        trial = self._trials[number]
+        unit = trial.candidate.unit
+        self._board.begin(number)
+        self._guard(trial)
         swaps = unit.guarded(trial.candidate.edits, trial.swaps) if unit is not None else trial.swaps
-        turns = max(LEAST_TURNS, MORE_TURNS * order.turns.get(id(unit), 0))
-        self._limiter.guard_loops(int(turns * order.factor))
         with Swapped(swaps):
-            verdict = self._try(trial)
+            verdict = self._judged(trial, self._run)
             self._runner.close()
         return verdict
 
-    def _try(self, trial: Trial) -> Verdict:
+    def _guard(self, trial: Trial) -> None:
+        turns = max(LEAST_TURNS, MORE_TURNS * self._order.turns.get(id(trial.candidate.unit), 0))
+        self._limiter.guard_loops(int(turns * self._order.factor))
+
+    # --- shared ------------------------------------------------------------------------------------
+
+    def _share(self, waiting: Sequence[int]) -> bool:
+        """Verdicts of all that can share executions; whether the process is as it was."""
+        chooser = Chooser()
+        serve(chooser)
+        sharing = Sharing(self._order.sites or {})
+        for group in sharing.groups([self._trials[n] for n in waiting]):
+            numbers = [waiting[place] for place in group.trials]
+            run = functools.partial(self._shared_run, numbers, group.swaps)
+            outcomes = Outcomes(len(numbers), chooser, run)
+            verdicts: Dict[int, Verdict] = {}
+            for place, number in enumerate(numbers):
+                with contextlib.suppress(Separate):
+                    verdicts[number] = self._judged(self._trials[number], functools.partial(outcomes.of, place))
+            state = self._order.leftovers.put_back()
+            if state == SAME or self._order.leftovers.every == 1:
+                for number, verdict in verdicts.items():
+                    self._board.put(number, verdict)
+            if state == LOST or self._lost:
+                return False
+        return True
+
+    def _shared_run(self, numbers: Sequence[int], swaps: Sequence[Swap], leader: int, test: int) -> Tuple[str, bool]:
+        number = numbers[leader]
+        self._board.begin(number)
+        self._guard(self._trials[number])
+        with Swapped(swaps):
+            outcome = self._run(test)
+            turned = self._limiter.turned_out
+            self._runner.close()
+        if self._order.leftovers.every == 1 and self._order.leftovers.put_back() == LOST:
+            self._lost = True
+        return outcome, turned
+
+    # --- judging -----------------------------------------------------------------------------------
+
+    def _judged(self, trial: Trial, run: Callable[[int], str]) -> Verdict:
         """Failing tests first, the last killer before all; stop as soon as the candidate is lost."""
         fixed: List[int] = []
         lost: List[int] = []
         for index in _first(self._killer, trial.failing):
-            outcome = self._run(index)
+            outcome = run(index)
             if outcome == PASS:
                 fixed.append(index)
                 continue
@@ -110,7 +166,7 @@ class Worker:
         if not fixed:
             return Verdict(FAIL)
         for index in _first(self._killer, trial.passing):
-            outcome = self._run(index)
+            outcome = run(index)
             if outcome not in (PASS, SKIP):
                 self._killer = index
                 return Verdict(TIMEOUT if outcome == TIMEOUT else FAIL)
