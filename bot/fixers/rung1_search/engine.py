@@ -1,12 +1,14 @@
 """SearchFixer: locate, order, search in the sandbox, rank; best first."""
 
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
 from bot.fixers.rung1_search.changes import identity_of
+from bot.fixers.rung1_search.findings import is_about_findings, mend_findings
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
 from bot.fixers.rung1_search.rank import Ranked
 from bot.fixers.rung1_search.rank_shown import compared_words, mutants_of, rivals_of
@@ -44,6 +46,11 @@ class SearchFixer:
     ) -> AsyncIterator[Candidate | RungNote]:
         """Plausible fixes, best first; the workspace stays as it is."""
         report = context.test_results
+        if report is not None and is_about_findings(report):
+            async with aclosing(mend_findings(context, report, workspace, budget)) as mended:
+                async for proposal in mended:
+                    yield proposal
+            return
         if report is None or report.runner not in {"pytest", "unittest"} or not report.failing:
             yield RungNote(reason="only failing tests of pytest and unittest can be searched for")
             return

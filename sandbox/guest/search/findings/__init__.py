@@ -16,7 +16,9 @@ from sandbox.guest.search.render import Edit, Source, splice
 
 MAX_BYTES = 400_000
 MAX_PROPOSALS = 40
-UNPARSED = frozenset({"E999", "invalid-syntax", "syntax", "E0001", "E902", "syntax-error"})
+UNPARSED = frozenset({
+    "E999", "invalid-syntax", "syntax", "E0001", "E902", "syntax-error", "SyntaxError", "IndentationError", "TabError",
+})  # fmt: skip
 SILENCED = re.compile(
     r"#\s*(?:type:\s*ignore|noqa|pyright:|pylint:|mypy:|ruff:|pragma)|\bcast\(\s*(?:typing\.)?Any\b"
     r"|(?::|->|\[|, )\s*(?:typing\.)?Any\b|no_type_check"

@@ -28,8 +28,8 @@ def own_package() -> None:
 def read(root: str, path: str) -> Optional[bytes]:
     """A regular file of the checkout, reached through no symbolic link; None for any other."""
     root = os.path.realpath(root)
-    full = os.path.join(root, path)
-    if os.path.realpath(full) != os.path.normpath(full) or not full.startswith(root + os.sep):
+    full = os.path.normpath(os.path.join(root, path))
+    if os.path.realpath(full) != full or not full.startswith(root + os.sep):
         return None
     try:
         handle = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -1,0 +1,182 @@
+"""mend_findings: edits are kept only when the check finds less and nothing new; nothing is silenced; tests have a say."""
+
+from collections.abc import Callable
+
+import pytest
+
+from bot.domain.patch import Candidate, FixBudget, RungNote
+from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung1_search.findings import is_about_findings, is_better, tally
+from sandbox.types import RunVerdict, TestReport, TestStatus
+from tests.builders import a_diagnosis, a_lint_failure, a_lint_report, a_report, a_running_mission, facts
+from tests.fakes.checked_workspace import proposed
+from tests.fakes.fake_workspace import FakeWorkspace, Files
+from tests.fakes.memory_lessons import MemoryLessons
+
+pytestmark = pytest.mark.anyio
+NONE = "def f(a):\n    if a == None:\n        return 1\n    return a\n"
+RULES: dict[str, tuple[str, str]] = {
+    "== None": ("E711", "Comparison to `None`"),
+    "except:": ("E722", "Do not use bare `except`"),
+    "lenght": ("F821", "Undefined name `lenght`"),
+    "BROKEN": ("X1", "whatever"),
+}
+
+
+def lint(files: Files) -> TestReport:
+    """A linter that looks for words."""
+    found = []
+    for path, text in sorted(files.items()):
+        for number, line in enumerate(text.split("\n"), start=1):
+            for word, (rule, message) in RULES.items():
+                if word in line:
+                    one = a_lint_failure(path, rule, line=number, error_message=message, name=f"{path}:{number}:{rule}")
+                    found.append(one)
+    if not found:
+        return a_report(
+            success=True, failed=False, exit_code=0, failures=(), failure_count=0, outcomes={"ruff": TestStatus.PASS},
+            runner="diagnostics", verdict=RunVerdict.PASS,
+        )  # fmt: skip
+    return a_lint_report(*found, verdict=RunVerdict.FAIL).with_(failures=tuple(found[:10]))
+
+
+Tests = Callable[[Files], TestReport]
+
+
+def green_tests(files: Files) -> TestReport:
+    return a_report(
+        success=True, failed=False, outcomes={"t": TestStatus.PASS}, runner="pytest", verdict=RunVerdict.PASS
+    )
+
+
+async def mended(
+    files: dict[str, str], *, tests: Tests = green_tests, budget: FixBudget | None = None
+) -> tuple[Candidate | RungNote, FakeWorkspace]:
+    workspace = FakeWorkspace(
+        files,
+        judge=lambda now, command: lint(now) if command == "ruff check ." else tests(now),
+        facts=facts(recipe=facts().recipe.with_(command="ruff check .")),
+        proposer=proposed,
+    )
+    context = a_running_mission(test_results=lint(files))
+    fixer = SearchFixer(MemoryLessons())
+    found = [one async for one in fixer.propose(context, a_diagnosis(), workspace, budget or FixBudget())]
+    assert await workspace.changes() == (), "left as it was found"
+    (only,) = found
+    return only, workspace
+
+
+def candidate(found: Candidate | RungNote) -> Candidate:
+    assert isinstance(found, Candidate), found
+    return found
+
+
+def note(found: Candidate | RungNote) -> str:
+    assert isinstance(found, RungNote), found
+    return found.reason
+
+
+async def test_an_edit_with_which_the_check_is_green_becomes_a_candidate() -> None:
+    found, workspace = await mended({"a.py": NONE})
+    only = candidate(found)
+    assert only.changes[0].content == NONE.replace("== None", "is None")
+    assert only.template == "comparisons"
+    assert only.candidates_tried == 1
+    assert only.warnings == ("no tests were run: the check alone judged this",)
+    assert "all 1 findings" in only.explanation
+    assert len(workspace.asked) == 1
+
+
+async def test_findings_in_several_files_are_mended_in_one_run() -> None:
+    files = {"a.py": NONE, "b.py": "try:\n    f()\nexcept:\n    g()\n", "c.py": "length = 1\nx = lenght\n"}
+    only = candidate((await mended(files))[0])
+    assert [change.path for change in only.changes] == ["a.py", "b.py", "c.py"]
+    assert only.candidates_tried == 1
+
+
+async def test_more_findings_than_are_told_in_full_are_mended_round_after_round() -> None:
+    files = {f"m{number:02}.py": NONE for number in range(14)}
+    only = candidate((await mended(files))[0])
+    assert len(only.changes) == 14
+    assert only.candidates_tried <= 4
+
+
+async def test_what_cannot_be_mended_is_said_and_the_rest_is_kept() -> None:
+    only = candidate((await mended({"a.py": NONE + "# BROKEN\n"}))[0])
+    assert "mends 1 of 2 findings" in only.warnings
+    assert only.score < 0.6
+
+
+async def test_nothing_known_is_said() -> None:
+    assert note((await mended({"a.py": "# BROKEN\n"}))[0]) == "no edit is known for these"
+
+
+async def test_findings_of_protected_files_are_left_alone() -> None:
+    found, workspace = await mended({"tests/test_a.py": NONE, "conftest.py": NONE, "a.txt": NONE})
+    assert "no Python file" in note(found)
+    assert workspace.asked == []
+
+
+async def test_an_edit_that_breaks_tests_is_not_proposed() -> None:
+    def tests(files: Files) -> TestReport:
+        failing = {"t": TestStatus.FAIL if "is None" in files["a.py"] else TestStatus.PASS, "u": TestStatus.FAIL}
+        return a_report(outcomes=failing, runner="pytest", verdict=RunVerdict.FAIL)
+
+    found, _ = await mended({"a.py": NONE, "test_a.py": "x = 1\n"}, tests=tests)
+    assert note(found) == "the edits that please the check break tests"
+
+
+async def test_tests_that_fail_anyway_are_no_reason_against_it() -> None:
+    def tests(files: Files) -> TestReport:
+        return a_report(outcomes={"u": TestStatus.FAIL}, runner="pytest", verdict=RunVerdict.FAIL)
+
+    only = candidate((await mended({"a.py": NONE, "test_a.py": "x = 1\n"}, tests=tests))[0])
+    assert only.warnings == ("1 tests fail with and without the edits",)
+
+
+async def test_green_tests_leave_no_doubt() -> None:
+    only = candidate((await mended({"a.py": NONE, "test_a.py": "x = 1\n"}))[0])
+    assert only.warnings == ()
+
+
+async def test_tests_that_cannot_run_are_said() -> None:
+    def tests(files: Files) -> TestReport:
+        return a_report(outcomes={}, runner="command", verdict=RunVerdict.NO_VERDICT)
+
+    only = candidate((await mended({"a.py": NONE, "test_a.py": "x = 1\n"}, tests=tests))[0])
+    assert "could not be run" in only.warnings[0]
+
+
+async def test_the_budget_of_candidates_is_kept() -> None:
+    files = {f"m{number:02}.py": "x = lenght\nlengths = 1\nheight = 2\nlength_of = 1\n" for number in range(3)}
+    found, workspace = await mended(files, budget=FixBudget(max_candidates=2))
+    assert len([c for c in workspace.commands if c == "ruff check ."]) <= 2
+    assert isinstance(found, Candidate | RungNote)
+
+
+def test_lines_that_move_are_no_new_findings() -> None:
+    before = a_lint_report(a_lint_failure("a.py", "X", name="a.py:3:X"), a_lint_failure("a.py", "Y", name="a.py:9:Y"))
+    after = a_lint_report(a_lint_failure("a.py", "Y", name="a.py:12:Y"), verdict=RunVerdict.FAIL)
+    assert is_better(before, after)
+    assert tally(before) == {("a.py", "X"): 1, ("a.py", "Y"): 1}
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        a_lint_report(a_lint_failure("a.py", "Z"), verdict=RunVerdict.FAIL),
+        a_lint_report(a_lint_failure("a.py", "X"), verdict=RunVerdict.FAIL),
+        a_lint_report(a_lint_failure("a.py", "X"), a_lint_failure("b.py", "X"), verdict=RunVerdict.FAIL),
+        a_lint_report(verdict=RunVerdict.NO_VERDICT).with_(outcomes={}),
+        a_lint_report(verdict=RunVerdict.TIMEOUT).with_(outcomes={}),
+        a_report(runner="command", verdict=RunVerdict.PASS, outcomes={}),
+    ],
+)
+def test_a_new_finding_the_same_ones_or_no_verdict_is_no_progress(after: TestReport) -> None:
+    assert not is_better(a_lint_report(a_lint_failure("a.py", "X")), after)
+
+
+def test_only_reports_of_checkers_are_about_findings() -> None:
+    assert is_about_findings(a_lint_report())
+    assert not is_about_findings(a_report())
+    assert not is_about_findings(a_lint_report().with_(outcomes={}))

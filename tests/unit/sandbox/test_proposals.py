@@ -1,0 +1,155 @@
+"""Proposals for findings: whatever the program in the sandbox answers, only sound edits of the finding's file come out."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from sandbox.backends.base import Guest
+from sandbox.proposals import MAX_LINE_BYTES, propose_edits
+from sandbox.spec import RunLimits
+from sandbox.types import CommandResult, EditProposal, ProposalRequest, ToolFinding
+
+pytestmark = pytest.mark.anyio
+GUEST = Path(__file__).parents[3] / "sandbox/guest"
+REQUEST = ProposalRequest(
+    findings=(ToolFinding(path="a.py", line=2, code="E711"), ToolFinding(path="test_a.py", line=1, code="E711")),
+    protected=("test_*.py",),
+    most=2,
+)
+PROPOSAL: dict[str, Any] = {
+    "finding": 0,
+    "template": "comparisons",
+    "cost": 0.2,
+    "edits": [{"path": "a.py", "start": 0, "end": 1, "text": "x"}],
+    "description": "line 2: `==` became `is`",
+}
+
+
+class AnsweringGuest:
+    """The part of Guest that is used: answers what it is told to answer."""
+
+    workdir = "/work/repo"
+    guest_dir = "/opt/guest"
+    python = "/opt/env/bin/python"
+
+    def __init__(self, *answers: object) -> None:
+        self.results = b"\n".join(a if isinstance(a, bytes) else json.dumps(a).encode() for a in answers)
+        self.asked: dict[str, Any] = {}
+
+    async def run(
+        self,
+        argv: tuple[str, ...],
+        *,
+        limits: RunLimits,
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+        stdin: bytes = b"",
+    ) -> CommandResult:
+        self.asked = {"argv": argv, "limits": limits, "cwd": cwd, "env": env, "stdin": json.loads(stdin)}
+        return CommandResult(argv=argv, exit_code=0, results=self.results)
+
+
+async def answered(*answers: object, request: ProposalRequest = REQUEST) -> tuple[EditProposal, ...]:
+    return await propose_edits(cast(Guest, AnsweringGuest(*answers)), request)
+
+
+async def test_a_sound_proposal_comes_out_and_the_program_got_the_findings() -> None:
+    guest = AnsweringGuest(PROPOSAL)
+    (proposal,) = await propose_edits(cast(Guest, guest), REQUEST, environment={"A": "b"})
+    assert proposal.edits[0].text == "x"
+    assert guest.asked["argv"] == ("/opt/env/bin/python", "/opt/guest/search/findings/server.py")
+    assert guest.asked["stdin"]["root"] == "/work/repo"
+    assert guest.asked["stdin"]["findings"][0] == {
+        "path": "a.py",
+        "line": 2,
+        "column": 0,
+        "code": "E711",
+        "message": "",
+    }
+    assert guest.asked["env"]["A"] == "b"
+    assert guest.asked["limits"].wall_s > REQUEST.time_limit_s
+
+
+async def test_proposals_come_finding_by_finding_and_cheapest_first_and_not_too_many() -> None:
+    dear, cheap = PROPOSAL | {"cost": 2.0}, PROPOSAL | {"cost": 0.1}
+    found = await answered(dear, cheap, PROPOSAL | {"cost": 0.0})
+    assert [one.cost for one in found] == [0.1, 2.0]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        b"not json",
+        b"",
+        b"[" * 100_000,
+        b'{"a": "' + b"x" * MAX_LINE_BYTES + b'"}',
+        PROPOSAL | {"finding": 2},
+        PROPOSAL | {"finding": -1},
+        PROPOSAL | {"cost": "NaN"},
+        PROPOSAL | {"edits": []},
+        PROPOSAL | {"template": "Not a name"},
+        PROPOSAL | {"more": 1},
+        PROPOSAL | {"edits": [{"path": "b.py", "start": 0, "end": 1, "text": "x"}]},
+        PROPOSAL | {"edits": [{"path": "../a.py", "start": 0, "end": 1, "text": "x"}]},
+        PROPOSAL | {"edits": [{"path": "a.py", "start": 3, "end": 1, "text": "x"}]},
+        PROPOSAL | {"finding": 1, "edits": [{"path": "test_a.py", "start": 0, "end": 1, "text": "x"}]},
+        PROPOSAL | {"edits": [{"path": "a.py", "start": 0, "end": 1, "text": "x"}] * 500},
+    ],
+)
+async def test_an_unsound_answer_is_dropped(wrong: object) -> None:
+    assert await answered(wrong) == ()
+    assert len(await answered(wrong, PROPOSAL)) == 1
+
+
+@pytest.mark.parametrize("path", ["/etc/a.py", "../a.py", ".github/a.py", "a/../b.py", "a.txt", "a\u202e.py"])
+async def test_a_path_that_may_not_be_edited_gets_no_proposal(path: str) -> None:
+    request = ProposalRequest(findings=(ToolFinding(path=path, line=1, code="E711"),))
+    edits = [{"path": path, "start": 0, "end": 1, "text": "x"}]
+    assert await answered(PROPOSAL | {"edits": edits}, request=request) == ()
+
+
+async def test_control_characters_of_a_description_do_not_come_out() -> None:
+    (one,) = await answered(PROPOSAL | {"description": "a\x1b[2Jb\n" + "x" * 9999})
+    assert one.description.isprintable()
+    assert len(one.description) <= 200
+
+
+def ask(folder: Path, *findings: ToolFinding) -> list[dict[str, Any]]:
+    """Run the real program: it reads and answers, and runs nothing."""
+    request = ProposalRequest(findings=findings).model_dump(mode="json") | {"root": str(folder)}
+    done = subprocess.run(
+        ["/bin/sh", "-c", '"$0" "$1" 3>&1', sys.executable, str(GUEST / "search/findings/server.py")],
+        input=json.dumps(request).encode(),
+        capture_output=True,
+        check=False,
+        cwd=folder,
+        timeout=60,
+    )
+    assert done.stderr == b""
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_program_reads_files_of_the_checkout_only(tmp_path: Path) -> None:
+    repository = tmp_path / "repo"
+    repository.mkdir()
+    (repository / "a.py").write_text("x = a == None\n")
+    (tmp_path / "secret.py").write_text("x = a == None\n")
+    (repository / "link.py").symlink_to(tmp_path / "secret.py")
+    (repository / "sandbox.py").write_text("raise SystemExit('imported')\n")
+    (repository / "ast.py").write_text("raise SystemExit('imported')\n")
+    paths = ("a.py", "../secret.py", "link.py", "missing.py", str(tmp_path / "secret.py"))
+    answers = ask(repository, *(ToolFinding(path=path, line=1, code="E711") for path in paths))
+    assert {answer["finding"] for answer in answers} == {0}
+    assert answers[0]["edits"] == [{"path": "a.py", "start": 4, "end": 13, "text": "a is None"}]
+
+
+def test_the_program_survives_a_file_that_exhausts_the_parser(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("x = " + "-" * 100_000 + "1\n")
+    (tmp_path / "b.py").write_text("if a == None:\n    b()\n")
+    answers = ask(tmp_path, *(ToolFinding(path=path, line=1, code="E711") for path in ("a.py", "b.py")))
+    assert {answer["finding"] for answer in answers} == {1}
