@@ -19,6 +19,8 @@ from sandbox.guest.search.zygote import own_threads
 
 MOST_PASSING = 12
 """How many passing tests a candidate of the fresh lane meets before it is confirmed with all of them."""
+LEAST_COLLECT_S = 0.7
+"""CPU seconds that importing an edited file may take in any case."""
 MOST_LOST = 0.2
 """Of the tests that pass: how many may fail when all is imported afresh, before that is not believed."""
 
@@ -72,7 +74,13 @@ class Lanes:
             limits = {ground.items.names[i]: s for i, s in ground.screen.limits.known.items()}
             limits = {name: max(0.3, 2 * seconds) for name, seconds in limits.items()}
         return Suite(
-            situation.root, situation.goals, situation.passing, limits, most, 2.0 + 4 * collect_s, self._guards_tree
+            situation.root,
+            situation.goals,
+            situation.passing,
+            limits,
+            most,
+            LEAST_COLLECT_S + 4 * collect_s,
+            self._guards_tree,
         )
 
     def _unedited(self) -> Dict[str, bytes]:

@@ -63,7 +63,7 @@ class FreshLane:
             "collect_s": suite.collect_s * factor, "memory_bytes": self._memory_bytes,
             "guards_tree": suite.guards_tree,
             "edited": {path: base64.b64encode(data).decode("ascii") for path, data in files.items()},
-            "wall_s": 2.0 + 5 * suite.collect_s * factor + 2 * min(running, 60.0 + running / 10),
+            "wall_s": 1.5 + 4 * suite.collect_s * factor + 2 * min(running, 60.0 + running / 10),
         })  # fmt: skip
         return self._number
 
