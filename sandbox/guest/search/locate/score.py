@@ -6,14 +6,16 @@ import ast
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.functions import Unit
-from sandbox.guest.search.locate.code import SIMPLE, CodeFile, Modules
+from sandbox.guest.search.locate.code import SIMPLE, CodeFile, Modules, names_read
 from sandbox.guest.search.locate.flow import controllers, makers_of, slice_of
 from sandbox.guest.search.locate.observe import Seen
-from sandbox.guest.search.locate.outside import Outside
+from sandbox.guest.search.locate.outside import Outside, bound_by
 from sandbox.guest.search.locate.said import quoted_names
+from sandbox.guest.search.locate.signs import alike, alike_file, called_by, clue, constant, lines_of, name_of, touches
 from sandbox.guest.search.locate.spectrum import Counts, Place, beyond_nearest, places
-from sandbox.guest.search.locate.values import Clues, clues_of, telling, words_of
+from sandbox.guest.search.locate.values import clues_of
 from sandbox.guest.search.locate.weights import WEIGHTS
+from sandbox.guest.search.scope import FunctionNode
 
 MOST_TELLING = 60
 """A file whose lines hold more clues than this holds none."""
@@ -64,6 +66,12 @@ class Scorer:
         self._green = [seen for i, seen in sorted(evidence.tests.items()) if i not in failing]
         self._hit = {place for seen in self._red for place in places(seen)}
         self._units = self._units_hit()
+        self._home = {
+            (unit.source.path, line): (unit.source.path, unit.first_line)
+            for unit in self._units
+            for line in range(unit.first_line, unit.last_line + 1)
+        }
+        """Lines of the functions that failing tests run, to the function's first line."""
 
     def result(self) -> Tuple[Dict[str, Dict[int, float]], Dict[str, Dict[int, str]]]:
         """Path to line to score from 0 to 1, and the strongest reason of each."""
@@ -133,10 +141,10 @@ class Scorer:
                 ("function", counts.score(key), f"{unit.qualified_name} is run by the failing tests above all"),
                 ("alone", float(key not in counts.green), f"only failing tests call {unit.qualified_name}"),
                 ("depth", 1.0 / self._depth(unit), f"{unit.qualified_name} is close to the failing test"),
-                ("asserted", _called_by(unit, asserted), f"the failing statement calls {unit.qualified_name}"),
-                ("mentioned", _called_by(unit, self._e.mentioned), f"the failing test calls {unit.qualified_name}"),
-                ("alike", _alike(unit, tests), f"the failing test is named like {unit.qualified_name}"),
-                ("alike_file", _alike_file(unit, tests), "the failing test's file is named like this one"),
+                ("asserted", called_by(unit, asserted), f"the failing statement calls {unit.qualified_name}"),
+                ("mentioned", called_by(unit, self._e.mentioned), f"the failing test calls {unit.qualified_name}"),
+                ("alike", alike(unit, tests), f"the failing test is named like {unit.qualified_name}"),
+                ("alike_file", alike_file(unit, tests), "the failing test's file is named like this one"),
             )
             for place in self._lines(unit):
                 for sign, share, reason in signs:
@@ -144,12 +152,7 @@ class Scorer:
 
     def _called(self, seen: Seen) -> Set[Place]:
         """The outermost functions (by their first line) that a test calls."""
-        found: Set[Place] = set()
-        for unit in self._units:
-            path = unit.source.path
-            if any((path, line) in seen.functions for line in range(unit.first_line, unit.last_line + 1)):
-                found.add((path, unit.first_line))
-        return found
+        return {self._home[key] for key in seen.functions if key in self._home}
 
     def _depth(self, unit: Unit) -> int:
         path = unit.source.path
@@ -185,13 +188,13 @@ class Scorer:
         quoted = {name for one in said[:10] if not one.asserted for name in quoted_names(one.message)}
         clues = clues_of(pairs[:40], ())
         for path, file in self._e.files.items():
-            found = {line: share for line in _lines_of(file) if (share := _clue(file.on(line), clues)) > 0}
+            found = {line: share for line in lines_of(file) if (share := clue(file.on(line), clues)) > 0}
             if len(found) <= MOST_TELLING:
                 for line, share in found.items():
                     if (path, line) in self._hit or file.unit_at(line) is None:
                         self._add((path, line), "value", share, "a literal that explains the wrong value")
             for place in [p for p in sorted(self._hit) if quoted and p[0] == path]:
-                if any(_name_of(node) in quoted for node in file.on(place[1])):
+                if any(name_of(node) in quoted for node in file.on(place[1])):
                     self._add(place, "named", 1.0, "a name that the message quotes")
 
     # --- the diff that turned the check red -----------------------------------------------------
@@ -203,7 +206,7 @@ class Scorer:
                 self._add(place, "changed", 1.0, "changed since the check was green")
             self._add(place, "hint", self._e.hints.get(place[0], {}).get(place[1], 0.0), "suspected before the search")
         for unit in self._units:
-            touched = _touches(self._e.changed, unit)
+            touched = touches(self._e.changed, unit)
             share = 1.0 if touched else near.get((unit.source.path, unit.first_line), 0.0)
             sign = "changed_function" if touched else "changed_near"
             reason = (
@@ -216,15 +219,29 @@ class Scorer:
         """Functions that call a changed one, or are called by one, or read a name that a changed statement binds."""
         if not self._e.changed:
             return {}
-        homes = {(u.source.path, n): u for u in self._units for n in range(u.first_line, u.last_line + 1)}
+        touched = {(u.source.path, u.first_line) for u in self._units if touches(self._e.changed, u)}
         near: Dict[Place, float] = {}
         for seen in self._red:
             for key, (_, caller) in seen.functions.items():
-                one, two = homes.get(key), homes.get(caller) if caller else None
-                for unit, other in ((one, two), (two, one)):
-                    if unit and other and _touches(self._e.changed, other):
-                        near[unit.source.path, unit.first_line] = 1.0
+                one, two = self._home.get(key), self._home.get(caller) if caller else None
+                for home, other in ((one, two), (two, one)):
+                    if home and other in touched:
+                        near[home] = 1.0
+        bound = self._bound_by_changes()
+        for unit in self._units if bound else ():
+            if bound & {name.lstrip(".") for name in names_read(unit.node)}:
+                near.setdefault((unit.source.path, unit.first_line), 0.8)
         return near
+
+    def _bound_by_changes(self) -> Set[str]:
+        """Names that changed statements outside functions bind."""
+        names: Set[str] = set()
+        for path, file in self._e.files.items():
+            lines = self._e.changed.get(path, ())
+            for piece in file.pieces if lines else ():
+                if any(line in lines for line in piece.lines) and not isinstance(piece.statement, FunctionNode):
+                    names.update(name.lstrip(".") for name in bound_by(piece))
+        return names
 
     # --- ties -----------------------------------------------------------------------------------
 
@@ -286,7 +303,7 @@ class Scorer:
                 lines = [n for n in piece.lines if (path, n) in self._total and (path, n) not in self._hit]
                 if len(lines) < LONG_TABLE:
                     continue
-                here = [n for n in lines if any(_constant(node) in used for node in file.on(n))]
+                here = [n for n in lines if any(constant(node) in used for node in file.on(n))]
                 if not here or 2 * len(here) > len(lines):
                     continue
                 for line in lines:
@@ -295,55 +312,3 @@ class Scorer:
     def _is_outside(self, place: Place) -> bool:
         file = self._e.files.get(place[0])
         return file is None or file.unit_at(place[1]) is None
-
-
-def _touches(changed: Mapping[str, Set[int]], unit: Unit) -> bool:
-    return any(unit.first_line <= line <= unit.last_line for line in changed.get(unit.source.path, ()))
-
-
-def _called_by(unit: Unit, names: Set[str]) -> float:
-    """Whether a function is called by one of these names; a class's `__init__` by the class's."""
-    if unit.names[-1] in names:
-        return 1.0
-    if len(unit.names) > 1 and unit.names[-2] in names:
-        return 0.8 if unit.names[-1] in ("__init__", "__new__", "__call__") else 0.35
-    return 0.0
-
-
-def _alike(unit: Unit, tests: Sequence[str]) -> float:
-    """How much of a function's name stands in a failing test's."""
-    own = [*words_of(unit.names[-1])]
-    if not own:
-        return 0.0
-    best = 0.0
-    for test in tests:
-        theirs = {*words_of(test.partition("::")[2].partition("[")[0])} - {"test"}
-        best = max(best, sum(word in theirs for word in own) / len(own))
-    return best
-
-
-def _alike_file(unit: Unit, tests: Sequence[str]) -> float:
-    own = {*words_of(unit.source.path.rpartition("/")[2][:-3])}
-    return float(any(own & ({*words_of(t.partition("::")[0].rpartition("/")[2])} - {"test", "tests"}) for t in tests))
-
-
-def _lines_of(file: CodeFile) -> Sequence[int]:
-    return range(1, file.source.data.count(b"\n") + 2)
-
-
-def _clue(nodes: Sequence[ast.AST], clues: Clues) -> float:
-    return max((telling(n.value, clues) for n in nodes if isinstance(n, ast.Constant)), default=0.0)
-
-
-def _constant(node: ast.AST) -> Tuple[type, Any]:
-    return (type(node.value), node.value) if isinstance(node, ast.Constant) else (ast.AST, None)
-
-
-def _name_of(node: ast.AST) -> Any:
-    if isinstance(node, ast.Name):
-        return node.id
-    if isinstance(node, (ast.Attribute,)):
-        return node.attr
-    if isinstance(node, (ast.arg, ast.keyword)):
-        return node.arg
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None

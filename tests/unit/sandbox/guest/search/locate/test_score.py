@@ -140,6 +140,13 @@ def test_a_changed_constant_that_a_failing_test_reads_comes_first(folder: Path) 
     assert ("rates.py", 3) not in found
 
 
+def test_functions_that_read_a_changed_constant_are_suspect(folder: Path) -> None:
+    tests = {0: ran({30, 31, 33, 20, 21, 23}, TOTAL, ADD)}
+    names = ["test_shop.py::test_something_else"]
+    found = scores(folder, tests, names=names, changed={"shop.py": {5}})
+    assert min(found["shop.py", n] for n in (30, 31, 33)) > max(found["shop.py", n] for n in (20, 21, 23))
+
+
 def test_functions_around_a_changed_one_are_suspect(folder: Path) -> None:
     tests = {0: Seen({"shop.py": {13, 14, 16, 20, 21, 23}}, {TOTAL: (1, None), PARSE: (2, TOTAL)}, {}, None)}
     names = ["test_shop.py::test_something_else"]
