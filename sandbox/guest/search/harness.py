@@ -220,13 +220,17 @@ def _set_up_and_call(item: Any, plan: Plan) -> None:
 
 
 def _with_hooks(item: Any, around: Any) -> None:
+    """Set up and call; whoever traces sees both, for fixtures run the program too."""
     _ready(item)
-    item.ihook.pytest_runtest_setup(item=item)
-    call = item.ihook.pytest_runtest_call
+
+    def whole() -> None:
+        item.ihook.pytest_runtest_setup(item=item)
+        item.ihook.pytest_runtest_call(item=item)
+
     if around is None:
-        call(item=item)
+        whole()
     else:
-        around(lambda: call(item=item))
+        around(whole)
 
 
 def _down_to(item: Any, following: Optional[Any]) -> None:
