@@ -10,12 +10,13 @@ are built first: `python -m benchmarks.sets.packages`.
 
 import argparse
 import asyncio
+import difflib
 import json
 import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,6 +60,7 @@ async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any
     hidden = hidden_tests(bug, terms.mode, terms.seed, unit_of_set(terms.name))
     with tempfile.TemporaryDirectory() as folder:
         bug.plant(Path(folder), hidden)
+        places = {path: broken_lines((Path(folder) / path).read_text(), text) for path, text in bug.right.items()}
         async with open_bug(sandboxes, bug, Path(folder)) as workspace:
             begun = time.monotonic()
             request = await _request(workspace, bug, hidden, terms)
@@ -67,10 +69,12 @@ async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any
             searched = time.monotonic()
     row = {
         "bug": bug.name,
+        "kind": bug.about.get("kind") or bug.about.get("type", ""),
         "given": {"failing": len(request.failing), "passing": len(request.passing), "hidden": len(hidden)},
         "reproduce_s": round(asked - begun, 2),
         "seconds": round(searched - asked, 2),
         **_told(found),
+        "place_rank": place_rank(found, places),
     }
     judgements = await _judged(sandboxes, bug, found.shown[:JUDGED], terms) if found.shown else []
     right = [is_right(judgement, terms) for judgement in judgements]
@@ -83,6 +87,23 @@ async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any
         "notes": [judgement.note for judgement in judgements if judgement.note],
         "shown": [_shown(one) for one in found.shown[:JUDGED]],
     }
+
+
+def broken_lines(broken: str, right: str) -> set[int]:
+    """The lines of a broken text that are otherwise in the right one; where lines are missing, those around the gap."""
+    lines: set[int] = set()
+    matcher = difflib.SequenceMatcher(None, broken.splitlines(), right.splitlines(), autojunk=False)
+    for tag, start, end, _, _ in matcher.get_opcodes():
+        if tag != "equal":
+            lines |= set(range(start + 1, end + 1)) or {start, start + 1}
+    return lines
+
+
+def place_rank(found: Attempt, places: Mapping[str, Collection[int]]) -> int | None:
+    """Where the first broken line stands among the lines that the search suspects most; None when it does not."""
+    suspects = found.started.suspect_lines if found.started else ()
+    ranks = (n for n, s in enumerate(suspects, start=1) if s.line in places.get(s.file, ()))
+    return next(ranks, None)
 
 
 def is_right(judgement: Judgement, terms: Terms) -> bool:
@@ -210,8 +231,19 @@ def summarised(rows: Sequence[dict[str, Any]], terms: Terms) -> dict[str, Any]:
         "tried": tried,
         "seconds": _spread(seconds),
         "candidates_per_s": round(tried / sum(seconds), 1) if sum(seconds) else None,
+        "correct_by_kind": _by_kind(rows),
         "broken_runs": sum(str(row["end"]).startswith("sandbox:") for row in rows),
     }
+
+
+def _by_kind(rows: Sequence[dict[str, Any]]) -> dict[str, list[int]]:
+    """Kind of bug to how many were corrected at first rank, and how many there are."""
+    kinds: dict[str, list[int]] = {}
+    for row in sorted(rows, key=lambda row: str(row.get("kind"))):
+        counts = kinds.setdefault(str(row.get("kind", "")), [0, 0])
+        counts[0] += bool(row.get("correct_first"))
+        counts[1] += 1
+    return kinds
 
 
 def _spread(ordered: Sequence[float]) -> dict[str, float]:

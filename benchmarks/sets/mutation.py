@@ -55,7 +55,7 @@ class Mutation:
 
 
 def mutations(source: str, lines: Collection[int]) -> Iterator[Mutation]:
-    """Every mutation of a program on some lines.
+    """Every mutation of a program on some lines; a few of them are no programs any more.
 
     Args:
         source: The program's text.
@@ -66,12 +66,11 @@ def mutations(source: str, lines: Collection[int]) -> Iterator[Mutation]:
     for node in _interesting(tree):
         if getattr(node, "lineno", None) in lines:
             for mutate in _MUTATORS:
-                for mutation in mutate(node, text):
-                    if _compiles(mutation.applied(source)):
-                        yield mutation
+                yield from mutate(node, text)
 
 
-def _compiles(text: str) -> bool:
+def compiles(text: str) -> bool:
+    """Whether a mutated text is a program."""
     try:
         with warnings.catch_warnings(action="ignore"):
             compile(text, "mutant", "exec", dont_inherit=True)

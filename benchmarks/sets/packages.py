@@ -25,7 +25,7 @@ from typing import Any
 from benchmarks.sets.bug import COMMAND, Bug, relative
 from benchmarks.sets.halves import without
 from benchmarks.sets.judge import open_bug
-from benchmarks.sets.mutation import Mutation, mutations
+from benchmarks.sets.mutation import Mutation, compiles, mutations
 from bot.fixers.rung1_search.request import PROTECTED
 from sandbox.backends import open_backend
 from sandbox.changes import is_protected
@@ -90,6 +90,11 @@ class Built:
         self.package = package
         self.home = folder / f"{package.name}-{package.version}"
         self.tree = self.home / "tree"
+
+    @property
+    def is_surveyed(self) -> bool:
+        """Whether its tests were run."""
+        return (self.home / "survey.json").is_file()
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -161,7 +166,7 @@ def bugs_of_packages(folder: Path, kind: str) -> Iterator[Bug]:
     """
     for package in Package.all():
         built = Built(folder, package)
-        for planted in built.bugs(kind):
+        for planted in built.bugs(kind) if built.is_surveyed else ():
             yield built.as_bug(planted)
 
 
@@ -197,7 +202,7 @@ def fetch(built: Built) -> None:
 
 async def survey(built: Built, workspace: SandboxWorkspace) -> None:
     """Which tests pass every time, and which lines they execute."""
-    if (built.home / "survey.json").is_file():
+    if built.is_surveyed:
         return
     first, second = await workspace.run_tests(), await workspace.run_tests(seed=1)
     tests = sorted(first.passing & second.passing, key=list(first.outcomes).index)
@@ -246,14 +251,23 @@ async def build_mutants(built: Built, workspace: SandboxWorkspace, *, count: int
 
 
 def drawing(built: Built, chance: random.Random) -> Iterator[tuple[str, Mutation]]:
-    """Covered lines at random, and at each one a mutation of a random kind."""
-    lines = sorted(built.covered)
-    chance.shuffle(lines)
-    for path, line in lines:
-        possible = list(mutations((built.tree / path).read_text(), {line}))
-        if possible:
-            kind = chance.choice(sorted({mutation.kind for mutation in possible}))
-            yield path, chance.choice([mutation for mutation in possible if mutation.kind == kind])
+    """Mutations of covered lines at random: every kind is as likely as any other, then every place."""
+    kinds: dict[str, list[tuple[str, Mutation]]] = {}
+    lines: dict[str, set[int]] = {}
+    for path, line in sorted(built.covered):
+        lines.setdefault(path, set()).add(line)
+    for path, covered in lines.items():
+        for mutation in mutations((built.tree / path).read_text(), covered):
+            kinds.setdefault(mutation.kind, []).append((path, mutation))
+    for found in kinds.values():
+        chance.shuffle(found)
+    while kinds:
+        kind = chance.choice(sorted(kinds))
+        path, mutation = kinds[kind].pop()
+        if not kinds[kind]:
+            del kinds[kind]
+        if compiles(mutation.applied((built.tree / path).read_text())):
+            yield path, mutation
 
 
 async def failing_with(
