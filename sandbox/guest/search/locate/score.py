@@ -12,7 +12,7 @@ from sandbox.guest.search.locate.observe import Seen
 from sandbox.guest.search.locate.outside import Outside, bound_by
 from sandbox.guest.search.locate.said import quoted_names
 from sandbox.guest.search.locate.signs import alike, alike_file, called_by, clue, constant, lines_of, name_of, touches
-from sandbox.guest.search.locate.spectrum import Counts, Place, beyond_nearest, places
+from sandbox.guest.search.locate.spectrum import Counts, Place, beyond_nearest, places, sharpened
 from sandbox.guest.search.locate.values import clues_of
 from sandbox.guest.search.locate.weights import WEIGHTS
 from sandbox.guest.search.scope import FunctionNode
@@ -83,13 +83,11 @@ class Scorer:
         self._slices()
         self._whole_statements()
         self._outside()
-        top = max(self._total.values(), default=1.0) or 1.0
         scores: Dict[str, Dict[int, float]] = {}
         reasons: Dict[str, Dict[int, str]] = {}
-        for (path, line), score in sorted(self._total.items()):
-            if score > 0:
-                scores.setdefault(path, {})[line] = min(1.0, score / top)
-                reasons.setdefault(path, {})[line] = self._why.get((path, line), (0.0, ""))[1]
+        for (path, line), score in sorted(sharpened(self._total).items()):
+            scores.setdefault(path, {})[line] = score
+            reasons.setdefault(path, {})[line] = self._why.get((path, line), (0.0, ""))[1]
         return scores, reasons
 
     def _add(self, place: Place, sign: str, share: float, reason: str) -> None:

@@ -10,6 +10,9 @@ from sandbox.guest.search.locate.observe import Seen
 Place = Tuple[str, int]
 OCHIAI, DSTAR, TARANTULA = 0.5, 0.25, 0.25
 """How the three join."""
+BY_SUM = 0.5
+LAST_RANK = 300
+LEAST = 0.02
 MOST_PAIRS = 25
 """Failing tests whose nearest passing test is looked for."""
 
@@ -66,3 +69,25 @@ def beyond_nearest(red: Sequence[Set[Place]], green: Sequence[Set[Place]]) -> Ma
 def _alike(one: Set[Place], two: Set[Place]) -> float:
     both = len(one & two)
     return both / max(1, len(one) + len(two) - both)
+
+
+def sharpened(totals: Mapping[Place, float]) -> Dict[Place, float]:
+    """Sums as suspicion from 0 to 1: half by the sum, half by the rank, for of a thousand lines few can be meant.
+
+    Args:
+        totals: Sums of signs; what is not above nought is left out.
+    """
+    ranked = sorted(((score, place) for place, score in totals.items() if score > 0), key=lambda one: (-one[0], one[1]))
+    found: Dict[Place, float] = {}
+    at = 0
+    while at < len(ranked):
+        top, score = ranked[0][0], ranked[at][0]
+        end = at
+        while end < len(ranked) and ranked[end][0] == score:
+            end += 1
+        rank = (at + 1 + end) / 2 if at else 1.0
+        share = 1.0 - math.log(rank) / math.log(LAST_RANK)
+        for _, place in ranked[at:end]:
+            found[place] = max(LEAST, BY_SUM * score / top + (1 - BY_SUM) * max(0.0, share))
+        at = end
+    return found
