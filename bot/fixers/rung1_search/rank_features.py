@@ -8,6 +8,8 @@ from dataclasses import dataclass, fields
 from bot.fixers.rung1_search.rank_doubts import doubts, vetoes
 from sandbox.types import Profile, Survivor, by_file, spliced
 
+MOST_SURPRISE = 2.0
+"""Bits; in a small repository everything new is surprising."""
 MOST_TEMPLATES = 3
 """Agreement of more templates than this says nothing more."""
 
@@ -77,7 +79,7 @@ def features_of(members: Sequence[Survivor], profile: Profile, originals: Mappin
         changed_neighbours=_share(profile.changed_neighbours, profile.neighbours),
         new_errors=_share(profile.new_errors, profile.inputs),
         changed_types=_share(profile.changed_types, profile.inputs),
-        surprise=min(max(profile.surprise, -3.0), 3.0),
+        surprise=min(max(profile.surprise, -MOST_SURPRISE), MOST_SURPRISE),
         donor=float(profile.donor),
         examples_failed=_share(profile.examples_failed, profile.examples),
         examples_kept=float(profile.examples > 0 and profile.examples_failed == 0),

@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 
 from sandbox.guest.search.compare.copies import own_copy
 from sandbox.guest.search.compare.record import Input
-from sandbox.guest.search.compare.values import shape
+from sandbox.guest.search.compare.values import shape, written
 from sandbox.guest.search.limits import Limiter, TimeUp
 
 CALL_S = 0.05
@@ -42,6 +42,8 @@ class Result(NamedTuple):
     """Type of the value; `raises TypeError`; or that it does not end."""
     shown: str
     """For a reader."""
+    left: str = ""
+    """The arguments afterwards, for a reader whom the value does not tell the difference."""
 
     @property
     def failed(self) -> bool:
@@ -89,7 +91,10 @@ def outcome(call: Input, number: int, limiter: Limiter, guard: Guard) -> Result:
         with limiter.within(CALL_S):
             value = _finished(call.function(*positional, **named))
             text, after = shape(value), shape((positional, sorted(named.items())))
-        return Result(f"{text} after {after} {printed.getvalue()[:2000]}", type(value).__name__, text)
+            left = written((*positional, *named.values()))
+        said = printed.getvalue()[:2000]
+        left = f"{left}, printing {written(said)}" if said else left
+        return Result(f"{text} after {after} {said}", type(value).__name__, written(value), left)
     except TimeUp:
         return Result(ENDLESS, ENDLESS, ENDLESS)
     except NotAllowed as error:

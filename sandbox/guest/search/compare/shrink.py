@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from sandbox.guest.search.compare.calls import Result
 from sandbox.guest.search.compare.inputs import smaller
 from sandbox.guest.search.compare.judge import Observed, parting
 from sandbox.guest.search.compare.record import Input
@@ -50,6 +51,17 @@ def rendered(call: Input) -> str:
     return written_call(function.__name__, [call.positional[i] for i in plain], {**shown, **call.named})
 
 
+def told_apart(one: Result, other: Result) -> Tuple[str, str]:
+    """Two results so that a reader sees how they differ."""
+    if one.shown != other.shown:
+        return one.shown, other.shown
+    if one.kind != other.kind:
+        return f"{one.shown} ({one.kind})", f"{other.shown} ({other.kind})"
+    if one.left != other.left:
+        return f"{one.shown}, leaving {one.left}", f"{other.shown}, leaving {other.left}"
+    return f"{one.shown}, {one.text[:200]}", f"{other.shown}, {other.text[:200]}"
+
+
 def smallest_partings(
     inputs: Sequence[Input],
     observed: Sequence[Optional[Observed]],
@@ -88,7 +100,7 @@ def _take(
         if one is None or other is None:
             continue
         found = [
-            Parting(inputs[i], (one.results[i].shown, other.results[i].shown)) for i in parting(inputs, one, other)[:40]
+            Parting(inputs[i], told_apart(one.results[i], other.results[i])) for i in parting(inputs, one, other)[:40]
         ]
         smallest = min(found, key=lambda p: p.size, default=None)
         if smallest is not None and (pair not in best or smallest.size < best[pair].size):

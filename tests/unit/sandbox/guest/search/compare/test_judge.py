@@ -3,7 +3,7 @@
 from sandbox.guest.search.compare.calls import ENDLESS, Result
 from sandbox.guest.search.compare.judge import Observed, clusters_of, kinds_of, parting, profile_of, wavering
 from sandbox.guest.search.compare.record import Input
-from sandbox.guest.search.compare.shrink import rendered, smallest_partings
+from sandbox.guest.search.compare.shrink import rendered, smallest_partings, told_apart
 
 
 def clamp(value: object, low: int = 0, high: int = 10) -> object:
@@ -91,6 +91,14 @@ def test_the_smallest_parting_is_looked_for_among_simpler_inputs() -> None:
     best = smallest_partings(inputs, observe(inputs), [(0, 1)], again=observe, in_time=lambda: True)
     assert rendered(best[0, 1].call) in {"clamp(3)", "clamp(4)"}
     assert best[0, 1].results == ("True", "False")
+
+
+def test_results_are_told_so_that_a_reader_sees_the_difference() -> None:
+    one = Result("x", "list", "[]", "([1],)")
+    assert told_apart(one, one._replace(shown="[2]")) == ("[]", "[2]")
+    assert told_apart(one, one._replace(kind="Rows")) == ("[] (list)", "[] (Rows)")
+    assert told_apart(one, one._replace(left="([],)")) == ("[], leaving ([1],)", "[], leaving ([],)")
+    assert told_apart(one, one._replace(text="y")) == ("[], x", "[], y")
 
 
 def test_no_time_leaves_what_was_found() -> None:
