@@ -142,11 +142,15 @@ class Modules:
         return self._places[min(ends, key=lambda place: (place.count("."), place))] if ends else None
 
 
-def names_read(node: ast.AST) -> List[str]:
-    """Names a piece of code reads and does not bind itself; attributes with a dot in front."""
+def names_read(node: ast.AST) -> Dict[str, List[int]]:
+    """Names a piece of code reads and does not bind itself, attributes with a dot in front; on which lines."""
     inside = list(ast.walk(node))
     stored = {n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     stored |= {n.arg for n in inside if isinstance(n, ast.arg)}
-    names = [n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in stored]
-    names += ["." + n.attr for n in inside if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
-    return list(dict.fromkeys(names))
+    names: Dict[str, List[int]] = {}
+    for n in inside:
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in stored:
+            names.setdefault(n.id, []).append(n.lineno)
+        elif isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load):
+            names.setdefault("." + n.attr, []).append(n.lineno)
+    return names

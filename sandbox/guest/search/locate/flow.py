@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Dict, Iterator, List, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
 
 ROUNDS = 3
 """How far back values are followed."""
@@ -26,10 +26,36 @@ def controllers(statement: ast.stmt, function: ast.AST) -> Dict[int, float]:
     return found
 
 
-def makers_of(statement: ast.stmt, function: ast.AST) -> Dict[int, float]:
-    """Lines that bind the names a statement reads, with a weight."""
+def makers_of(statement: ast.stmt, function: ast.AST, methods: Sequence[ast.AST] = ()) -> Dict[int, float]:
+    """Lines that bind the names a statement reads, with a weight; attributes of `self` in all methods.
+
+    Args:
+        statement: Reads.
+        function: Binds names.
+        methods: The methods of its class.
+    """
     lines = _bindings(function)
-    return {line: 0.6 for name in _reads(statement) for line in lines.get(name, ())}
+    found = {line: 0.6 for name in _reads(statement) for line in lines.get(name, ())}
+    attributes = _own_attributes(statement, ast.Load) if methods else {}
+    for method in methods if attributes else ():
+        for name, stored in _own_attributes(method, (ast.Store, ast.Del)).items():
+            if name in attributes:
+                found.update((line, 0.6) for line in stored)
+    return found
+
+
+def _own_attributes(node: ast.AST, kind: Any) -> Dict[str, List[int]]:
+    """Attributes of `self` that are read or bound, also in part: `self.table[key] = value`."""
+    found: Dict[str, List[int]] = {}
+    for inner in ast.walk(node):
+        if not isinstance(getattr(inner, "ctx", None), kind):
+            continue
+        base: ast.AST = inner
+        while isinstance(base, ast.Subscript):
+            base = base.value
+        if isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name) and base.value.id in ("self", "cls"):
+            found.setdefault(base.attr, []).append(inner.lineno)  # type: ignore[attr-defined]
+    return found
 
 
 def slice_of(function: ast.AST, ends: Sequence[int]) -> List[int]:

@@ -7,7 +7,7 @@ from typing import Dict, List, Mapping, Sequence, Set, Tuple
 
 from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import CodeFile, Modules, names_read
-from sandbox.guest.search.locate.weights import HEAD, IMPORTS, OUTSIDE_BY_ATTRIBUTE, OUTSIDE_BY_NAME
+from sandbox.guest.search.locate.weights import CLASS, HEAD, IMPORTS, OUTSIDE_BY_ATTRIBUTE, OUTSIDE_BY_NAME
 from sandbox.guest.search.outer_scope import Piece
 from sandbox.guest.search.scope import FunctionNode
 
@@ -40,22 +40,26 @@ class Outside:
                 if piece.classes:
                     self._classes.setdefault((path, piece.classes[-1].name), []).append(piece)
 
-    def scores(self, units: Sequence[Tuple[Unit, float]]) -> Scores:
+    def scores(self, units: Sequence[Tuple[Unit, float]], line_scores: Mapping[Tuple[str, int], float]) -> Scores:
         """Scores of lines outside functions.
 
         Args:
-            units: Suspect functions, each with the score of its best line.
+            units: Suspect functions, each with the score of its best line, the most suspect one first.
+            line_scores: Of the lines of these functions that failing tests run.
         """
         scores: Scores = {}
         waiting: List[Tuple[str, str, float, str]] = []
-        for unit, score in units:
+        for unit, best in units:
             path = unit.source.path
             for line in head_lines(unit.node):
-                _raise(scores, path, [line], (score * HEAD, f"head of {unit.qualified_name}"))
+                _raise(scores, path, [line], (best * HEAD, f"head of {unit.qualified_name}"))
             why = f"read by {unit.qualified_name}"
-            waiting += [(name, path, score, why) for name in names_read(unit.node)]
+            for name, lines in names_read(unit.node).items():
+                score = max(line_scores.get((path, line), 0.0) for line in lines)
+                waiting.append((name, path, score, why))
             if len(unit.names) > 1:
-                waiting += [(unit.names[-2], path, score * 0.8, f"class of {unit.qualified_name}")]
+                waiting.append((unit.names[-2], path, best * CLASS, f"class of {unit.qualified_name}"))
+        waiting.sort(key=lambda one: -one[2])
         self._follow(waiting, scores)
         return scores
 

@@ -67,7 +67,7 @@ def said_by(error: BaseException, place: Callable[[str], Optional[str]], root: s
         if statement is not None:
             called = [*dict.fromkeys(_names(statement))]
             pairs += _compared(statement, frame)
-        if number + 1 < len(stacks[0]) and not pairs:
+        if asserted and number + 1 < len(stacks[0]) and not pairs:
             pairs += _helper_values(stacks[0][number + 1][0])
     return Said(type(error).__name__, _text(error), frames, asserted, tuple(pairs[:MOST_PAIRS]), tuple(called[:40]))
 

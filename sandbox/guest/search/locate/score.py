@@ -176,9 +176,21 @@ class Scorer:
         statement = file.statement_at(line) if file else None
         if unit is None or statement is None:
             return
-        for number, near in {**makers_of(statement, unit.node), **controllers(statement, unit.node)}.items():
+        above = controllers(statement, unit.node)
+        heads = [file.statement_at(number) for number in above] if file else []
+        leading = {**above}
+        for one in [statement, *(head for head in heads if head is not None)]:
+            for number, near in makers_of(one, unit.node, self._class_of(unit)).items():
+                leading.setdefault(number, near)
+        for number, near in leading.items():
             if (path, number) in self._hit and number != line:
                 self._add((path, number), "controls", share * near, "leads to the line that raises")
+
+    def _class_of(self, unit: Unit) -> List[ast.AST]:
+        """The methods of the same class, for what they bind of `self`."""
+        if len(unit.names) < 2:
+            return []
+        return [u.node for u in self._units if u.source is unit.source and u.names[:-1] == unit.names[:-1]]
 
     def _words(self) -> None:
         said = [seen.said for seen in self._red if seen.said]
@@ -278,7 +290,7 @@ class Scorer:
     def _outside(self) -> None:
         inside = [(u, max((self._total.get(p, 0.0) for p in self._lines(u)), default=0.0)) for u in self._units]
         inside.sort(key=lambda pair: -pair[1])
-        told = Outside(self._e.files, self._e.modules).scores(inside)
+        told = Outside(self._e.files, self._e.modules).scores(inside, self._total)
         read_by_changed = self._w["changed"]
         for place, (score, reason) in sorted(told.items()):
             bonus = self._total.pop(place, 0.0) if place not in self._hit else 0.0

@@ -35,5 +35,7 @@ OUTSIDE_BY_NAME, OUTSIDE_BY_ATTRIBUTE = 0.62, 0.5
 """What a statement outside functions inherits of the score of a function that reads what it binds."""
 HEAD = 0.55
 """What a default or a decorator inherits of its function's best line."""
+CLASS = 0.35
+"""What the head of a class and its own statements inherit of a method's best line."""
 IMPORTS = 0.35
 """What an import inherits, when the name it binds is read."""
