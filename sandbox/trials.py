@@ -1,5 +1,6 @@
 """Trials: starts the search inside the sandbox and reads what it tells, every line as hostile data."""
 
+import contextlib
 import json
 import math
 import posixpath
@@ -31,6 +32,7 @@ from sandbox.types import (
 
 GRACE_S = 3.0
 """How much longer than its own limit the search may live before it is killed."""
+PUT_BACK_S = 20.0
 MAX_LINE_BYTES = 2 * MIB
 MAX_EVENTS = 5_000
 MAX_NEAR_MISSES = 20
@@ -77,22 +79,34 @@ async def search(
         env={**(environment or {}), **step.environment, "PYTHONHASHSEED": "0"},
         stdin=_order(request, step, guest),
     )
+    through = False
     try:
         async for item in stream:
             if isinstance(item, CommandResult):
                 reader.note_end(item)
             elif (event := reader.read(item)) is not None:
+                through = isinstance(event, TrialDone)
                 yield event
-                if isinstance(event, TrialDone):
+                if through:
                     return
     except SandboxDied as error:
+        through = True
         yield reader.ended("refused", f"The sandbox went away: {error.message}")
         return
     finally:
         close = getattr(stream, "aclose", None)
         if close is not None:  # leaving early has to kill what runs
             await close()
+        if not through:
+            await _put_back(guest)
     yield reader.ended(reader.reason, reader.detail)
+
+
+async def _put_back(guest: Guest) -> None:
+    """Files that an interrupted search had edited for a moment are as they were."""
+    with contextlib.suppress(SandboxDied):
+        argv = (guest.python, f"{guest.guest_dir}/search/server.py", "--put-back")
+        await guest.run(argv, limits=RunLimits(wall_s=PUT_BACK_S))
 
 
 def _test_step(command: str) -> Step | None:

@@ -13,7 +13,6 @@ from sandbox.guest.search.functions import units_of
 from sandbox.guest.search.harness import PASS
 from sandbox.guest.search.lanes.choice import Lanes
 from sandbox.guest.search.lanes.model import FRESH, SWAP, Ready
-from sandbox.guest.search.link import Link
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.screening import Screening
 from sandbox.guest.search.situation import Situation
@@ -37,20 +36,17 @@ class Conductor:
     Args:
         situation: What is known.
         course: Its bounds, and where events go.
-        link: To the zygote.
-        collect_s: CPU seconds the collection took.
+        lanes: How candidates are run.
         tree: The checkout.
     """
 
-    def __init__(self, situation: Situation, course: Course, link: Link, collect_s: float, tree: Any) -> None:
+    def __init__(self, situation: Situation, course: Course, lanes: Lanes, tree: Any) -> None:
         self._situation = situation
         self._course = course
-        guards_tree = bool(tree.guard.guards_tree)
-        course.note(None if guards_tree else "the checkout is compared and put back after each trial")
-        self._lanes = Lanes(situation, course, link, collect_s, guards_tree=guards_tree)
+        self._lanes = lanes
         self._survivors = Survivors(situation, course)
         self._screening = Screening(
-            self._lanes, situation.goals, course, self._survivors, None if guards_tree else tree
+            self._lanes, situation.goals, course, self._survivors, None if tree.guard.guards_tree else tree
         )
         self._combined: Set[Tuple[int, ...]] = set()
 

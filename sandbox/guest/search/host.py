@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from sandbox.guest.search.collected import Broken, Collected, Command
 from sandbox.guest.search.collecting import collect, enter
@@ -12,6 +13,7 @@ from sandbox.guest.search.conductor import Conductor
 from sandbox.guest.search.course import Course, Ended
 from sandbox.guest.search.ground import Refused, Request
 from sandbox.guest.search.guard import Guard
+from sandbox.guest.search.lanes.choice import Lanes, Means
 from sandbox.guest.search.link import Link
 from sandbox.guest.search.situation import Situation
 from sandbox.guest.search.sources import Kit
@@ -41,6 +43,12 @@ class Tree:
         self._keeper.send({"restore": True})
         answer = self._keeper.next(CHECK_S) or {}
         return [path for path in answer.get("changed", ()) if path not in self.usual]
+
+    def write(self, files: Mapping[str, bytes]) -> bool:
+        """Put edited files into the checkout until `restore`; whether all could be written."""
+        texts = {path: base64.b64encode(data).decode("ascii") for path, data in files.items()}
+        self._keeper.send({"write": texts})
+        return bool((self._keeper.next(CHECK_S) or {}).get("written"))
 
     def guard_for(self) -> Guard:
         """After the tests have run once: what children put on from now on."""
@@ -111,7 +119,8 @@ class Host:
         situation = Situation(self._request, self._kit, self._course.left, collected, broken, tree.guard_for)
         if tree.guard is None:
             tree.guard_for()
-        Conductor(situation, self._course, self._links.zygote, collect_s, tree).run()
+        lanes = Lanes(situation, self._course, Means(self._links.zygote, tree, self._command, collect_s))
+        Conductor(situation, self._course, lanes, tree).run()
 
 
 class Links(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import ctypes
 import os
@@ -124,6 +125,9 @@ class Keeper:
             return done if isinstance(done, dict) else {}
         if message.get("restore"):
             self._links["host"].send({"changed": self._tree.restore()})
+        elif "write" in message:
+            files = {str(path): base64.b64decode(data) for path, data in dict(message["write"]).items()}
+            self._links["host"].send({"written": self._tree.write(files)})
         elif "modules" in message:
             self._modules = [name for name in message["modules"] if isinstance(name, str)]
             self._raise_zygote()

@@ -6,6 +6,7 @@ import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search import baseline as base
+from sandbox.guest.search.blind import lines_to_suspect
 from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
 from sandbox.guest.search.collected import Broken, Collected
 from sandbox.guest.search.failing import failures_of, failures_of_broken, syntax_errors
@@ -65,7 +66,9 @@ class Situation:
         if not self.goals:
             raise Refused(self.refusal or "pytest could not collect the tests here")
         self.failures = self._failures()
-        if self.ground is not None:
+        self.blind = self.ground is not None and not any(self.ground.scores.values())
+        """The tests run, and what they run is not in their own process."""
+        if self.ground is not None and not self.blind:
             self._look_from(self.ground)
         else:
             self._look_from_failures(Generator(self.templates, request.template_costs))
@@ -114,6 +117,10 @@ class Situation:
         for path, line, score in self._named_lines():
             lines = scores.setdefault(path, {})
             lines[line] = max(lines.get(line, 0.0), score)
+        if self.blind:
+            tests = list(dict.fromkeys(goal.split("::")[0] for goal in self.goals))
+            for path, everywhere in lines_to_suspect(self.root, tests, self.editable).items():
+                scores[path] = {**everywhere, **scores.get(path, {})}
         self.generator, self.scores, self.suspicion = generator, scores, Suspicion(scores)
         self.literals = SeenLiterals((), ())
         self.sources, self.units = [], []

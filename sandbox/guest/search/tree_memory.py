@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
+import json
 import mmap
 import os
 import shutil
 import stat
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+import tempfile
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional
 
 MOST_BYTES = 160 << 20
 """Larger trees are remembered as far as this goes, small files first."""
@@ -75,7 +78,27 @@ class TreeMemory:
         for path in changed:
             if path in self._entries:
                 self._put_back(path, self._entries[path])
+        _remove(journal())
         return [os.path.relpath(path, self._root) for path in changed]
+
+    def write(self, files: Mapping[str, bytes]) -> bool:
+        """Put whole files in the places of known ones; whether all could be written."""
+        places = {os.path.join(self._root, path): data for path, data in files.items()}
+        if not all(place in self._entries and self._entries[place].start >= 0 for place in places):
+            return False
+        try:
+            with open(journal(), "w", encoding="ascii") as file:
+                json.dump({place: base64.b64encode(self._kept(place)).decode("ascii") for place in places}, file)
+            for place, data in places.items():
+                with open(place, "wb") as target:
+                    target.write(data)
+        except OSError:
+            return False
+        return True
+
+    def _kept(self, path: str) -> bytes:
+        entry = self._entries[path]
+        return bytes(self._data[entry.start : entry.start + entry.size])
 
     def _put_back(self, path: str, entry: Entry) -> None:
         with contextlib.suppress(OSError):
@@ -90,7 +113,7 @@ class TreeMemory:
                 os.symlink(entry.link, path)
             elif entry.start >= 0:
                 with open(path, "wb") as file:
-                    file.write(self._data[entry.start : entry.start + entry.size])
+                    file.write(self._kept(path))
                 os.chmod(path, stat.S_IMODE(entry.mode))
                 os.utime(path, ns=(entry.time, entry.time))
             status = _stat(path)
@@ -154,15 +177,19 @@ def _remove(path: str) -> None:
             os.unlink(path)
 
 
-def write_files(root: str, files: Dict[str, bytes]) -> Tuple[str, ...]:
-    """Put whole files in their places below a folder; returns those that could not be written."""
-    failed = []
-    for path, data in files.items():
-        place = os.path.join(root, path)
-        try:
-            with open(place, "r+b" if os.path.exists(place) else "wb") as file:
-                file.write(data)
-                file.truncate()
-        except OSError:
-            failed.append(path)
-    return tuple(failed)
+def journal() -> str:
+    """Where it is written down what has to be put back, should nobody be left who remembers."""
+    return os.path.join(tempfile.gettempdir(), ".metaagent-search.json")
+
+
+def put_back() -> None:
+    """Put back what an interrupted search left changed."""
+    try:
+        with open(journal(), encoding="ascii") as file:
+            told = json.load(file)
+        for path, data in told.items():
+            with open(path, "wb") as target:
+                target.write(base64.b64decode(data))
+    except (OSError, ValueError, TypeError, AttributeError):
+        return
+    _remove(journal())

@@ -43,6 +43,11 @@ class TalkingGuest:
         self.end = end
         self.asked: dict[str, Any] = {}
         self.closed = False
+        self.ran: list[tuple[str, ...]] = []
+
+    async def run(self, argv: tuple[str, ...], *, limits: RunLimits) -> CommandResult:
+        self.ran.append(argv)
+        return CommandResult(exit_code=0)
 
     async def stream(
         self,

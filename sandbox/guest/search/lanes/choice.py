@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.collected import Command
 from sandbox.guest.search.course import Course
 from sandbox.guest.search.functions import signature
 from sandbox.guest.search.ground import Refused
 from sandbox.guest.search.harness import PASS, SKIP
+from sandbox.guest.search.lanes.cold import ColdLane
 from sandbox.guest.search.lanes.fresh import FreshLane, Suite
 from sandbox.guest.search.lanes.model import COLD, FRESH, SWAP, Ready, Work
 from sandbox.guest.search.lanes.swap import SwapLane
@@ -25,30 +27,42 @@ MOST_LOST = 0.2
 """Of the tests that pass: how many may fail when all is imported afresh, before that is not believed."""
 
 
+class Means(NamedTuple):
+    """What lanes work with."""
+
+    link: Link
+    """To the zygote."""
+    tree: Any
+    """The checkout, as the keeper remembers it."""
+    command: Command
+    collect_s: float
+    """CPU seconds the collection took."""
+
+
 class Lanes:
     """The lanes of one search.
 
     Args:
         situation: What is known.
         course: Bounds, and where notes go.
-        link: To the zygote.
-        collect_s: CPU seconds the collection took.
-        guards_tree: Whether candidates may not write into the checkout.
+        means: What they work with.
     """
 
-    def __init__(
-        self, situation: Situation, course: Course, link: Link, collect_s: float, *, guards_tree: bool
-    ) -> None:
-        self._guards_tree = guards_tree
+    def __init__(self, situation: Situation, course: Course, means: Means) -> None:
+        self._means = means
+        self._guards_tree = bool(means.tree.guard.guards_tree)
+        course.note(None if self._guards_tree else "the checkout is compared and put back after each trial")
         self._situation = situation
         self._course = course
         self._seen: Set[Any] = set()
         wanted = situation.request.lanes
         self.swap: Optional[SwapLane] = self._swap_lane() if SWAP in wanted else None
         self.fresh: Optional[FreshLane] = None
+        self.cold: Optional[ColdLane] = None
+        self._cold_asked = COLD not in wanted
         self._survey: Tuple[int, int] = (0, 0)
-        if FRESH in wanted:
-            self.fresh = FreshLane(link, self._suite(collect_s), situation.request.memory_bytes)
+        if FRESH in wanted and not situation.blind:
+            self.fresh = FreshLane(means.link, self._suite(means.collect_s), situation.request.memory_bytes)
             self._survey = (self.fresh.survey(self._unedited()), self.fresh.quick_no_op(self._unedited()))
 
     # --- what is believed ----------------------------------------------------------------------------
@@ -57,6 +71,8 @@ class Lanes:
         ground = self._situation.ground
         if ground is None:
             self._course.note("swap: nothing could be collected")
+        elif self._situation.blind:
+            self._course.note("swap, fresh: the failing tests run nothing of the checkout in their own process")
         elif own_threads() > 1:
             self._course.note("swap: the collected session runs threads")
         elif not ground.rejects_no_op:
@@ -129,6 +145,23 @@ class Lanes:
         if not yes:
             self.fresh = None
 
+    def _cold_lane(self) -> Optional[ColdLane]:
+        """The cold lane, believed when it is first needed: that costs a run of the whole suite."""
+        if not self._cold_asked:
+            self._cold_asked = True
+            situation = self._situation
+            lane = ColdLane(
+                self._means.command,
+                self._means.tree,
+                situation.goals,
+                situation.passing,
+                situation.request.memory_bytes,
+            )
+            why_not = lane.believe(lambda: 0.4 * self._course.left())
+            self._course.note(f"cold: {why_not or 'believed'}")
+            self.cold = None if why_not else lane
+        return self.cold
+
     # --- candidates ----------------------------------------------------------------------------------
 
     def ready(self, candidate: Candidate, first: Optional[Candidate] = None) -> Optional[Ready]:
@@ -142,14 +175,15 @@ class Lanes:
             if key in self._seen:
                 return None
             self._seen.add(key)
-            ready = self.swap.ready(candidate, code, first) if self.swap else None
+            ready = self.swap.ready(candidate, code, first) if self.swap and not self._situation.blind else None
             if ready is not None:
                 return ready
         files = self._files(candidate, first)
         if files is None or (code is None and not self._is_new(files)):
             return None
-        lane = FRESH if self.fresh else COLD
-        return Ready(candidate, lane, files, None, first)
+        if self.fresh is not None and not self._situation.blind:
+            return Ready(candidate, FRESH, files, None, first)
+        return Ready(candidate, COLD, files, None, first) if self._cold_lane() is not None else None
 
     def _files(self, candidate: Candidate, first: Optional[Candidate]) -> Optional[Dict[str, bytes]]:
         try:
@@ -183,6 +217,8 @@ class Lanes:
         """Begin the trials of a chunk, or of one candidate that takes another lane."""
         if ready[0].lane == SWAP and self.swap is not None:
             return self.swap.start(ready, factor)
+        if ready[0].lane == COLD and self.cold is not None:
+            return self.cold.trial(ready[0])
         assert self.fresh is not None
         return self.fresh.trial(ready[0], self.passing_near(ready[0]), factor)
 
@@ -194,7 +230,7 @@ class Lanes:
 
     def takes(self, lane: str) -> bool:
         """Whether a lane is in use."""
-        return {SWAP: self.swap, FRESH: self.fresh}.get(lane) is not None
+        return {SWAP: self.swap, FRESH: self.fresh, COLD: self.cold}.get(lane) is not None
 
     def confirm(self, ready: Ready, left: Callable[[], float]) -> Tuple[str, ...]:
         """The goals a candidate reaches with the whole suite run in its order, by every lane that is believed."""
@@ -203,7 +239,7 @@ class Lanes:
             fixed = self.swap.confirm(ready.trial.swaps, left)
             if not fixed or self.fresh is None:
                 return fixed
-        if self.fresh is None:
-            return ()
-        again = self.fresh.confirm(ready.files or self._files(ready.candidate, ready.first) or {}, left)
+        files = ready.files or self._files(ready.candidate, ready.first) or {}
+        lane = self.cold if ready.lane == COLD else self.fresh
+        again = lane.confirm(files, left) if lane is not None else ()
         return tuple(name for name in again if not fixed or name in fixed)

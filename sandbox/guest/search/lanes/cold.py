@@ -1,0 +1,132 @@
+"""The cold lane: files on disk and a process of its own, for what no fork can show; one candidate at a time."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from sandbox.guest.search.collected import Command
+from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT
+from sandbox.guest.search.lanes import cold_run
+from sandbox.guest.search.lanes.model import Outcome, Ready, Work
+from sandbox.guest.search.limits import running_processes
+from sandbox.guest.search.screen import NEAR
+
+MORE_PROCESSES = 100
+LEAST_S = 10.0
+MOST_LOST = 0.2
+
+
+class ColdLane:
+    """Runs the command itself on the edited checkout, which is put back after each run.
+
+    Args:
+        command: What runs the tests.
+        tree: The checkout, as the keeper remembers it.
+        goals: What a fix has to reach.
+        passing: What has to go on passing.
+        memory_bytes: How far a process may grow.
+    """
+
+    def __init__(
+        self, command: Command, tree: Any, goals: Sequence[str], passing: Sequence[str], memory_bytes: int
+    ) -> None:
+        self._command = command
+        self._tree = tree
+        self._goals = tuple(goals)
+        self._passing = tuple(passing)
+        self._memory_bytes = memory_bytes
+        self._seconds = 60.0
+        self._cwd = os.getcwd()
+        self._guest = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+    def believe(self, left: Callable[[], float]) -> str:
+        """Run the unedited program; why the lane must not be used, or nothing."""
+        before = time.monotonic()
+        outcomes = self._run((), left(), None)
+        if outcomes is None:
+            return "the suite does not end there"
+        self._seconds = time.monotonic() - before
+        if cold_run.reached(outcomes, self._goals):
+            return "failing tests pass there"
+        passing = [name for name in self._passing if outcomes.get(name) in (PASS, SKIP)]
+        if len(self._passing) - len(passing) > max(2, MOST_LOST * len(self._passing)):
+            return f"{len(self._passing) - len(passing)} passing tests fail there"
+        self._passing = tuple(passing)
+        return ""
+
+    def trial(self, ready: Ready) -> ColdWork:
+        """The failing tests on their own."""
+        return ColdWork(self, ready)
+
+    def quick(self, files: Mapping[str, bytes], left: Callable[[], float]) -> Outcome:
+        """Run the failing tests on edited files."""
+        targets = self._goals if all("::" in goal or os.path.isfile(self._place(goal)) for goal in self._goals) else ()
+        outcomes = self._edited(files, targets, left)
+        if outcomes is None:
+            return Outcome(TIMEOUT)
+        fixed = cold_run.reached(outcomes, self._goals)
+        if not fixed:
+            return Outcome(FAIL)
+        return Outcome(PASS if len(fixed) == len(self._goals) else NEAR, tuple(fixed))
+
+    def confirm(self, files: Mapping[str, bytes], left: Callable[[], float]) -> Tuple[str, ...]:
+        """The whole command: the goals that are reached, none when anything that passed breaks."""
+        outcomes = self._edited(files, (), left)
+        if outcomes is None or any(outcomes.get(name) not in (PASS, SKIP) for name in self._passing):
+            return ()
+        return tuple(cold_run.reached(outcomes, self._goals))
+
+    def command(self, files: Mapping[str, bytes], line: str, wall_s: float) -> cold_run.Ran:
+        """Any command line on edited files, by the shell."""
+        if not self._tree.write(files):
+            return cold_run.Ran(None, b"")
+        try:
+            return cold_run.run(("/bin/sh", "-c", line), self._cwd, self._bounds(wall_s))
+        finally:
+            self._tree.restore()
+
+    def _edited(
+        self, files: Mapping[str, bytes], targets: Sequence[str], left: Callable[[], float]
+    ) -> Optional[Dict[str, str]]:
+        if not self._tree.write(files):
+            return None
+        try:
+            outcomes = self._run(targets, left(), None)
+        finally:
+            changed = self._tree.restore()
+        # Whoever changes other files has failed.
+        return outcomes if all(path in files for path in changed) else None
+
+    def _run(self, targets: Sequence[str], left: float, maxfail: Optional[int]) -> Optional[Dict[str, str]]:
+        wall = min(max(LEAST_S, 3 * self._seconds), left)
+        if wall < 1.0:
+            return None
+        order = cold_run.test_order(self._command, targets, wall, maxfail)
+        argv = cold_run.test_argv(self._command, self._guest)
+        ran = cold_run.run(argv, self._cwd, self._bounds(wall), stdin=order, takes=cold_run.RECORDS)
+        return None if ran.status is None else cold_run.outcomes_of(ran.output)
+
+    def _bounds(self, wall_s: float) -> cold_run.Bounds:
+        return cold_run.Bounds(
+            wall_s, self._memory_bytes + (1 << 30), running_processes() + MORE_PROCESSES, self._tree.guard
+        )
+
+    def _place(self, path: str) -> str:
+        return os.path.join(self._command.root, path)
+
+
+class ColdWork(Work):
+    """One trial, run when its outcome is asked for: nothing else may run beside it."""
+
+    def __init__(self, lane: ColdLane, ready: Ready) -> None:
+        super().__init__([ready])
+        self._lane = lane
+
+    def outcomes(self, left: Callable[[], float]) -> List[Outcome]:
+        """Run it."""
+        return [self._lane.quick(self.ready[0].files, left)]
+
+    def end(self) -> None:
+        """It has not begun."""
