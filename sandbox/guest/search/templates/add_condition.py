@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from typing import Iterator, List, Optional
+from typing import Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.render import AND, NOT, OR, fitting
 from sandbox.guest.search.scope import Proposal, Scope
@@ -33,29 +33,31 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if not scope.is_condition(node) and not (returned and isinstance(node, (ast.Compare, ast.BoolOp, ast.Call))):
         return
     own = scope.text(node)
-    for rank, atom in enumerate(_atoms(node, scope)):
+    for extra, atom in _atoms(node, scope):
         if atom == own:
             continue
-        late = min(0.4, 0.004 * rank)
         for word, level in (("and", AND), ("or", OR)):
             mine, other = scope.part(node, level), fitting(atom, level)
-            yield scope.replace(COST + late, node, f"{mine} {word} {other}")
-            yield scope.replace(COST + 0.2 + late, node, f"{other} {word} {mine}")
+            yield scope.replace(COST + extra, node, f"{mine} {word} {other}")
+            yield scope.replace(COST + extra + 0.2, node, f"{other} {word} {mine}")
 
 
-def _atoms(node: ast.AST, scope: Scope) -> List[str]:
-    atoms: List[str] = []
-    names = scope.names_at(node)
-    for name in names:
-        atoms += [name, f"not {name}", f"{name} is None", f"{name} is not None"]
-        atoms += [f"{name} == 0", f"{name} > 0", f"{name} < 0", f"{name} % 2 == 0", f"{name} % 2 != 0"]
-        atoms += [f"{helper}({name})" for helper in scope.helpers]
-    for one, other in itertools.permutations(names[:7], 2):
-        atoms += [f"{one} < {other}", f"{one} in {other}"]
-        if one < other:
-            atoms += [f"{one} == {other}", f"{one} != {other}", f"{one} is not {other}"]
+def _atoms(node: ast.AST, scope: Scope) -> List[Tuple[float, str]]:
+    names = [name for name in scope.names_at(node) if name not in ("self", "cls")]
     conditions = [c for c in scope.donors.conditions if c is not node]
-    atoms += [scope.text(c) for c in conditions]
-    atoms += [f"not {scope.part(c, NOT)}" for c in conditions]
-    atoms += [scope.text(e) for e in scope.donors.expressions if isinstance(e, ast.Compare) and e is not node]
-    return list(dict.fromkeys(atoms))
+    atoms = [(0.0, scope.text(c)) for c in conditions]
+    for name in names:
+        atoms += [(0.0, f"{name} is None"), (0.0, f"{name} is not None"), (0.0, name), (0.0, f"not {name}")]
+        atoms += [(0.3, f"{name} == 0"), (0.3, f"{name} > 0"), (0.3, f"{name} < 0"), (0.4, f"{name} != 0")]
+    atoms += [(0.1, f"not {scope.part(c, NOT)}") for c in conditions]
+    compared = [e for e in scope.donors.expressions if isinstance(e, ast.Compare) and e is not node]
+    atoms += [(0.2, scope.text(e)) for e in compared]
+    for one, other in itertools.permutations(names[:7], 2):
+        atoms += [(0.5, f"{one} < {other}"), (0.5, f"{one} in {other}")]
+        if one < other:
+            atoms += [(0.4, f"{one} {sign} {other}") for sign in ("==", "!=", "is not")]
+    for name in names:
+        atoms += [(0.6, f"{name} % 2 == 0"), (0.6, f"{name} % 2 != 0"), (0.5, f"len({name}) > 1")]
+        atoms += [(0.5, f"isinstance({name}, str)"), (0.6, f"not isinstance({name}, str)")]
+        atoms += [(0.5, f"{helper}({name})") for helper in scope.helpers]
+    return list({text: (extra, text) for extra, text in reversed(atoms)}.values())[::-1]

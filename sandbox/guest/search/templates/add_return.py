@@ -23,6 +23,7 @@ CHANGES = (
 )
 UNTOUCHED = ("x = 1\n",)
 
+FORMS = ("[{}]", "{} == 0", "{} > 0", "not {}", "len({})")
 PLAIN = ("True", "False", "None", "0", "1", "-1", "[]", "''", "{}")
 
 
@@ -31,12 +32,11 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if node is scope.root and scope.is_function:
         yield from _exchanged(scope)
     if isinstance(node, ast.Return) and node.value is not None:
-        made = [
-            e for n in scope.names_at(node) for e in (n, f"[{n}]", f"{n} == 0", f"{n} > 0", f"not {n}", f"len({n})")
-        ]
-        for text in [*made, *PLAIN]:
+        names = scope.names_at(node)
+        made = [(0.4, form.format(name)) for name in names for form in FORMS]
+        for extra, text in [*((0.0, text) for text in (*names, *PLAIN)), *made]:
             if text != scope.text(node.value):
-                yield scope.replace(COST, node.value, text)
+                yield scope.replace(COST + extra, node.value, text)
     if isinstance(node, ast.stmt) and scope.is_inside(node):
         block, index = scope.block(node)
         ends = index == len(block) - 1 and scope.parent(node) is scope.root

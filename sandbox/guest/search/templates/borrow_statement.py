@@ -56,7 +56,7 @@ def _statements(node: ast.stmt, scope: Scope) -> List[Tuple[float, str]]:
         code = scope.dedented(statement)
         if code is None:
             continue
-        found.append((0.0, code))
+        found.append((0.5, code))
         if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and "\n" not in code:
             found += _with_other_argument(node, statement.value, scope)
     names = [name for name in scope.names_at(node) if name not in ("self", "cls")]

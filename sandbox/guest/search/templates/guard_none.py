@@ -44,12 +44,13 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
 
 
 def _leave_early(node: ast.stmt, conditions: List[str], scope: Scope) -> Iterator[Optional[Proposal]]:
+    checks = _empty_checks(node, scope)
     in_loop = scope.surroundings.around(node, LOOPS) is not None
     for wait, leave in _exits(node, scope, in_loop=in_loop):
-        checks = _empty_checks(node, scope)
         early = -0.4 if _starts_block(node, scope) else 0.0
         for extra, condition in [*checks, *((0.1, text) for text in conditions)]:
-            yield scope.before(COST + 0.2 + early + extra + wait, node, f"if {condition}:\n    {leave}")
+            if wait + extra < 0.9:
+                yield scope.before(COST + 0.2 + early + extra + wait, node, f"if {condition}:\n    {leave}")
 
 
 def _exits(node: ast.stmt, scope: Scope, *, in_loop: bool) -> List[Tuple[float, str]]:

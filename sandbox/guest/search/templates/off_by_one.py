@@ -27,8 +27,12 @@ NO_NUMBER = (
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """One more, one less; a range that starts at 1, or at 0."""
     if scope.is_value(node) and not isinstance(node, NO_NUMBER):
+        place = scope.place(node)
+        # Bounds, indexes, lengths and what is compared are off by one more often than anything else.
+        likely = isinstance(place.parent, (ast.Subscript, ast.Slice, ast.Compare)) or scope.text(node)[:4] == "len("
+        likely = likely or (isinstance(place.parent, ast.Call) and place.field == "args")
         for sign in "+-":
-            yield scope.replace(COST, node, f"{scope.part(node, SUM)} {sign} 1")
+            yield scope.replace(COST if likely else COST + 0.3, node, f"{scope.part(node, SUM)} {sign} 1")
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range" and not node.keywords:
         if len(node.args) == 1:
             yield scope.replace(COST + 0.1, node, f"range(1, {scope.text(node.args[0])})")

@@ -37,8 +37,9 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         value = scope.part(node, ATOM)
         for bound in [*scope.names_of(node, "int"), "1", "-1", "2"]:
             if bound != value:
-                yield scope.replace(COST, node, f"{value}[{bound}:]")
-                yield scope.replace(COST, node, f"{value}[:{bound}]")
+                extra = 0.2 if bound.isidentifier() else 0.0
+                yield scope.replace(COST + extra, node, f"{value}[{bound}:]")
+                yield scope.replace(COST + extra, node, f"{value}[:{bound}]")
         for index in ("0", "-1", "1"):
             yield scope.replace(COST + 0.3, node, f"{value}[{index}]")
     if isinstance(node, (ast.ListComp, ast.Call)):

@@ -8,7 +8,7 @@ from typing import FrozenSet, Iterator, List, Optional, Tuple
 from sandbox.guest.search.kinds import INDEXED, may_be
 from sandbox.guest.search.scope import Proposal, Scope
 
-COST = 2.7
+COST = 3.0
 CHANGES = (
     ("def f(a, i, b):\n    return g(b)\n", "def f(a, i, b):\n    return g(a[i])\n"),
     ("def f(a, b):\n    return b\n", "def f(a, b):\n    return len(a)\n"),

@@ -8,7 +8,8 @@ from typing import Iterator, Optional
 from sandbox.guest.search.render import BINARY_LEVELS, OPERATOR_TEXT
 from sandbox.guest.search.scope import Proposal, Scope
 
-COST = 1.5
+COST = 1.4
+CHEAPEST = COST - 0.1
 CHANGES = (
     ("def f(a, b):\n    return a - b\n", "def f(a, b):\n    return b - a\n"),
     ("def f(a, b):\n    return a + b\n", "def f(a, b):\n    return a\n"),
@@ -26,8 +27,8 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Exchange the two sides, keep one of them, group them the other way."""
     if isinstance(node, ast.BinOp):
         yield scope.swap(COST, node.left, node.right)
-        yield scope.replace(COST + 0.1, node, scope.text(node.left))
-        yield scope.replace(COST + 0.1, node, scope.text(node.right))
+        yield scope.replace(COST - 0.1, node, scope.text(node.left))
+        yield scope.replace(COST - 0.1, node, scope.text(node.right))
         yield from _regrouped(node, scope)
         yield from _deeper(node, scope)
     if isinstance(node, ast.IfExp):

@@ -22,12 +22,22 @@ BITS = (ast.BitAnd, ast.BitOr, ast.BitXor)
 SHIFTS = (ast.LShift, ast.RShift)
 
 
+NEAR = {
+    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add, ast.Pow, ast.FloorDiv),
+    ast.Div: (ast.FloorDiv, ast.Mult, ast.Mod), ast.FloorDiv: (ast.Div, ast.Mod, ast.Mult),
+    ast.Mod: (ast.FloorDiv, ast.Div), ast.Pow: (ast.Mult,), ast.BitAnd: BITS, ast.BitOr: BITS, ast.BitXor: BITS,
+    ast.LShift: SHIFTS, ast.RShift: SHIFTS,
+}  # fmt: skip
+"""What an operator is taken for most often."""
+
+
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Every other operator of the same family."""
     if not isinstance(node, (ast.BinOp, ast.AugAssign)):
         return
     family = next((f for f in (ARITHMETIC, BITS, SHIFTS) if isinstance(node.op, f)), ())
-    others = [(COST, new) for new in family if not isinstance(node.op, new)]
+    near = NEAR.get(type(node.op), ())
+    others = [(COST if new in near else COST + 0.4, new) for new in family if not isinstance(node.op, new)]
     if isinstance(node.op, BITS):
         others += [(COST + 1.3, ast.Add), (COST + 1.3, ast.Sub)]
     for cost, new in others:

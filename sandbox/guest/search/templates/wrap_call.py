@@ -22,9 +22,11 @@ CHANGES = (
 UNTOUCHED = ("def f():\n    return 1\n",)
 
 WRAPPERS = (
-    "abs", "len", "set", "list", "sorted", "str", "int", "float", "tuple", "bool", "reversed", "sum", "max", "min",
+    (0.0, "abs"), (0.0, "len"), (0.1, "set"), (0.1, "list"), (0.1, "sorted"), (0.1, "str"), (0.1, "int"),
+    (0.3, "float"), (0.3, "tuple"), (0.4, "bool"), (0.4, "reversed"), (0.4, "sum"), (0.4, "max"), (0.4, "min"),
+    (0.5, "round"),
 )  # fmt: skip
-METHODS = ("lower", "upper", "swapcase", "strip", "copy", "items", "keys", "values", "split")
+METHODS = {"str": ("lower", "upper", "strip", "swapcase", "split", "copy"), "dict": ("items", "keys", "values")}
 SORT_KEYS = ("reverse=True", "key=len", "key=abs", "key=str", "key=str.lower")
 NEVER = (ast.Compare, ast.BoolOp, ast.Dict, ast.Constant, ast.SetComp, ast.DictComp, ast.Lambda, ast.Set)
 COLLECTIONS = (ast.ListComp, ast.GeneratorExp, ast.Tuple, ast.List)
@@ -39,12 +41,18 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         return
     text = scope.text(node)
     bare = text[1:-1] if isinstance(node, ast.GeneratorExp) else text
-    for wrapper in WRAPPERS:
-        yield scope.replace(COST, node, f"{wrapper}({bare})")
+    kind = scope.kind_of(node)
+    names = kind.names if kind is not None else frozenset()
+    for extra, wrapper in WRAPPERS:
+        # What is a list already gains nothing from `list` but a copy.
+        again = names == {wrapper} or (wrapper == "float" and "float" in names)
+        yield scope.replace(COST + extra + 0.8 * again, node, f"{wrapper}({bare})")
     if not isinstance(node, COLLECTIONS):
         value = scope.part(node, ATOM)
-        for method in METHODS:
-            yield scope.replace(COST + 0.2, node, f"{value}.{method}()")
+        for owner, methods in METHODS.items():
+            extra = 0.1 if owner in names else 0.5
+            for method in methods:
+                yield scope.replace(COST + extra, node, f"{value}.{method}()")
         for helper in scope.helpers:
             yield scope.replace(COST + 0.4, node, f"{helper}({bare})")
     if isinstance(node, (ast.Name, ast.Call, ast.ListComp, ast.GeneratorExp, ast.Attribute)):
