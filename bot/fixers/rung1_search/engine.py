@@ -13,6 +13,7 @@ from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
 from bot.fixers.rung1_search.rank import Ranked
 from bot.fixers.rung1_search.rank_shown import compared_words, mutants_of, rivals_of
 from bot.fixers.rung1_search.request import request_for
+from bot.fixers.rung1_search.requirements import missing_requirement
 from bot.ports import Recall, Workspace
 from sandbox.types import SearchRequest, TestReport
 
@@ -60,7 +61,9 @@ class SearchFixer:
             for fixes in partial_fixes(found.near, report.failing):
                 if partial := partial_candidate(fixes, report.failing, found.done, found.originals):
                     yield partial
-            yield RungNote(reason=found.why_none, candidates_tried=found.done.tried)
+            missing = await missing_requirement(report, workspace)
+            reason = f"{missing.sentence}; {found.why_none}" if missing else found.why_none
+            yield RungNote(reason=reason, candidates_tried=found.done.tried)
             return
         for shown in found.shown:
             yield _candidate(shown, found)

@@ -1,0 +1,112 @@
+"""Which distributions the files of a checkout declare: read as data, never run."""
+
+import ast
+import configparser
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+MAX_CHARACTERS = 400_000
+_NAME = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
+_WANTED = re.compile(
+    r"(?:.*/)?(?:pyproject\.toml|setup\.cfg|setup\.py|Pipfile(?:\.lock)?|poetry\.lock|uv\.lock|pdm\.lock|pylock.*\.toml"
+    r"|[\w.-]*(?:requirements|constraints)[\w.-]*\.(?:txt|in)|requirements/[\w.-]+\.(?:txt|in))"
+)
+LOCKS = ("poetry.lock", "uv.lock", "pdm.lock", "Pipfile.lock", "pylock")
+
+
+def is_declaring(path: str) -> bool:
+    """Whether a file may declare distributions."""
+    return _WANTED.fullmatch(path) is not None and path.count("/") <= 2  # noqa: PLR2004 - deeper ones are not ours
+
+
+def normal(name: str) -> str:
+    """A distribution's name as indexes compare it."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared_in(path: str, text: str) -> dict[str, str]:
+    """Normal names of the distributions a file declares, and the line or specifier they stand with.
+
+    Args:
+        path: Of the file.
+        text: Its content.
+    """
+    if len(text) > MAX_CHARACTERS:
+        return {}
+    name = path.rsplit("/", 1)[-1]
+    try:
+        if name == "setup.py":
+            return _named(_setup_calls(text))
+        if name == "setup.cfg":
+            return _named(_ini_lines(text))
+        if name == "Pipfile.lock":
+            return _locked_json(text)
+        if name.endswith((".toml", ".lock")) or name == "Pipfile":
+            return _toml(tomllib.loads(text))
+    except (ValueError, SyntaxError, RecursionError, MemoryError, configparser.Error):
+        return {}
+    return _named(line for line in text.splitlines() if not line.lstrip().startswith(("-", "#")))
+
+
+def _named(lines: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in lines:
+        match = _NAME.match(line)
+        if match and not re.match(r"\s*(?:=(?!=)|:)", line[match.end() :]):
+            found.setdefault(normal(match[1]), line.split("#")[0].split(" --hash")[0].rstrip("\\ ").strip())
+    return found
+
+
+def _setup_calls(text: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.keyword) and node.arg in {"install_requires", "tests_require", "extras_require"}:
+            yield from (
+                inner.value
+                for inner in ast.walk(node.value)
+                if isinstance(inner, ast.Constant) and isinstance(inner.value, str)
+            )
+
+
+def _ini_lines(text: str) -> Iterator[str]:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read_string(text)
+    for section, option in (("options", "install_requires"), ("options", "tests_require")):
+        yield from parser.get(section, option, fallback="").splitlines()
+    if parser.has_section("options.extras_require"):
+        for _, value in parser.items("options.extras_require"):
+            yield from value.splitlines()
+
+
+def _locked_json(text: str) -> dict[str, str]:
+    document = json.loads(text)
+    tables = [document.get(part) for part in ("default", "develop")] if isinstance(document, dict) else []
+    return {normal(name): name for table in tables if isinstance(table, dict) for name in table}
+
+
+def _toml(document: Mapping[str, Any]) -> dict[str, str]:
+    locked = _list(document.get("package")) + _list(document.get("packages"))
+    lines = [str(package.get("name", "")) for package in locked if isinstance(package, dict)]
+    project, tool = _table(document.get("project")), _table(document.get("tool"))
+    lines += map(str, _list(project.get("dependencies")))
+    for groups in (
+        project.get("optional-dependencies"), document.get("dependency-groups"),
+        _table(tool.get("pdm")).get("dev-dependencies"),
+    ):  # fmt: skip
+        lines += [str(line) for group in _table(groups).values() for line in _list(group)]
+    poetry = _table(tool.get("poetry"))
+    tables = [poetry.get("dependencies"), poetry.get("dev-dependencies"), document.get("packages")]
+    tables += [_table(group).get("dependencies") for group in _table(poetry.get("group")).values()]
+    tables.append(document.get("dev-packages"))
+    lines += [str(name) for table in tables for name in _table(table)]
+    return _named(lines)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []

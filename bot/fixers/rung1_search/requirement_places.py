@@ -1,0 +1,232 @@
+"""Where a requirement is declared in a project, and the smallest edit that declares one more."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from bot.fixers.rung1_search.declared import declared_in, normal
+from sandbox.types import Frozen
+
+_ARRAY_ITEM = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'")
+_TESTS = ("test", "tests", "testing", "dev")
+Edit = Callable[[str, str], tuple[str, str] | None]
+"""From a file's text and a requirement to its new text and what that place is called."""
+
+
+class Placed(Frozen):
+    """One more requirement in a file."""
+
+    path: str
+    where: str
+    """`[project] dependencies`"""
+    line: str
+    """The requirement as it would stand there."""
+    content: str
+    """The whole new text of the file."""
+
+
+def place_requirement(texts: Mapping[str, str], requirement: str, *, tests: bool) -> Placed | None:
+    """The file that should declare a requirement, with it; None when no file of the project declares any.
+
+    Args:
+        texts: Path to text of the files that may declare distributions.
+        requirement: `PyYAML>=6`.
+        tests: Only tests need it.
+    """
+    names = re.match(r"[\w.-]+", requirement)
+    if names is None:
+        return None
+    for path, edit in _order(texts, tests=tests):
+        found = edit(texts[path], requirement)
+        if found is not None:
+            text, where = found
+            added = declared_in(path, text).keys() - declared_in(path, texts[path]).keys()
+            # Read again: an edit that the file's own format does not take for one more requirement is none.
+            if added == {normal(names[0])}:
+                return Placed(path=path, where=where, line=requirement, content=text)
+    return None
+
+
+def _order(texts: Mapping[str, str], *, tests: bool) -> list[tuple[str, Edit]]:
+    """Files and how to edit them, the most fitting first; only those at the top of the checkout or one below."""
+    order: list[tuple[str, Edit]] = []
+    if tests:
+        order += [("pyproject.toml", _test_group), ("setup.cfg", _cfg_tests), ("Pipfile", _pipfile("dev-packages"))]
+        order += [(path, _line) for path in sorted(texts) if re.search(r"(?:test|dev)", path) and path.endswith(".in")]
+        order += [(path, _line) for path in sorted(texts) if re.search(r"(?:test|dev)", path) and path.endswith(".txt")]
+    order += [("pyproject.toml", _project), ("pyproject.toml", _poetry), ("setup.cfg", _cfg), ("setup.py", _setup)]
+    order += [("Pipfile", _pipfile("packages")), ("requirements.in", _line), ("requirements.txt", _line)]
+    order += [
+        (path, _line) for path in sorted(texts) if path.endswith(("requirements/base.txt", "requirements/main.txt"))
+    ]
+    return [(path, edit) for path, edit in order if path in texts]
+
+
+def _section(text: str, header: str) -> tuple[int, int] | None:
+    """Where the lines of a section stand, its header left out."""
+    match = re.search(rf"^\[{re.escape(header)}\][ \t]*(?:#.*)?\r?\n", text, re.MULTILINE)
+    if match is None:
+        return None
+    following = re.compile(r"^\[", re.MULTILINE).search(text, match.end())
+    return match.end(), following.start() if following else len(text)
+
+
+def _array(text: str, header: str, key: str, requirement: str) -> str | None:
+    """One more string in the array that a key of a TOML section is."""
+    section = _section(text, header)
+    if section is None:
+        return None
+    match = re.compile(rf"^(?:{re.escape(key)}|\"{re.escape(key)}\")[ \t]*=[ \t]*\[", re.MULTILINE).search(
+        text, *section
+    )
+    if match is None:
+        return None
+    at, items = match.end(), list[re.Match[str]]()
+    while at < len(text) and text[at] != "]":
+        if text[at] == "#":
+            at = text.index("\n", at) if "\n" in text[at:] else len(text)
+        elif item := _ARRAY_ITEM.match(text, at):
+            items.append(item)
+            at = item.end()
+        elif text[at] in "{[":
+            return None
+        else:
+            at += 1
+    if at >= len(text):
+        return None
+    return _with_item(text, match.end(), at, items, f'"{requirement}"')
+
+
+def _with_item(text: str, start: int, end: int, items: list[re.Match[str]], new: str) -> str:  # noqa: PLR0917
+    newline = "\r\n" if "\r\n" in text else "\n"
+    if not items:
+        return text[:start] + new + text[end:]
+    if items[0].group().startswith("'"):
+        new = new.replace('"', "'")
+    last = items[-1]
+    rest = text[last.end() : end]
+    comma = rest.lstrip().startswith(",")
+    line_start = text.rfind("\n", 0, last.start()) + 1
+    indent = text[line_start : last.start()]
+    if "\n" in text[start:end] and not indent.strip():
+        behind = last.end() + (rest.index(",") + 1 if comma else 0)
+        stop = text.find("\n", behind, end)
+        stop = stop if stop >= 0 else behind
+        stop = stop - 1 if text[stop - 1 : stop] == "\r" else stop
+        between = text[behind:stop]
+        return text[: last.end()] + "," + between + newline + indent + new + "," + text[stop:]
+    return text[: last.end()] + ", " + new + text[last.end() + (rest.index(",") + 1 if comma else 0) :]
+
+
+def _project(text: str, requirement: str) -> tuple[str, str] | None:
+    edited = _array(text, "project", "dependencies", requirement)
+    if edited is None and (section := _section(text, "project")) and "dynamic" not in text[slice(*section)]:
+        body = text[slice(*section)].rstrip()
+        at = section[0] + len(body)
+        edited = text[:at] + f'\ndependencies = ["{requirement}"]' + text[at:]
+    return (edited, "[project] dependencies") if edited else None
+
+
+def _test_group(text: str, requirement: str) -> tuple[str, str] | None:
+    for name in _TESTS:
+        for header in ("dependency-groups", "project.optional-dependencies", "tool.pdm.dev-dependencies"):
+            edited = _array(text, header, name, requirement)
+            if edited is not None:
+                return edited, f"[{header}] {name}"
+        edited = _entry(text, f"tool.poetry.group.{name}.dependencies", requirement)
+        if edited is not None:
+            return edited, f"[tool.poetry.group.{name}.dependencies]"
+    edited = _entry(text, "tool.poetry.dev-dependencies", requirement)
+    return (edited, "[tool.poetry.dev-dependencies]") if edited else None
+
+
+def _poetry(text: str, requirement: str) -> tuple[str, str] | None:
+    edited = _entry(text, "tool.poetry.dependencies", requirement)
+    return (edited, "[tool.poetry.dependencies]") if edited else None
+
+
+def _pipfile(section: str) -> Edit:
+    def edit(text: str, requirement: str) -> tuple[str, str] | None:
+        edited = _entry(text, section, requirement)
+        return (edited, f"[{section}]") if edited else None
+
+    return edit
+
+
+def _entry(text: str, header: str, requirement: str) -> str | None:
+    """`name = "version"` at the end of a TOML table."""
+    section = _section(text, header)
+    match = re.fullmatch(r"([\w.-]+)\s*((?:[<>=!~].*)?)", requirement)
+    if section is None or match is None:
+        return None
+    newline = "\r\n" if "\r\n" in text else "\n"
+    body = text[slice(*section)].rstrip()
+    at = section[0] + len(body)
+    name = match[1] if "." not in match[1] else f'"{match[1]}"'
+    return text[:at] + (newline if body else "") + f'{name} = "{match[2] or "*"}"' + (text[at:] or newline)
+
+
+def _cfg(text: str, requirement: str) -> tuple[str, str] | None:
+    edited = _ini(text, "options", "install_requires", requirement)
+    return (edited, "[options] install_requires") if edited else None
+
+
+def _cfg_tests(text: str, requirement: str) -> tuple[str, str] | None:
+    for name in _TESTS:
+        edited = _ini(text, "options.extras_require", name, requirement)
+        if edited is not None:
+            return edited, f"[options.extras_require] {name}"
+    return None
+
+
+def _ini(text: str, header: str, key: str, requirement: str) -> str | None:
+    """One more line in a list of a setup.cfg."""
+    section = _section(text, header)
+    if section is None:
+        return None
+    pattern = re.compile(rf"^{re.escape(key)}[ \t]*=[ \t]*\r?\n((?:[ \t]+\S.*(?:\r?\n|$))+)", re.MULTILINE)
+    match = pattern.search(text, *section)
+    if match is None:
+        return None
+    indent = re.match(r"[ \t]+", match[1])
+    newline = "\r\n" if "\r\n" in text else "\n"
+    head = text[: match.end()]
+    head = head if head.endswith("\n") else head + newline
+    return head + (indent[0] if indent else "    ") + requirement + newline + text[match.end() :]
+
+
+def _setup(text: str, requirement: str) -> tuple[str, str] | None:
+    """One more string in a literal `install_requires=[...]`."""
+    match = re.search(r"install_requires\s*=\s*\[", text)
+    if match is None:
+        return None
+    at, items = match.end(), list[re.Match[str]]()
+    while at < len(text) and text[at] != "]":
+        if text[at] == "#":
+            at = text.find("\n", at)
+        elif item := _ARRAY_ITEM.match(text, at):
+            items.append(item)
+            at = item.end()
+        elif text[at] in ", \t\r\n":
+            at += 1
+        else:
+            return None
+    if not 0 <= at < len(text):
+        return None
+    return _with_item(text, match.end(), at, items, f'"{requirement}"'), "install_requires"
+
+
+def _line(text: str, requirement: str) -> tuple[str, str] | None:
+    """A line among the others: where order wants it when they are in order, else at the end."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = text.splitlines(keepends=True)
+    if "--hash" in text:
+        return None
+    named = [(number, line) for number, line in enumerate(lines) if re.match(r"[A-Za-z0-9]", line)]
+    keys = [line.lower() for _, line in named]
+    new = requirement + newline
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += newline
+    at = len(lines)
+    if len(keys) > 1 and keys == sorted(keys):
+        at = next((number for number, line in named if line.lower() > requirement.lower()), named[-1][0] + 1)
+    return "".join([*lines[:at], new, *lines[at:]]), "its lines"
