@@ -110,7 +110,7 @@ async def place(workspace: SandboxWorkspace, name: str, text: str) -> None:
 def evidence_of(tree: Path, row: dict[str, Any]) -> Evidence:
     """What the scorer would have known."""
     bug = row["bug"]
-    tests, observed = read(row["reports"])
+    tests, observed, once = read(row["reports"])
     failing = [i for i in row["failing"] if i in tests]
     hit = {path for i in failing for path in tests[i].lines}
     hit |= {path for i in failing for path, _ in tests[i].functions}
@@ -131,6 +131,7 @@ def evidence_of(tree: Path, row: dict[str, Any]) -> Evidence:
         changed={},
         hints={},
         used=observed.failing_values(),
+        once=once,
     )
 
 

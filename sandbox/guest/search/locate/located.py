@@ -97,6 +97,7 @@ def gather(
         changed=changed_lines(suspects, red_hunks),
         hints=merge_hints(plain),
         used=observations.observed.failing_values(),
+        once=observations.once,
     )
 
 

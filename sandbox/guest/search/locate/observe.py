@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.baseline import Baseline, Reach
 from sandbox.guest.search.forked import Report, collect
@@ -15,6 +15,8 @@ MOST_RED, MOST_GREEN, MOST_HUNG = 60, 60, 3
 """How many failing, passing and hanging tests are traced."""
 SIBLINGS, NEIGHBOURS = 16, 30
 """How many of the passing ones are other cases of a failing test, and tests of the same file."""
+MOST_AGAIN = 8
+"""How many failing tests are run once more, to see what runs only once in a process."""
 HUNG_S = 0.1
 NAMES, TYPES, VALUES = 40, 4, 5
 """What is kept per function: names, types of each, values of each."""
@@ -88,6 +90,8 @@ class Observations(NamedTuple):
 
     tests: Dict[int, Seen]
     observed: Observed
+    once: FrozenSet[Tuple[str, int]] = frozenset()
+    """Lines that a failing test ran and did not run when it was run again: what is prepared once in a process."""
 
 
 def observe(baseline: Baseline, reach: Reach, wait_s: float) -> Observations:
@@ -110,6 +114,12 @@ def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[An
             told = _Teller(tracer, reach, baseline.items.all[index], red=index in red or baseline.isolated)
             outcome = runner.run(index, _limit(baseline, index, red), told.around)
             report(["test", index, outcome, *_entries(tracer.called()), told.said if index in red else None])
+        for index in (
+            [] if baseline.isolated else [i for i in order if i in red and i not in baseline.hung][:MOST_AGAIN]
+        ):
+            told = _Teller(tracer, reach, baseline.items.all[index], red=True)
+            runner.run(index, _limit(baseline, index, red), told.around)
+            report(["again", index, _entries(tracer.called())[1]])
         report(["names", [[list(key), names] for key, names in notes.items()]])
 
     return collect(work, wait_s)
@@ -119,12 +129,16 @@ def read(reports: Sequence[Any]) -> Observations:
     """What a child told."""
     tests: Dict[int, Seen] = {}
     names: Dict[FunctionKey, Any] = {}
+    once: Set[Tuple[str, int]] = set()
     for told in reports:
         if told[0] == "names":
             names = {(key[0], key[1]): {n: tuple(v) for n, v in of.items()} for key, of in told[1]}
+        elif told[0] == "again":
+            before, now = tests[told[1]].lines, told[2]
+            once.update((path, line) for path, lines in before.items() for line in lines.difference(now.get(path, ())))
         else:
             tests[told[1]] = _seen(told)
-    return Observations(tests, Observed(names))
+    return Observations(tests, Observed(names), frozenset(once))
 
 
 def _limit(baseline: Baseline, index: int, red: Set[int]) -> float:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import SIMPLE, CodeFile, Modules, names_read
-from sandbox.guest.search.locate.flow import controllers, makers_of, slice_of
+from sandbox.guest.search.locate.failures import Failures
+from sandbox.guest.search.locate.flow import slice_of
 from sandbox.guest.search.locate.observe import Seen
 from sandbox.guest.search.locate.outside import Outside, bound_by
-from sandbox.guest.search.locate.said import quoted_names
-from sandbox.guest.search.locate.signs import alike, alike_file, called_by, clue, constant, lines_of, name_of, touches
+from sandbox.guest.search.locate.signs import alike, alike_file, called_by, constant, touches
 from sandbox.guest.search.locate.spectrum import Counts, Place, beyond_nearest, places, sharpened
-from sandbox.guest.search.locate.values import clues_of
 from sandbox.guest.search.locate.weights import WEIGHTS
 from sandbox.guest.search.scope import FunctionNode
 
@@ -21,6 +20,8 @@ MOST_TELLING = 60
 """A file whose lines hold more clues than this holds none."""
 
 
+GENERAL = 0.3
+"""What being named by the failing test counts of a function that every test calls."""
 LONG_TABLE = 5
 """Lines of a statement outside functions from which on its entries are told apart."""
 UNUSED = 0.6
@@ -46,6 +47,8 @@ class Evidence(NamedTuple):
     """What the host suspects otherwise."""
     used: Sequence[Any] = ()
     """Small values that names had in failing runs."""
+    once: FrozenSet[Place] = frozenset()
+    """Lines that run only once in a process; that no passing test ran them says nothing."""
 
 
 class Scorer:
@@ -77,8 +80,9 @@ class Scorer:
         """Path to line to score from 0 to 1, and the strongest reason of each."""
         self._spectrum()
         self._functions()
-        self._tracebacks()
-        self._words()
+        said = [seen.said for seen in self._red if seen.said]
+        for sign in Failures(said, self._e.files, self._units, self._hit).signs():
+            self._add(*sign)
         self._diff()
         self._slices()
         self._whole_statements()
@@ -101,7 +105,8 @@ class Scorer:
     # --- which tests run it ---------------------------------------------------------------------
 
     def _spectrum(self) -> None:
-        red, green = [places(seen) for seen in self._red], [places(seen) for seen in self._green]
+        once = self._e.once
+        red, green = [places(seen) for seen in self._red], [places(seen) | once for seen in self._green]
         counts = Counts(red, green)
         beyond = beyond_nearest(red, green)
         for place in sorted(self._hit):
@@ -135,13 +140,18 @@ class Scorer:
         asserted = {name for seen in self._red if seen.said for name in seen.said.called}
         for unit in self._units:
             key = (unit.source.path, unit.first_line)
+            special = GENERAL + (1 - GENERAL) * counts.score(key)
             signs = (
                 ("function", counts.score(key), f"{unit.qualified_name} is run by the failing tests above all"),
                 ("alone", float(key not in counts.green), f"only failing tests call {unit.qualified_name}"),
-                ("depth", 1.0 / self._depth(unit), f"{unit.qualified_name} is close to the failing test"),
-                ("asserted", called_by(unit, asserted), f"the failing statement calls {unit.qualified_name}"),
-                ("mentioned", called_by(unit, self._e.mentioned), f"the failing test calls {unit.qualified_name}"),
-                ("alike", alike(unit, tests), f"the failing test is named like {unit.qualified_name}"),
+                ("depth", special / self._depth(unit), f"{unit.qualified_name} is close to the failing test"),
+                ("asserted", special * called_by(unit, asserted), f"the failing statement calls {unit.qualified_name}"),
+                (
+                    "mentioned",
+                    special * called_by(unit, self._e.mentioned),
+                    f"the failing test calls {unit.qualified_name}",
+                ),
+                ("alike", special * alike(unit, tests), f"the failing test is named like {unit.qualified_name}"),
                 ("alike_file", alike_file(unit, tests), "the failing test's file is named like this one"),
             )
             for place in self._lines(unit):
@@ -157,55 +167,6 @@ class Scorer:
         lines = range(unit.first_line, unit.last_line + 1)
         depths = [s.functions[path, n][0] for s in self._red for n in lines if (path, n) in s.functions]
         return max(1, min(depths, default=20))
-
-    # --- what the failing tests say -------------------------------------------------------------
-
-    def _tracebacks(self) -> None:
-        share = 1.0 / max(1, len([s for s in self._red if s.said]))
-        for seen in self._red:
-            for number, frames in enumerate(seen.said.frames if seen.said else ()):
-                for depth, (path, line, _) in enumerate(dict.fromkeys(reversed(frames))):
-                    sign, part = ("raised", 1.0) if depth == 0 else ("frame", 1.0 / depth)
-                    self._add((path, line), sign, share * part * (0.9**number), "in the traceback")
-                    if depth == 0:
-                        self._leading_to(path, line, share)
-
-    def _leading_to(self, path: str, line: int, share: float) -> None:
-        file = self._e.files.get(path)
-        unit = file.unit_at(line) if file else None
-        statement = file.statement_at(line) if file else None
-        if unit is None or statement is None:
-            return
-        above = controllers(statement, unit.node)
-        heads = [file.statement_at(number) for number in above] if file else []
-        leading = {**above}
-        for one in [statement, *(head for head in heads if head is not None)]:
-            for number, near in makers_of(one, unit.node, self._class_of(unit)).items():
-                leading.setdefault(number, near)
-        for number, near in leading.items():
-            if (path, number) in self._hit and number != line:
-                self._add((path, number), "controls", share * near, "leads to the line that raises")
-
-    def _class_of(self, unit: Unit) -> List[ast.AST]:
-        """The methods of the same class, for what they bind of `self`."""
-        if len(unit.names) < 2:
-            return []
-        return [u.node for u in self._units if u.source is unit.source and u.names[:-1] == unit.names[:-1]]
-
-    def _words(self) -> None:
-        said = [seen.said for seen in self._red if seen.said]
-        pairs = [pair for one in said[:10] for pair in one.pairs]
-        quoted = {name for one in said[:10] if not one.asserted for name in quoted_names(one.message)}
-        clues = clues_of(pairs[:40], ())
-        for path, file in self._e.files.items():
-            found = {line: share for line in lines_of(file) if (share := clue(file.on(line), clues)) > 0}
-            if len(found) <= MOST_TELLING:
-                for line, share in found.items():
-                    if (path, line) in self._hit or file.unit_at(line) is None:
-                        self._add((path, line), "value", share, "a literal that explains the wrong value")
-            for place in [p for p in sorted(self._hit) if quoted and p[0] == path]:
-                if any(name_of(node) in quoted for node in file.on(place[1])):
-                    self._add(place, "named", 1.0, "a name that the message quotes")
 
     # --- the diff that turned the check red -----------------------------------------------------
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dis
 import sys
 import types
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-IDLE_RED, IDLE_GREEN = 200_000, 3_000
+IDLE_RED, IDLE_GREEN = 20_000, 400
 """Line events without a new line after which a function's frames are left alone: a failing test, a passing one."""
+LOOK = 24
+"""After so many such events it is looked whether there is any line left to see."""
 FRAMES = 80
 """How far up the caller is looked for."""
 RETURNS = 6
@@ -44,6 +47,11 @@ class Entry:
         self.exits = {}
         self.returns = self.idle = self.depth = 0
         self.caller = None
+
+    def is_seen(self) -> bool:
+        """Whether the test has run every line there is."""
+        lines = {line for _, line in dis.findlinestarts(self.code) if line}
+        return len(lines - {self.code.co_firstlineno}) <= len(self.lines)
 
     @property
     def key(self) -> FunctionKey:
@@ -150,6 +158,9 @@ class SetTrace(Tracer):
                 if line in entry.lines:
                     entry.idle += 1
                     if entry.idle > most:
+                        frame.f_trace_lines = False
+                    elif entry.idle == LOOK and entry.is_seen():
+                        entry.idle = IDLE_RED + 1
                         frame.f_trace_lines = False
                 else:
                     entry.lines[line] = None

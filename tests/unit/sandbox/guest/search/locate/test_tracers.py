@@ -82,7 +82,7 @@ def test_a_busy_loop_of_a_passing_test_is_left_alone_after_a_while(module: Modul
     tracer.run(lambda: module.outer(1), red=True)
     tracer.run(lambda: module.outer(5 * IDLE_GREEN), red=False)
     inner = tracer.called()[1]
-    assert inner.idle <= IDLE_GREEN + 2
+    assert inner.idle <= IDLE_GREEN + 2 or inner.is_seen()
 
 
 def test_tracing_ends_with_the_call_even_when_it_raises(module: ModuleType, tmp_path: Path) -> None:
