@@ -10,8 +10,8 @@ import signal
 import time
 from typing import Callable, Iterable, List
 
-from sandbox.guest.search.broken import propose
 from sandbox.guest.search.broken.model import Broken, TextProposal
+from sandbox.guest.search.broken.proposing import propose
 from sandbox.guest.search.render import Edit
 
 MAX_ANSWER = 16 << 20

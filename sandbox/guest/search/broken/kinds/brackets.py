@@ -13,6 +13,7 @@ COST = 0.7
 CHANGES = (
     ("x = f(a, g(b)\ny = 1\n", "x = f(a, g(b))\ny = 1\n"),
     ("def f(a, b:\n    return a\n", "def f(a, b):\n    return a\n"),
+    ("def f(a, b\n    return a\n", "def f(a, b):\n    return a\n"),
     ("x = f(a))\n", "x = f(a)\n"),
     ("x = [1, 2)\n", "x = [1, 2]\n"),
     ('print"a")\n', 'print("a")\n'),
@@ -64,6 +65,8 @@ def _close(view: View, opener: int, end: int) -> Iterator[Draft]:
             cost = COST + 0.5
         elif following is not None and (following.is_keyword or not following.starts_operand):
             cost = COST + 0.6
+        if last_on_line and closer == ")" and token.text != ":" and _begins_header(view, token.line):
+            yield Draft(cost + 0.5, (Edit(token.end, token.end, "):"),))
         yield Draft(cost + (0.3 if inner > 1 else 0.0), (Edit(token.end, token.end, closer),))
 
 
@@ -71,6 +74,11 @@ def _ends_header(view: View, position: int) -> bool:
     line = view.code[position].line
     on_line = view.text.on_line(line)
     return bool(on_line) and on_line[-1] == position and view.code[on_line[0]].text in {*COMPOUND, ")", "async"}
+
+
+def _begins_header(view: View, line: int) -> bool:
+    on_line = view.text.on_line(line)
+    return bool(on_line) and view.code[on_line[0]].text in COMPOUND
 
 
 def _open(view: View, closer: int) -> Iterator[Draft]:
