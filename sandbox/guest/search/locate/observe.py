@@ -208,13 +208,15 @@ class _Teller:
         return value
 
     def _read(self, error: Any) -> None:
-        if self._red and isinstance(error, BaseException):
+        if not self._red or not isinstance(error, BaseException):
+            return
+        for evaluate in (False, True):
             try:
-                self.said = said_by(error, self._tracer.path_of, self._reach.root)
+                self.said = said_by(error, self._tracer.path_of, self._reach.root, evaluate=evaluate)
             except TimeUp:
-                self.said = Said(type(error).__name__)
+                return
             except Exception:  # the exception is the repository's own object
-                self.said = None
+                return
 
 
 def _entries(entries: Sequence[Entry]) -> Tuple[List[Any], Dict[str, List[int]], Dict[str, List[int]]]:

@@ -43,13 +43,14 @@ class Said(NamedTuple):
         return cls(str(told[0]), str(told[1]), frames, bool(told[3]), pairs, tuple(str(n) for n in told[5]))
 
 
-def said_by(error: BaseException, place: Callable[[str], Optional[str]], root: str) -> Said:
+def said_by(error: BaseException, place: Callable[[str], Optional[str]], root: str, *, evaluate: bool = True) -> Said:
     """Read an exception that a test ended with, in the process that saw it.
 
     Args:
         error: The exception.
         place: The path of a file of the checkout that may be edited, by its absolute name.
         root: The checkout.
+        evaluate: Work the sides of a failed assertion out once more; that runs the program, and may take its time.
     """
     chain = list(_chain(error))
     stacks = [list(_stack(one)) for one in chain]
@@ -66,7 +67,7 @@ def said_by(error: BaseException, place: Callable[[str], Optional[str]], root: s
         statement = _statement(_file(frame), line)
         if statement is not None:
             called = [*dict.fromkeys(_names(statement))]
-            pairs += _compared(statement, frame)
+            pairs += _compared(statement, frame) if evaluate else []
         if asserted and number + 1 < len(stacks[0]) and not pairs:
             pairs += _helper_values(stacks[0][number + 1][0])
     return Said(type(error).__name__, _text(error), frames, asserted, tuple(pairs[:MOST_PAIRS]), tuple(called[:40]))
