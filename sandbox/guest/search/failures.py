@@ -67,6 +67,8 @@ def failure_of(exc: BaseException, tb: Optional[types.TracebackType], root: str,
         extra["locals"] = _locals_of(frames, root)
     if frames:
         with contextlib.suppress(Exception):
+            extra["files"] = _files_named(message, frames, root)
+        with contextlib.suppress(Exception):
             extra.update(_details(exc, message, frames[-1], root))
     earlier = [e for e in (exc.__cause__, exc.__context__) if e is not None][:1]
     if earlier and depth < MOST_EARLIER:
@@ -271,10 +273,33 @@ def _key_details(key: Any, last: Frame) -> Dict[str, Any]:
     return details
 
 
+NAMED = re.compile(r"<([\w.]+)\.\w+ object|(?:bound method|function|generator object|coroutine object) ([\w.]+)")
+
+
+def _files_named(message: str, frames: Sequence[Frame], root: str) -> List[str]:
+    """Files of the checkout that hold what a message shows: the class of an object, a function, a generator."""
+    found: Dict[str, None] = {}
+    for module, name in NAMED.findall(message)[:12]:
+        values = [sys.modules.get(module)] if module else []
+        values += [frame.f_globals.get(name.split(".")[0]) for frame, _, _ in frames[-4:]] if name else []
+        for value in values:
+            function = _function_of(value)
+            home = sys.modules.get(str(getattr(value, "__module__", ""))) if isinstance(value, type) else value
+            file = function.__code__.co_filename if function is not None else getattr(home, "__file__", None)
+            if isinstance(file, str):
+                found[_relative(file, root)] = None
+    return [path for path in found if not os.path.isabs(path)]
+
+
 # --- what was called ----------------------------------------------------------------------------------
 
 
 def _call_details(message: str, last: Frame, root: str) -> Dict[str, Any]:
+    abstract = re.match(r"Can't instantiate abstract class (\w+)", message)
+    if abstract:
+        kinds = [t for t in gc.get_objects() if isinstance(t, type)]
+        named = [t for t in kinds if type.__getattribute__(t, "__name__") == abstract.group(1)]
+        return {"owner": _owner(named[0], root)} if named else {}
     found = re.match(r"([\w.<>]+)\(\) (?:got|missing|takes|argument)", message)
     if not found:
         return {}

@@ -10,6 +10,7 @@ from sandbox.guest.search.failures import Failure
 from sandbox.guest.search.functions import Unit, units_of
 from sandbox.guest.search.lookups import Lookups
 from sandbox.guest.search.render import Edit, Source
+from sandbox.guest.search.scope import NO_LITERALS, SeenLiterals
 from sandbox.guest.search.spots import Change, View, dangerous_spans, spots_of
 
 MOST_FAILURES = 12
@@ -80,6 +81,7 @@ def guided_candidates(
     *,
     templates: Mapping[str, Any],
     costs: Mapping[str, float],
+    literals: SeenLiterals = NO_LITERALS,
     seconds: float = 4.0,
 ) -> Iterator[Candidate]:
     """Candidates for what the failing tests died of, cheapest first; equal ones once.
@@ -89,6 +91,7 @@ def guided_candidates(
         checkout: The editable files.
         templates: Those guided by exceptions.
         costs: What the host says a template costs, instead of its own COST.
+        literals: What the failing tests mention.
         seconds: How long may be searched through sources of the checkout and of installed packages.
     """
     lookups = Lookups(checkout.root, seconds)
@@ -99,7 +102,7 @@ def guided_candidates(
         if key in known:
             continue
         known.add(key)
-        view = View(failure, spots_of(failure, checkout.open), checkout.open, lookups)
+        view = View(failure, spots_of(failure, checkout.open), checkout.open, lookups, literals)
         for candidate in _of_failure(view, checkout, templates, costs):
             place = (candidate.source.path, candidate.edits)
             priced = candidate._replace(cost=candidate.cost + extra)

@@ -1,15 +1,14 @@
-"""Candidates outside functions, best first, and the lines out there that suspect functions read."""
+"""Candidates outside functions, best first: a statement is worked out when its turn comes."""
 
 from __future__ import annotations
 
 import ast
 import heapq
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Set, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from sandbox.guest.search.candidates import SUSPICION_WEIGHT, Candidate, Suspicion
-from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.outer_scope import OuterScope, Piece, pieces_of
-from sandbox.guest.search.render import Edit, Source, first_line
+from sandbox.guest.search.render import Edit, Source
 from sandbox.guest.search.scope import Proposal, SeenLiterals
 
 MOST_OF_PIECE = 600
@@ -25,10 +24,10 @@ OF_FUNCTIONS = {
 imports the project anew."""
 MOST_NODES = 300
 """How many nodes of one statement are looked at; those beside a literal that the failing tests mention first."""
-READ_BY_NAME, READ_BY_ATTRIBUTE = 0.85, 0.7
-"""What a definition inherits of the suspicion of a function that reads it."""
 SEEN_BONUS = 0.4
 """A place beside a literal that the failing tests mention is tried earlier by so much."""
+KEY_COST, PATTERN_COST = 0.5, 1.0
+"""What another key for an entry costs more; and another text altogether for a regular expression."""
 
 
 def outer_candidates(
@@ -78,21 +77,51 @@ def _of_piece(
 ) -> List[Candidate]:
     found: Dict[Tuple[Edit, ...], Candidate] = {}
     whole = suspicion.at(scope.source.path, piece.lines)
-    nodes = sorted(scope.nodes, key=lambda n: not _beside_seen(n, scope)) if len(scope.nodes) > MOST_NODES else scope.nodes
-    for node in [*nodes[:MOST_NODES], scope.root]:
+    for node in [*_chosen(scope), scope.root]:
         line = getattr(node, "lineno", piece.statement.lineno)
         score = max(whole * 0.97, suspicion.at(scope.source.path, [line])) if node is not scope.root else whole
-        bonus = SEEN_BONUS if _beside_seen(node, scope) else 0.0
+        extra = _extra_cost(node, scope)
         for name, template, shift in makers:
+            if name in OF_FUNCTIONS and _is_for_outer_alone(node, scope):
+                continue
             for proposal in template.propose(node, scope):
                 if proposal is None or not _changes(scope.source, proposal):
                     continue
-                cost = proposal.cost + shift - bonus
+                cost = proposal.cost + shift + (extra if name != "regular_expression" else 0.0)
                 known = found.get(proposal.edits)
                 if known is None or cost < known.cost:
                     found[proposal.edits] = Candidate(name, cost, score, line, scope.source, None, proposal.edits)
     cheapest = sorted(found.values(), key=lambda c: c.priority)
     return cheapest[:MOST_OF_PIECE]
+
+
+def _chosen(scope: OuterScope) -> Sequence[ast.AST]:
+    """A piece's nodes; of very many, those beside a seen literal and then the first."""
+    if len(scope.nodes) <= MOST_NODES:
+        return scope.nodes
+    return sorted(scope.nodes, key=lambda n: not _beside_seen(n, scope))[:MOST_NODES]
+
+
+def _is_for_outer_alone(node: ast.AST, scope: OuterScope) -> bool:
+    """Decorators and base classes are names with a meaning of their own."""
+    place = scope.source.places.get(node)
+    return place is not None and place.field in ("decorator_list", "bases")
+
+
+def _extra_cost(node: ast.AST, scope: OuterScope) -> float:
+    place = scope.source.places.get(node)
+    extra = -SEEN_BONUS if _beside_seen(node, scope) else 0.0
+    if place is not None and isinstance(place.parent, ast.Dict) and place.field == "keys":
+        extra += KEY_COST
+    if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and _is_pattern(node, scope):
+        extra += PATTERN_COST
+    return extra
+
+
+def _is_pattern(node: ast.Constant, scope: OuterScope) -> bool:
+    parent = scope.source.places[node].parent
+    called = getattr(parent.func, "value", None) if isinstance(parent, ast.Call) else None
+    return isinstance(called, ast.Name) and called.id in ("re", "regex")
 
 
 def _changes(source: Source, proposal: Proposal) -> bool:
@@ -112,113 +141,3 @@ def _beside(node: ast.AST, scope: OuterScope) -> Iterator[ast.AST]:
     if place and isinstance(place.parent, ast.Dict) and place.position is not None:
         pair = (place.parent.keys[place.position], place.parent.values[place.position])
         yield from (n for n in pair if n is not None and n is not node)
-
-
-# --- which lines out there matter -----------------------------------------------------------------
-
-
-def names_loaded(unit: Unit) -> List[str]:
-    """Names and attributes that a function reads and does not bind itself; attributes have a dot in front."""
-    inside = list(ast.walk(unit.node))
-    stored = {n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    stored |= {n.arg for n in inside if isinstance(n, ast.arg)}
-    names = [n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and n.id not in stored]
-    names += ["." + n.attr for n in inside if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Load)]
-    return list(dict.fromkeys(names))
-
-
-def outer_scores(
-    sources: Mapping[str, Source], units: Sequence[Unit], suspicion: Suspicion
-) -> Dict[str, Dict[int, float]]:
-    """Scores of lines outside functions: heads of suspect functions, and definitions these functions read.
-
-    Args:
-        sources: Files by path; definitions are also followed into these through imports.
-        units: The suspect functions.
-        suspicion: Scores of their lines.
-    """
-    scores: Dict[str, Dict[int, float]] = {}
-    pieces = {path: list(pieces_of(source.tree.body)) for path, source in sorted(sources.items())}
-    for unit in units:
-        score = suspicion.of_unit(unit)
-        if score <= 0 or unit.source.path not in pieces:
-            continue
-        _raise(scores, unit.source.path, range(unit.first_line, first_line(unit.node.body[0])), score * 0.95)
-        if len(unit.names) > 1:
-            classes = [p for p in pieces[unit.source.path] if _is_class(p, unit.names[-2])]
-            for piece in classes:
-                _raise(scores, unit.source.path, piece.lines, score * READ_BY_ATTRIBUTE)
-        _follow(names_loaded(unit), unit.source.path, score, pieces=pieces, scores=scores)
-    return scores
-
-
-def _is_class(piece: Piece, name: str) -> bool:
-    return isinstance(piece.statement, ast.ClassDef) and piece.statement.name == name
-
-
-def _follow(
-    names: Sequence[str],
-    path: str,
-    score: float,
-    *,
-    pieces: Mapping[str, Sequence[Piece]],
-    scores: Dict[str, Dict[int, float]],
-) -> None:
-    """Raise what these names lead to; constants lead on to the constants they are made of."""
-    waiting = [(name, path, score) for name in names]
-    done: Set[Tuple[str, str]] = set()
-    while waiting:
-        name, where, value = waiting.pop(0)
-        if (name, where) in done or value < 0.1:
-            continue
-        done.add((name, where))
-        factor = READ_BY_ATTRIBUTE if name.startswith(".") else READ_BY_NAME
-        for piece in pieces.get(where, ()):
-            if name not in _binds(piece):
-                continue
-            _raise(scores, where, piece.lines, value * factor)
-            if isinstance(piece.statement, ast.ImportFrom):
-                waiting += [(n, p, value) for n, p in _imported(name, piece.statement, pieces)]
-            elif isinstance(piece.statement, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.ClassDef)):
-                used = [n.id for n in piece.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
-                waiting += [(n, where, value * factor) for n in used]
-
-
-def _binds(piece: Piece) -> List[str]:
-    """What a piece binds: plain names at module level, names with a dot in front inside classes."""
-    statement = piece.statement
-    if isinstance(statement, (ast.Import, ast.ImportFrom)):
-        return [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
-    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        names = [statement.name]
-    else:
-        names = [n.id for n in piece.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)]
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        if (
-            isinstance(call, ast.Call)
-            and isinstance(call.func, ast.Attribute)
-            and isinstance(call.func.value, ast.Name)
-        ):
-            names.append(call.func.value.id)  # `TABLE.update(...)`, `register.add(...)`
-        names += [
-            n.value.id
-            for n in piece.nodes
-            if isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Store) and isinstance(n.value, ast.Name)
-        ]
-    return ["." + name for name in names] if piece.classes else [*names, *("." + name for name in names)]
-
-
-def _imported(name: str, statement: ast.ImportFrom, pieces: Mapping[str, Sequence[Piece]]) -> Iterator[Tuple[str, str]]:
-    tail = (statement.module or "").replace(".", "/")
-    for alias in statement.names:
-        if (alias.asname or alias.name) == name:
-            for path in pieces:
-                stem = path[: -len("/__init__.py")] if path.endswith("/__init__.py") else path[:-3]
-                if tail and (stem == tail or stem.endswith("/" + tail)):
-                    yield alias.name, path
-
-
-def _raise(scores: Dict[str, Dict[int, float]], path: str, lines: range, score: float) -> None:
-    of_file = scores.setdefault(path, {})
-    for line in lines:
-        of_file[line] = max(of_file.get(line, 0.0), score)

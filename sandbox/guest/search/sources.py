@@ -86,6 +86,7 @@ def guided(known: Any) -> Feed:
         part.Checkout(known.root, known.editable),
         templates=known.kit.parts["guided templates"],
         costs=known.request.template_costs,
+        literals=known.literals,
         seconds=min(4.0, 0.15 * known.left()),
     )
 

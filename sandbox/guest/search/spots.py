@@ -10,7 +10,7 @@ from sandbox.guest.search.failures import Failure
 from sandbox.guest.search.lookups import Lookups
 from sandbox.guest.search.outer_scope import OuterScope, bound_outside
 from sandbox.guest.search.render import Edit, Source, first_line
-from sandbox.guest.search.scope import FunctionNode, Proposal, Scope
+from sandbox.guest.search.scope import NO_LITERALS, FunctionNode, Proposal, Scope, SeenLiterals
 
 Node = TypeVar("Node", bound=ast.AST)
 MOST_SPOTS = 4
@@ -131,6 +131,8 @@ class View(NamedTuple):
     open: Callable[[str], Optional[Source]]
     """An editable file by its path, or None."""
     lookups: Lookups
+    literals: SeenLiterals = NO_LITERALS
+    """What stands in the failing tests."""
 
     def module_of(self, path: str) -> str:
         """The module a file of the checkout is, as others import it."""
@@ -138,6 +140,15 @@ class View(NamedTuple):
         stem = stem[len("src/") :] if stem.startswith("src/") else stem
         stem = stem[: -len("/__init__")] if stem.endswith("/__init__") else stem
         return stem.replace("/", ".")
+
+    def sources(self) -> List[Source]:
+        """Editable files of the frames, then files that were named as worth a look."""
+        found = {spot.source.path: spot.source for spot in self.spots}
+        for path in self.failure.extra.get("files") or ():
+            source = self.open(str(path))
+            if source is not None:
+                found.setdefault(source.path, source)
+        return list(found.values())
 
     def class_named(self, path: str, name: str) -> Iterator[Tuple[Source, ast.ClassDef]]:
         """A class of an editable file."""

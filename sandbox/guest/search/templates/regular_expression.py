@@ -10,7 +10,7 @@ from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import Proposal, Scope
 from sandbox.guest.search.texts import StringPart, string_parts
 
-COST = 1.4
+COST = 1.0
 CHANGES = (
     ("import re\nX = re.compile(r'\\d+')\n", "import re\nX = re.compile(r'\\d*')\n"),
     ("import re\nX = re.compile(r'a.b')\n", "import re\nX = re.compile(r'a\\.b')\n"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import zip_longest
 from typing import Any, Iterator, List
 
 from sandbox.guest.search.outer_scope import with_import
@@ -78,7 +79,7 @@ def propose(view: View) -> Iterator[Change]:
     key = _value(str(view.failure.extra.get("key") or view.failure.message))
     keys = [_value(k) for k in view.failure.extra.get("keys") or ()]
     for depth, spot in enumerate(view.spots[:2]):
-        for change in _at(spot, key, keys):
+        for change in _at(spot, key, keys, view):
             yield change._replace(cost=change.cost + 0.4 * depth)
 
 
@@ -89,7 +90,7 @@ def _value(text: str) -> Any:
         return text
 
 
-def _at(spot: Spot, key: Any, keys: List[Any]) -> Iterator[Change]:
+def _at(spot: Spot, key: Any, keys: List[Any], view: View) -> Iterator[Change]:
     subscripts = [n for n in spot.find(ast.Subscript) if not isinstance(_key(n), ast.Slice)]
     told = [n for n in subscripts if isinstance(_key(n), ast.Constant) and getattr(_key(n), "value", None) == key]
     dynamic = [n for n in subscripts if not isinstance(_key(n), ast.Constant)]
@@ -98,7 +99,7 @@ def _at(spot: Spot, key: Any, keys: List[Any]) -> Iterator[Change]:
         yield from _softened(spot, node)
         yield from _guarded(spot, node)
         yield from _with_default(spot, node)
-        yield from _entry_added(spot, node.value, key)
+        yield from _entry_added(spot, node.value, key, view)
     for call in spot.find(ast.Call)[:3]:
         if isinstance(call.func, ast.Attribute) and call.func.attr in ("pop", "remove") and len(call.args) == 1:
             at = spot.source.span(call.args[0])[1]
@@ -208,7 +209,7 @@ def _with_default(spot: Spot, node: ast.Subscript) -> Iterator[Change]:
             yield spot.edit(COST + 0.1 + 0.1 * rank, *edits)
 
 
-def _entry_added(spot: Spot, holder: ast.expr, key: Any) -> Iterator[Change]:
+def _entry_added(spot: Spot, holder: ast.expr, key: Any, view: View) -> Iterator[Change]:
     """A table of this file gets the entry, with a value like the others'."""
     name = holder.id if isinstance(holder, ast.Name) else getattr(holder, "attr", "")
     for statement in ast.walk(spot.source.tree):
@@ -218,6 +219,12 @@ def _entry_added(spot: Spot, holder: ast.expr, key: Any) -> Iterator[Change]:
         if not isinstance(value, ast.Dict) or not value.values or name not in names or not name:
             continue
         at = spot.source.span(value.values[-1])[1]
-        shown = list(dict.fromkeys(spot.text(v) for v in reversed(value.values)))[:6]
-        for rank, text in enumerate([*shown, repr(key), "None"]):
-            yield spot.edit(COST + 0.4 + 0.1 * rank, Edit(at, at, f", {key!r}: {text}"))
+        shown = list(dict.fromkeys(spot.text(v) for v in reversed(value.values)))[:5]
+        kinds = tuple({type(v.value) for v in value.values if isinstance(v, ast.Constant)})
+        seen = [repr(s) for s in [*view.literals.numbers, *view.literals.strings] if isinstance(s, kinds)]
+        texts = [text for pair in zip_longest(seen[:8], shown) for text in pair if text]
+        first = spot.source.span(value.keys[-1])[0] if value.keys[-1] is not None else at
+        before = spot.source.data[spot.source.offset(value.values[-1].lineno, 0) : first]
+        gap = " " if before.strip() else spot.source.newline + before.decode("utf-8")
+        for rank, text in enumerate(dict.fromkeys([*texts, repr(key), "None"])):
+            yield spot.insert(COST + 0.1 + 0.06 * rank, at, f",{gap}{key!r}: {text}")

@@ -163,7 +163,13 @@ def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[Change]:
         yield from _texts_joined(spot)
     if "indices must be" in message or "slice indices" in message:
         yield from _index(spot)
-    if "coroutine" in kinds or "async" in message or "await" in message or "Future" in message:
+    if (
+        "coroutine" in kinds
+        or "async" in message
+        or "await" in message
+        or "Future" in message
+        or "context manager" in message
+    ):
         yield from _awaited(spot, message)
     if "not subscriptable" in message or "for |" in message:
         yield from _annotations(spot)

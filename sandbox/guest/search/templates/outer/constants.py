@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, Optional
+from typing import Iterator, List, Optional
 
 from sandbox.guest.search.outer_scope import OuterScope
 from sandbox.guest.search.render import Edit
@@ -18,7 +18,12 @@ CHANGES = (
     ("A = 60 * 24\n", "A = 60 * 60 * 24\n"),
     ("A = (1, 2)\n", "A = frozenset((1, 2))\n"),
     ("A = B = []\n", "A = []\nB = []\n"),
+    ("A = 50\n", "A = 500\n"),
+    ("A = 1024\n", "A = 1000\n"),
+    ("A = 'a'\n", "A = 'seen'\n"),
+    ("A = {'k': 1}\n", "A = {'k': 42}\n"),
 )
+MOST_SEEN = 14
 UNTOUCHED = ("def f(a):\n    b = 1\n    return a\n", "import os\n")
 
 
@@ -26,6 +31,8 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Exchange, drop or reorder plain statements; give a name another name's value."""
     if not isinstance(scope, OuterScope):
         return
+    if isinstance(node, ast.Constant) and scope.is_value(node):
+        yield from _other_constants(node, scope)
     if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
         yield from _values(node, node.value, scope)
     if isinstance(node, (ast.Assign, ast.AugAssign)) or (
@@ -37,6 +44,34 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         following = block[index + 1] if index + 1 < len(block) else None
         if isinstance(following, (ast.Assign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef)):
             yield _exchanged(node, following, scope)
+
+
+def _other_constants(node: ast.Constant, scope: OuterScope) -> Iterator[Optional[Proposal]]:
+    """What the failing tests mention; a number with a digit too many or too few, in another unit."""
+    value = node.value
+    if isinstance(value, str):
+        for rank, text in enumerate(dict.fromkeys(scope.literals.strings)):
+            if rank < MOST_SEEN and (len(text) <= 2 * len(value) + 8 or not value):
+                yield scope.replace(COST - 0.5 + 0.06 * rank, node, repr(text))
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return
+    for rank, number in enumerate(dict.fromkeys(scope.literals.numbers)):
+        if rank < MOST_SEEN and isinstance(number, type(value)):
+            yield scope.replace(COST - 0.6 + 0.06 * rank, node, repr(number))
+    if isinstance(value, int) and value > 1:
+        digits = str(value)
+        swapped = {int(digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]) for i in range(len(digits) - 1)}
+        others = [value * 10, value // 10, value * 60, value * 24, value * 1000, value // 60, value // 1000]
+        for rank, other in enumerate(dict.fromkeys([*others, *sorted(swapped), *_binary(value)])):
+            if other not in (0, value):
+                yield scope.replace(COST - 0.2 + 0.06 * rank, node, repr(other))
+
+
+def _binary(value: int) -> List[int]:
+    """1000 for 1024 and 1024 for 1000, in powers."""
+    powers = range(1, 5)
+    found = [1024**p for p in powers if value == 1000**p] + [1000**p for p in powers if value == 1024**p]
+    return [*found, value - 1] if value & (value - 1) == 0 else found
 
 
 def _values(node: ast.Assign | ast.AnnAssign, value: ast.expr, scope: OuterScope) -> Iterator[Optional[Proposal]]:

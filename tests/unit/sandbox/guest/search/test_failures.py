@@ -12,7 +12,7 @@ import pytest
 
 from sandbox.guest.search.failures import Failure, failure_of
 
-CODE = '''
+CODE = """
 import collections
 
 
@@ -81,6 +81,10 @@ def behind():
         raise ValueError("no rate") from error
 
 
+def shown():
+    raise AssertionError(f"assert {Shop().area} == 4")
+
+
 class Odd(Exception):
     def __str__(self):
         raise SystemExit("ran")
@@ -88,7 +92,7 @@ class Odd(Exception):
 
 def odd():
     raise Odd("told")
-'''
+"""
 
 
 @pytest.fixture
@@ -107,12 +111,10 @@ def sample(tmp_path: Path) -> Iterator[ModuleType]:
 
 
 def failed(module: ModuleType, name: str, root: Path) -> Failure:
-    try:
+    with pytest.raises(Exception) as caught:  # noqa: PT011  # whatever the sample fails with
         getattr(module, name)()
-    except Exception as error:
-        failure = failure_of(error, error.__traceback__, str(root))
-        return Failure.from_json(json.loads(json.dumps(failure)))
-    raise AssertionError("nothing failed")
+    failure = failure_of(caught.value, caught.tb, str(root))
+    return Failure.from_json(json.loads(json.dumps(failure)))
 
 
 def test_frames_carry_paths_of_the_checkout_and_the_innermost_is_last(sample: ModuleType, tmp_path: Path) -> None:
@@ -197,9 +199,12 @@ def test_what_pytest_wraps_around_an_import_is_taken_off(sample: ModuleType, tmp
         except ImportError as error:
             raise CollectError("ImportError while importing test module") from error
 
-    try:
+    with pytest.raises(CollectError) as caught:
         collect()
-    except CollectError as error:
-        failure = failure_of(error, error.__traceback__, str(tmp_path))
+    failure = failure_of(caught.value, caught.tb, str(tmp_path))
     assert failure.kind == "ImportError"
     assert failure.frames[-1][0] == "pkg/shop.py"
+
+
+def test_files_of_what_a_message_shows_are_told(sample: ModuleType, tmp_path: Path) -> None:
+    assert failed(sample, "shown", tmp_path).extra["files"] == ["pkg/shop.py"]
