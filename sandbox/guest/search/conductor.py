@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.candidates import Candidate, Suspicion
@@ -46,7 +46,7 @@ class Conductor:
         self._lanes = lanes
         self._survivors = Survivors(situation, course)
         self._screening = Screening(
-            self._lanes, situation.goals, course, self._survivors, None if tree.guard.guards_tree else tree
+            self._lanes, situation.goals, course, self._survivors, tree=None if tree.guard.guards_tree else tree
         )
         self._combined: Set[Tuple[int, ...]] = set()
 
@@ -182,9 +182,12 @@ class Conductor:
         best = sorted(single, key=lambda p: (-len(p.fixed), p.ready.candidate.priority))[:BEAM]
         feeds = [feed for feed in map(self._after, best) if feed is not None]
         for first, feed in feeds:
-            agenda = Agenda([feed], lambda candidate, first=first: self._lanes.ready(candidate.after(first), first))
-            self._screening.run(agenda)
+            self._screening.run(Agenda([feed], self._behind(first)))
             self._course.check()
+
+    def _behind(self, first: Candidate) -> Callable[[Candidate], Optional[Ready]]:
+        """Makes candidates ready as second edits."""
+        return lambda candidate: self._lanes.ready(candidate.after(first), first)
 
     def _after(self, partial: Partial) -> Optional[Tuple[Any, Any]]:
         """Candidates in the same function, on top of a first edit."""

@@ -15,7 +15,7 @@ MOST_CHAIN = 8
 
 
 def failures_of(
-    items: Sequence[Any], failing: Sequence[int], root: str, wait_s: float, bounds: Bounds
+    items: Sequence[Any], failing: Sequence[int], root: str, *, wait_s: float, bounds: Bounds
 ) -> List[Failure]:
     """Run failing tests once more in a child, each until it raises.
 

@@ -95,6 +95,7 @@ class Ground:
         request: Request,
         templates: Mapping[str, Any],
         left: Callable[[], float],
+        *,
         guard_for: Callable[[], Any] = lambda: None,
     ) -> None:
         self.compare_inputs = request.compare_inputs

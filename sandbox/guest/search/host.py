@@ -74,6 +74,7 @@ class Host:
         command: Command,
         request: Request,
         kit: Kit,
+        *,
         emit: Callable[[Dict[str, Any]], None],
         links: Links,
         started: float,
@@ -116,7 +117,9 @@ class Host:
         collect_s = time.process_time() - self._cpu
         self._links.keeper.send({"modules": modules_beside(self._command.root)})
         tree = Tree(self._links.keeper, self._command.root)
-        situation = Situation(self._request, self._kit, self._course.left, collected, broken, tree.guard_for)
+        situation = Situation(
+            self._request, self._kit, self._course.left, collected, broken=broken, guard_for=tree.guard_for
+        )
         if tree.guard is None:
             tree.guard_for()
         lanes = Lanes(situation, self._course, Means(self._links.zygote, tree, self._command, collect_s))

@@ -54,6 +54,7 @@ class Keeper:
         self,
         command: Command,
         request: Request,
+        *,
         emit: Callable[[Dict[str, Any]], None],
         forget: Callable[[], None],
         started: float,
@@ -95,7 +96,7 @@ class Keeper:
             link.close()
         try:
             self._forget()
-            Host(self._command, self._request, self._kit, self._emit, links, self._started).run()
+            Host(self._command, self._request, self._kit, emit=self._emit, links=links, started=self._started).run()
         finally:
             os._exit(0)
 

@@ -30,7 +30,7 @@ class Screening:
     """
 
     def __init__(
-        self, lanes: Lanes, goals: Sequence[str], course: Course, survivors: Survivors, tree: Any = None
+        self, lanes: Lanes, goals: Sequence[str], course: Course, survivors: Survivors, *, tree: Any = None
     ) -> None:
         self._tree = tree
         self._lanes = lanes

@@ -78,7 +78,7 @@ def search(sent: Dict[str, Any], started: float) -> Dict[str, Any]:
             import pytest  # noqa: F401
         except ImportError as error:
             return {"reason": "refused", "detail": f"pytest cannot be imported: {error}"}
-    return Keeper(command, request, emit, forget_own_package, started).run()
+    return Keeper(command, request, emit=emit, forget=forget_own_package, started=started).run()
 
 
 if __name__ == "__main__":

@@ -45,6 +45,7 @@ class Situation:
         kit: Any,
         left: Callable[[], float],
         collected: Optional[Collected],
+        *,
         broken: Sequence[Broken],
         guard_for: Callable[[], Any],
     ) -> None:
@@ -56,11 +57,9 @@ class Situation:
         self.root = os.path.realpath(request.root)
         self.reach = base.Reach(self.root, request.protected)
         self.broken = list(broken)
-        self.ground: Optional[Ground] = None
         self.refusal = ""
-        if collected is not None:
-            self._stand_on(collected)
-        self.goals = self._goals(collected is not None)
+        self.ground = self._ground(collected) if collected is not None else None
+        self.goals = self._goals(has_session=collected is not None)
         if collected is None and all(type(b.error).__name__ in NO_SESSION for b in self.broken):
             raise Refused(f"the tests could not be collected here: {self.broken[-1].error}"[:200])
         if not self.goals:
@@ -76,13 +75,14 @@ class Situation:
         self.undone = False
         """Undoing some part of the diff was found to help."""
 
-    def _stand_on(self, collected: Collected) -> None:
+    def _ground(self, collected: Collected) -> Optional[Ground]:
         try:
-            self.ground = Ground(collected.session, self.request, self.templates, self.left, self.guard_for)
+            return Ground(collected.session, self.request, self.templates, self.left, guard_for=self.guard_for)
         except Refused as refused:
             self.refusal = str(refused)
+            return None
 
-    def _goals(self, has_session: bool) -> Tuple[str, ...]:
+    def _goals(self, *, has_session: bool) -> Tuple[str, ...]:
         """Names of failing tests that fail here, and of files that cannot be collected here."""
         items = self.ground.items if self.ground else None
         failing = [items.names[i] for i in items.failing] if items else []
@@ -103,7 +103,7 @@ class Situation:
         found = failures_of_broken(self.broken, self.root)
         if self.ground is not None:
             items, wait = self.ground.items, min(FAILING_S, 0.15 * self.left())
-            found += failures_of(items.all, items.failing, self.root, wait, usual_bounds())
+            found += failures_of(items.all, items.failing, self.root, wait_s=wait, bounds=usual_bounds())
         return found
 
     def _look_from(self, ground: Ground) -> None:

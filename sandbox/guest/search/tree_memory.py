@@ -66,7 +66,7 @@ class TreeMemory:
     def changed(self) -> List[str]:
         """Paths that are not as they were, new ones included."""
         now = {path: _stat(path) for path in _walk(self._root)}
-        different = [p for p, s in now.items() if p not in self._entries or not s or not _alike(p, s, self._entries[p])]
+        different = [p for p, s in now.items() if p not in self._entries or not s or not _alike(s, self._entries[p])]
         return sorted([*different, *(path for path in self._entries if path not in now)])
 
     def restore(self) -> List[str]:
@@ -126,7 +126,7 @@ def _entry(path: str, status: os.stat_result, start: int) -> Entry:
     return Entry(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino, start, link)
 
 
-def _alike(path: str, status: os.stat_result, entry: Entry) -> bool:
+def _alike(status: os.stat_result, entry: Entry) -> bool:
     if status.st_mode != entry.mode:
         return False
     if stat.S_ISDIR(entry.mode):

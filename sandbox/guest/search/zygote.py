@@ -63,10 +63,9 @@ def preload(names: Sequence[str], root: str) -> Optional[str]:
             continue
         if own_threads() > 1:
             return name.split(".")[0]
-    foreign = next(
+    return next(
         (name for name, module in list(sys.modules.items()) if _is_of(root, module) and _has_file(module)), None
     )
-    return foreign
 
 
 def _has_file(module: Any) -> bool:
@@ -107,15 +106,15 @@ class Zygote:
         """Wait for an order, a report or a deadline; whether it is an order."""
         now = time.monotonic()
         wait = min((r.deadline - now for r in self._running.values()), default=60.0)
-        children = {running.child: number for number, running in self._running.items()}
-        ready = select.select([self._link, *children], [], [], max(0.0, wait))[0]
-        for thing in ready:
-            if thing is not self._link:
-                self._heard(children[thing])
+        children = {running.child.fileno(): number for number, running in self._running.items()}
+        ready = select.select([self._link.fileno(), *children], [], [], max(0.0, wait))[0]
+        for descriptor in ready:
+            if descriptor in children:
+                self._heard(children[descriptor])
         for number, running in list(self._running.items()):
             if time.monotonic() > running.deadline:
                 self._end(number, {"outcome": "timeout", "fixed": []})
-        return self._link in ready
+        return self._link.fileno() in ready
 
     def _take(self, message: Dict[str, Any]) -> None:
         number = int(message["id"])

@@ -47,7 +47,7 @@ class TalkingGuest:
 
     async def run(self, argv: tuple[str, ...], *, limits: RunLimits) -> CommandResult:
         self.ran.append(argv)
-        return CommandResult(exit_code=0)
+        return CommandResult(argv=argv, exit_code=0, duration_s=0.0)
 
     async def stream(
         self,

@@ -119,11 +119,13 @@ class Lanes:
             # Nothing can be collected: that has to be so afresh.
             outcomes = (answer or {}).get("outcomes", {})
             sound = answer is not None and not any(outcomes.get(goal) == PASS for goal in situation.goals)
-            self._believe(sound and (quick or {}).get("outcome") not in ("pass", "near", "late"), "it works there")
+            self._believe(
+                yes=sound and (quick or {}).get("outcome") not in ("pass", "near", "late"), why="it works there"
+            )
             return
         outcomes = answer.get("outcomes") if answer else None
         if not isinstance(outcomes, dict):
-            self._believe(False, f"the suite does not end there ({(answer or {}).get('outcome', 'no answer')})")
+            self._believe(yes=False, why=f"the suite does not end there ({(answer or {}).get('outcome', 'no answer')})")
             return
         mended = [goal for goal in situation.goals if outcomes.get(goal) in (PASS, SKIP)]
         if len(mended) == len(situation.goals):
@@ -131,16 +133,16 @@ class Lanes:
         passing = [name for name in situation.passing if outcomes.get(name) in (PASS, SKIP)]
         lost = len(situation.passing) - len(passing)
         if mended:
-            self._believe(False, f"{len(mended)} failing tests pass there")
+            self._believe(yes=False, why=f"{len(mended)} failing tests pass there")
         elif lost > max(2, MOST_LOST * len(situation.passing)):
-            self._believe(False, f"{lost} passing tests fail there")
+            self._believe(yes=False, why=f"{lost} passing tests fail there")
         else:
             lane.suite = lane.suite._replace(
                 passing=tuple(passing), narrow=(quick or {}).get("outcome") in ("fail", "timeout")
             )
-            self._believe(True, f"believed, {lost} tests left out" if lost else "believed")
+            self._believe(yes=True, why=f"believed, {lost} tests left out" if lost else "believed")
 
-    def _believe(self, yes: bool, why: str) -> None:
+    def _believe(self, *, yes: bool, why: str) -> None:
         self._course.note(f"fresh: {why}")
         if not yes:
             self.fresh = None
@@ -155,7 +157,7 @@ class Lanes:
                 self._means.tree,
                 situation.goals,
                 situation.passing,
-                situation.request.memory_bytes,
+                memory_bytes=situation.request.memory_bytes,
             )
             why_not = lane.believe(lambda: 0.4 * self._course.left())
             self._course.note(f"cold: {why_not or 'believed'}")

@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from sandbox.guest.search.collected import Command
 from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT
 from sandbox.guest.search.lanes import cold_run
-from sandbox.guest.search.lanes.model import Outcome, Ready, Work
+from sandbox.guest.search.lanes.model import Outcome, Ready
 from sandbox.guest.search.limits import running_processes
 from sandbox.guest.search.screen import NEAR
 
@@ -30,7 +30,7 @@ class ColdLane:
     """
 
     def __init__(
-        self, command: Command, tree: Any, goals: Sequence[str], passing: Sequence[str], memory_bytes: int
+        self, command: Command, tree: Any, goals: Sequence[str], passing: Sequence[str], *, memory_bytes: int
     ) -> None:
         self._command = command
         self._tree = tree
@@ -117,11 +117,11 @@ class ColdLane:
         return os.path.join(self._command.root, path)
 
 
-class ColdWork(Work):
+class ColdWork:
     """One trial, run when its outcome is asked for: nothing else may run beside it."""
 
     def __init__(self, lane: ColdLane, ready: Ready) -> None:
-        super().__init__([ready])
+        self.ready = [ready]
         self._lane = lane
 
     def outcomes(self, left: Callable[[], float]) -> List[Outcome]:

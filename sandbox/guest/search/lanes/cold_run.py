@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import zlib
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.collected import Command
 from sandbox.guest.search.harness import FAIL, PASS, SKIP
@@ -57,7 +57,7 @@ def run(argv: Sequence[str], cwd: str, bounds: Bounds, *, stdin: bytes = b"", ta
         order.seek(0)
         pid = os.fork()
         if pid == 0:
-            _become(argv, cwd, bounds, order.fileno(), write, takes)
+            _become(argv, cwd, bounds, ends=(order.fileno(), write), takes=takes)
     os.close(write)
     with contextlib.suppress(OSError):
         os.setpgid(pid, pid)
@@ -74,7 +74,8 @@ def run(argv: Sequence[str], cwd: str, bounds: Bounds, *, stdin: bytes = b"", ta
     return Ran(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1, output)
 
 
-def _become(argv: Sequence[str], cwd: str, bounds: Bounds, stdin: int, write: int, takes: int) -> None:
+def _become(argv: Sequence[str], cwd: str, bounds: Bounds, *, ends: Tuple[int, int], takes: int) -> None:
+    stdin, write = ends
     try:
         os.setpgid(0, 0)
         if bounds.guard is not None:
@@ -101,7 +102,7 @@ def _become(argv: Sequence[str], cwd: str, bounds: Bounds, stdin: int, write: in
         os._exit(126)
 
 
-def _listen(read: int, deadline: float) -> "tuple[bytes, bool]":
+def _listen(read: int, deadline: float) -> Tuple[bytes, bool]:
     kept: List[bytes] = []
     size = 0
     while True:

@@ -7,7 +7,7 @@ import time
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.lanes.fresh_child import QUICK, SURVEY, WHOLE, existing
-from sandbox.guest.search.lanes.model import Outcome, Ready, Work
+from sandbox.guest.search.lanes.model import Outcome, Ready
 from sandbox.guest.search.link import Link
 
 OUTCOMES = ("pass", "near", "fail", "timeout", "died", "late", "surveyed")
@@ -110,7 +110,7 @@ class FreshLane:
         return self.start(QUICK, files, self.suite.passing[:4])
 
 
-class FreshWork(Work):
+class FreshWork:
     """One trial under way.
 
     Args:
@@ -120,7 +120,7 @@ class FreshWork(Work):
     """
 
     def __init__(self, lane: FreshLane, ready: Ready, number: int) -> None:
-        super().__init__([ready])
+        self.ready = [ready]
         self._lane = lane
         self._number = number
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
 from sandbox.guest.search.candidates import Candidate
 
@@ -33,16 +33,13 @@ class Outcome(NamedTuple):
     mark: Tuple[int, ...] = ()
 
 
-class Work:
+class Work(Protocol):
     """Trials under way."""
 
-    def __init__(self, ready: Sequence[Ready]) -> None:
-        self.ready = list(ready)
+    ready: List[Ready]
 
     def outcomes(self, left: Callable[[], float]) -> List[Outcome]:
         """Wait for them; one for each, in order."""
-        raise NotImplementedError
 
     def end(self) -> None:
         """Nobody wants to know any more."""
-        raise NotImplementedError

@@ -8,7 +8,7 @@ from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.ground import Ground
 from sandbox.guest.search.harness import FAIL, PASS
-from sandbox.guest.search.lanes.model import SWAP, Outcome, Ready, Work
+from sandbox.guest.search.lanes.model import SWAP, Outcome, Ready
 from sandbox.guest.search.screen import NEAR, Chunk, Trial, Verdict
 
 
@@ -26,7 +26,7 @@ class SwapLane:
         """A trial of this candidate, or None when its code cannot be put into the live functions."""
         unit = candidate.unit
         base = (first.unit if first else None) or unit
-        if unit is None or base is None or not self._takes(unit, code, base):
+        if unit is None or base is None or not self._takes(code, base):
             return None
         trial = Trial(
             candidate,
@@ -36,7 +36,7 @@ class SwapLane:
         )
         return Ready(candidate, SWAP, {}, trial, first) if trial.failing else None
 
-    def _takes(self, unit: Unit, code: Any, base: Unit) -> bool:
+    def _takes(self, code: Any, base: Unit) -> bool:
         """Whether every live object of the function itself gets the new code."""
         outer = self._ground.live.outer(base)
         return bool(outer) and all(len(f.__code__.co_freevars) == len(code.co_freevars) for f in outer)
@@ -61,11 +61,11 @@ class SwapLane:
         return names_of(self._ground, fixed)
 
 
-class SwapWork(Work):
+class SwapWork:
     """A chunk, or one candidate in a fork of its own."""
 
     def __init__(self, ground: Ground, ready: Sequence[Ready], *, chunk: Any = None, alone: Any = None) -> None:
-        super().__init__(ready)
+        self.ready = list(ready)
         self._ground = ground
         self._chunk = chunk
         self._alone = alone
