@@ -15,6 +15,10 @@ BINS = 10
 
 _START = {Rung.TOOLS: 0.95, Rung.SEARCH: 0.8, Rung.MODEL: 0.7}
 
+_OWN_WEIGHT = 0.4
+_ENOUGH_MUTANTS = 5
+_FEW_NOTICED, _MOST_NOTICED = 0.5, 0.9
+
 
 class ReliabilityBin(Frozen):
     """Forecasts of about the same height, and what became of them."""
@@ -100,12 +104,27 @@ def _doubts(candidate: Candidate, verification: Verification) -> list[tuple[floa
     if candidate.behaviours > 1:
         weight = -min(0.3, 0.1 * (candidate.behaviours - 1))
         found.append((weight, f"{candidate.behaviours} passing candidates behave differently"))
+    found += _of_the_search(candidate)
     if candidate.warnings:
         found.append((-min(0.3, 0.1 * len(candidate.warnings)), f"{len(candidate.warnings)} warnings about the change"))
     if verification.doubts:
         found.append((-min(0.3, 0.1 * len(verification.doubts)), f"{len(verification.doubts)} doubts of the verifier"))
     if len({run.report.verdict for run in verification.runs}) > 1:
         found.append((-0.4, "the fresh runs disagree"))
+    return found
+
+
+def _of_the_search(candidate: Candidate) -> list[tuple[float, str]]:
+    """What a searched fix brings along: its own probability, and whether its tests notice mutants of its lines."""
+    found = []
+    own = round(_OWN_WEIGHT * (candidate.score - _START[Rung.SEARCH]), 2) if candidate.rung is Rung.SEARCH else 0.0
+    if own:
+        found.append((own, f"the search takes it for right with probability {candidate.score:.2f}"))
+    mutants = candidate.mutants
+    if mutants is not None and mutants.tried >= _ENOUGH_MUTANTS:
+        told = f"the tests notice {mutants.killed} of {mutants.tried} mutants of the patched lines"
+        share = mutants.killed / mutants.tried
+        found += [(-0.1, told)] if share < _FEW_NOTICED else [(0.05, told)] if share >= _MOST_NOTICED else []
     return found
 
 

@@ -24,8 +24,8 @@ WEIGHTS: Mapping[str, float] = {
     "side_effects": -1.0,
     "doubts": -0.7,
 }
-"""What one unit of each feature adds to the logarithm of the odds; set by hand with the signs that section "ranking" of
-docs/repair explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded."""
+"""What one unit of each feature adds to the logarithm of the odds; set by hand, with the signs that
+docs/reference/repair.md explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded."""
 
 NONE_OF_THEM = -3.2
 """The same logarithm for "no survivor is right"."""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bot.domain.lesson import Forecast
 from bot.domain.mission import Outcome
-from bot.domain.patch import Rung, VerifiedRun
+from bot.domain.patch import Mutants, Rung, VerifiedRun
 from bot.lessons.calibration import (
     MINIMUM_SAMPLE,
     brier_score,
@@ -66,6 +66,19 @@ def test_doubts_lower_it() -> None:
     alone = a_green_report(outcomes={"tests/test_math.py::test_add": "pass"})
     runs = (VerifiedRun(label="full command", report=alone),)
     assert value(verification=a_verification(runs=runs)) < plain
+
+
+def test_what_the_search_thinks_of_its_own_fix_counts() -> None:
+    unsure, plain, sure = (value(candidate=a_candidate(score=score)) for score in (0.5, 0.8, 0.95))
+    assert unsure < plain < sure
+
+
+def test_tests_that_notice_no_mutant_of_the_patched_lines_lower_it() -> None:
+    blind, some, strict = (
+        value(candidate=a_candidate(mutants=Mutants(tried=20, killed=killed))) for killed in (2, 14, 20)
+    )
+    assert blind < some < strict
+    assert value(candidate=a_candidate(mutants=Mutants(tried=2, killed=0))) == some
 
 
 def test_a_trusted_tool_starts_higher_and_memory_counts() -> None:
