@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.baseline import Baseline, Reach
 from sandbox.guest.search.forked import Report, collect
 from sandbox.guest.search.harness import Runner
 from sandbox.guest.search.limits import Limiter, TimeUp
-from sandbox.guest.search.locate.said import Said, said_by
+from sandbox.guest.search.locate.said import Said, is_test, said_by
 from sandbox.guest.search.locate.tracers import Entry, FunctionKey, Tracer, make_tracer
 
 MOST_RED, MOST_GREEN, MOST_HUNG = 60, 60, 3
@@ -37,6 +37,8 @@ class Seen(NamedTuple):
     """Lines on which functions returned."""
     said: Optional[Said]
     """How it failed, if it did."""
+    recent: Mapping[str, Mapping[int, int]] = {}
+    """Path to line to age: nought for the last step of the test that ran any line, one for the step before."""
 
 
 class Observed:
@@ -108,12 +110,17 @@ def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[An
         runner = Runner(baseline.items.all, limiter)
         notes: Dict[FunctionKey, Dict[str, Any]] = {}
         state = {"red": True}
-        tracer = make_tracer(reach.relative, lambda entry, frame: _note(notes, entry, frame, red=state["red"]))
+        tracer = make_tracer(
+            reach.relative,
+            lambda entry, frame: _note(notes, entry, frame, red=state["red"]),
+            lambda name: is_test(name, reach.relative, reach.root),
+        )
         for index in order:
             state["red"] = index in red
             told = _Teller(tracer, reach, baseline.items.all[index], red=index in red or baseline.isolated)
             outcome = runner.run(index, _limit(baseline, index, red), told.around)
-            report(["test", index, outcome, *_entries(tracer.called()), told.said if index in red else None])
+            of_failing = [told.said, tracer.recent()] if index in red else [None, {}]
+            report(["test", index, outcome, *_entries(tracer.called()), *of_failing])
         for index in (
             [] if baseline.isolated else [i for i in order if i in red and i not in baseline.hung][:MOST_AGAIN]
         ):
@@ -232,13 +239,14 @@ def _entries(entries: Sequence[Entry]) -> Tuple[List[Any], Dict[str, List[int]],
 
 
 def _seen(told: Sequence[Any]) -> Seen:
-    _, _, _, functions, lines, exits, said = told
+    _, _, _, functions, lines, exits, said, recent = told
     called = {(p, first): (depth, (c[0], c[1]) if c else None) for p, first, depth, c in functions}
     return Seen(
         {path: set(numbers) for path, numbers in lines.items()},
         called,
         {path: set(numbers) for path, numbers in exits.items()},
         Said.from_json(said) if said else None,
+        {path: {int(line): age for line, age in ages.items()} for path, ages in recent.items()},
     )
 
 

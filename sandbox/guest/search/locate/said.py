@@ -58,7 +58,7 @@ def said_by(error: BaseException, place: Callable[[str], Optional[str]], root: s
         tuple((path, line, frame.f_code.co_firstlineno) for frame, line in stack if (path := place(_file(frame))))
         for stack in stacks
     )
-    own = [(n, frame, line) for n, (frame, line) in enumerate(stacks[0]) if _is_test(_file(frame), place, root)]
+    own = [(n, frame, line) for n, (frame, line) in enumerate(stacks[0]) if is_test(_file(frame), place, root)]
     asserted = bool(own) and not any(place(_file(frame)) for frame, _ in stacks[0][own[-1][0] :])
     pairs: List[Pair] = []
     called: List[str] = []
@@ -96,7 +96,8 @@ def _file(frame: Any) -> str:
     return str(frame.f_code.co_filename)
 
 
-def _is_test(filename: str, place: Callable[[str], Optional[str]], root: str) -> bool:
+def is_test(filename: str, place: Callable[[str], Optional[str]], root: str) -> bool:
+    """Whether a file of the checkout is one that may not be edited."""
     inside = filename.startswith(root.rstrip("/") + "/") and "/site-packages/" not in filename
     return inside and place(filename) is None
 

@@ -22,6 +22,8 @@ MOST_TELLING = 60
 
 GENERAL = 0.3
 """What being named by the failing test counts of a function that every test calls."""
+FADING = 0.75
+"""What each step further back counts of the one after it."""
 LONG_TABLE = 5
 """Lines of a statement outside functions from which on its entries are told apart."""
 UNUSED = 0.6
@@ -79,6 +81,7 @@ class Scorer:
     def result(self) -> Tuple[Dict[str, Dict[int, float]], Dict[str, Dict[int, str]]]:
         """Path to line to score from 0 to 1, and the strongest reason of each."""
         self._spectrum()
+        self._recent()
         self._functions()
         said = [seen.said for seen in self._red if seen.said]
         for sign in Failures(said, self._e.files, self._units, self._hit).signs():
@@ -114,6 +117,15 @@ class Scorer:
             hits, others = counts.red[place], counts.green.get(place, 0)
             self._add(place, "spectrum", share, f"run by {hits} failing and {others} passing tests")
             self._add(place, "near_miss", beyond.get(place, 0.0), "not run by the nearest passing test")
+
+    def _recent(self) -> None:
+        """What ran while the failing statement of a test did; steps before it may have made what it looks at."""
+        told = [seen for seen in self._red if len({age for ages in seen.recent.values() for age in ages.values()}) > 1]
+        for seen in told:
+            for path, ages in seen.recent.items():
+                for line, age in ages.items():
+                    if (path, line) in self._hit:
+                        self._add((path, line), "recent", FADING**age / len(told), "run by the last steps of the test")
 
     # --- functions ------------------------------------------------------------------------------
 

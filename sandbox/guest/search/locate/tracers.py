@@ -5,12 +5,16 @@ from __future__ import annotations
 import dis
 import sys
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 IDLE_RED, IDLE_GREEN = 20_000, 400
 """Line events without a new line after which a function's frames are left alone: a failing test, a passing one."""
 LOOK = 24
 """After so many such events it is looked whether there is any line left to see."""
+MOST_STEPS, MOST_RESTARTS = 20_000, 400
+"""Steps of one test that are told apart."""
+STEPS = 8
+"""How many of the last steps are of interest."""
 FRAMES = 80
 """How far up the caller is looked for."""
 RETURNS = 6
@@ -34,10 +38,12 @@ class Entry:
         self.path = path
         self.watched = False
         """Whether a failing test calls it: only then its lines are of interest."""
-        self.lines: Dict[int, None] = {}
+        self.lines: Dict[int, int] = {}
+        """Line to the step of the test in which it ran last."""
         self.exits: Dict[int, None] = {}
         self.returns = 0
         self.idle = 0
+        self.step = 0
         self.depth = 0
         self.caller: Optional[FunctionKey] = None
 
@@ -45,13 +51,16 @@ class Entry:
         """Forget the last test."""
         self.lines = {}
         self.exits = {}
-        self.returns = self.idle = self.depth = 0
+        self.returns = self.idle = self.step = self.depth = 0
         self.caller = None
 
     def is_seen(self) -> bool:
         """Whether the test has run every line there is."""
-        lines = {line for _, line in dis.findlinestarts(self.code) if line}
-        return len(lines - {self.code.co_firstlineno}) <= len(self.lines)
+        return len(self.all_lines()) <= len(self.lines)
+
+    def all_lines(self) -> Set[int]:
+        """Every line there is."""
+        return {line for _, line in dis.findlinestarts(self.code) if line} - {self.code.co_firstlineno}
 
     @property
     def key(self) -> FunctionKey:
@@ -65,11 +74,21 @@ class Tracer:
     Args:
         place: The path of a file below the checkout if it may be edited, by its absolute name, else None.
         on_return: Told of a frame that is about to return.
+        is_test: Whether a file (by its absolute name) is a test's: each of its lines is a step of a failing test.
     """
 
-    def __init__(self, place: Callable[[str], Optional[str]], on_return: OnReturn) -> None:
+    def __init__(
+        self,
+        place: Callable[[str], Optional[str]],
+        on_return: OnReturn,
+        is_test: Callable[[str], bool] = lambda _: False,
+    ) -> None:
         self._place = place
         self._on_return = on_return
+        self._is_test = is_test
+        self._test = Entry(Tracer.run.__code__, "")
+        """Stands for all code of tests."""
+        self._step = 0
         self._paths: Dict[str, Optional[str]] = {}
         self._entries: Dict[int, Optional[Entry]] = {}
         self._keep: List[types.CodeType] = []
@@ -84,6 +103,7 @@ class Tracer:
             entry.clear()
         self._called = {}
         self._red = red
+        self._step = 0
         self._begin()
         try:
             return call()
@@ -107,8 +127,20 @@ class Tracer:
             return self._entries[number]
         self._keep.append(code)
         path = None if code.co_name == "<module>" else self.path_of(code.co_filename)
-        entry = self._entries[number] = None if path is None else Entry(code, path)
+        entry = Entry(code, path) if path is not None else self._test if self._is_test(code.co_filename) else None
+        self._entries[number] = entry
         return entry
+
+    def recent(self) -> Dict[str, Dict[int, int]]:
+        """Path to line to how many steps before the last one of the test it ran last; only of the last few."""
+        steps = sorted({step for entry in self._called.values() for step in entry.lines.values()}, reverse=True)
+        age = {step: number for number, step in enumerate(steps[:STEPS])}
+        found: Dict[str, Dict[int, int]] = {}
+        for entry in self._called.values():
+            for line, step in entry.lines.items():
+                if step in age:
+                    found.setdefault(entry.path, {})[line] = age[step]
+        return found
 
     def note_call(self, entry: Entry, frame: Any) -> None:
         """The first call of a function in this test: who called it, and how deep inside the checkout."""
@@ -130,8 +162,13 @@ class Tracer:
 class SetTrace(Tracer):
     """By `sys.settrace`: every call is told, lines only of the functions of interest."""
 
-    def __init__(self, place: Callable[[str], Optional[str]], on_return: OnReturn) -> None:
-        super().__init__(place, on_return)
+    def __init__(
+        self,
+        place: Callable[[str], Optional[str]],
+        on_return: OnReturn,
+        is_test: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        super().__init__(place, on_return, is_test)
         self._begin = lambda: sys.settrace(self._on_call)
         self._stop = lambda: sys.settrace(None)
 
@@ -143,11 +180,22 @@ class SetTrace(Tracer):
             entry = self.entry_of(frame.f_code)
         if entry is None:
             return None
+        if entry is self._test:
+            return self._on_test if self._red else None
         if number not in self._called:
             self.note_call(entry, frame)
+        if entry.step != self._step:
+            entry.step, entry.idle = self._step, 0
         if not entry.watched or entry.idle > (IDLE_RED if self._red else IDLE_GREEN):
             return None
         return self._listener(entry)
+
+    def _on_test(self, frame: Any, event: str, _argument: Any) -> Any:
+        if event == "line":
+            self._step += 1
+            if self._step > MOST_STEPS:
+                frame.f_trace_lines = False
+        return self._on_test
 
     def _listener(self, entry: Entry) -> Any:
         most = IDLE_RED if self._red else IDLE_GREEN
@@ -157,13 +205,12 @@ class SetTrace(Tracer):
                 line = frame.f_lineno
                 if line in entry.lines:
                     entry.idle += 1
-                    if entry.idle > most:
-                        frame.f_trace_lines = False
-                    elif entry.idle == LOOK and entry.is_seen():
+                    if entry.idle > most or (entry.idle == LOOK and not self._red and entry.is_seen()):
                         entry.idle = IDLE_RED + 1
                         frame.f_trace_lines = False
-                else:
-                    entry.lines[line] = None
+                        # What it would have run later on is not known: say that it runs everything.
+                        entry.lines.update(dict.fromkeys(entry.all_lines() - set(entry.lines), self._step))
+                entry.lines[line] = self._step
             elif event == "return" and entry.returns < RETURNS:
                 entry.returns += 1
                 entry.exits[frame.f_lineno] = None
@@ -176,8 +223,13 @@ class SetTrace(Tracer):
 class Monitor(Tracer):
     """By `sys.monitoring` (Python 3.12 and later): each line is told once, then costs nothing."""
 
-    def __init__(self, place: Callable[[str], Optional[str]], on_return: OnReturn) -> None:
-        super().__init__(place, on_return)
+    def __init__(
+        self,
+        place: Callable[[str], Optional[str]],
+        on_return: OnReturn,
+        is_test: Callable[[str], bool] = lambda _: False,
+    ) -> None:
+        super().__init__(place, on_return, is_test)
         self._api: Any = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
         self._off = self._api.DISABLE
         self._tool = free_tool()
@@ -200,7 +252,11 @@ class Monitor(Tracer):
 
     def _on_start(self, code: types.CodeType, _offset: int) -> Any:
         entry = self.entry_of(code)
-        if entry is not None and id(code) not in self._called:
+        if entry is self._test:
+            if self._red and id(code) not in self._local:
+                self._local[id(code)] = None
+                self._api.set_local_events(self._tool, code, self._api.events.LINE)
+        elif entry is not None and id(code) not in self._called:
             self.note_call(entry, sys._getframe(1))  # noqa: SLF001
             if entry.watched and id(code) not in self._local:
                 self._local[id(code)] = None
@@ -211,7 +267,11 @@ class Monitor(Tracer):
     def _on_line(self, code: types.CodeType, line: int) -> Any:
         entry = self._called.get(id(code))
         if entry is not None:
-            entry.lines[line] = None
+            entry.lines[line] = self._step
+        elif self._red and self._entries.get(id(code)) is self._test and self._step < MOST_RESTARTS:
+            self._step += 1
+            self._api.restart_events()
+            return None
         return self._off
 
     def _on_leave(self, code: types.CodeType, _offset: int, _value: Any) -> Any:
@@ -238,12 +298,14 @@ def free_tool() -> int:
     raise ValueError("no monitoring tool is free")
 
 
-def make_tracer(place: Callable[[str], Optional[str]], on_return: OnReturn) -> Tracer:
+def make_tracer(
+    place: Callable[[str], Optional[str]], on_return: OnReturn, is_test: Callable[[str], bool] = lambda _: False
+) -> Tracer:
     """The cheapest tracer of this interpreter."""
     if hasattr(sys, "monitoring"):
         try:
             free_tool()
         except ValueError:
-            return SetTrace(place, on_return)
-        return Monitor(place, on_return)
-    return SetTrace(place, on_return)
+            return SetTrace(place, on_return, is_test)
+        return Monitor(place, on_return, is_test)
+    return SetTrace(place, on_return, is_test)

@@ -19,6 +19,7 @@ WEIGHTS: Dict[str, float] = {
     "mentioned": 0.5,  # its function is named anywhere in the failing test
     # 3. Which tests run it.
     "spectrum": 3.0,  # Ochiai, DStar and Tarantula of the line
+    "recent": 1.5,  # the failing test ran it in its last steps
     "near_miss": 0.7,  # the passing test that is most like the failing one does not run it
     # 4. Ties.
     "function": 1.5,  # the spectrum of the function

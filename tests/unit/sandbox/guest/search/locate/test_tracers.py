@@ -82,7 +82,23 @@ def test_a_busy_loop_of_a_passing_test_is_left_alone_after_a_while(module: Modul
     tracer.run(lambda: module.outer(1), red=True)
     tracer.run(lambda: module.outer(5 * IDLE_GREEN), red=False)
     inner = tracer.called()[1]
-    assert inner.idle <= IDLE_GREEN + 2 or inner.is_seen()
+    assert inner.idle > IDLE_GREEN
+    assert sorted(inner.lines) == [9, 10, 11, 12]
+
+
+def test_lines_know_in_which_step_of_the_test_they_ran_last(module: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "test_shop.py"
+    text = "def test_it(shop):\n    first = shop.outer(0)\n    second = shop.outer(2)\n    assert second == first + 9\n"
+    tests: dict[str, Any] = {}
+    exec(compile(text, str(path), "exec"), tests)  # noqa: S102 - our own text, no candidate
+    tracer = make_tracer(
+        lambda name: "shop.py" if name == str(tmp_path / "shop.py") else None,
+        lambda _entry, _frame: None,
+        lambda name: name == str(path),
+    )
+    with pytest.raises(AssertionError):
+        tracer.run(lambda: tests["test_it"](module), red=True)
+    assert tracer.recent() == {"shop.py": {3: 0, 4: 0, 5: 1, 9: 0, 10: 0, 11: 0, 12: 0}}
 
 
 def test_tracing_ends_with_the_call_even_when_it_raises(module: ModuleType, tmp_path: Path) -> None:
