@@ -19,7 +19,9 @@ HARMLESS = (
     "_hypothesis_ftz_detector",
 )
 """Modules whose hooks around a test do nothing to a plain one."""
-HARMFUL = ("_pytest.nose", "_pytest.pytester")
+HARMFUL = ("_pytest.pytester",)
+NOSE_NAMES = ("setup", "teardown")
+"""What older versions of pytest call around a test for nose's sake."""
 NEED_HOOKS = ("caplog", "subtests", "pytester", "testdir", "benchmark")
 """Fixtures that live from what the hooks do."""
 MARKS = ("skip", "skipif", "xfail", "filterwarnings", "anyio", "asyncio", "timeout", "flaky", "forked")
@@ -93,6 +95,8 @@ def _is_plain(item: Any, judged: Dict[Any, bool]) -> bool:
         return False
     if getattr(item.obj, "is_hypothesis_test", False) or hasattr(item.obj, "__unittest_skip__"):
         return False
+    if item.config.pluginmanager.has_plugin("nose") and _has_nose_names(item):
+        return False
     if any(name in NEED_HOOKS for name in item.fixturenames) or any(mark.name in MARKS for mark in item.iter_markers()):
         return False
     if (
@@ -106,6 +110,10 @@ def _is_plain(item: Any, judged: Dict[Any, bool]) -> bool:
         hooks = [getattr(item.ihook, name) for name in RUNTEST_HOOKS]
         judged[folder] = all(_from_known(hook, HARMLESS) for hook in hooks)
     return judged[folder]
+
+
+def _has_nose_names(item: Any) -> bool:
+    return any(hasattr(thing, name) for thing in (item.obj, item.parent.obj) for name in NOSE_NAMES)
 
 
 def _ini(item: Any, name: str) -> Any:

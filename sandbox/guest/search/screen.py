@@ -21,6 +21,8 @@ __all__ = ["DIED", "NEAR", "Alone", "Chunk", "Limits", "Screen", "Trial", "Verdi
 FIRST_CHUNK, MOST_IN_CHUNK = 16, 400
 CHUNK_S = 0.08
 """What a chunk should take: long against the cost of a fork, short against the patience of who waits."""
+SHARED_CHUNK_S = 0.6
+"""The same where executions are shared: the more alternatives of an expression meet, the better."""
 COUNTED = 12
 """How many passing tests are asked how often a loop turns."""
 COUNT_S = 5.0
@@ -71,14 +73,18 @@ class Screen:
         alone = self._paces.get(False)
         if alone is None or alone < LONG_S:
             return False
-        other_turn = self._chunks % RETHINK == 0
-        return (self._paces.get(True, 0.0) < alone) != other_turn
+        return self._sharing_pays() != (self._chunks % RETHINK == 0)
+
+    def _sharing_pays(self) -> bool:
+        alone = self._paces.get(False, 0.0)
+        return alone >= LONG_S and self._paces.get(True, 0.0) < alone
 
     def chunk_size(self) -> int:
         """How many candidates the next chunk should hold."""
         if not self._pace:
             return FIRST_CHUNK
-        return max(FIRST_CHUNK, min(MOST_IN_CHUNK, int(CHUNK_S / self._pace)))
+        seconds = SHARED_CHUNK_S if self._sharing_pays() else CHUNK_S
+        return max(FIRST_CHUNK, min(MOST_IN_CHUNK, int(seconds / self._pace)))
 
     def chunk_work(
         self, trials: Sequence[Trial], factor: float, board: Board, numbers: Sequence[int], *, shared: bool

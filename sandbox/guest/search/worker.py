@@ -39,7 +39,7 @@ class Order(NamedTuple):
     """How often the loops of a unit (by its id) turn at the most, before any edit."""
     leftovers: Leftovers
     killer: Optional[int]
-    """The test that rejected the last candidate goes first."""
+    """The passing test that rejected the last candidate goes first."""
     sites: Optional[Dict[int, Sites]]
     """The expressions of units, by their ids, when alternatives may share executions."""
 
@@ -148,10 +148,13 @@ class Worker:
     # --- judging -----------------------------------------------------------------------------------
 
     def _judged(self, trial: Trial, run: Callable[[int], str]) -> Verdict:
-        """Failing tests first, the last killer before all; stop as soon as the candidate is lost."""
+        """Failing tests first, then the others with the last killer before all; stop as soon as the candidate is lost.
+
+        What is told does not depend on what ran before: the order of failing tests is always the same.
+        """
         fixed: List[int] = []
         lost: List[int] = []
-        for index in _first(self._killer, trial.failing):
+        for index in trial.failing:
             outcome = run(index)
             if outcome == PASS:
                 fixed.append(index)
@@ -161,8 +164,6 @@ class Worker:
                 return Verdict(TIMEOUT)
             if not fixed and len(lost) > MORE_CHANCES:
                 break
-        if lost:
-            self._killer = lost[0]
         if not fixed:
             return Verdict(FAIL)
         for index in _first(self._killer, trial.passing):
