@@ -1,10 +1,9 @@
-"""What is true before any edit: which tests fail and pass here, whether they share state, which lines they run."""
+"""What is true before any edit: which tests fail and pass here, and whether they share state."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-import math
 import os
 import textwrap
 from fnmatch import fnmatch
@@ -13,14 +12,11 @@ from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Se
 from sandbox.guest.search.forked import Report, collect
 from sandbox.guest.search.harness import PASS, SKIP, TIMEOUT, Items, Runner
 from sandbox.guest.search.limits import Limiter
-from sandbox.guest.search.line_tracer import LineTracer
 
 FIRST_LIMIT_S = 0.5
 """What a failing test may take the first time; one that hangs needs no longer to prove it."""
 NEXT_LIMIT_S = 0.05
 """The same, once one of them has hung."""
-SAMPLE = 40
-"""How many passing tests are traced."""
 NOT_OURS = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
 
 Coverage = Dict[int, Dict[str, Set[int]]]
@@ -102,64 +98,6 @@ def is_test_file(path: str) -> bool:
     if name == "conftest.py" or fnmatch(name, "test_*.py") or fnmatch(name, "*_test.py"):
         return True
     return any(folder in ("tests", "test", "testing") for folder in folders)
-
-
-def trace(baseline: Baseline, reach: Reach, wait_s: float) -> Coverage:
-    """The lines that every failing test and a sample of the passing tests run."""
-    failing, items = baseline.items.failing, baseline.items.all
-    near = {getattr(items[i], "path", None) or items[i].fspath for i in failing}
-    close_by = [i for i in baseline.items.passing if (getattr(items[i], "path", None) or items[i].fspath) in near]
-    others = [i for i in baseline.items.passing if i not in set(close_by)]
-    step = max(1, len(others) // SAMPLE)
-    sample = [*close_by[:SAMPLE], *others[::step]][:SAMPLE]
-    traced = [i for i in failing if i not in baseline.hung] + sorted(baseline.hung)[:4]
-    order = sorted([*traced, *sample]) if baseline.isolated else [*traced, *sample]
-
-    def work(limiter: Limiter, report: Report) -> None:
-        runner = Runner(items, limiter)
-        tracer = LineTracer(lambda filename: reach.relative(filename) is not None)
-        for index in order:
-            limit = 0.08 if index in baseline.hung else min(0.1 + 8 * baseline.seconds.get(index, 1.0), 0.6)
-            runner.run(index, limit, tracer.run)
-            lines = {reach.relative(name): sorted(found) for name, found in tracer.lines().items()}
-            report([index, lines])
-
-    coverage: Coverage = {}
-    for index, lines in collect(work, wait_s):
-        coverage[index] = {path: set(numbers) for path, numbers in lines.items()}
-    return coverage
-
-
-def suspicion_of(
-    coverage: Coverage, failing: Sequence[int], hints: Mapping[str, Mapping[int, float]]
-) -> Dict[str, Dict[int, float]]:
-    """Ochiai over the traced tests, joined with what the host suspects; only lines a failing test ran count.
-
-    Args:
-        coverage: Lines by test.
-        failing: The failing tests.
-        hints: Path to line to the host's score.
-    """
-    red, green = _counts(coverage, set(failing))
-    total = max(1, len([i for i in failing if i in coverage]))
-    scores: Dict[str, Dict[int, float]] = {}
-    for (path, line), hits in red.items():
-        score = hits / math.sqrt(total * (hits + green.get((path, line), 0)))
-        hint = hints.get(path, {}).get(line, 0.0)
-        scores.setdefault(path, {})[line] = 1 - (1 - 0.85 * score) * (1 - 0.7 * hint)
-    top = max((score for lines in scores.values() for score in lines.values()), default=1.0)
-    return {path: {line: score / top for line, score in lines.items()} for path, lines in scores.items()}
-
-
-def _counts(coverage: Coverage, failing: Set[int]) -> Tuple[Dict[Any, int], Dict[Any, int]]:
-    red: Dict[Any, int] = {}
-    green: Dict[Any, int] = {}
-    for index, files in coverage.items():
-        counts = red if index in failing else green
-        for path, lines in files.items():
-            for line in lines:
-                counts[path, line] = counts.get((path, line), 0) + 1
-    return red, green
 
 
 def merge_hints(suspects: Sequence[Mapping[str, Any]]) -> Dict[str, Dict[int, float]]:
