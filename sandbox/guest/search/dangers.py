@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import Dict, Iterable, List, Set
+from typing import Dict, Mapping, Set
+
+from sandbox.guest.search.render import Place
 
 FORBIDDEN_MODULES = frozenset((
     "subprocess", "socket", "shutil", "signal", "ctypes", "multiprocessing", "ftplib", "smtplib", "paramiko", "pty",
@@ -41,6 +43,7 @@ class Dangers:
     def __init__(self, tree: ast.AST) -> None:
         self._modules: Dict[str, str] = {}
         self._names: Dict[str, str] = {}
+        self._around: Set[ast.AST] = set()
         for node in ast.walk(tree):
             self._learn(node)
 
@@ -108,17 +111,16 @@ class Dangers:
         """Whether there is such a call anywhere inside."""
         return any(self.is_dangerous(inner) for inner in ast.walk(node))
 
-    def without(self, nodes: Iterable[ast.AST]) -> List[ast.AST]:
-        """The nodes that hold no such call."""
-        nodes = list(nodes)
-        bad: Set[ast.AST] = set()
-        kept = []
-        for node in nodes:
-            if node not in bad and self.holds_danger(node):
-                bad.add(node)
-            if node not in bad:
-                kept.append(node)
-        return kept
+    def around(self, places: Mapping[ast.AST, Place]) -> Set[ast.AST]:
+        """Every node of the file that is such a call or holds one."""
+        if not self._around:
+            for node in places:
+                if isinstance(node, ast.Call) and self.is_dangerous(node):
+                    around: ast.AST = node
+                    while around not in self._around:
+                        self._around.add(around)
+                        around = places[around].parent if around in places else around
+        return self._around
 
 
 def _is_forbidden(module: str, name: str) -> bool:

@@ -26,7 +26,8 @@ class Donors(NamedTuple):
 
 def collect_donors(source: Source, nodes: Iterable[ast.AST], dangers: Dangers) -> Donors:
     """Different conditions, small expressions and simple statements, in the order of the source."""
-    nodes = dangers.without(nodes)
+    dangerous = dangers.around(source.places)
+    nodes = [node for node in nodes if node not in dangerous]
     conditions: dict[str, ast.expr] = {}
     expressions: dict[str, ast.expr] = {}
     statements: dict[str, ast.stmt] = {}

@@ -160,7 +160,9 @@ class Inference:
         found = [self.of(side) for side in sides]
         for index, op in enumerate(node.ops):
             left, right = found[index], found[index + 1]
-            if same(sides[index], sides[index + 1]) or _all_constant(sides[index : index + 2]):
+            pair = sides[index : index + 2]
+            literal = isinstance(op, (ast.Is, ast.IsNot)) and any(map(_is_plain_literal, pair))
+            if literal or same(*pair) or _all_constant(pair):
                 self.complaints.add()
             elif not comparable(op, left, right):
                 self.complaints.add(left, right)
@@ -394,6 +396,10 @@ def targets(node: ast.AST, item: Optional[Kind]) -> Dict[str, Optional[Kind]]:
 
 def _is_settled(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not))
+
+
+def _is_plain_literal(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float, str, bytes)
 
 
 def _all_constant(sides: Sequence[ast.expr]) -> bool:

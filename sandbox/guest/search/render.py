@@ -6,7 +6,7 @@ import ast
 import sys
 from bisect import bisect_right
 from functools import lru_cache
-from typing import Iterator, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 
 class Edit(NamedTuple):
@@ -134,6 +134,13 @@ def level_wanted(place: Place, node: ast.AST) -> int:
     return next((level for kinds, fields, level in SLOTS if isinstance(parent, kinds) and field in fields), LAMBDA)
 
 
+class _WithoutIndex(ast.NodeTransformer):
+    """Python 3.8 puts a node without a place around every index; later versions do not."""
+
+    def visit_Index(self, node: ast.AST) -> ast.AST:  # type: ignore[explicit-override]
+        return self.generic_visit(node.value)  # type: ignore[attr-defined]
+
+
 class Source:
     """One Python file of the checkout.
 
@@ -158,6 +165,10 @@ class Source:
             self._starts.append(self._starts[-1] + len(line) + 1)
         self._mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         self.tree = ast.parse(data)
+        if sys.version_info < (3, 9):
+            self.tree = _WithoutIndex().visit(self.tree)
+        self.notes: dict[str, Any] = {}
+        """What templates worked out about the whole file, to be worked out once."""
         self.places: dict[ast.AST, Place] = {}
         for parent in ast.walk(self.tree):
             for field, value in ast.iter_fields(parent):
@@ -207,6 +218,8 @@ class Source:
             text = fitting(text, level_wanted(self.places[node], node))
         if self.data[start - 1 : start].isalnum() and text[:1].isalnum():
             text = " " + text
+        if self.data[end : end + 1].isalnum() and text[-1:].isalnum():
+            text += " "
         return Edit(start, end, text)
 
     def _in_parentheses(self, start: int, end: int) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect
 from functools import cached_property
-from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from sandbox.guest.search import kinds
 from sandbox.guest.search.bindings import Point, span_of
@@ -75,21 +76,22 @@ class Scope:
     ) -> None:
         self.source = source
         self.observed = observed or {}
-        self.dangers = Dangers(source.tree)
+        self.dangers = _file_of(source).dangers
         self.root = root
         self.literals = literals
         self.is_function = isinstance(root, FunctionNode)
         self.nodes = list(self._mutable_nodes())
         self.parameters = _parameters(root)
         self.names = _local_names(root, self.parameters)
-        self.helpers = [n.name for n in ast.walk(source.tree) if isinstance(n, FunctionNode)]
-        self.helpers = list(dict.fromkeys(name for name in self.helpers if not name.startswith("__")))[:12]
-        constants = [n for n in ast.walk(source.tree) if isinstance(n, ast.Constant) and not self._is_docstring(n)]
-        self.strings = sorted({n.value for n in constants if isinstance(n.value, str) and len(n.value) <= 60})
-        numbers = {n.value for n in constants if isinstance(n.value, (int, float)) and not isinstance(n.value, bool)}
-        self.numbers = sorted(numbers, key=lambda value: (abs(value), str(value)))
-        self.attributes = sorted({n.attr for n in ast.walk(source.tree) if isinstance(n, ast.Attribute)})
+        known = _file_of(source)
+        self.helpers, self.strings, self.numbers, self.attributes = (
+            known.helpers,
+            known.strings,
+            known.numbers,
+            known.attributes,
+        )
         self.donors: Donors = collect_donors(source, self.nodes, self.dangers)
+        self._kinds: Dict[ast.AST, Optional[Kind]] = {}
         self._names_at: Dict[Point, List[str]] = {}
 
     @cached_property
@@ -115,14 +117,20 @@ class Scope:
         if point not in self._names_at:
             bound = self.environment.names_at(point)
             if len(bound) > MOST_NAMES:
-                near = self._nearest(point[0])
-                bound = sorted(bound, key=lambda name: near.get(name, 9999))[:MOST_NAMES]
+                bound = sorted(bound, key=lambda name: self._distance(name, point[0]))[:MOST_NAMES]
             self._names_at[point] = bound
         return self._names_at[point]
 
     def kind_of(self, node: ast.expr) -> Optional[Kind]:
         """What kind of value an expression of the function gives, as far as is known."""
-        return Inference(self.environment.world, span_of(node)[0]).of(node) if self.is_function else None
+        if not self.is_function:
+            return None
+        if node not in self._kinds:
+            try:
+                self._kinds[node] = Inference(self.environment.world, span_of(node)[0]).of(node)
+            except RecursionError:
+                self._kinds[node] = None  # nested too deeply
+        return self._kinds[node]
 
     def kind_of_name(self, name: str, node: ast.AST) -> Optional[Kind]:
         """What kind of value a name holds where a node stands."""
@@ -145,13 +153,20 @@ class Scope:
         wanted = frozenset(types)
         return [name for name in self.names_at(node) if kinds.may_be(self.kind_of_name(name, node), wanted)]
 
-    def _nearest(self, line: int) -> Dict[str, int]:
-        """How far from a line each name is mentioned."""
-        near: Dict[str, int] = {}
+    @cached_property
+    def _mentions(self) -> Dict[str, List[int]]:
+        """The lines on which each name is mentioned, in order."""
+        found: Dict[str, List[int]] = {}
         for node in self.nodes:
             if isinstance(node, ast.Name):
-                near[node.id] = min(near.get(node.id, 9999), abs(node.lineno - line))
-        return near
+                found.setdefault(node.id, []).append(node.lineno)
+        return {name: sorted(lines) for name, lines in found.items()}
+
+    def _distance(self, name: str, line: int) -> int:
+        """How far from a line a name is mentioned."""
+        lines = self._mentions.get(name, [])
+        at = bisect(lines, line)
+        return min((abs(number - line) for number in lines[max(0, at - 1) : at + 1]), default=9999)
 
     # --- what stands around a node ---------------------------------------------------------------
 
@@ -284,7 +299,7 @@ class Scope:
         waiting: list[ast.AST] = list(reversed(body))
         while waiting:
             node = waiting.pop()
-            if self._is_docstring(node) or self.dangers.is_dangerous(node):
+            if _is_docstring(node, self.source) or self.dangers.is_dangerous(node):
                 continue
             if not self.is_function and isinstance(node, (*FunctionNode, ast.Import, ast.ImportFrom)):
                 continue
@@ -294,10 +309,39 @@ class Scope:
                 continue
             waiting += reversed(list(ast.iter_child_nodes(node)))
 
-    def _is_docstring(self, node: ast.AST) -> bool:
-        if isinstance(node, ast.Constant) and node in self.source.places:
-            node = self.source.places[node].parent
-        return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+class _File(NamedTuple):
+    """What templates may borrow from the whole file; worked out once."""
+
+    dangers: Dangers
+    helpers: List[str]
+    strings: List[str]
+    numbers: List[Any]
+    attributes: List[str]
+
+
+def _file_of(source: Source) -> _File:
+    if "file" not in source.notes:
+        nodes = list(ast.walk(source.tree))
+        functions = [n.name for n in nodes if isinstance(n, FunctionNode) and not n.name.startswith("__")]
+        values = [n.value for n in nodes if isinstance(n, ast.Constant) and not _is_docstring(n, source)]
+        strings = {value for value in values if isinstance(value, str) and len(value) <= 60}
+        numbers = {value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)}
+        source.notes["file"] = _File(
+            Dangers(source.tree),
+            list(dict.fromkeys(functions))[:12],
+            sorted(strings),
+            sorted(numbers, key=lambda value: (abs(value), str(value))),
+            sorted({n.attr for n in nodes if isinstance(n, ast.Attribute)}),
+        )
+    found: _File = source.notes["file"]
+    return found
+
+
+def _is_docstring(node: ast.AST, source: Source) -> bool:
+    if isinstance(node, ast.Constant) and node in source.places:
+        node = source.places[node].parent
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _parameters(root: ast.AST) -> list[str]:

@@ -56,6 +56,12 @@ class Sense:
 
     def extra_cost(self, edits: Sequence[Edit]) -> Optional[float]:
         """What an edit costs more because of what it does not fit; None when it cannot work."""
+        try:
+            return self._extra_cost(edits)
+        except RecursionError:
+            return 0.0  # nested too deeply to be judged
+
+    def _extra_cost(self, edits: Sequence[Edit]) -> Optional[float]:
         places: Dict[int, List[Edit]] = {}
         extra = 0.0
         for edit in edits:

@@ -79,7 +79,8 @@ def _is_pattern(node: ast.Constant, literal: bytes, scope: Scope) -> bool:
         return not parent.args or _holds(parent.args[0], node)
     if b"r" in prefix and b'"""' not in literal[:5]:
         return any(mark in literal for mark in (b"\\", b"*", b"+", b"?", b"[", b"(", b"|", b"^", b"$"))
-    return _bound_to(node, scope) in _names_compiled(scope)
+    bound = _bound_to(node, scope)
+    return bool(bound) and bound in _names_compiled(scope)
 
 
 def _above(node: ast.AST, scope: Scope) -> ast.AST:
@@ -103,11 +104,14 @@ def _bound_to(node: ast.AST, scope: Scope) -> str:
 
 def _names_compiled(scope: Scope) -> Set[str]:
     """Names whose value is given to `re` somewhere in the file."""
-    names: Set[str] = set()
-    for call in ast.walk(scope.source.tree):
-        if isinstance(call, ast.Call) and _is_regex_call(call) and call.args:
-            names |= {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)}
-    return names
+    if "names_compiled" not in scope.source.notes:
+        names: Set[str] = set()
+        for call in ast.walk(scope.source.tree):
+            if isinstance(call, ast.Call) and _is_regex_call(call) and call.args:
+                names |= {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)}
+        scope.source.notes["names_compiled"] = names
+    found: Set[str] = scope.source.notes["names_compiled"]
+    return found
 
 
 def _is_regex_call(call: ast.Call) -> bool:

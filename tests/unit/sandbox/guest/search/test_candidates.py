@@ -157,4 +157,4 @@ GUARDED = "def f(a):\n    if a < 1:\n        raise ValueError\n    assert a\n   
 def test_doubtful_candidates_are_told(old: str, new: str, doubt: str) -> None:
     at = GUARDED.index(old)
     candidate = a_candidate(GUARDED, at, at + len(old), new)
-    assert doubts_about(candidate, SeenLiterals(numbers=(4711,))) == [doubt]
+    assert doubt in doubts_about(candidate, SeenLiterals(numbers=(4711,)))
