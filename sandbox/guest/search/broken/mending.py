@@ -169,7 +169,10 @@ class Mender:
         fault = self._parser.fault(region.of(edited, first, length), whole=False)
         if fault is not None:
             shift = region.first - (1 if region.wrapped else 0)
-            return fault._replace(line=fault.line + shift, end_line=fault.end_line + shift)
+            fault = fault._replace(line=fault.line + shift, end_line=fault.end_line + shift)
+            # Strings turned inside out hide where blocks end: the region may have been cut inside one.
+            cut = "triple" in fault.message or fault.line >= region.last - 2
+            return self._parser.fault(edited) if cut and _closes_string(draft) else fault
         return self._parser.fault(edited)
 
     def _keep(self, mended: Mended, text: Text, draft: Draft) -> None:
@@ -205,3 +208,7 @@ def _further(fault: Fault, before: Fault, draft: Draft, text: Text) -> bool:
 def _progress(lines: int) -> float:
     """What reading so much further is worth; on the same line it is often only another word for the same fault."""
     return 0.4 + 0.05 * min(lines, 20) if lines > 0 else 0.0
+
+
+def _closes_string(draft: Draft) -> bool:
+    return any(quote in edit.text for edit in draft.edits for quote in ('"""', "'''"))

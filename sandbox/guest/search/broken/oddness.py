@@ -103,6 +103,8 @@ class Oddities:
             self.total += 2.0
         elif isinstance(node, ast.Subscript) and isinstance(node.value, _VALUES):
             self.total += 0.6 if not isinstance(node.slice, ast.Tuple) else 2.0
+        elif isinstance(node, ast.Subscript) and isinstance(node.slice, (ast.Compare, ast.BoolOp)):
+            self.total += 0.7
         elif (isinstance(node, ast.Attribute) and isinstance(node.value, (ast.Compare, ast.BoolOp))) or (
             isinstance(node, ast.Name) and node.id not in self._known
         ):

@@ -53,6 +53,8 @@ class Text:
         self.code = [t for t in self.tokens if t.kind not in {COMMENT, NEWLINE}]
         self._code_starts = [t.start for t in self.code]
         self.names = frozenset(t.text for t in self.code if t.kind == NAME)
+        self.heads = self._heads()
+        """For each line that begins inside brackets, a string or behind a backslash: the line its statement begins."""
         self.unit = self._unit()
 
     def line_of(self, offset: int) -> int:
@@ -111,6 +113,28 @@ class Text:
             pieces += [self.text[at : edit.start], edit.text]
             at = edit.end
         return "".join([*pieces, self.text[at:]])
+
+    def head(self, number: int) -> int:
+        """The line on which the statement that a line belongs to begins."""
+        return self.heads.get(number, number)
+
+    def _heads(self) -> Dict[int, int]:
+        heads: Dict[int, int] = {}
+        depth, begin, last = 0, 0, -1
+        for position, token in enumerate(self.code):
+            joined = last >= 0 and self.line(last).endswith("\\") and token.line == last + 1
+            if token.line > last and not joined:
+                if token.text in STARTS_STATEMENT and self.begins_line(position):
+                    depth = 0
+                if depth <= 0:
+                    depth, begin = 0, token.line
+            end = token.line + token.text.count("\n")
+            for number in range(token.line, end + 1):
+                if number != begin:
+                    heads[number] = begin
+            depth += (token.text in OPENERS) - (token.text in CLOSERS)
+            last = end
+        return heads
 
     def _unit(self) -> str:
         """How far this file indents a block."""

@@ -19,6 +19,7 @@ CHANGES = (
     ("def f(a=1, b):\n    return a\n", "def f(a=1, b=None):\n    return a\n"),
     ("import os\nfrom __future__ import annotations\n", "from __future__ import annotations\nimport os\n"),
     ("if a = 1:\n    b = 2\n", "if a == 1:\n    b = 2\n"),
+    ("x = f(a=1, b==2, c=3)\n", "x = f(a=1, b=2, c=3)\n"),
     ("x = f(a, a=1, a=2)\n", "x = f(a, a=1)\n"),
     ("def f():\n    global x\n    return x\nf() = 1\n", "def f():\n    global x\n    return x\nf() == 1\n"),
 )
@@ -83,6 +84,10 @@ def _arguments(view: View) -> Iterator[Draft]:
                 yield Draft(COST + 0.1, _put(spans, words, order))
             given = [f"{w}=None" if i in late and re.fullmatch(r"\w+", w) else w for i, w in enumerate(words)]
             yield Draft(COST + 0.3, _put(spans, words, given))
+        for (start, _), word in zip(spans, words):
+            double = re.match(r"\w+\s*(==)", word)
+            if double and any(named):
+                yield Draft(COST - 0.1, (Edit(start + double.start(1), start + double.end(1), "="),))
         heads = [re.split(r"\s*[:=]", word)[0] for word in words]
         for at, head in enumerate(heads):
             if head in heads[:at] and at and (named[at] or re.fullmatch(r"\w+", words[at])):

@@ -37,6 +37,7 @@ def propose(view: View) -> Iterator[Draft]:
         yield _drop(view, opener, 1.3)
     for closer in nesting.superfluous[:4]:
         yield from _open(view, closer)
+        yield from _open_above(view, closer)
         yield _drop(view, closer, 0.3)
     for opener, closer in nesting.mismatched[:4]:
         yield from _exchange(view, opener, closer)
@@ -108,6 +109,22 @@ def _open(view: View, closer: int) -> Iterator[Draft]:
             yield from _split(view, position, text)
         if view.text.begins_line(position) and depth == 0 and token.line < code[closer].line - 12:
             return
+
+
+def _open_above(view: View, closer: int) -> Iterator[Draft]:
+    """The closing bracket stands alone on its line: the opening one ended a line of the same depth."""
+    text, token = view.text, view.code[closer]
+    if not text.begins_line(closer):
+        return
+    for number in range(token.line - 1, max(-1, token.line - 600), -1):
+        on_line = text.on_line(number)
+        if not on_line or len(text.indent(number)) > len(text.indent(token.line)):
+            continue
+        last = view.code[on_line[-1]]
+        space = text.text[last.end : text.starts[number] + len(text.line(number))]
+        edit = Edit(last.end, last.end + len(space), (space or "") + CLOSERS[token.text])
+        yield Draft(COST + (0.1 if last.text in {"=", "return", "in", "("} or space else 0.6), (edit,))
+        return
 
 
 def _split(view: View, position: int, opening: str) -> Iterator[Draft]:

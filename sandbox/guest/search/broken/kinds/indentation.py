@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Tuple
+from typing import Iterator, List, Set, Tuple
 
+from sandbox.guest.search.broken.lexing import STRING
 from sandbox.guest.search.broken.model import Draft
 from sandbox.guest.search.broken.text import View
 from sandbox.guest.search.render import Edit
@@ -43,9 +44,30 @@ def propose(view: View) -> Iterator[Draft]:
     for number, at in enumerate(lines):
         extra = 0.12 * number + (0.0 if about_depth or _is_continuation(view, line) else 0.6)
         yield from _one(view, at, extra)
+    if about_depth:
+        for at in _odd_lines(view, line):
+            if at not in lines:
+                yield from _one(view, at, 0.15)
     below = view.text.after(line)
     if below is not None and below < view.last:
         yield from _one(view, below, 0.4)
+
+
+def _odd_lines(view: View, line: int) -> List[int]:
+    """Statements above whose depth fits neither the unit nor what stands below them, nearest first."""
+    text = view.text
+    found = []
+    for number in range(line, max(view.first, line - 40) - 1, -1):
+        if text.is_blank(number) or text.head(number) != number:
+            continue
+        width = len(text.indent(number))
+        below = text.after(number)
+        while below is not None and text.head(below) == number:
+            below = text.after(below)
+        deeper = len(text.indent(below)) - width if below is not None else 0
+        if width % len(text.unit) or deeper > len(text.unit):
+            found.append(number)
+    return found[:4]
 
 
 def _is_continuation(view: View, line: int) -> bool:
@@ -62,9 +84,9 @@ def _one(view: View, line: int, extra: float) -> Iterator[Draft]:
             continue
         for count, (last, natural) in enumerate(runs):
             cost = COST + extra + 0.1 * rank + (0.0 if natural else 0.25 + 0.02 * count)
-            edits = _shift(view, line, last, depth)
-            if edits:
-                yield Draft(cost, edits)
+            for alone, edits in enumerate(dict.fromkeys(_shifts(view, line, last, depth))):
+                if edits:
+                    yield Draft(cost + 0.03 * alone, edits)
 
 
 def _depths(view: View, line: int) -> List[str]:
@@ -74,6 +96,7 @@ def _depths(view: View, line: int) -> List[str]:
     above, below = text.before(line), text.after(line)
     if above is not None:
         opens = text.line(above).split("#")[0].rstrip().endswith(":")
+        above = text.head(above)
         deeper = text.indent(above) + text.unit
         found += [deeper] if opens else [text.indent(above), deeper]
         found.append(text.indent(above))
@@ -88,6 +111,7 @@ def _depths(view: View, line: int) -> List[str]:
             found.append(depth)
             least = len(depth)
         at = text.before(at)
+        at = text.head(at) if at is not None else None
     found.append(text.indent(line) + text.unit)
     return list(dict.fromkeys(found))[:7]
 
@@ -120,13 +144,22 @@ def _runs(view: View, line: int) -> Iterator[Tuple[int, bool]]:
         yield last, ends
 
 
-def _shift(view: View, first: int, last: int, depth: str) -> Tuple[Edit, ...]:
+def _shifts(view: View, first: int, last: int, depth: str) -> List[Tuple[Edit, ...]]:
+    """A statement moves without the lines inside its strings, several statements with them; then the other way."""
+    inside = {n for t in view.code for n in range(t.line + 1, t.line + t.text.count("\n") + 1) if t.kind == STRING}
+    several = any(view.text.head(n) == n and not view.text.is_blank(n) for n in range(first + 1, last + 1))
+    both = [_shift(view, (first, last), depth, inside), _shift(view, (first, last), depth, set())]
+    return both[::-1] if several else both
+
+
+def _shift(view: View, span: Tuple[int, int], depth: str, inside: Set[int]) -> Tuple[Edit, ...]:
     """Edits that move lines so that the first one stands at a depth; none when one of them cannot go so far."""
     text = view.text
+    first, last = span
     old = text.indent(first)
     edits = []
     for number in range(first, last + 1):
-        if not text.line(number).strip():
+        if not text.line(number).strip() or number in inside:
             continue
         indent = text.indent(number)
         if not indent.startswith(old):

@@ -35,9 +35,10 @@ MOST_LINE = 600
 
 def propose(view: View) -> Iterator[Draft]:
     """Add, drop, exchange or escape quotes on the fault's line, and end triple-quoted strings."""
-    lines = _lines(view)
-    for rank, line in enumerate(lines):
-        yield from _on_line(view, line, 0.25 * rank)
+    about = any(word in view.fault.message for word in ("string", "quot", "EOL", "EOF", "character"))
+    for rank, line in enumerate(_lines(view)):
+        has_open = any(view.code[p].kind == OPEN for p in view.text.on_line(line))
+        yield from _on_line(view, line, 0.25 * rank + (0.0 if about or has_open else 0.6))
     yield from _triple(view)
 
 
@@ -68,7 +69,8 @@ def _on_line(view: View, line: int, extra: float) -> Iterator[Draft]:
         if character in "'\"":
             yield Draft(COST + 0.6 + extra, (Edit(start + at, start + at + 1, ""),))
             other = '"' if character == "'" else "'"
-            yield Draft(COST + 0.5 + extra, (Edit(start + at, start + at + 1, other),))
+            usual = 0.3 if content.count(character) > 2 > content.count(other) else 0.0
+            yield Draft(COST + 0.5 + usual + extra, (Edit(start + at, start + at + 1, other),))
             if at and content[at - 1] != "\\":
                 yield Draft(COST + 0.3 + extra, (Edit(start + at, start + at, "\\"),))
     yield from _outer(content, start, extra)
@@ -168,6 +170,7 @@ def _end_within(view: View, token: Token, extra: float) -> Iterator[Draft]:
         short = text.before(number + 1) == number and len(text.indent(number)) >= width
         cost = COST + extra + (0.0 if code_follows else 0.5) + (0.0 if short else 0.5) + 0.02 * shown
         cost += 0.3 if _LOOKS_LIKE_CODE.match(content) and number != token.line else 0.0
+        cost += 0.6 if content.lstrip().startswith("#") else 0.0
         if content:
             half = re.search(r"(?<!['\"])(\"\"|'')$", content)
             if half and half.group()[0] == quote[0]:
@@ -176,6 +179,9 @@ def _end_within(view: View, token: Token, extra: float) -> Iterator[Draft]:
             yield Draft(cost, (Edit(end, end, quote),))
         else:
             indent = text.indent(token.line)
+            # White space that is all there is on a line is what is left of the closing quotes.
+            left_over = text.line(number) == indent and bool(indent)
+            cost += -0.7 if left_over and code_follows else 0.0
             yield Draft(cost + 0.3, (Edit(text.starts[number], end, indent + quote),))
         shown += 1
         if following is not None and content and len(text.indent(following)) < width:

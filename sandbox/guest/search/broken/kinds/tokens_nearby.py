@@ -74,10 +74,19 @@ def _insert(view: View, position: int, far: float) -> Iterator[Draft]:
         return
     gap = view.text.text[before.end : token.start]
     for word, extra in _BETWEEN:
-        cost = COST + extra - (0.4 if adjacent else 0.0) + far
+        cost = COST + extra - (0.4 if adjacent else 0.0) + far + _fit(word, gap)
         text = word if gap or token.kind == OPERATOR or not word[-1].isalnum() else word + " "
         end = token.start if word in {".", "(", "["} else before.end
         yield Draft(cost, (Edit(before.end, end, text if gap or word in {".", "(", "["} else text.lstrip()),))
+
+
+def _fit(word: str, gap: str) -> float:
+    """Two spaces are what a lost word leaves, none what a lost dot leaves."""
+    if len(gap) >= 2:
+        return -0.3 if word.startswith(" ") else 0.4
+    if not gap:
+        return -0.5 if word in {".", "(", "["} else 0.3
+    return 0.0
 
 
 def _drop(view: View, position: int, far: float) -> Iterator[Draft]:
