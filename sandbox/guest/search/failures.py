@@ -176,6 +176,8 @@ def _details(exc: BaseException, message: str, last: Frame, root: str) -> Dict[s
         return _key_details(exc.args[0], last)
     if isinstance(exc, TypeError):
         return _call_details(message, last, root)
+    if isinstance(exc, AssertionError):
+        return {"uncalled": _uncalled(last, root)}
     return {}
 
 
@@ -280,7 +282,7 @@ def _files_named(message: str, frames: Sequence[Frame], root: str) -> List[str]:
     """Files of the checkout that hold what a message shows: the class of an object, a function, a generator."""
     found: Dict[str, None] = {}
     for module, name in NAMED.findall(message)[:12]:
-        values = [sys.modules.get(module)] if module else []
+        values: List[Any] = [sys.modules.get(module)] if module else []
         values += [frame.f_globals.get(name.split(".")[0]) for frame, _, _ in frames[-4:]] if name else []
         for value in values:
             function = _function_of(value)
@@ -364,6 +366,16 @@ def _signature(function: types.FunctionType, root: str) -> Dict[str, Any]:
         "line": code.co_firstlineno,
         "module": str(function.__module__),
     }
+
+
+def _uncalled(last: Frame, root: str) -> List[Dict[str, Any]]:
+    """Functions of the checkout that a failed assertion names without calling them."""
+    nodes = _nodes_at(last)
+    called = {node.func for node in nodes if isinstance(node, ast.Call)}
+    named = [n for n in nodes if isinstance(n, ast.Attribute) and n not in called]
+    values = [_resolve(node, last[0]) for node in named]
+    told = [_signature(value, root) for value in values if isinstance(value, types.FunctionType)]
+    return [function for function in told if not os.path.isabs(function["file"])][:4]
 
 
 # --- looking without running ----------------------------------------------------------------------------

@@ -57,6 +57,14 @@ def _part(text: str, start: int, end: int) -> StringPart:
     return StringPart(start, end, prefix, quote, rest[len(quote) : -len(quote)])
 
 
+def quoted(text: str, like: str) -> str:
+    """A text as a literal, in the quotes of another literal."""
+    shown = repr(text)
+    if like.lstrip("rbuRBU").startswith('"') and shown.startswith("'") and '"' not in shown:
+        return '"' + shown[1:-1] + '"'
+    return shown
+
+
 def distance(one: str, other: str, most: int = 4) -> int:
     """How many letters must be added, dropped, changed or exchanged with a neighbour; `most` + 1 when more."""
     if abs(len(one) - len(other)) > most:

@@ -9,7 +9,7 @@ from typing import Any, Iterator, List
 from sandbox.guest.search.outer_scope import with_import
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.spots import Change, Spot, View
-from sandbox.guest.search.texts import close_names
+from sandbox.guest.search.texts import close_names, quoted
 
 COST = 0.4
 CHANGES = (
@@ -125,7 +125,7 @@ def _other_key(spot: Spot, node: ast.expr, key: Any, keys: List[Any]) -> Iterato
             n.value for n in ast.walk(spot.source.tree) if isinstance(n, ast.Constant) and isinstance(n.value, str)
         ]
         for rank, other in enumerate(close_names(key, words, 4)):
-            yield spot.replace(COST - 0.2 + 0.08 * rank, node, repr(other))
+            yield spot.replace(COST - 0.2 + 0.08 * rank, node, quoted(other, spot.text(node)))
         return
     text, part = spot.text(node), spot.source.part(node, 16)
     kinds = {type(k) for k in keys}
@@ -226,5 +226,7 @@ def _entry_added(spot: Spot, holder: ast.expr, key: Any, view: View) -> Iterator
         first = spot.source.span(value.keys[-1])[0] if value.keys[-1] is not None else at
         before = spot.source.data[spot.source.offset(value.values[-1].lineno, 0) : first]
         gap = " " if before.strip() else spot.source.newline + before.decode("utf-8")
+        sample = next((spot.text(k) for k in value.keys if k is not None), "")
+        shown_key = quoted(key, sample) if isinstance(key, str) else repr(key)
         for rank, text in enumerate(dict.fromkeys([*texts, repr(key), "None"])):
-            yield spot.insert(COST + 0.1 + 0.06 * rank, at, f",{gap}{key!r}: {text}")
+            yield spot.insert(COST + 0.1 + 0.06 * rank, at, f",{gap}{shown_key}: {text}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Iterator
+from typing import Iterator, Set
 
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import FunctionNode
@@ -18,6 +18,13 @@ CHANGES = (
         "class Circle:\n    def size(self):\n        return 4\n",
         "class Circle:\n    @property\n    def size(self):\n        return 4\n",
         {"files": ["module.py"]},
+    ),
+    (
+        "AssertionError: ",
+        None,
+        "class Circle:\n    def size(self):\n        return 4\n",
+        "class Circle:\n    @property\n    def size(self):\n        return 4\n",
+        {"uncalled": [{"file": "module.py", "line": 2}]},
     ),
     (
         "TypeError: unsupported operand type(s) for +: 'method' and 'int'",
@@ -51,17 +58,17 @@ LAZY = ("generator object", "map object", "filter object", "zip object", "dict_k
 
 def propose(view: View) -> Iterator[Change]:
     """Called where it is named, or made a property; a lazy result made a list."""
+    for told in view.failure.extra.get("uncalled") or ():
+        for source, function in view.function_at(str(told.get("file")), int(told.get("line") or 0)):
+            if isinstance(source.places[function].parent, ast.ClassDef):
+                yield from _property(Spot(source, function.lineno, None, {}), function)
     message = view.failure.message
     bound, plain = BOUND.search(message), PLAIN.search(message)
     if not bound and not plain and not any(kind in message for kind in KINDS):
         return
     names = {found.group(1).split(".")[-1] for found in (bound, plain) if found}
     for depth, spot in enumerate(view.spots[:2]):
-        for node in spot.find(ast.Attribute, lambda n: isinstance(n.ctx, ast.Load))[:6]:
-            place = spot.source.places[node]
-            called = isinstance(place.parent, ast.Call) and place.field == "func"
-            if not called and not isinstance(place.parent, ast.Attribute) and (not names or node.attr in names):
-                yield spot.insert(COST + 0.4 * depth, spot.source.span(node)[1], "()")
+        yield from _called(spot, names, COST + 0.4 * depth)
     for source in view.sources():
         for function in [n for n in ast.walk(source.tree) if isinstance(n, FunctionNode) and n.name in names]:
             spot = Spot(source, function.lineno, None, {})
@@ -70,6 +77,14 @@ def propose(view: View) -> Iterator[Change]:
                 yield from _property(spot, function)
             if any(word in message for word in LAZY):
                 yield from _listed(spot, function)
+
+
+def _called(spot: Spot, names: Set[str], cost: float) -> Iterator[Change]:
+    for node in spot.find(ast.Attribute, lambda n: isinstance(n.ctx, ast.Load))[:6]:
+        place = spot.source.places[node]
+        called = isinstance(place.parent, ast.Call) and place.field == "func"
+        if not called and not isinstance(place.parent, ast.Attribute) and (not names or node.attr in names):
+            yield spot.insert(cost, spot.source.span(node)[1], "()")
 
 
 def _property(spot: Spot, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Change]:

@@ -8,6 +8,7 @@ from typing import Iterator, List, Optional
 from sandbox.guest.search.outer_scope import OuterScope
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import Proposal, Scope
+from sandbox.guest.search.texts import quoted
 
 COST = 1.6
 CHANGES = (
@@ -52,7 +53,7 @@ def _other_constants(node: ast.Constant, scope: OuterScope) -> Iterator[Optional
     if isinstance(value, str):
         for rank, text in enumerate(dict.fromkeys(scope.literals.strings)):
             if rank < MOST_SEEN and (len(text) <= 2 * len(value) + 8 or not value):
-                yield scope.replace(COST - 0.5 + 0.06 * rank, node, repr(text))
+                yield scope.replace(COST - 0.5 + 0.06 * rank, node, quoted(text, scope.text(node)))
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return
     for rank, number in enumerate(dict.fromkeys(scope.literals.numbers)):

@@ -8,7 +8,7 @@ from typing import Iterator, List, Optional, Sequence, Set
 from sandbox.guest.search.outer_scope import OuterScope, is_outer
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import Proposal, Scope
-from sandbox.guest.search.texts import string_parts
+from sandbox.guest.search.texts import quoted, string_parts
 
 COST = 1.5
 CHANGES = (
@@ -70,7 +70,8 @@ def _other_keys(key: Optional[ast.expr], node: ast.Dict, scope: OuterScope) -> I
     seen: Sequence[object] = scope.literals.strings if isinstance(key.value, str) else scope.literals.numbers
     for rank, other in enumerate(seen[:12]):
         if repr(other) not in present:
-            yield scope.replace(COST + 0.4 + 0.05 * rank, key, repr(other))
+            shown = quoted(other, scope.text(key)) if isinstance(other, str) else repr(other)
+            yield scope.replace(COST + 0.4 + 0.05 * rank, key, shown)
 
 
 def _new_pairs(node: ast.Dict, scope: OuterScope) -> Iterator[str]:

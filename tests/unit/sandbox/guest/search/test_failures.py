@@ -81,6 +81,11 @@ def behind():
         raise ValueError("no rate") from error
 
 
+def uncalled():
+    shop = Shop()
+    assert shop.area == 4
+
+
 def shown():
     raise AssertionError(f"assert {Shop().area} == 4")
 
@@ -208,3 +213,8 @@ def test_what_pytest_wraps_around_an_import_is_taken_off(sample: ModuleType, tmp
 
 def test_files_of_what_a_message_shows_are_told(sample: ModuleType, tmp_path: Path) -> None:
     assert failed(sample, "shown", tmp_path).extra["files"] == ["pkg/shop.py"]
+
+
+def test_functions_that_an_assertion_names_without_calling_them_are_told(sample: ModuleType, tmp_path: Path) -> None:
+    told = failed(sample, "uncalled", tmp_path).extra["uncalled"]
+    assert [(function["qualname"], function["file"]) for function in told] == [("Shop.area", "pkg/shop.py")]
