@@ -27,16 +27,21 @@ class Agenda:
     """
 
     def __init__(self, feeds: Sequence[Iterator[Candidate]], made: Made) -> None:
-        self._feeds = list(feeds)
-        self._made = made
-        self._spent = [0.0] * len(self._feeds)
+        self._feeds: List[Tuple[Iterator[Candidate], Made]] = []
+        self._spent: List[float] = []
         self._heap: List[Tuple[float, int, Candidate]] = []
         self._held: List[Ready] = []
-        for number in range(len(self._feeds)):
-            self._advance(number)
+        for feed in feeds:
+            self.add(feed, made)
+
+    def add(self, feed: Iterator[Candidate], made: Made) -> None:
+        """One more source, with what makes its candidates ready."""
+        self._feeds.append((feed, made))
+        self._spent.append(0.0)
+        self._advance(len(self._feeds) - 1)
 
     def _advance(self, number: int) -> None:
-        candidate = next(self._feeds[number], None)
+        candidate = next(self._feeds[number][0], None)
         if candidate is not None:
             charge = PATIENCE * math.log2(1 + self._spent[number] / UNIT_S)
             heapq.heappush(self._heap, (candidate.priority + charge, number, candidate))
@@ -49,7 +54,7 @@ class Agenda:
             if not self._heap:
                 return None
             _, number, candidate = heapq.heappop(self._heap)
-            ready = self._made(candidate)
+            ready = self._feeds[number][1](candidate)
             if ready is not None:
                 self._spent[number] += NOMINAL_S[ready.lane]
             self._advance(number)

@@ -11,6 +11,7 @@ from sandbox.guest.search.limits import Limiter, TimeUp
 
 MOST = 12
 """How many failing tests are asked."""
+ASKED_S = 1.0
 MOST_CHAIN = 8
 
 
@@ -29,7 +30,7 @@ def failures_of(
 
     def work(limiter: Limiter, report: Report) -> None:
         for index in failing[:MOST]:
-            error = _raised(items[index], limiter)
+            error = raised(items[index], limiter, ASKED_S)
             if error is not None and not isinstance(error, TimeUp):
                 report([index, list(failure_of(error, error.__traceback__, root))])
 
@@ -44,10 +45,12 @@ def _read(reports: Sequence[Any]) -> Iterator[Tuple[int, Failure]]:
             continue
 
 
-def _raised(item: Any, limiter: Limiter) -> Optional[BaseException]:
+def raised(item: Any, limiter: Limiter, cpu_s: float) -> Optional[BaseException]:
     """What a test raises, in its set-up or in itself."""
     try:
-        limiter.arm(1.0)
+        if hasattr(item, "_excinfo"):
+            item._excinfo = None
+        limiter.arm(cpu_s)
         if hasattr(item, "_request") and not item._request:
             item._initrequest()
         item.ihook.pytest_runtest_setup(item=item)

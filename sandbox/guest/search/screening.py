@@ -8,7 +8,7 @@ from typing import Any, Callable, List, Optional, Sequence
 from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.combine import Partial
 from sandbox.guest.search.course import Course
-from sandbox.guest.search.harness import PASS, TIMEOUT
+from sandbox.guest.search.harness import FAIL, PASS, TIMEOUT
 from sandbox.guest.search.lanes.choice import Lanes
 from sandbox.guest.search.lanes.model import SWAP, Outcome, Ready, Work
 from sandbox.guest.search.screen import DIED, NEAR
@@ -16,6 +16,7 @@ from sandbox.guest.search.survivors import Survivors
 
 MOST_REQUEUED = 400
 MOST_PARTIALS = 60
+MOST_REJECTED = 600
 
 
 class Screening:
@@ -40,7 +41,8 @@ class Screening:
         self._workers = max(1, min(course.request.workers, os.cpu_count() or 1))
         self.partials: List[Partial] = []
         self.requeued: List[Ready] = []
-        self.farthest: List[Any] = []
+        self.rejected: List[Ready] = []
+        """The first of those that failed, since somebody looked."""
 
     def run(self, agenda: Agenda, between: Callable[[], Any] = lambda: None) -> None:
         """Until the agenda is empty.
@@ -90,6 +92,8 @@ class Screening:
         """What becomes of a candidate after its trial."""
         if outcome.outcome in (TIMEOUT, DIED) and len(self.requeued) < MOST_REQUEUED:
             self.requeued.append(ready)
+        if outcome.outcome == FAIL and len(self.rejected) < MOST_REJECTED:
+            self.rejected.append(ready)
         if outcome.outcome not in (PASS, NEAR) or self._course.survivors >= self._course.request.max_survivors:
             return
         if outcome.outcome == NEAR and len(self.partials) >= MOST_PARTIALS:
