@@ -83,6 +83,7 @@ def _trials(ground: Any, unit: Unit, twin: Unit, lines: Set[int]) -> List[Trial]
     made = [c for c in ground.generator.of_scope(scope, twin, flat) if c.line in lines]
     original = twin.compile(())
     seen: Set[Any] = {signature(original)} if original else set()
+    failing, passing = ground.failing_through(unit), ground.all_passing_through(unit)[:MOST_TESTS]
     trials: List[Trial] = []
     for candidate in mixed(made):
         code = twin.compile(candidate.edits)
@@ -91,9 +92,9 @@ def _trials(ground: Any, unit: Unit, twin: Unit, lines: Set[int]) -> List[Trial]
             continue
         seen.add(key)
         swaps = ground.live.swaps(twin, code, unit)
-        trials.append(
-            Trial(candidate, swaps, ground.failing_through(unit), ground.all_passing_through(unit)[:MOST_TESTS])
-        )
+        # Without a unit: the screen would learn anew how often its loops turn, and that may take seconds.
+        made_ready = candidate._replace(unit=None)
+        trials.append(Trial(made_ready, swaps, failing, passing))
         if len(trials) >= MOST:
             break
     return trials
