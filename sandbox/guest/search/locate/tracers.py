@@ -17,8 +17,8 @@ STEPS = 8
 """How many of the last steps are of interest."""
 FRAMES = 80
 """How far up the caller is looked for."""
-RETURNS = 6
-"""How many returns of each function are looked at per test."""
+RETURNS, NOTED = 6, 16
+"""How many returns of each function are seen per test, and looked at closely in all failing and all passing tests."""
 
 FunctionKey = Tuple[str, int]
 """Path relative to the checkout, and the code's first line."""
@@ -38,6 +38,8 @@ class Entry:
         self.path = path
         self.watched = False
         """Whether a failing test calls it: only then its lines are of interest."""
+        self.noted = [0, 0]
+        """How many returns were looked at in passing and in failing tests."""
         self.lines: Dict[int, int] = {}
         """Line to the step of the test in which it ran last."""
         self.exits: Dict[int, None] = {}
@@ -158,6 +160,13 @@ class Tracer:
                 entry.depth = caller.depth + 1
                 return
 
+    def note_return(self, entry: Entry, frame: Any) -> None:
+        """A function returns: where, and as long as there may be news, with what names."""
+        entry.exits[frame.f_lineno] = None
+        if entry.noted[self._red] < NOTED:
+            entry.noted[self._red] += 1
+            self._on_return(entry, frame)
+
 
 class SetTrace(Tracer):
     """By `sys.settrace`: every call is told, lines only of the functions of interest."""
@@ -213,8 +222,7 @@ class SetTrace(Tracer):
                 entry.lines[line] = self._step
             elif event == "return" and entry.returns < RETURNS:
                 entry.returns += 1
-                entry.exits[frame.f_lineno] = None
-                self._on_return(entry, frame)
+                self.note_return(entry, frame)
             return on_event
 
         return on_event
@@ -279,9 +287,7 @@ class Monitor(Tracer):
         if entry is None or entry.returns >= RETURNS:
             return self._off
         entry.returns += 1
-        frame = sys._getframe(1)  # noqa: SLF001
-        entry.exits[frame.f_lineno] = None
-        self._on_return(entry, frame)
+        self.note_return(entry, sys._getframe(1))  # noqa: SLF001
         return None
 
 
