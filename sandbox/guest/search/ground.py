@@ -133,6 +133,7 @@ class Ground:
         self.literals = SeenLiterals(
             tuple(dict.fromkeys([*numbers, *compared[0]])), tuple(dict.fromkeys([*strings, *compared[1]]))
         )
+        self.templates = templates
         self.generator = Generator(templates, request.template_costs)
         self.screen = Screen(self.items, self._limits(request.test_cpu_s), request.memory_bytes)
         self.screen.bounds = self.screen.bounds._replace(guard=guard_for())

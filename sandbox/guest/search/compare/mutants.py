@@ -6,7 +6,7 @@ import itertools
 import time
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.candidates import Candidate, Suspicion
+from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
 from sandbox.guest.search.compare.alternatives import Alternative
 from sandbox.guest.search.functions import Unit, signature, units_of
 from sandbox.guest.search.harness import PASS
@@ -17,6 +17,11 @@ from sandbox.guest.search.screen import Chunk, Trial
 MOST = 40
 AT_ONCE = 10
 MOST_TESTS = 40
+MUTATORS = (
+    "swap_comparison", "swap_operator", "change_literal", "off_by_one", "negate_condition", "boolean_logic",
+    "swap_operands", "augmented_assignment", "slice_index",
+)  # fmt: skip
+"""Templates that make small mistakes; all of them would take long and tell no more."""
 LONGEST_SCOPE = 400
 """Lines of a function; a longer one takes too long to make mutants of."""
 
@@ -80,7 +85,8 @@ def _trials(ground: Any, unit: Unit, twin: Unit, lines: Set[int]) -> List[Trial]
     scope = Scope(twin.source, twin.node, ground.literals)
     scope.nodes = [node for node in scope.nodes if _stands_on(node, lines)]
     flat = Suspicion({twin.source.path: dict.fromkeys(lines, 1.0)})
-    made = [c for c in ground.generator.of_scope(scope, twin, flat) if c.line in lines]
+    templates = {name: template for name, template in ground.templates.items() if name in MUTATORS}
+    made = [c for c in Generator(templates, {}).of_scope(scope, twin, flat) if c.line in lines]
     original = twin.compile(())
     seen: Set[Any] = {signature(original)} if original else set()
     failing, passing = ground.failing_through(unit), ground.all_passing_through(unit)[:MOST_TESTS]
