@@ -83,6 +83,8 @@ class RungNote(Frozen):
     reason: str
     candidates_tried: int = 0
     cost_usd: float = 0.0
+    question: str = ""
+    """What a person could decide that no rung may: a dependency to declare, say."""
 
 
 class FixAttempt(Frozen):
@@ -95,6 +97,8 @@ class FixAttempt(Frozen):
     notes: tuple[str, ...] = ()
     """Why a rung proposed nothing."""
     cost_usd: float = 0.0
+    question: str = ""
+    """What a person could decide; the first rung that had to ask."""
 
 
 class TestChange(Frozen):

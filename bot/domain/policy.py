@@ -1,5 +1,7 @@
 """RepositoryPolicy: what this repository allows us."""
 
+from typing import Literal
+
 from pydantic import ConfigDict, Field
 
 from sandbox.types import Frozen
@@ -19,6 +21,8 @@ class RepositoryPolicy(Frozen):
     time_limit_s: float = 90.0
     """For one climb of the ladder."""
     flaky_reruns: int = 3
+    dependencies: Literal["ask", "never"] = "ask"
+    """Whether a person is asked to declare a distribution that is imported and not declared; none is added unasked."""
     problems: tuple[str, ...] = ()
     """What could not be read, said to the person by name."""
 

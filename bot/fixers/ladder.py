@@ -25,6 +25,7 @@ class _Climb:
     notes: list[str] = field(default_factory=list)
     tried: int = 0
     cost_usd: float = 0.0
+    question: str = ""
 
 
 async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
@@ -68,6 +69,7 @@ async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
         seconds=round(clock.monotonic() - started, 3),
         notes=tuple(so_far.notes),
         cost_usd=so_far.cost_usd,
+        question=so_far.question,
     )
 
 
@@ -99,6 +101,7 @@ async def _ask(
                 tried = max(tried, proposal.candidates_tried)
                 if isinstance(proposal, RungNote):
                     reason = proposal.reason
+                    so_far.question = so_far.question or proposal.question
                     so_far.cost_usd += proposal.cost_usd
                     continue
                 so_far.cost_usd += proposal.cost_usd

@@ -26,6 +26,7 @@ class PolicyFile(BaseModel):
     setup: tuple[str, ...] = Field(default=(), max_length=20)
     python: str | None = Field(default=None, pattern=r"^3\.\d{1,2}$")
     draft: bool = False
+    dependencies: Literal["ask", "never"] = "ask"
     time_limit_s: float = Field(default=90.0, gt=0, le=3_600)
 
 

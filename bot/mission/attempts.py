@@ -51,6 +51,8 @@ async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Gr
     if not ground.untried:
         attempt = await _climb(run, tree, ground, diagnosis)
     run.note(attempt=attempt)
+    if not attempt.candidates and attempt.question:
+        raise end(Outcome.NEEDS_HUMAN, _exhausted(attempt), question=attempt.question)
     if not attempt.candidates:
         raise end(Outcome.NO_FIX, _exhausted(attempt))
     tried: list[tuple[Candidate, Verification]] = []

@@ -61,9 +61,7 @@ class SearchFixer:
             for fixes in partial_fixes(found.near, report.failing):
                 if partial := partial_candidate(fixes, report.failing, found.done, found.originals):
                     yield partial
-            missing = await missing_requirement(report, workspace)
-            reason = f"{missing.sentence}; {found.why_none}" if missing else found.why_none
-            yield RungNote(reason=reason, candidates_tried=found.done.tried)
+            yield await _nothing_found(found, context, report, workspace)
             return
         for shown in found.shown:
             yield _candidate(shown, found)
@@ -75,6 +73,18 @@ class SearchFixer:
         error = next((failure.error for failure in report.failures if failure.error), None)
         record = await self._recall.template_record(repository_id=context.request.memory_key, error=error)
         return request_for(facts, report, diagnosis, record=record, seed=context.request.seed)
+
+
+async def _nothing_found(found: Attempt, context: MissionContext, report: TestReport, workspace: Workspace) -> RungNote:
+    """Why there is no fix; where a declared dependency would be one, the question whether to declare it."""
+    missing = None
+    if context.policy.dependencies == "ask":
+        missing = await missing_requirement(report, workspace)
+    return RungNote(
+        reason=f"{missing.sentence}; {found.why_none}" if missing else found.why_none,
+        candidates_tried=found.done.tried,
+        question=missing.sentence if missing and missing.placed else "",
+    )
 
 
 def _bounded(request: SearchRequest, budget: FixBudget) -> SearchRequest:

@@ -547,6 +547,13 @@ async def test_a_lone_fix_that_is_not_believed_is_asked_about_too() -> None:
     assert "0.30" in context.reason
 
 
+async def test_a_rung_that_has_to_ask_ends_the_mission_with_its_question() -> None:
+    note = RungNote(reason="nothing found", question="Add `PyYAML` to requirements.txt?")
+    context = await Stage(fixers=(always(note),)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    assert context.question == "Add `PyYAML` to requirements.txt?"
+
+
 async def test_rivals_of_lower_rank_are_a_doubt_only() -> None:
     context = await Stage(fixers=(always(a_fix(MENDED, behaviours=2, score=0.8)),)).play()
     assert context.outcome is Outcome.FIXED
