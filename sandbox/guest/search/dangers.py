@@ -23,10 +23,11 @@ FORBIDDEN_CALLS = frozenset((
     "eval", "_exit", "abort", "lchown", "fchmod", "fchown", "hardlink_to", "symlink_to", "link_to", "copytree",
     "copyfile", "copyfileobj", "execfile", "run_command", "getstatusoutput", "getoutput", "urlopen",
     "urlretrieve", "extractall", "terminate", "create_subprocess_exec", "create_subprocess_shell",
-    "posix_spawn", "send_signal", "kill", "__import__", "create_connection",
+    "posix_spawn", "send_signal", "kill", "__import__", "import_module", "create_connection", "rename",
     *(f"{kind}{ends}" for kind in ("exec", "spawn") for ends in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
 ))  # fmt: skip
 """Calls of these names, whoever owns them: a method of an unknown object may be the real thing."""
+DANGEROUS_MODULES = FORBIDDEN_MODULES | {"os", "posix", "nt"}
 # Reading is harmless, but another mode, or an argument more, makes it writing: every `open` is left alone.
 OPENERS = frozenset(("open", "fdopen", "TemporaryFile", "NamedTemporaryFile"))
 PATHS = frozenset(("Path", "PurePath", "PosixPath", "WindowsPath"))
@@ -71,19 +72,36 @@ class Dangers:
                 module = self._modules.get(value.value.id, value.value.id)
                 if _is_forbidden(module, value.attr):
                     self._names[target.id] = f"{module}.{value.attr}"
-            elif isinstance(value, ast.Name) and value.id in self._modules:
-                self._modules[target.id] = self._modules[value.id]
+            elif isinstance(value, ast.Name) and (value.id in self._modules or value.id in DANGEROUS_MODULES):
+                self._modules[target.id] = self._modules.get(value.id, value.id)
+            elif isinstance(value, ast.Name) and value.id in self._names:
+                self._names[target.id] = self._names[value.id]
 
     def is_dangerous(self, node: ast.AST) -> bool:
         """Whether a node is a call whose arguments must not be varied, or a call on the result of one."""
         if not isinstance(node, ast.Call):
             return False
         function = node.func
+        if any(self._names_danger(argument) for argument in node.args):
+            return True  # `map(os.unlink, paths)`
+        if isinstance(function, ast.Call):
+            # `getattr(os, "unlink")(path)`, `partial(os.unlink, path)()`
+            return self.is_dangerous(function) or any(self._module_of(a) in DANGEROUS_MODULES for a in function.args)
         if isinstance(function, ast.Attribute) and self.is_dangerous(function.value):
             return True
         if isinstance(function, ast.Name):
             return self._is_dangerous_name(function.id)
         return isinstance(function, ast.Attribute) and self._is_dangerous_method(function)
+
+    def _module_of(self, node: ast.AST) -> str:
+        return self._modules.get(node.id, node.id) if isinstance(node, ast.Name) else ""
+
+    def _names_danger(self, node: ast.AST) -> bool:
+        """Whether an argument is a dangerous function itself."""
+        if isinstance(node, ast.Attribute):
+            return _is_forbidden(self._module_of(node.value), node.attr)
+        module, _, original = self._names.get(getattr(node, "id", ""), "").partition(".")
+        return _is_forbidden(module, original)
 
     def _is_dangerous_name(self, name: str) -> bool:
         module, _, original = self._names.get(name, f".{name}").partition(".")

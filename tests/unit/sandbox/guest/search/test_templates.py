@@ -1,6 +1,7 @@
 """Each template makes what its CHANGES table says and leaves alone what its UNTOUCHED table says."""
 
 import ast
+import re
 from functools import cache
 from typing import Any
 
@@ -93,10 +94,8 @@ def spaced ( a,b ) :
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_nearly_all_candidates_of_odd_code_are_python(name: str) -> None:
-    found = candidates(name, WILD)
-    found = found[:: max(1, len(found) // 200)]
-    bad = [c for c in found if not parses(c.source.render(c.edits).decode())]
-    assert len(bad) <= 0.25 * len(found)
+    found = some_of(results(name, WILD), 100)
+    assert sum(not parses(result) for result in found) <= 0.1 * len(found)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
@@ -106,8 +105,21 @@ def test_docstrings_are_never_edited(name: str) -> None:
         assert '"""Kept too."""' in result
 
 
+DESTRUCTIVE = re.compile(
+    r"\b(unlink|rmtree|getattr|subprocess|kill|write|rename|rmdir|execv|open|write_text|os\.|sp\.|s\.copy|Path)\b"
+    r"|\b(u|remove|erase)\("
+)
 DANGEROUS = """
-def clean(path, other, pid):
+import shutil as s
+import subprocess as sp
+from os import remove, unlink as u
+from pathlib import Path
+
+erase = os.remove
+system = os
+
+
+def clean(self, path, other, pid):
     os.unlink(path)
     shutil.rmtree(other)
     subprocess.run([path, other])
@@ -116,6 +128,22 @@ def clean(path, other, pid):
     target.write_text(path)
     os.rename(path, other)
     os.system(path)
+    u(path)
+    remove(other)
+    erase(path)
+    system.rename(path, other)
+    s.copy(path, other)
+    sp.call([path])
+    Path(path).unlink()
+    Path(other).parent.rename(path)
+    here = Path(path)
+    here.rmdir()
+    open(path).close()
+    os.execv(path, [other])
+    getattr(os, "unlink")(path)
+    later(os.unlink, path)
+    list(map(u, [path, other]))
+    self.place.rename(other)
     return path
 """
 
@@ -123,14 +151,17 @@ def clean(path, other, pid):
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_arguments_of_dangerous_calls_are_never_varied(name: str) -> None:
     allowed = {ast.dump(node) for node in ast.walk(ast.parse(DANGEROUS)) if isinstance(node, ast.Expr)}
-    for result in results(name, DANGEROUS):
+    for result in some_of(results(name, DANGEROUS)):
         if not parses(result):
             continue
         for node in ast.walk(ast.parse(result)):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 text = ast.unparse(node)
-                dangerous = ("unlink", "rmtree", "subprocess", "kill", "write", "rename", "system")
-                assert not any(word in text for word in dangerous) or ast.dump(node) in allowed
+                assert not DESTRUCTIVE.search(text) or ast.dump(node) in allowed
+
+
+def some_of(found: frozenset[str], number: int = 250) -> list[str]:
+    return sorted(found)[:: max(1, len(found) // number)]
 
 
 def parses(text: str) -> bool:
