@@ -274,7 +274,9 @@ class Scorer:
                 self._total[place] = score + bonus
                 self._why[place] = (score + bonus, reason)
         self._tables()
-        for place in [p for p in self._total if p not in self._hit and p not in told and self._is_outside(p)]:
+        frames = {(p, n) for s in self._red if s.said for one in s.said.frames for p, n, _ in one}
+        known = {*self._hit, *told, *frames}
+        for place in [p for p in self._total if p not in known and self._is_outside(p)]:
             del self._total[place]
 
     def _tables(self) -> None:

@@ -13,7 +13,7 @@ OCHIAI, DSTAR, TARANTULA = 0.5, 0.25, 0.25
 BY_SUM = 0.5
 LAST_RANK = 300
 LEAST = 0.02
-MOST_PAIRS = 25
+MOST_PAIRS = 12
 """Failing tests whose nearest passing test is looked for."""
 
 

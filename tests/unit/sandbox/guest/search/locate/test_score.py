@@ -162,5 +162,10 @@ def test_scores_are_the_same_every_time(folder: Path) -> None:
     assert list(scores(folder, tests, (0, 2)).items()) == list(scores(folder, tests, (0, 2)).items())
 
 
+def test_a_statement_outside_functions_that_raises_is_suspect(folder: Path) -> None:
+    said = Said("KeyError", "'x'", ((("rates.py", 2, 1),),))
+    assert best(scores(folder, {0: Seen({}, {}, {}, said)}, files=read_files(str(folder), [], []))) == ("rates.py", 2)
+
+
 def test_nothing_is_suspect_when_no_failing_test_runs_anything(folder: Path) -> None:
     assert scores(folder, {0: Seen({}, {}, {}, None)}) == {}
