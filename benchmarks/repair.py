@@ -169,6 +169,7 @@ def _told(found: Attempt) -> dict[str, Any]:
         "near": len(found.near),
         "tried": found.tried,
         "candidates": started.candidates if started else 0,
+        "started_s": round(started.seconds, 2) if started else None,
         "lanes": list(started.lane_notes) if started else [],
         "first_s": round(found.survivors[0].seconds, 2) if found.survivors else None,
         "end": f"{done.reason} {done.detail}".strip(),
