@@ -30,6 +30,7 @@ from bot.domain.diagnosis import FailureKind
 from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
 from bot.fixers.rung1_search.request import request_for
 from bot.mission.analyze import analyze_failures
+from bot.mission.reports import narrowed
 from sandbox.backends import open_backend
 from sandbox.errors import SandboxError
 from sandbox.spec import SandboxSpec
@@ -118,6 +119,8 @@ async def _request(workspace: SandboxWorkspace, bug: Bug, hidden: Iterable[str],
     """The request as the bot makes it: of a red run, unless that would never end."""
     facts = await workspace.facts()
     report = await _red_run(workspace, bug, set(hidden))
+    if not bug.about.get("cases"):  # what fails for another reason is not what is looked for
+        report = narrowed(report, report.failing - bug.failing)
     diagnosis = await analyze_failures(report, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff)
     request = request_for(facts, report, diagnosis, seed=terms.seed)
     return request.with_(time_limit_s=terms.limit_s, workers=terms.workers)
