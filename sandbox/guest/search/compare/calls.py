@@ -9,7 +9,7 @@ import random
 import sys
 from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 
-from sandbox.guest.search.compare.copies import own_copy
+from sandbox.guest.search.compare.copies import copied_arguments
 from sandbox.guest.search.compare.record import Input
 from sandbox.guest.search.compare.values import shape, written
 from sandbox.guest.search.limits import Limiter, TimeUp
@@ -82,7 +82,7 @@ def outcome(call: Input, number: int, limiter: Limiter, guard: Guard) -> Result:
     before = sys.stdout
     random.seed(number)
     try:
-        positional, named = own_copy((call.positional, call.named))
+        positional, named = copied_arguments(call.positional, call.named)
     except Exception:
         return Result("cannot be copied", "raises Uncopied", "cannot be called again")
     guard.active = True

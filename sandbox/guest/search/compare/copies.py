@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from typing import Any, Dict, Tuple
 
 MOST_DEPTH = 4
 
@@ -18,6 +18,18 @@ def own_copy(value: Any) -> Any:
         return copy.deepcopy(value)
     except Exception:
         return _loosely(value, 0)
+
+
+def copied_arguments(positional: Tuple[Any, ...], named: Dict[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    """Arguments of a call, each its own copy.
+
+    Raises:
+        Exception: one of them cannot be copied.
+    """
+    try:
+        return copy.deepcopy((positional, named))
+    except Exception:
+        return tuple(own_copy(value) for value in positional), {k: own_copy(v) for k, v in named.items()}
 
 
 def _loosely(value: Any, depth: int) -> Any:

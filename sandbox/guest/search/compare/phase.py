@@ -78,7 +78,7 @@ class Phase:
         self._watched = [*edited, *(f for f in recorder.entries if f not in edited)]
         self._examples = examples_of(self._watched)
         self._record_examples(recorder, limiter)
-        return _spread(recorder.calls, MOST_RECORDED)
+        return _spread(recorder.useful_calls(), MOST_RECORDED)
 
     def _of_edited_files(self, functions: Dict[types.CodeType, types.FunctionType]) -> List[types.FunctionType]:
         paths = {path for one in self._alternatives for path in one.files}

@@ -7,7 +7,7 @@ import sys
 import types
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.compare.copies import own_copy
+from sandbox.guest.search.compare.copies import copied_arguments
 from sandbox.guest.search.compare.values import shape
 from sandbox.guest.search.harness import Items, Runner
 from sandbox.guest.search.limits import Limiter
@@ -17,6 +17,7 @@ PER_FUNCTION = 24
 MOST_ENTRIES = 12
 """How many functions that tests call are watched."""
 COPY_FAILURES = 6
+MOST_WALKS, MOST_FRAMES = 2000, 60
 GENERATOR = 0x20 | 0x80 | 0x200
 """Flags of code that stops and goes on: its frame is told about more than once."""
 
@@ -65,6 +66,8 @@ class Recorder:
         self._counts: Dict[Tuple[types.CodeType, bool], int] = {}
         self._failures: Dict[types.CodeType, int] = {}
         self._frames: List[Any] = []
+        self._reaching: Set[types.CodeType] = set()
+        self._walks = 0
 
     def learn(self, function: types.FunctionType, code: types.CodeType) -> None:
         """This function runs other code now."""
@@ -84,6 +87,8 @@ class Recorder:
         if event != "call" or code not in self._functions:
             return
         entry = self._is_entry(frame)
+        if code in self._edited:
+            self._note_who_reaches(frame)
         if not entry and code not in self._edited:
             return
         key = (code, self.failing)
@@ -101,6 +106,25 @@ class Recorder:
         finally:
             sys.setprofile(self._on_event)
 
+    def _note_who_reaches(self, frame: Any) -> None:
+        """Which functions that tests call lead to an edited one."""
+        self._walks += 1
+        if self._walks > MOST_WALKS:
+            return
+        for _ in range(MOST_FRAMES):
+            if frame.f_code in self._entries:
+                self._reaching.add(frame.f_code)
+            frame = frame.f_back
+            if frame is None:
+                return
+
+    def useful_calls(self) -> List[Input]:
+        """Calls of edited functions, and of functions that lead to one; all, when none was seen to."""
+        if not self._reaching:
+            return self.calls
+        reaching = {self._functions[code] for code in self._reaching}
+        return [call for call in self.calls if call.edited or call.function in reaching]
+
     def _is_entry(self, frame: Any) -> bool:
         code, caller = frame.f_code, frame.f_back
         if caller is None or self._is_project(caller.f_code.co_filename):
@@ -116,7 +140,7 @@ class Recorder:
         text = shape((positional, sorted(named.items())))
         if (code, text) in self._shapes:
             return
-        own = own_copy((positional, named))
+        own = copied_arguments(positional, named)
         self._shapes.add((code, text))
         self._counts[key] = self._counts.get(key, 0) + 1
         function = self._functions[code]

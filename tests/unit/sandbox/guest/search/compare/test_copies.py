@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from sandbox.guest.search.compare.copies import own_copy
+from sandbox.guest.search.compare.copies import copied_arguments, own_copy
 
 
 class Client:
@@ -24,7 +24,7 @@ def test_what_can_be_copied_is() -> None:
 
 def test_an_object_with_a_lock_is_copied_around_the_lock() -> None:
     client = Client()
-    (twin,), named = own_copy(((client,), {"x": [client]}))
+    (twin,), named = copied_arguments((client,), {"x": [client]})
     twin.sent.append(2)
     assert client.sent == [1]
     assert twin.lock is client.lock
