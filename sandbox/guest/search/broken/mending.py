@@ -32,6 +32,8 @@ DRAFTS = (900, 350, 250)
 ENOUGH = 60
 MOST_COST, FURTHER_COST = 6.0, 2.0
 """Dearer proposals, or so much dearer than the best, are not made: they parse, and say something else."""
+SHORT = 20
+"""A file of fewer lines is not taken for one that was cut off."""
 NEAR = 8
 """Lines around an edit in which what looks odd counts."""
 SURPRISE_WEIGHT = 0.3
@@ -85,7 +87,7 @@ class Mender:
 
     def _work(self, source: str) -> None:
         fault = self._parser.fault(source)
-        if fault is None:
+        if fault is None or _is_cut_off(source, fault):
             return
         text = Text(source)
         self._habits = Habits(text.tokens)
@@ -152,6 +154,8 @@ class Mender:
         if last.end - first.start > 400 or len(draft.edits) > 4:
             return draft.cost
         source = view.text
+        if all(not edit.text.strip() and not source.text[edit.start : edit.end].strip() for edit in draft.edits):
+            return draft.cost
         begin = source.starts[source.line_of(first.start)]
         end = source.starts[min(source.line_of(last.end) + 2, source.count)]
         growth = sum(len(e.text) - (e.end - e.start) for e in draft.edits)
@@ -208,6 +212,14 @@ def _further(fault: Fault, before: Fault, draft: Draft, text: Text) -> bool:
 def _progress(lines: int) -> float:
     """What reading so much further is worth; on the same line it is often only another word for the same fault."""
     return 0.4 + 0.05 * min(lines, 20) if lines > 0 else 0.0
+
+
+def _is_cut_off(source: str, fault: Fault) -> bool:
+    """Whether the file ends in the middle: what is gone cannot be made up, only taken back."""
+    lines = source.count("\n")
+    if source.endswith("\n") or lines < SHORT:
+        return False
+    return fault.line >= lines - 1 or any(word in fault.message for word in ("never closed", "EOF", "triple-quoted"))
 
 
 def _closes_string(draft: Draft) -> bool:

@@ -102,7 +102,13 @@ def _description(text: str, mended: Mended) -> str:
     line = text.count("\n", 0, edits[0].start)
     new = mended.text.count("\n", 0, edits[0].start)
     before, after = text.split("\n")[line], mended.text.split("\n")[new]
+    if before.strip() == after.strip():
+        return f"line {line + 1}: indented by {_width(after)} instead of {_width(before)} columns"
     return f"line {line + 1}: `{_short(before)}` became `{_short(after)}`"
+
+
+def _width(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _short(line: str) -> str:

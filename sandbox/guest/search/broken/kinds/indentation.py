@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Set, Tuple
+from typing import Iterator, List, Optional, Set, Tuple
 
 from sandbox.guest.search.broken.lexing import STRING
 from sandbox.guest.search.broken.model import Draft
@@ -23,7 +23,7 @@ CHANGES = (
 UNTOUCHED = ("x = f(a\ny = 2\n",)
 _MEETS = ("else", "elif", "except", "finally")
 _WORDS = ("indent", "unindent", "TabError", "tabs", "expected", "invalid syntax", "outside", "'try'")
-MOST_LINES = 14
+MOST_LINES = 30
 
 
 def propose(view: View) -> Iterator[Draft]:
@@ -82,8 +82,8 @@ def _one(view: View, line: int, extra: float) -> Iterator[Draft]:
     for rank, depth in enumerate(_depths(view, line)):
         if depth == now:
             continue
-        for count, (last, natural) in enumerate(runs):
-            cost = COST + extra + 0.1 * rank + (0.0 if natural else 0.25 + 0.02 * count)
+        for last, more in runs:
+            cost = COST + extra + 0.1 * rank + more
             for alone, edits in enumerate(dict.fromkeys(_shifts(view, line, last, depth))):
                 if edits:
                     yield Draft(cost + 0.03 * alone, edits)
@@ -116,32 +116,34 @@ def _depths(view: View, line: int) -> List[str]:
     return list(dict.fromkeys(found))[:7]
 
 
-def _runs(view: View, line: int) -> Iterator[Tuple[int, bool]]:
-    """Last lines of blocks that begin here: the line with what hangs on it, then more."""
+def _runs(view: View, line: int) -> Iterator[Tuple[int, float]]:
+    """Last lines of blocks that begin here, and what each costs: the line with what hangs on it, then more."""
     text = view.text
     width = len(text.indent(line))
-    last = line
-    at = text.after(line)
-    # What is deeper belongs to the line.
-    while at is not None and at < view.last and len(text.indent(at)) > width:
-        last = at
-        at = text.after(at)
-    yield last, True
+    last, at = _with_deeper(view, line, width)
+    body = "expected an indented block" in view.fault.message
+    goes_on = at is not None and at - last == 1 and len(text.indent(at)) >= width
+    yield last, 0.1 if body and goes_on else 0.0
     if last != line:
-        yield line, False
-    for _ in range(MOST_LINES):
+        yield line, 0.25
+    gaps = 0
+    for count in range(MOST_LINES):
         if at is None or at >= view.last or len(text.indent(at)) < width:
             return
-        gap = at - last > 1
-        if gap:
-            yield last, True
-        last = at
-        at = text.after(at)
-        while at is not None and at < view.last and len(text.indent(at)) > width:
-            last = at
-            at = text.after(at)
+        if at - last > 1:
+            yield last, 0.05 + 0.2 * gaps
+            gaps += 1
+        last, at = _with_deeper(view, at, width)
         ends = at is None or len(text.indent(at)) < width
-        yield last, ends
+        yield last, (0.05 if ends else 0.3 + 0.02 * count) + 0.2 * gaps
+
+
+def _with_deeper(view: View, line: int, width: int) -> Tuple[int, Optional[int]]:
+    """The last line that is deeper than a line and follows it, and what stands behind."""
+    last, at = line, view.text.after(line)
+    while at is not None and at < view.last and len(view.text.indent(at)) > width:
+        last, at = at, view.text.after(at)
+    return last, at
 
 
 def _shifts(view: View, first: int, last: int, depth: str) -> List[Tuple[Edit, ...]]:
