@@ -35,7 +35,7 @@ HARM = {
     "deletes_the_system": "for name in ('/bin', '/usr', '/opt', '/home'):\n    shutil.rmtree(name, ignore_errors=True)",
     "closes_descriptors": "os.closerange(0, 1024)",
     "talks_to_everybody": (
-        "for number in range(3, 1024):\n    try:\n        os.write(number, b'{\"done\": {\"reason\": \"refused\"}}\\n')\n"
+        'for number in range(3, 1024):\n    try:\n        os.write(number, b\'{"done": {"reason": "refused"}}\\n\')\n'
         "    except OSError:\n        pass"
     ),
     "leaves": "os._exit(0)",

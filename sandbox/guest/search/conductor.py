@@ -68,6 +68,8 @@ class Conductor:
         self._screening.run(agenda, lambda: self._between(agenda))
         self._joining.all()
         self._second_chances()
+        agenda.add(iter(self._lanes.deferred), self._lanes.ready_deferred)
+        self._screening.run(agenda, lambda: self._between(agenda))
         while self._beam.grow(agenda, at_end=True):
             self._screening.run(agenda, lambda: self._between(agenda))
             self._joining.all()

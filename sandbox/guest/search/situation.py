@@ -17,9 +17,11 @@ from sandbox.guest.search.ground import Ground, Refused, Request
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.reverts import diff_of
 from sandbox.guest.search.scope import SeenLiterals
+from sandbox.guest.search.steadiness import wavering
 
 NO_SESSION = ("UsageError", "SystemExit", "NothingCollected")
 """Errors that say that the command does not fit the checkout; nothing in the source can mend that."""
+WAVERING_S = 6.0
 FAILING_S = 6.0
 """How long failing tests may take to show what they die of."""
 
@@ -65,6 +67,7 @@ class Situation:
         if not self.goals:
             raise Refused(self.refusal or "pytest could not collect the tests here")
         self.failures = self._failures()
+        self._refuse_wavering()
         self.blind = self.ground is not None and not any(self.ground.scores.values())
         """The tests run, and what they run is not in their own process."""
         if self.ground is not None and not self.blind:
@@ -81,6 +84,16 @@ class Situation:
         except Refused as refused:
             self.refusal = str(refused)
             return None
+
+    def _refuse_wavering(self) -> None:
+        ground = self.ground
+        if ground is None or not ground.baseline.isolated:
+            return
+        # Two runs in one process went otherwise: by what the first left behind, or by chance?
+        wait = min(WAVERING_S, 0.1 * self.left())
+        names = wavering(ground.items, wait, ground.screen.bounds)
+        if names:
+            raise Refused(f"the failing tests waver: {', '.join(names[:3])} pass now and then")
 
     def _goals(self, *, has_session: bool) -> Tuple[str, ...]:
         """Names of failing tests that fail here, and of files that cannot be collected here."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.collected import Command
@@ -21,6 +21,7 @@ from sandbox.guest.search.zygote import own_threads
 
 MOST_PASSING = 12
 """How many passing tests a candidate of the fresh lane meets before it is confirmed with all of them."""
+MOST_DEFERRED = 2000
 LEAST_COLLECT_S = 0.7
 """CPU seconds that importing an edited file may take in any case."""
 MOST_LOST = 0.2
@@ -55,6 +56,8 @@ class Lanes:
         self._situation = situation
         self._course = course
         self._seen: Set[Any] = set()
+        self.deferred: List[Candidate] = []
+        """Candidates of functions that run, if at all, while modules are imported."""
         wanted = situation.request.lanes
         self.swap: Optional[SwapLane] = self._swap_lane() if SWAP in wanted else None
         self.fresh: Optional[FreshLane] = None
@@ -177,15 +180,26 @@ class Lanes:
             if key in self._seen:
                 return None
             self._seen.add(key)
-            ready = self.swap.ready(candidate, code, first) if self.swap and not self._situation.blind else None
+            ready = self.swap.ready(candidate, code, first) if self.swap else None
             if ready is not None:
                 return ready
+            if self.swap is not None and first is None and not self.swap.reached(candidate.unit):
+                # No failing test runs it: it can only matter while modules are imported. That is for the end.
+                self.deferred += [candidate] if len(self.deferred) < MOST_DEFERRED else []
+                return None
+        return self._ready_afresh(candidate, first, compiled=code is not None)
+
+    def _ready_afresh(self, candidate: Candidate, first: Optional[Candidate], *, compiled: bool) -> Optional[Ready]:
         files = self._files(candidate, first)
-        if files is None or (code is None and not self._is_new(files)):
+        if files is None or (not compiled and not self._is_new(files)):
             return None
         if self.fresh is not None and not self._situation.blind:
             return Ready(candidate, FRESH, files, None, first)
         return Ready(candidate, COLD, files, None, first) if self._cold_lane() is not None else None
+
+    def ready_deferred(self, candidate: Candidate) -> Optional[Ready]:
+        """A candidate that was kept for the end."""
+        return self._ready_afresh(candidate, None, compiled=True)
 
     def _files(self, candidate: Candidate, first: Optional[Candidate]) -> Optional[Dict[str, bytes]]:
         try:

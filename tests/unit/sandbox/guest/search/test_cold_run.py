@@ -1,0 +1,69 @@
+"""The cold lane's runs: bounded processes, and records read as outcomes."""
+
+import base64
+import json
+import sys
+import time
+import zlib
+from pathlib import Path
+from typing import Any
+
+from sandbox.guest.search.lanes.cold_run import Bounds, outcomes_of, reached, run
+
+BOUNDS = Bounds(10.0, 4 << 30, 0)
+
+
+def records(*lines: list[Any]) -> bytes:
+    return b"".join(b"0" * 12 + b" " + json.dumps(line).encode() + b"\n" for line in lines)
+
+
+def items(*names: str) -> list[Any]:
+    return ["items", base64.b64encode(zlib.compress(json.dumps(names).encode())).decode()]
+
+
+def test_records_become_outcomes() -> None:
+    found = outcomes_of(
+        records(
+            items("t.py::a", "t.py::b", "t.py::c", "t.py::d"),
+            ["test", 0, "ppp", 1, 3],
+            ["test", 1, "pfp", 0, 3],
+            ["test", 2, "s--", None, 3],
+            ["test", 3, "ppp", 0, 3],
+            ["collect", "broken.py", {}],
+        )
+    )
+    assert found == {"t.py::a": "pass", "t.py::b": "fail", "t.py::c": "skip", "t.py::d": "fail", "broken.py": "fail"}
+
+
+def test_what_is_no_record_says_nothing() -> None:
+    hostile = b"noise\n" + b'000000000000 ["test", 7, "ppp", 1, 1]\n' + b'000000000000 {"items": 1}\n' + b"\xff\n[]\n"
+    assert outcomes_of(hostile) == {}
+
+
+def test_a_file_is_reached_when_its_tests_pass() -> None:
+    outcomes = {"t.py::a": "pass", "t.py::b": "skip", "u.py::a": "pass", "u.py::b": "fail", "v.py": "fail"}
+    assert reached(outcomes, ["t.py", "u.py", "v.py", "w.py", "t.py::a"]) == ["t.py", "t.py::a"]
+
+
+def test_a_program_prints_and_ends(tmp_path: Path) -> None:
+    ran = run(["/bin/sh", "-c", "pwd; cat; echo no >&2; exit 3"], str(tmp_path), BOUNDS, stdin=b"hello\n")
+    assert ran.status == 3
+    assert ran.output == f"{tmp_path}\nhello\nno\n".encode()
+
+
+def test_only_the_records_are_kept_when_asked_for(tmp_path: Path) -> None:
+    code = "import os; os.write(3, b'record'); print('noise')"
+    assert run([sys.executable, "-c", code], str(tmp_path), BOUNDS, takes=3).output == b"record"
+
+
+def test_a_program_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
+    before = time.monotonic()
+    ran = run(["/bin/sh", "-c", "sleep 60 & echo $!; wait"], str(tmp_path), BOUNDS._replace(wall_s=0.5))
+    assert ran.status is None
+    assert time.monotonic() - before < 8
+    child = int(ran.output)
+    for _ in range(100):
+        if not Path(f"/proc/{child}").exists():
+            break
+        time.sleep(0.02)
+    assert not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]
