@@ -1,16 +1,18 @@
 """How many bugs of a set the search repairs, and how often it is right; one line of JSON for each set.
 
-    python -m benchmarks.repair --set quixbugs humanevalfix mutants handmade [--tests half] [--seed N] [--limit SECONDS]
+    python -m benchmarks.repair [--set quixbugs humanevalfix mutants handmade] [--tests all half failing] [--seed N] ...
 
 The search runs in the real sandbox and is ranked as the bot ranks it. It never sees the reference. With `--tests half`
 it sees a random half of each bug's tests, and a fix is right when it passes all of them; with `--tests all` a fix of
 a single program is right when it behaves as the reference on the tests' inputs and on inputs near them. Real packages
-are built first: `python -m benchmarks.sets.packages`.
+are built first: `python -m benchmarks.sets.packages`. With `--tests failing` it sees every failing test and half of the
+others, which is what a red check run gives.
 """
 
 import argparse
 import asyncio
 import difflib
+import itertools
 import json
 import statistics
 import sys
@@ -313,7 +315,7 @@ async def run_set(sandboxes: Sandboxes, bugs: Sequence[Bug], terms: Terms, rows:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", nargs="+", choices=SETS, default=list(SETS), dest="sets")
-    parser.add_argument("--tests", choices=MODES, default="all", help="what the search is given")
+    parser.add_argument("--tests", nargs="+", choices=MODES, default=["all", "half"], help="what the search is given")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--limit", type=float, default=60.0, metavar="SECONDS", help="of search for each bug")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="bugs, or beginnings of their names")
@@ -337,8 +339,8 @@ async def main() -> None:
         spec = SandboxSpec(pool=0 if arguments.jobs > 1 else 1)
         sandboxes = Sandboxes(spec, open_backend(spec), Path(data))
         try:
-            for name in arguments.sets:
-                terms = Terms(name, arguments.tests, arguments.seed, arguments.limit, arguments.workers)
+            for name, mode in itertools.product(arguments.sets, arguments.tests):
+                terms = Terms(name, mode, arguments.seed, arguments.limit, arguments.workers)
                 bugs = list(bugs_of(name, arguments.data, arguments.packages))
                 if arguments.only:
                     bugs = [bug for bug in bugs if bug.name.startswith(tuple(arguments.only))]
