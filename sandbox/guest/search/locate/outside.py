@@ -12,6 +12,7 @@ from sandbox.guest.search.outer_scope import Piece
 from sandbox.guest.search.scope import FunctionNode
 
 LEAST = 0.05
+CROWD, LEAST_SHARE = 0.06, 0.4
 MOST_STEPS = 4_000
 Scores = Dict[Tuple[str, int], Tuple[float, str]]
 """Path and line to score and reason."""
@@ -54,14 +55,23 @@ class Outside:
             for line in head_lines(unit.node):
                 _raise(scores, path, [line], (best * HEAD, f"head of {unit.qualified_name}"))
             why = f"read by {unit.qualified_name}"
-            for name, lines in names_read(unit.node).items():
-                score = max(line_scores.get((path, line), 0.0) for line in lines)
-                waiting.append((name, path, score, why))
+            read = [
+                (name, max(line_scores.get((path, line), 0.0) for line in lines))
+                for name, lines in names_read(unit.node).items()
+            ]
+            share = self._share(path, [name for name, score in read if score > 0])
+            waiting += [(name, path, score * share, why) for name, score in read]
             if len(unit.names) > 1:
                 waiting.append((unit.names[-2], path, best * CLASS, f"class of {unit.qualified_name}"))
         waiting.sort(key=lambda one: -one[2])
         self._follow(waiting, scores)
         return scores
+
+    def _share(self, path: str, names: Sequence[str]) -> float:
+        """Of many names that a function reads each is less likely to be the one."""
+        kinds = (*FunctionNode, ast.Import, ast.ImportFrom)
+        bound = [n for n in names if any(not isinstance(p.statement, kinds) for p in self._binders.get((path, n), ()))]
+        return max(LEAST_SHARE, 1.0 / (1.0 + CROWD * max(0, len(bound) - 1)))
 
     def _follow(self, waiting: List[Tuple[str, str, float, str]], scores: Scores) -> None:
         """Definitions lead on to the names they are made of, imports to the module they import from."""

@@ -32,7 +32,7 @@ WEIGHTS: Dict[str, float] = {
     "hint": 2.0,  # whatever else the host says, by its score
 }
 
-OUTSIDE_BY_NAME, OUTSIDE_BY_ATTRIBUTE = 0.62, 0.5
+OUTSIDE_BY_NAME, OUTSIDE_BY_ATTRIBUTE = 0.9, 0.6
 """What a statement outside functions inherits of the score of a function that reads what it binds."""
 HEAD = 0.55
 """What a default or a decorator inherits of its function's best line."""
