@@ -23,6 +23,14 @@ CHANGES = (
 UNTOUCHED = ('def f(a):\n    """Says 1."""\n    return a\n',)
 
 
+KIN_TEXTS = (
+    ("(", "[", "{", "<"), (")", "]", "}", ">"), ("(", ")"), ("[", "]"), ("{", "}"), ("'", '"', "`"), ("/", "\\"),
+    (",", ";", ", ", ": ", ":"), (".", ",", "-", "_", " "), ("\n", "\r\n", "\t", " ", ""), ("-", "+"), ("*", "/"),
+    ("utf-8", "ascii", "latin-1", "utf-8-sig"), ("True", "true"), ("False", "false"), ("0", "1"),
+)  # fmt: skip
+"""Texts that are taken for one another."""
+
+
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Other values for one constant; at the function itself, for all equal constants, and two exchanged."""
     if node is scope.root:
@@ -62,10 +70,15 @@ def _other_strings(value: str, scope: Scope) -> List[str]:
     others = [s for s in scope.strings if s != value][:25]
     others += ["", " ", "_", "0", value.lower(), value.upper(), value.capitalize(), value.strip(), value + " "]
     others += [" " + value, value * 2, value.swapcase(), value + value.upper(), value[:-1], value[1:]]
+    others += [kin for group in KIN_TEXTS if value in group for kin in group]
     if len(value) == 2:
         others.append(value[::-1])
     if 2 < len(value) <= 12:
         others += [value[:k] + value[k + 1 :] for k in range(len(value))]
+    if len(value) == 1:
+        others += sorted({letter for text in scope.literals.strings[:10] for letter in text if not letter.isalnum()})[
+            :8
+        ]
     return [*others, *scope.literals.strings[:10]] if len(value) <= 200 else []
 
 

@@ -21,6 +21,14 @@ CHANGES = (
         "def f(a):\n    for x in a:\n        g(x)\n    return x\n",
         "def f(a):\n    for x in a:\n        g(x)\n        return x\n",
     ),
+    (
+        "def f(a):\n    g(1)\n    g(2)\n    g(3)\n    return a\n",
+        "def f(a):\n    g(2)\n    g(3)\n    g(1)\n    return a\n",
+    ),
+    (
+        "def f(a):\n    g(1)\n    g(2)\n    g(3)\n    return a\n",
+        "def f(a):\n    g(3)\n    g(1)\n    g(2)\n    return a\n",
+    ),
     ("def f(a):\n    if a:\n        g(a)\n    return a\n", "def f(a):\n    g(a)\n    return a\n"),
     (
         "def f(a):\n    if a:\n        b = 1\n    else:\n        b = 2\n    return b\n",
@@ -39,6 +47,9 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     block, index = scope.block(node)
     following = block[index + 1] if index + 1 < len(block) else None
     yield scope.delete(COST, node)
+    for distance, later in enumerate(block[index + 2 : index + 6]):
+        yield _carried(node, block[index + 1], later, scope, cost=COST + 0.4 + 0.1 * distance)
+        yield _brought(node, block[index + 1 + distance], later, scope, cost=COST + 0.4 + 0.1 * distance)
     if following is not None:
         yield _exchanged(node, following, scope)
         if isinstance(node, BLOCKS):
@@ -60,6 +71,24 @@ def _moved(node: ast.stmt, indent_like: ast.stmt, at: ast.stmt, scope: Scope) ->
     start, end = scope.source.span(node)
     text = scope.source.newline.join((indent + line if line else "") for line in code.split("\n"))
     return Proposal(COST + 0.2, (Edit(lines[0], start, ""), Edit(start, end, text)))
+
+
+def _carried(node: ast.stmt, nxt: ast.stmt, last: ast.stmt, scope: Scope, *, cost: float) -> Optional[Proposal]:
+    """A statement moved down, behind the last of several."""
+    one, two, end = (scope.source.whole_lines(s) for s in (node, nxt, last))
+    if one is None or two is None or end is None or not scope.source.data[one[0] : end[1]].endswith(b"\n"):
+        return None
+    data = scope.source.data
+    return Proposal(cost, (Edit(one[0], two[0], ""), Edit(end[1], end[1], data[slice(*one)].decode("utf-8"))))
+
+
+def _brought(node: ast.stmt, before: ast.stmt, last: ast.stmt, scope: Scope, *, cost: float) -> Optional[Proposal]:
+    """A later statement moved up, in front of this one."""
+    one, end, above = (scope.source.whole_lines(s) for s in (node, last, before))
+    if one is None or end is None or above is None or not scope.source.data[one[0] : end[1]].endswith(b"\n"):
+        return None
+    data = scope.source.data
+    return Proposal(cost, (Edit(one[0], one[0], data[slice(*end)].decode("utf-8")), Edit(*end, "")))
 
 
 def _exchanged(node: ast.stmt, following: ast.stmt, scope: Scope) -> Optional[Proposal]:

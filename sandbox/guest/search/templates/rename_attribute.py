@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, List, Optional
+from difflib import SequenceMatcher
+from typing import Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import Proposal, Scope
@@ -54,6 +55,19 @@ def family(name: str) -> List[str]:
     return list(dict.fromkeys(other for group in FAMILIES if name in group for other in group if other != name))
 
 
+def _siblings(node: ast.Attribute, scope: Scope) -> List[str]:
+    """Other attributes of the same owner as far as the file shows, then those of anything; the most alike first."""
+    owner = getattr(node.value, "attr", getattr(node.value, "id", ""))
+    near = set(scope.surroundings.attributes_of(owner)[0])
+    if owner and owner == scope.surroundings.self_name:
+        near |= set(scope.surroundings.members)
+
+    def order(name: str) -> Tuple[bool, float, str]:
+        return (name not in near, -SequenceMatcher(None, name, node.attr).ratio(), name)
+
+    return sorted({*near, *scope.attributes[:60]}, key=order)[:30]
+
+
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Another name of the same family, another function of the file, another attribute that the file uses."""
     if isinstance(node, ast.Attribute):
@@ -62,9 +76,9 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         kin = family(node.attr)
         for name in kin:
             yield Proposal(COST, (Edit(start, end, name),))
-        for name in scope.attributes[:30]:
+        for rank, name in enumerate(_siblings(node, scope)):
             if name != node.attr and name not in kin:
-                yield Proposal(COST + 0.6, (Edit(start, end, name),))
+                yield Proposal(COST + 0.3 + min(0.6, 0.04 * rank), (Edit(start, end, name),))
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         place = scope.place(node)
         if isinstance(place.parent, ast.Call) and place.field == "func":
