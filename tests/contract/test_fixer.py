@@ -1,6 +1,6 @@
 """What every Fixer keeps to: budgets, honest candidates, and a workspace left as it was found."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -9,7 +9,9 @@ from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung0_tools import tool_fixers
+from bot.fixers.rung1_search.engine import SearchFixer
 from bot.ports import Fixer
+from sandbox.types import RunVerdict, TestReport
 from tests.builders import (
     a_candidate,
     a_diagnosis,
@@ -18,7 +20,9 @@ from tests.builders import (
     a_lint_report,
     a_running_mission,
 )
-from tests.fakes.fake_workspace import FakeWorkspace
+from tests.fakes.checked_workspace import proposed
+from tests.fakes.fake_workspace import FakeWorkspace, green
+from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.fakes.tool_workspace import ToolWorkspace
 
@@ -42,7 +46,23 @@ def scripted() -> Fixer:
     )
 
 
+SLIP = "if a == None:\n    b()\n"
+SLIPPED = a_lint_report(a_lint_failure(rule="E711", error_message="Comparison to `None`"), verdict=RunVerdict.FAIL)
+
+
+def linted(files: Mapping[str, str], command: str) -> TestReport:
+    """What a linter says that looks for one thing."""
+    return SLIPPED if "== None" in files.get("calculator.py", "") else green(files, command).with_(runner="diagnostics")
+
+
 CASES: dict[str, Case] = {
+    "search for findings": Case(
+        fixer=lambda: SearchFixer(MemoryLessons()),
+        repairable=lambda: FakeWorkspace({"calculator.py": SLIP}, judge=linted, proposer=proposed),
+        hopeless=lambda: FakeWorkspace({"calculator.py": SLIP}, judge=linted),
+        context=a_running_mission(test_results=SLIPPED),
+        diagnosis=a_diagnosis(kind=FailureKind.LINT, failures=SLIPPED.failures),
+    ),
     "scripted": Case(
         fixer=scripted,
         repairable=lambda: FakeWorkspace({"calculator.py": "x\n"}),

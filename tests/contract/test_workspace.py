@@ -21,10 +21,12 @@ from sandbox.types import (
     FolderSource,
     GitSource,
     JobHints,
+    ProposalRequest,
     RunVerdict,
     SearchRequest,
     TestReport,
     TestStatus,
+    ToolFinding,
     TrialDone,
 )
 from tests.fakes.fake_workspace import FakeWorkspace
@@ -373,6 +375,15 @@ async def test_a_command_that_succeeds_is_ok(workspace: Workspace) -> None:
 
 
 @pytest.mark.anyio
+async def test_proposals_are_about_what_was_asked_and_change_nothing(workspace: Workspace) -> None:
+    finding = ToolFinding(path="calculator.py", line=2, code="F821", message="Undefined name `b`")
+    proposals = await workspace.proposals(ProposalRequest(findings=(finding,)))
+    assert {(proposal.finding, edit.path) for proposal in proposals for edit in proposal.edits} <= {
+        (0, "calculator.py")
+    }
+    assert await workspace.changes() == ()
+
+
 async def test_the_last_event_of_a_search_is_its_end(workspace: Workspace) -> None:
     request = SearchRequest(command="python -m pytest -q", failing=(ADD,), passing=(DOUBLE,), time_limit_s=5.0)
     events = [event async for event in workspace.search(request)]
