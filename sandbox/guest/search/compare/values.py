@@ -79,10 +79,21 @@ def written(value: Any, most: int = 120) -> str:
     """A value as a person would write it, in one short line."""
     try:
         text = ADDRESS.sub("0x", repr(value))
+        if " object at 0x" in text and text.startswith("<") and getattr(value, "__dict__", None):
+            text = _by_state(value)
     except Exception:
         text = f"<{type(value).__name__}>"
     text = " ".join(text.split()) if "\n" in text else text
     return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _by_state(value: Any) -> str:
+    """`Node(value=3, next=None)`: an object that says nothing of itself, by its attributes."""
+    parts = []
+    for name, item in list(vars(value).items())[:4]:
+        text = ADDRESS.sub("0x", repr(item))
+        parts.append(f"{name}={text if len(text) <= 30 else '...'}")
+    return f"{type(value).__name__}({', '.join(parts)})"
 
 
 def written_call(name: str, positional: Sequence[Any], named: Dict[str, Any], own: Any = None) -> str:

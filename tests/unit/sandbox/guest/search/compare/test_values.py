@@ -75,10 +75,13 @@ def test_endless_and_huge_values_are_bounded() -> None:
 def test_a_value_is_written_in_one_short_line() -> None:
     assert written("a\nb") == "'a\\nb'"
     assert written(Rude()) == "<Rude>"
+    assert written(Plain(value=3, rest=["x" * 50])) == "Plain(value=3, rest=...)"
+    assert written(Plain(value=Rude())) == "<Plain>"
     assert len(written("x" * 500)) == 120
 
 
 def test_calls_are_written_as_a_reader_would() -> None:
     assert written_call("clamp", (3,), {"low": 5}) == "clamp(3, low=5)"
     assert written_call("add", (2,), {}, own=[1]) == "[1].add(2)"
-    assert written_call("add", (2,), {}, own=Plain()) == "Plain(...).add(2)"
+    assert written_call("add", (2,), {}, own=Plain(size=1)) == "Plain(size=1).add(2)"
+    assert written_call("add", (2,), {}, own=object()) == "object(...).add(2)"
