@@ -69,7 +69,7 @@ def failure_of(exc: BaseException, tb: Optional[types.TracebackType], root: str,
         with contextlib.suppress(Exception):
             extra["files"] = _files_named(message, frames, root)
         with contextlib.suppress(Exception):
-            extra.update(_details(exc, message, frames[-1], root))
+            extra.update(_details(exc, message, frames, root))
     earlier = [e for e in (exc.__cause__, exc.__context__) if e is not None][:1]
     if earlier and depth < MOST_EARLIER:
         extra["earlier"] = [list(failure_of(earlier[0], earlier[0].__traceback__, root, depth + 1))]
@@ -165,13 +165,14 @@ def _instance_dict(value: Any) -> Dict[Any, Any]:
 # --- what the exception is about --------------------------------------------------------------------
 
 
-def _details(exc: BaseException, message: str, last: Frame, root: str) -> Dict[str, Any]:
+def _details(exc: BaseException, message: str, frames: Sequence[Frame], root: str) -> Dict[str, Any]:
+    last = frames[-1]
     if isinstance(exc, ImportError):
         return _import_details(exc, root)
     if isinstance(exc, NameError):
         return {"name": getattr(exc, "name", None) or _quoted(message)}
     if isinstance(exc, AttributeError):
-        return _attribute_details(exc, message, last, root)
+        return _attribute_details(exc, message, frames, root)
     if isinstance(exc, KeyError) and len(exc.args) == 1:
         return _key_details(exc.args[0], last)
     if isinstance(exc, TypeError):
@@ -197,14 +198,14 @@ def _import_details(exc: ImportError, root: str) -> Dict[str, Any]:
     return details
 
 
-def _attribute_details(exc: AttributeError, message: str, last: Frame, root: str) -> Dict[str, Any]:
+def _attribute_details(exc: AttributeError, message: str, frames: Sequence[Frame], root: str) -> Dict[str, Any]:
     name = getattr(exc, "name", None)
     if not isinstance(name, str):
         found = re.findall(r"'([^']+)'", message)
         name = found[-1] if found else ""
     owner = getattr(exc, "obj", None)
-    if owner is None:
-        owner = _holder_of(name, message, last)
+    for frame in reversed(frames[-3:] if owner is None else ()):
+        owner = _holder_of(name, message, frame) if owner is None else owner
     return {"name": name, "owner": _owner(owner, root) if owner is not None else {"type": _quoted(message)}}
 
 

@@ -37,6 +37,12 @@ CHANGES = (
         "def f(a):\n    return set(map(tuple, a))\n",
     ),
     (
+        "TypeError: unhashable type: 'list'",
+        5,
+        "def f(a):\n    s = set()\n    for x in a:\n        if x:\n            s.add(x)\n    return s\n",
+        "def f(a):\n    s = []\n    for x in a:\n        if x:\n            s.append(x)\n    return s\n",
+    ),
+    (
         "TypeError: a bytes-like object is required, not 'str'",
         2,
         "def f(a, s):\n    return a.split(s)\n",
@@ -214,6 +220,7 @@ def _hashable(spot: Spot, kinds: List[str]) -> Iterator[Change]:
     keys += [k for table in spot.find(ast.Dict) for k in table.keys if k is not None]
     keys += [n.elt for n in spot.find(ast.SetComp)] + [n.key for n in spot.find(ast.DictComp)]
     keys += [n.left for n in spot.find(ast.Compare)]
+    yield from _listed_instead(spot)
     for maker in chosen:
         for key in keys:
             yield spot.replace(COST, key, f"{maker}({spot.text(key)})")
@@ -222,6 +229,22 @@ def _hashable(spot: Spot, kinds: List[str]) -> Iterator[Change]:
                 yield spot.replace(COST + 0.1, argument, f"{maker}({spot.text(argument)})")
                 if not isinstance(argument, ast.GeneratorExp):
                     yield spot.replace(COST + 0.1, argument, f"map({maker}, {spot.text(argument)})")
+
+
+def _listed_instead(spot: Spot) -> Iterator[Change]:
+    """A set made here becomes a list, which takes what has no hash."""
+    root = spot.function or spot.source.tree
+    names = {n.id for n in spot.find(ast.Name)}
+    for node in ast.walk(root):
+        if not isinstance(node, ast.Assign) or spot.text(node.value) != "set()":
+            continue
+        target = node.targets[0]
+        if not isinstance(target, ast.Name) or target.id not in names:
+            continue
+        uses = [n for n in ast.walk(root) if isinstance(n, ast.Attribute) and n.attr == "add"]
+        mine = [n for n in uses if isinstance(n.value, ast.Name) and n.value.id == target.id]
+        edits = [spot.source.replacement(node.value, "[]")]
+        yield spot.edit(COST + 0.1, *edits, *(Edit(*spot.attribute_span(n), "append") for n in mine))
 
 
 def _texts_joined(spot: Spot) -> Iterator[Change]:
