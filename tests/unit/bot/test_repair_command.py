@@ -207,9 +207,9 @@ def test_what_is_not_red_is_not_searched(settings: Make, tmp_path: Path) -> None
     assert bench.workspace.searches == []
 
 
-def test_only_tests_that_pytest_runs_are_searched_for(settings: Make, tmp_path: Path) -> None:
-    bench = Bench(runner="unittest")
-    assert "only tests that pytest runs" in bench.repair(settings(), tmp_path).text
+def test_only_tests_of_known_runners_are_searched_for(settings: Make, tmp_path: Path) -> None:
+    bench = Bench(runner="junit")
+    assert "only tests that pytest or unittest runs" in bench.repair(settings(), tmp_path).text
     assert bench.workspace.searches == []
 
 
