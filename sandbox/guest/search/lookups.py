@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import time
+import types
 from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 MOST_FILES = 600
@@ -88,9 +89,8 @@ class Lookups:
 
     def names_of(self, module: str) -> List[str]:
         """What a module offers: as it lives, when it is imported, else by its source."""
-        live = sys.modules.get(module)
-        if live is not None:
-            return [str(n) for n in list(vars(live))]
+        if module in sys.modules:
+            return list(_live_names(module))
         file = self.file_of(module)
         return self.names_in(file) if file else []
 
@@ -113,7 +113,7 @@ class Lookups:
         if spec is None:
             return []
         found: List[str] = []
-        if package in sys.modules and name in vars(sys.modules[package]):
+        if name in _live_names(package):
             found.append(package)
         for folder in spec.submodule_search_locations or ():
             found += [package + ("." + m if m else "") for m in self._defining(name, str(folder))]
@@ -133,7 +133,7 @@ class Lookups:
     def homes_alive(name: str, packages: Sequence[str]) -> List[str]:
         """Modules that are imported already, of these packages, that hold a name."""
         near = [m for m in sorted(sys.modules) if m.split(".")[0] in packages]
-        found = [m for m in near if name in getattr(sys.modules[m], "__dict__", {})]
+        found = [m for m in near if name in _live_names(m)]
         return sorted(found, key=_publicity)[:4]
 
     def _defining(self, name: str, folder: str) -> Iterator[str]:
@@ -161,6 +161,15 @@ class Lookups:
                 self._files[path] = b""
             self._bytes += len(self._files[path])
         return self._files[path]
+
+
+def _live_names(module: str) -> Dict[str, None]:
+    """Names of an imported module, without asking it (lazy modules run code when asked)."""
+    found = sys.modules.get(module)
+    if not isinstance(found, types.ModuleType):
+        return {}
+    space = types.ModuleType.__dict__["__dict__"].__get__(found)
+    return dict.fromkeys(name for name in list(space) if isinstance(name, str))
 
 
 def _publicity(module: str) -> Tuple[int, int, str]:

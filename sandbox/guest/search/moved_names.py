@@ -10,12 +10,17 @@ from sandbox.guest.search.outer_scope import with_import
 from sandbox.guest.search.render import ATOM, Edit
 from sandbox.guest.search.spots import Change, Spot, View
 from sandbox.guest.search.successors import REWRITES
+from sandbox.guest.search.texts import quoted
 
 ADVICE = re.compile(
     r"(?:\b[Uu]se|\b[Tt]ry|[Rr]eplaced (?:by|with)|[Rr]enamed (?:to|as)|[Mm]oved to|[Ii]n favou?r of|[Dd]id you mean|"
     r"[Ss]witch to|[Mm]igrate to|[Pp]lease call|[Pp]refer|[Ii]nstead use|[Cc]alled)"
     r":?\s+(?:the\s+|a\s+|to\s+)?(?:new\s+|builtin\s+)?(?:function\s+|method\s+|attribute\s+|class\s+)?[`'\"]*"
     r"([A-Za-z_][\w.]*)"
+)
+ADVISED_TEXT = re.compile(
+    r"(?:\b[Uu]se|[Dd]id you mean|[Rr]eplaced (?:by|with)|[Rr]enamed to|[Ii]n favou?r of)"
+    r"[^'\"`]{0,25}['\"`]([^'\"`\s]{1,40})['\"`]"
 )
 LITTLE_WORDS = {
     "the", "a", "an", "it", "this", "that", "instead", "only", "either", "one", "of", "with", "explicit", "keyword",
@@ -33,9 +38,9 @@ def renamed_by_advice(view: View, cost: float) -> Iterator[Change]:
     """Put what the message names in the place of what the message is about."""
     message = view.failure.message
     names = advised(message)
-    if not names:
-        return
     for spot in view.spots[:2]:
+        yield from _texts(spot, message, names, cost)
+    for spot in view.spots[:2] if names else ():
         for node in spot.find(ast.Attribute)[:6]:
             if not re.search(rf"\b{re.escape(node.attr)}\b", message):
                 continue
@@ -47,6 +52,16 @@ def renamed_by_advice(view: View, cost: float) -> Iterator[Change]:
                     yield spot.edit(cost + 0.1 * rank, Edit(*spot.attribute_span(node), last))
                 yield from _whole(spot, node, new, cost + 0.05 + 0.1 * rank)
         yield from _plain_names(spot, message, names, cost)
+
+
+def _texts(spot: Spot, message: str, names: List[str], cost: float) -> Iterator[Change]:
+    """A text that is called otherwise now: `freq='M'`."""
+    quoted_names = [n for n in ADVISED_TEXT.findall(message) if n]
+    for node in spot.find(ast.Constant, lambda n: isinstance(n.value, str) and 0 < len(n.value) <= 40)[:6]:
+        if not re.search(rf"(?<!\w){re.escape(str(node.value))}(?!\w)", message):
+            continue
+        for rank, new in enumerate(dict.fromkeys(n for n in [*quoted_names, *names] if n != node.value)):
+            yield spot.replace(cost + 0.1 * rank, node, quoted(new, spot.text(node)))
 
 
 def _plain_names(spot: Spot, message: str, names: List[str], cost: float) -> Iterator[Change]:

@@ -26,6 +26,12 @@ CHANGES = (
         ),
     ),
     (
+        "ValueError: 'M' is no longer supported for offsets. Please use 'ME' instead.",
+        2,
+        "def f(a):\n    return a.resample('M')\n",
+        "def f(a):\n    return a.resample('ME')\n",
+    ),
+    (
         "RuntimeError: 'size' was renamed to 'width'",
         2,
         "def f(a):\n    return g(a, size=1)\n",

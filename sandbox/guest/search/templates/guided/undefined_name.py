@@ -59,6 +59,18 @@ CHANGES = (
         "class A:\n    def f(self, b: B) -> int:\n        return 1\n\n\nclass B:\n    pass\n",
         "class A:\n    def f(self, b: 'B') -> int:\n        return 1\n\n\nclass B:\n    pass\n",
     ),
+    (
+        "NameError: name 'Path' is not defined",
+        7,
+        (
+            "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from pathlib import Path\n\n"
+            "def f(p):\n    return Path(p)\n"
+        ),
+        (
+            "from typing import TYPE_CHECKING\nfrom pathlib import Path\n\nif TYPE_CHECKING:\n"
+            "    from pathlib import Path\n\ndef f(p):\n    return Path(p)\n"
+        ),
+    ),
     ("NameError: name 'LIMIT' is not defined", 1, "TOP = LIMIT + 1\nLIMIT = 3\n", "LIMIT = 3\nTOP = LIMIT + 1\n"),
     ("NameError: name 'key' is not defined", 2, "def f(a):\n    return a[key]\n", "def f(a):\n    return a['key']\n"),
     (
@@ -128,6 +140,8 @@ def _parameters(spot: Spot) -> List[str]:
 
 def _imported(spot: Spot, name: str, view: View) -> Iterator[Change]:
     """From the standard library, from the checkout, from packages this file imports from."""
+    for line in _conditional_imports(spot.source.tree, name):
+        yield spot.edit(COST - 0.2, *with_import(spot.source, line))
     for rank, line in enumerate(imports_of(name)):
         yield spot.edit(COST - 0.1 + 0.1 * rank, *with_import(spot.source, line))
     own = view.module_of(spot.source.path)
@@ -145,6 +159,16 @@ def _imported(spot: Spot, name: str, view: View) -> Iterator[Change]:
             nodes = spot.find(ast.Name, lambda n: n.id == name)
             if nodes:
                 yield spot.replace(COST + 0.2, nodes[0], f"{alias}.{name}")
+
+
+def _conditional_imports(tree: ast.Module, name: str) -> Iterator[str]:
+    """Imports below `if TYPE_CHECKING:`, or in another branch that was not taken."""
+    blocks = [s for s in tree.body if isinstance(s, ast.If)]
+    for inner in [n for block in blocks for n in ast.walk(block)]:
+        if isinstance(inner, (ast.Import, ast.ImportFrom)):
+            aliases = [a for a in inner.names if (a.asname or a.name).split(".")[0] == name]
+            head = f"from {'.' * inner.level}{inner.module or ''} " if isinstance(inner, ast.ImportFrom) else ""
+            yield from (f"{head}import {a.name}{f' as {a.asname}' if a.asname else ''}" for a in aliases)
 
 
 def _import_line(home: str, name: str, own: str, source: Source) -> str:

@@ -33,7 +33,31 @@ CHANGES = (
         "class A:\n    length = 1\n\n    def f(self):\n        return self.length\n",
     ),
     ("class A:\n    x = 1\n    __hash__ = None\n", "class A:\n    x = 1\n"),
+    (
+        "class A:\n    def __add__(self, o):\n        return 1\n",
+        "class A:\n    def __add__(self, o):\n        return 1\n\n    __radd__ = __add__\n",
+    ),
+    (
+        "class A:\n    def __eq__(self, o):\n        return True\n",
+        "class A:\n    def __eq__(self, o):\n        return True\n\n    def __hash__(self):\n        return id(self)\n",
+    ),
 )
+ALIASES = (
+    ("__radd__", "__add__"), ("__rmul__", "__mul__"), ("__rand__", "__and__"), ("__ror__", "__or__"),
+    ("__rxor__", "__xor__"), ("__repr__", "__str__"), ("__str__", "__repr__"), ("__next__", "next"),
+    ("__bool__", "__nonzero__"), ("__truediv__", "__div__"), ("__iadd__", "__add__"), ("__copy__", "copy"),
+    ("__unicode__", "__str__"), ("__rsub__", "__sub__"), ("__index__", "__int__"), ("__len__", "__nonzero__"),
+)  # fmt: skip
+"""Methods that are often wanted beside another one, as another name of it."""
+METHODS = (
+    ("__hash__", "__eq__", "return hash(tuple(sorted(vars(self).items())))"),
+    ("__hash__", "__eq__", "return id(self)"),
+    ("__ne__", "__eq__", "return not self == other"),
+    ("__iter__", "__getitem__", "return (self[i] for i in range(len(self)))"),
+    ("__eq__", "__init__", "return type(self) is type(other) and vars(self) == vars(other)"),
+    ("__repr__", "__init__", "return f'{type(self).__name__}({vars(self)})'"),
+)
+"""Methods that are forgotten beside another one."""
 UNTOUCHED = ("x = 1\ny = 2\n", "def f(a):\n    return a.x\n")
 
 
@@ -43,6 +67,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         return
     if isinstance(node, ast.ClassDef):
         yield from _missing(node, scope)
+        yield from _special_methods(node, scope)
     if not isinstance(node, ast.Assign) or not isinstance(scope.source.places[node].parent, ast.ClassDef):
         return
     owner = scope.source.places[node].parent
@@ -89,6 +114,20 @@ def _missing(owner: ast.ClassDef, scope: OuterScope) -> Iterator[Optional[Propos
         for rank, value in enumerate(("None", "0", "()", "False", "''")):
             if not owner.bases:
                 yield _put(scope, COST + 0.8 + 0.1 * rank, f"{name} = {value}", owner)
+
+
+def _special_methods(owner: ast.ClassDef, scope: OuterScope) -> Iterator[Optional[Proposal]]:
+    """Other names of methods there are; methods that belong to those there are."""
+    have = {*_attributes(owner), *(getattr(s, "name", "") for s in owner.body)}
+    functions = {s.name: s for s in owner.body if isinstance(s, FunctionNode)}
+    for rank, (name, other) in enumerate(ALIASES):
+        if other in functions and name not in have:
+            yield scope.after(COST + 0.3 + 0.04 * rank, functions[other], f"\n{name} = {other}")
+    for rank, (name, other, code) in enumerate(METHODS):
+        if other in functions and name not in have:
+            more = ", other" if "other" in code else ""
+            text = f"\ndef {name}(self{more}):\n    {code}"
+            yield scope.after(COST + 0.6 + 0.06 * rank, functions[other], text)
 
 
 def _put(scope: Scope, cost: float, text: str, owner: ast.ClassDef) -> Optional[Proposal]:
