@@ -18,6 +18,8 @@ SIBLINGS, NEIGHBOURS = 16, 30
 MOST_AGAIN = 8
 """How many failing tests are run once more, to see what runs only once in a process."""
 HUNG_S = 0.1
+TRACED, AT_LEAST = 4.0, 3
+"""How much longer a traced test is thought to take, and how many are traced whatever it takes."""
 NAMES, TYPES, VALUES = 40, 4, 5
 """What is kept per function: names, types of each, values of each."""
 
@@ -103,7 +105,7 @@ def observe(baseline: Baseline, reach: Reach, wait_s: float) -> Observations:
 
 def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[Any]:
     """What the child tells, as it tells it."""
-    order = order_of(baseline)
+    order = order_of(baseline, wait_s)
     red = set(baseline.items.failing)
 
     def work(limiter: Limiter, report: Report) -> None:
@@ -155,13 +157,31 @@ def _limit(baseline: Baseline, index: int, red: Set[int]) -> float:
     return min(0.15 + 6 * usual, 6.0 if index in red else 1.0)
 
 
-def order_of(baseline: Baseline) -> List[int]:
-    """The tests to trace: failing ones, then passing ones, those that are most like a failing one first."""
+def order_of(baseline: Baseline, wait_s: float = 60.0) -> List[int]:
+    """The tests to trace: failing ones, then passing ones, those that are most like a failing one first.
+
+    Args:
+        baseline: The reproduced suite.
+        wait_s: What all of it may take; half of it at most is for failing tests.
+    """
     hung = sorted(baseline.hung)[:MOST_HUNG]
     failing = [i for i in baseline.items.failing if i not in baseline.hung][:MOST_RED]
-    passing = _sample(baseline, failing or hung)
+    failing = _affordable(failing, baseline, 0.5 * wait_s)
+    passing = _affordable(_sample(baseline, failing or hung), baseline, 0.4 * wait_s)
     # A test that hangs goes last: what it leaves behind disturbs nobody then.
     return sorted([*failing, *passing, *hung]) if baseline.isolated else [*failing, *passing, *hung]
+
+
+def _affordable(tests: Sequence[int], baseline: Baseline, budget_s: float) -> List[int]:
+    """The first of these tests that fit into a time, but some in any case."""
+    chosen: List[int] = []
+    spent = 0.0
+    for index in tests:
+        spent += TRACED * baseline.seconds.get(index, 1.0)
+        if spent > budget_s and len(chosen) >= AT_LEAST:
+            break
+        chosen.append(index)
+    return chosen
 
 
 def _sample(baseline: Baseline, failing: Sequence[int]) -> List[int]:

@@ -27,6 +27,15 @@ def test_a_huge_suite_is_sampled() -> None:
     assert order == order_of(baseline([7], [n for n in range(5000) if n != 7], names))
 
 
+def test_slow_failing_tests_leave_time_for_passing_ones() -> None:
+    names = [f"a.py::t_{number}" for number in range(80)]
+    slow = baseline(list(range(40)), list(range(40, 80)), names)._replace(seconds={**dict.fromkeys(range(80), 0.4)})
+    order = order_of(slow, wait_s=20.0)
+    assert len([index for index in order if index < 40]) == 6
+    assert len([index for index in order if index >= 40]) == 5
+    assert len(order_of(slow, wait_s=0.1)) == 6
+
+
 def test_what_ran_once_in_a_process_is_told_apart() -> None:
     test = ["test", 3, "fail", [["a.py", 1, 1, None], ["a.py", 9, 2, ["a.py", 1]]], {"a.py": [2, 3, 10]}, {"a.py": [3]}]
     reports = [[*test, None, {"a.py": {"2": 1, "3": 0}}], ["again", 3, {"a.py": [2, 3]}]]
