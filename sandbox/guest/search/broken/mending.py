@@ -154,7 +154,8 @@ class Mender:
         if last.end - first.start > 400 or len(draft.edits) > 4:
             return draft.cost
         source = view.text
-        if all(not edit.text.strip() and not source.text[edit.start : edit.end].strip() for edit in draft.edits):
+        white = all(not (e.text + source.text[e.start : e.end]).strip() for e in draft.edits)
+        if white or _closes_string(draft):
             return draft.cost
         begin = source.starts[source.line_of(first.start)]
         end = source.starts[min(source.line_of(last.end) + 2, source.count)]

@@ -34,6 +34,8 @@ def propose(view: View) -> Iterator[Draft]:
     nesting = view.text.nesting(view.first_token, view.last_token)
     for opener, end in nesting.unclosed[:6]:
         yield from _close(view, opener, end)
+        yield from _far_ends(view, opener, end)
+        yield from _doubled(view, opener, end)
         yield _drop(view, opener, 1.3)
     for closer in nesting.superfluous[:4]:
         yield from _open(view, closer)
@@ -75,6 +77,33 @@ def _ends_header(view: View, position: int) -> bool:
     line = view.code[position].line
     on_line = view.text.on_line(line)
     return bool(on_line) and on_line[-1] == position and view.code[on_line[0]].text in {*COMPOUND, ")", "async"}
+
+
+def _far_ends(view: View, opener: int, end: int) -> Iterator[Draft]:
+    """Behind long tables: where the indentation falls back to that of the opening bracket."""
+    code, text = view.code, view.text
+    closer, depth, found = OPENERS[code[opener].text], 0, 0
+    deep = len(text.indent(code[opener].line))
+    for position in range(opener, min(end, opener + 6000)):
+        token = code[position]
+        depth += (token.text in OPENERS) - (token.text in CLOSERS)
+        following = code[position + 1] if position + 1 < len(code) else None
+        ends = following is None or following.line > token.line + token.text.count("\n")
+        if position <= opener + MOST_PLACES or not ends or depth != 1:
+            continue
+        if following is None or position + 1 >= end or len(text.indent(following.line)) <= deep:
+            yield Draft(COST + 0.1 * found, (Edit(token.end, token.end, closer),))
+            found += 1
+            if found == 4:
+                return
+
+
+def _doubled(view: View, opener: int, end: int) -> Iterator[Draft]:
+    """Two opening brackets side by side, one of which may be too many."""
+    for position in range(opener, min(end, opener + MOST_PLACES) - 1):
+        one, other = view.code[position], view.code[position + 1]
+        if one.text == other.text == view.code[opener].text and one.end == other.start:
+            yield _drop(view, position, 0.4)
 
 
 def _begins_header(view: View, line: int) -> bool:

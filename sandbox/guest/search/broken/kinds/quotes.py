@@ -155,35 +155,51 @@ def _holds_code(text: str) -> bool:
 
 
 def _end_within(view: View, token: Token, extra: float) -> Iterator[Draft]:
+    """Closing quotes at the end of each line of a string, the likely ones cheapest."""
     text = view.text
-    quote = _quote(token)
+    quote, width = _quote(token), len(text.indent(token.line))
     last = token.line + token.text.count("\n")
-    width = len(text.indent(token.line))
-    shown = 0
-    for number in range(token.line, min(last + 1, token.line + 60)):
+    passed = 0.0
+    for shown, number in enumerate(range(token.line, min(last + 1, token.line + 120))):
         content = text.line(number).rstrip()
         end = text.starts[number] + len(content)
         if end <= token.start + 2 or (end > token.end and token.kind == STRING):
             continue
         following = text.after(number)
-        code_follows = following is None or bool(_LOOKS_LIKE_CODE.match(text.line(following)))
-        short = text.before(number + 1) == number and len(text.indent(number)) >= width
-        cost = COST + extra + (0.0 if code_follows else 0.5) + (0.0 if short else 0.5) + 0.02 * shown
-        cost += 0.3 if _LOOKS_LIKE_CODE.match(content) and number != token.line else 0.0
-        cost += 0.6 if content.lstrip().startswith("#") else 0.0
-        if content:
-            half = re.search(r"(?<!['\"])(\"\"|'')$", content)
-            if half and half.group()[0] == quote[0]:
-                yield Draft(COST + extra, (Edit(end, end, quote[0]),))
-            # A line of text, or one that holds nothing but the closing quotes.
-            yield Draft(cost, (Edit(end, end, quote),))
+        looks = bool(_LOOKS_LIKE_CODE.match(content)) and number != token.line
+        cost = COST + extra + 0.02 * shown + passed + (0.5 if looks else 0.0)
+        cost += 0.0 if _code_follows(view, number) else 0.5
+        half = re.search(r"(?<!['\"])(\"\"|'')$", content)
+        if half and half.group()[0] == quote[0]:
+            yield Draft(COST + extra, (Edit(end, end, quote[0]),))
+        elif content:
+            cost += 0.6 if content.lstrip().startswith("#") else 0.0
+            yield Draft(cost + (0.0 if len(text.indent(number)) >= width else 0.5), (Edit(end, end, quote),))
         else:
-            indent = text.indent(token.line)
-            # White space that is all there is on a line is what is left of the closing quotes.
-            left_over = text.line(number) == indent and bool(indent)
-            cost += -0.7 if left_over and code_follows else 0.0
-            yield Draft(cost + 0.3, (Edit(text.starts[number], end, indent + quote),))
-        shown += 1
+            yield Draft(cost + _left_over(view, token, number), (Edit(text.starts[number], end, _own(view, token)),))
+        passed += 0.5 if looks and len(text.indent(number)) <= width else 0.0
         if following is not None and content and len(text.indent(following)) < width:
-            yield Draft(COST + extra + 0.1, (Edit(end, end, text.newline + text.indent(token.line) + quote),))
-            return
+            yield Draft(COST + extra + 0.3 + passed, (Edit(end, end, text.newline + _own(view, token)),))
+
+
+def _own(view: View, token: Token) -> str:
+    """The closing quotes on a line of their own."""
+    return view.text.indent(token.line) + _quote(token)
+
+
+def _code_follows(view: View, number: int) -> bool:
+    below = number + 1
+    while below < view.text.count and not view.text.line(below).strip():
+        below += 1
+    line = view.text.line(below)
+    return below >= view.text.count or bool(_LOOKS_LIKE_CODE.match(line)) or line.lstrip().startswith("#")
+
+
+def _left_over(view: View, token: Token, number: int) -> float:
+    """White space alone on a line, or one empty line more than text has, is what lost quotes leave."""
+    text = view.text
+    line, indent = text.line(number), text.indent(token.line)
+    if line == indent and indent:
+        return -0.3
+    text_above = number > 0 and bool(text.line(number - 1).strip())
+    return 0.1 if not indent and text_above and not text.line(number + 1).strip() else 0.4

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Iterator, List, Optional, Tuple
+from typing import Iterator, List, Optional
 
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import FUNCTIONS, Function, Place
+from sandbox.guest.search.findings.types_said import CONVERTS, GOT, WANTED, said, spelt
 from sandbox.guest.search.render import Edit
 
 CODES = frozenset({
     "return-value", "return", "assignment", "var-annotated", "no-untyped-def", "valid-type", "type-arg",
     "reportReturnType", "reportAssignmentType", "reportAttributeAccessIssue", "ANN201", "ANN202", "ANN204", "ANN001",
-    "reportGeneralTypeIssues", "func-returns-value", "reportMissingTypeArgument", "reportInvalidTypeForm", "arg-type",
+    "reportGeneralTypeIssues", "func-returns-value", "reportMissingTypeArgument", "reportInvalidTypeForm",
     "invalid-return-type", "invalid-assignment", "empty-body", "dict-item", "list-item", "reportUnknownParameterType",
-    "reportMissingParameterType", "R1710", "RET503", "reportArgumentType", "invalid-argument-type", "invalid-type-form",
+    "reportMissingParameterType", "R1710", "RET503", "invalid-type-form",
 })  # fmt: skip
 CHANGES = (
     (
@@ -63,31 +64,13 @@ CHANGES = (
         (1, 10, "valid-type", 'Function "builtins.callable" is not valid as a type'),
         "from typing import Callable\ndef f(a: Callable[..., object]) -> None:\n    a()\n",
     ),
-    (
-        "def f(a) -> None:\n    g(a)\n\nf(h(1))\n",
-        (4, 3, "arg-type", 'Argument 1 to "f" has incompatible type "int"; expected "str"'),
-        "def f(a) -> None:\n    g(a)\n\nf(str(h(1)))\n",
-    ),
-    (
-        "def f(a: str) -> None:\n    g(a)\n\nf(1)\n",
-        (4, 3, "arg-type", 'Argument 1 to "f" has incompatible type "int"; expected "str"'),
-        "def f(a: int) -> None:\n    g(a)\n\nf(1)\n",
-    ),
 )
 UNTOUCHED = (("x = 1\n", (1, 1, "return-value", "")), ("def f(a):\n    return a\n", (1, 1, "assignment", "")))
-_PLAIN = frozenset(
-    {"str", "int", "float", "bool", "bytes", "list", "dict", "set", "tuple", "None", "object", "complex"}
-)
-_CONVERTS = frozenset({"str", "int", "float", "bool", "list", "tuple", "set", "dict", "bytes", "frozenset", "Path"})
-_GOT = re.compile(r"got \"([^\"]+)\"|expression has type \"([^\"]+)\"|[Tt]ype \"([^\"]+)\" is not assignable"
-                  r"|has incompatible type \"([^\"]+)\"|Argument of type \"([^\"]+)\"")  # fmt: skip
-_WANTED = re.compile(r"expected \"([^\"]+)\"|has type \"([^\"]+)\"\)|(?:return|declared) type \"([^\"]+)\""
-                     r"|parameter \"\w+\" of type \"([^\"]+)\"")  # fmt: skip
 
 
 def propose(place: Place) -> Iterator[Draft]:
     """Say what the checker found to be true, or make it true."""
-    got, wanted = _of(_GOT, place.message), _of(_WANTED, place.message)
+    got, wanted = said(GOT, place.message), said(WANTED, place.message)
     code = place.finding.code
     returns = [n for n in place.here(ast.Return) if isinstance(n, ast.Return)]
     if returns:
@@ -100,33 +83,6 @@ def propose(place: Place) -> Iterator[Draft]:
     if code == "var-annotated":
         yield from _needed(place)
     yield from _names(place)
-    if code in {"arg-type", "reportArgumentType", "invalid-argument-type"}:
-        yield from _argument(place, got, wanted)
-
-
-def _of(pattern: re.Pattern[str], message: str) -> str:
-    match = pattern.search(message)
-    return next((group for group in match.groups() if group), "") if match else ""
-
-
-def _spelt(place: Place, text: str) -> Iterator[Tuple[str, Tuple[Edit, ...]]]:
-    """A checker's name of a type as this file can write it; none for what is no plain type."""
-    short = re.sub(r"\b(?:builtins|typing|pathlib|datetime|collections\.abc)\.", "", text).replace(
-        "Literal[", "Literal["
-    )
-    if re.fullmatch(r"Literal\[.+\]\??", short):
-        value = short[8:].rstrip("?]")
-        short = "bool" if value in {"True", "False"} else "str" if value[:1] in "'\"" else "int"
-    if "<" in short or "?" in short or "*" in short or len(short) > 80 or not re.fullmatch(r"[\w\[\], |.]+", short):
-        return
-    words = {word for word in re.findall(r"[A-Za-z_]\w*", short) if word not in _PLAIN}
-    more: Tuple[Edit, ...] = ()
-    for word in sorted(words):
-        if word in {"Optional", "Union", "List", "Dict", "Tuple", "Set", "Callable", "Iterator", "Sequence"}:
-            more += place.typing(word)
-        elif not place.binds(word):
-            return
-    yield short, more
 
 
 def _returned(place: Place, statement: ast.Return, got: str, wanted: str) -> Iterator[Draft]:
@@ -140,7 +96,7 @@ def _returned(place: Place, statement: ast.Return, got: str, wanted: str) -> Ite
         if got == "None" or statement.value is None:
             for text, more, extra in place.optional(old):
                 yield Draft(0.3 + extra, (Edit(start, end, text), *more))
-        for text, more in _spelt(place, got):
+        for text, more in spelt(place, got):
             yield Draft(0.4, (Edit(start, end, text), *more))
         if "No return value" in place.message or old == "None":
             guess = _kind_of(statement.value)
@@ -148,7 +104,7 @@ def _returned(place: Place, statement: ast.Return, got: str, wanted: str) -> Ite
                 yield Draft(0.4, (Edit(start, end, guess),))
             if statement.value is not None:
                 yield place.rewrite(0.9, statement, place.source.text(statement.value))
-    if wanted in _CONVERTS and statement.value is not None and got != "None":
+    if wanted in CONVERTS and statement.value is not None and got != "None":
         yield place.replace(0.6, statement.value, f"{wanted}({place.source.text(statement.value)})")
 
 
@@ -166,7 +122,7 @@ def _kind_of(node: Optional[ast.expr]) -> str:
     found = next((name for kind, name in shown if isinstance(node, kind)), "")
     if not found and isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return "bool"
-    if not found and isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CONVERTS:
+    if not found and isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in CONVERTS:
         return node.func.id
     return found
 
@@ -234,15 +190,15 @@ def _variable(place: Place, got: str, wanted: str) -> Iterator[Draft]:
     for node in place.here(ast.AnnAssign):
         if isinstance(node, ast.AnnAssign) and got:
             start, end = place.source.span(node.annotation)
-            for text, more in _spelt(place, got):
+            for text, more in spelt(place, got):
                 yield Draft(0.5, (Edit(start, end, text), *more))
-            for text, more in _spelt(place, got):
+            for text, more in spelt(place, got):
                 old = place.source.text(node.annotation)
                 yield Draft(0.8, (Edit(start, end, f"{old} | {text}"), *more))
-            if wanted in _CONVERTS and node.value is not None:
+            if wanted in CONVERTS and node.value is not None:
                 yield place.replace(0.6, node.value, f"{wanted}({place.source.text(node.value)})")
     for node in place.here(ast.Assign):
-        if isinstance(node, ast.Assign) and wanted in _CONVERTS and got != "None":
+        if isinstance(node, ast.Assign) and wanted in CONVERTS and got != "None":
             yield place.replace(0.7, node.value, f"{wanted}({place.source.text(node.value)})")
 
 
@@ -276,37 +232,3 @@ def _names(place: Place) -> Iterator[Draft]:
             for rank, word in enumerate(words):
                 word = f"{word}, ..." if node.id == "tuple" else word
                 yield place.rewrite(0.4 + 0.1 * rank, node, f"{node.id}[{word}]")
-
-
-def _argument(place: Place, got: str, wanted: str) -> Iterator[Draft]:
-    """Convert the argument; or widen or change the parameter's type where the function stands in this file."""
-    number = re.search(r"Argument (?:(\d+)|\"(\w+)\") to \"(\w+)\"", place.message)
-    calls = [n for n in place.here(ast.Call) if isinstance(n, ast.Call)]
-    named = [n for n in calls if number and number.group(3) in {getattr(n.func, "id", ""), getattr(n.func, "attr", "")}]
-    for node in (named or calls)[:1]:
-        index = int(number.group(1)) - 1 if number and number.group(1) else 0
-        values = [k.value for k in node.keywords if number and k.arg == number.group(2)]
-        values += node.args[index : index + 1]
-        if wanted in _CONVERTS and values:
-            yield place.replace(0.5, values[0], f"{wanted}({place.source.text(values[0])})")
-        if number is not None:
-            yield from _parameter(place, number, index, got)
-
-
-def _parameter(place: Place, called: re.Match[str], index: int, got: str) -> Iterator[Draft]:
-    keyword, name = called.group(2), called.group(3)
-    for node in place.nodes:
-        if not isinstance(node, FUNCTIONS) or node.name != name:
-            continue
-        plain = [*getattr(node.args, "posonlyargs", []), *node.args.args]
-        if plain and plain[0].arg in {"self", "cls"}:
-            plain = plain[1:]
-        chosen = [a for a in [*plain, *node.args.kwonlyargs] if a.arg == keyword] or plain[index : index + 1]
-        if not chosen or chosen[0].annotation is None:
-            continue
-        annotation = chosen[0].annotation
-        start, end = place.source.span(annotation)
-        old = place.source.text(annotation)
-        for text, more in _spelt(place, got):
-            yield Draft(0.8, (Edit(start, end, f"{old} | {text}"), *more))
-            yield Draft(0.9, (Edit(start, end, text), *more))
