@@ -168,7 +168,7 @@ def _live_names(module: str) -> Dict[str, None]:
     found = sys.modules.get(module)
     if not isinstance(found, types.ModuleType):
         return {}
-    space = types.ModuleType.__dict__["__dict__"].__get__(found)
+    space = object.__getattribute__(found, "__dict__")
     return dict.fromkeys(name for name in list(space) if isinstance(name, str))
 
 

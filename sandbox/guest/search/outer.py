@@ -15,6 +15,7 @@ MOST_OF_PIECE = 600
 """How many candidates one statement may have; a table of a thousand entries must not take all the time."""
 OF_FUNCTIONS = {
     "change_literal": 0.0, "regular_expression": 0.0, "swap_operator": 0.0, "swap_comparison": 0.0, "quoting": 0.0,
+    "change_in_text": 0.0,
     "boolean_logic": 0.0, "negate_condition": 0.0, "rename_attribute": 0.0, "add_keyword": 0.0, "off_by_one": 0.1,
     "swap_operands": 0.1, "make_collection": 0.2, "exception_type": 0.2, "comprehension_parts": 0.2,
     "swap_arguments": 0.3, "change_name": 0.4, "isinstance_type": 0.4, "format_text": 0.4, "add_attribute": 0.5,
