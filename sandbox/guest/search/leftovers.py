@@ -22,7 +22,7 @@ COPIES: Dict[type, Callable[[Any], Any]] = {
     dict: dict,
     set: set,
     bytearray: bytearray,
-    collections.deque: list,
+    collections.deque: collections.deque,
     collections.OrderedDict: dict,
     collections.defaultdict: dict,
     collections.Counter: dict,
