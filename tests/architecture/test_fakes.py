@@ -14,7 +14,6 @@ SUITES = {path.name: path.read_text() for path in (ROOT / "tests" / "contract").
 WITHOUT_SUITE = {
     "fixed_clock": "a clock has no contract worth a suite",
     "process_guest": "runs real processes; integration tests compare it",
-    "checked_workspace": "a FakeWorkspace whose check is a linter that runs",
     "scripted_backend": "answers are written down in advance, call by call",
     "scripted_workspace": "a FakeWorkspace with scripted test runs",
 }
