@@ -167,8 +167,7 @@ class Ground:
         return 3.0 + usual + 3 * sum(self.baseline.seconds.values())
 
     def _units(self) -> List[Unit]:
-        found = [unit for _, file in sorted(self.located.files.items()) for unit in file.units]
-        units = [unit for unit in found if self.suspicion.of_unit(unit) > 0]
+        units = [unit for unit in self.located.units if self.suspicion.of_unit(unit) > 0]
         units.sort(key=lambda u: (-self.suspicion.of_unit(u), u.source.path, u.first_line))
         return units[:MOST_UNITS]
 

@@ -29,12 +29,20 @@ class CodeFile:
 
     def __init__(self, source: Source, filename: str) -> None:
         self.source = source
-        self.units: List[Unit] = units_of(source, filename)
+        self._filename = filename
+        self._units: Optional[List[Unit]] = None
         self.pieces: List[Piece] = list(pieces_of(source.tree.body))
         self._by_line: Dict[int, List[ast.AST]] = {}
         for node in ast.walk(source.tree):
             if hasattr(node, "lineno"):
                 self._by_line.setdefault(node.lineno, []).append(node)
+
+    @property
+    def units(self) -> List[Unit]:
+        """Its outermost functions; each is compiled, so they are worked out when somebody asks."""
+        if self._units is None:
+            self._units = units_of(self.source, self._filename)
+        return self._units
 
     def on(self, line: int) -> Sequence[ast.AST]:
         """The nodes that start on a line."""

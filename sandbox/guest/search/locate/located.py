@@ -7,6 +7,7 @@ import sys
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.baseline import Baseline, Coverage, Reach, literals_of, merge_hints, names_in
+from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import CodeFile, Modules, read_files
 from sandbox.guest.search.locate.observe import Observations, Observed, observe
 from sandbox.guest.search.locate.said import Said
@@ -28,6 +29,8 @@ class Located(NamedTuple):
     observed: Observed
     said: Dict[int, Said]
     """How the failing tests failed."""
+    units: Tuple[Unit, ...] = ()
+    """The functions that failing tests run."""
 
     def suspect_lines(self, most: int = 20) -> List[Dict[str, Any]]:
         """The most suspect lines, as the host is told."""
@@ -64,10 +67,11 @@ def locate(
     """
     observations = observe(baseline, reach, wait_s)
     evidence = gather(baseline, reach, observations, suspects=suspects, red_hunks=red_hunks)
-    scores, reasons = Scorer(evidence).result()
+    scorer = Scorer(evidence)
+    scores, reasons = scorer.result()
     said = {i: seen.said for i, seen in observations.tests.items() if seen.said}
     coverage = {i: seen.lines for i, seen in observations.tests.items()}
-    return Located(coverage, scores, reasons, dict(evidence.files), observations.observed, said)
+    return Located(coverage, scores, reasons, dict(evidence.files), observations.observed, said, tuple(scorer.units))
 
 
 def gather(

@@ -129,6 +129,11 @@ class Scorer:
 
     # --- functions ------------------------------------------------------------------------------
 
+    @property
+    def units(self) -> List[Unit]:
+        """The functions that failing tests run."""
+        return self._units
+
     def _units_hit(self) -> List[Unit]:
         lines: Dict[str, List[int]] = {}
         for path, line in sorted(self._hit):
