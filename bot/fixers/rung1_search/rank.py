@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bot.fixers.rung1_search.rank_doubts import vetoes
-from bot.fixers.rung1_search.rank_features import Features, edits_text, features_of, own_place
+from bot.fixers.rung1_search.rank_features import Features, cost_of, edits_text, features_of, own_place
 from bot.fixers.rung1_search.rank_model import is_confident, probabilities
 from sandbox.types import Compared, Difference, Profile, Survivor
 
@@ -106,10 +106,11 @@ def ordered_behaviours(
     for number, survivor in enumerate(survivors):
         classes.setdefault(_class_of(number, survivor, compared), []).append(number)
     found = []
+    cheapest = min(cost_of(survivor) for survivor in survivors)
     for members in classes.values():
         members.sort(key=lambda n: (own_place(survivors[n], profiles[n], originals), edits_text(survivors[n])))
         first = members[0]
-        features = features_of([survivors[n] for n in members], profiles[first], originals)
+        features = features_of([survivors[n] for n in members], profiles[first], originals, cheapest=cheapest)
         found.append(Behaviour(tuple(members), vetoes(survivors[first].warnings), features))
     chances = probabilities([behaviour.features for behaviour in found], compared)
     weighed = [

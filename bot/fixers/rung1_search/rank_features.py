@@ -19,7 +19,8 @@ class Features:
     """A behaviour in numbers, each about 0 to 3; the names are those of the weights.
 
     Attributes:
-        cost: Of its cheapest survivor, from the templates' priors.
+        cost: Of its cheapest survivor, from the templates' priors; of several edits the mean.
+        dearer: How much more that is than what the cheapest behaviour costs.
         unsuspected: How little its place was suspected.
         size: Logarithm of the characters changed.
         agreement: How many further templates reach it.
@@ -38,6 +39,7 @@ class Features:
     """
 
     cost: float = 0.0
+    dearer: float = 0.0
     unsuspected: float = 0.0
     size: float = 0.0
     agreement: float = 0.0
@@ -59,18 +61,23 @@ class Features:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def features_of(members: Sequence[Survivor], profile: Profile, originals: Mapping[str, str]) -> Features:
+def features_of(
+    members: Sequence[Survivor], profile: Profile, originals: Mapping[str, str], *, cheapest: float = 1e9
+) -> Features:
     """Of survivors that behave alike, the best of them first.
 
     Args:
         members: They behave alike.
         profile: Of the first.
         originals: Path to the text of each edited file before.
+        cheapest: What the cheapest behaviour costs.
     """
     first = members[0]
-    templates = {member.template.partition("+")[0] for member in members}
+    costs = [cost_of(member) for member in members]
+    templates = {member.template for member in members}
     return Features(
-        cost=min(member.cost for member in members),
+        cost=min(costs),
+        dearer=max(0.0, min(costs) - cheapest),
         unsuspected=1.0 - max(member.suspicion for member in members),
         size=math.log1p(min(size_of(member, originals) for member in members)),
         agreement=float(min(len(templates) - 1, MOST_TEMPLATES)),
@@ -87,6 +94,11 @@ def features_of(members: Sequence[Survivor], profile: Profile, originals: Mappin
         side_effects=float(profile.side_effects > 0),
         doubts=float(min(doubts(first.warnings), 3)),
     )
+
+
+def cost_of(survivor: Survivor) -> float:
+    """Of one edit: several that mend different tests are no dearer than one that mends them all."""
+    return survivor.cost / (1 + survivor.template.count("+"))
 
 
 def _share(part: int, whole: int) -> float:

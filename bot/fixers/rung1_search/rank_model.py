@@ -7,17 +7,18 @@ from bot.fixers.rung1_search.rank_features import Features
 from sandbox.types import Compared
 
 WEIGHTS: Mapping[str, float] = {
-    "cost": -0.9,
+    "cost": -0.4,
+    "dearer": -1.1,
     "unsuspected": -1.5,
     "size": -0.05,
-    "agreement": 0.8,
-    "second_edit": -1.0,
+    "agreement": 1.0,
+    "second_edit": -0.5,
     "changed_passing": -3.0,
     "changed_neighbours": -1.3,
     "new_errors": -2.0,
     "changed_types": -2.0,
-    "surprise": -0.15,
-    "donor": 0.9,
+    "surprise": -0.1,
+    "donor": 1.1,
     "examples_failed": -4.0,
     "examples_kept": 1.2,
     "held_out_failed": -5.0,

@@ -106,8 +106,8 @@ class Screening:
         fixed = self._lanes.confirm(ready, self._course.left)
         if self._tree is not None and self._tree.restore():
             return False
+        self._course.confirmed += bool(fixed)
         if self._goals <= set(fixed):
-            self._course.confirmed += 1
             self._survivors.add(ready)
             return True
         if fixed and len(self.partials) < MOST_PARTIALS:

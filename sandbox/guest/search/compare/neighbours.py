@@ -11,7 +11,8 @@ from sandbox.guest.search.compare.copies import own_copy
 from sandbox.guest.search.compare.inputs import Custom, custom_of, strategy_of, vary
 from sandbox.guest.search.compare.record import Input
 
-Key = Tuple[int, object]
+LEAST_ROWS = 3
+"""Fewer calls than this say nothing about the order of their arguments."""
 
 
 def neighbours(calls: Sequence[Input], count: int, seed: int) -> List[Input]:
@@ -44,6 +45,7 @@ class _Maker:
             for key, value in _arguments(call):
                 self._columns.setdefault(key, []).append(value)
         self._customs: Dict[Any, Custom] = {key: custom_of(values) for key, values in self._columns.items()}
+        self._order = _ordered_pairs(calls)
         self._made = _strategies(function, len(calls[0].positional))
 
     def make(self, count: int) -> List[Input]:
@@ -70,6 +72,9 @@ class _Maker:
             key: self._changed(key, value) if key in changed else own_copy(value) for key, value in _arguments(call)
         }
         far = any(not self._customs[key].holds(values[key]) for key in changed)
+        far = far or any(
+            key in changed or other in changed for key, other in self._order if values[key] > values[other]
+        )
         positional = tuple(values[i] for i in range(len(call.positional)))
         named = {name: values[name] for name in call.named}
         return call._replace(positional=positional, named=named, recorded=False, far=far)
@@ -86,6 +91,20 @@ class _Maker:
         if self._customs[key].ordered and type(varied) is list and self._chance.random() < 0.8:
             varied.sort()
         return varied
+
+
+def _ordered_pairs(calls: Sequence[Input]) -> List[Tuple[Any, Any]]:
+    """Pairs of arguments of which the first was never the greater number, and once the smaller."""
+    rows = [dict(_arguments(call)) for call in calls]
+    keys = [key for key in rows[0] if all(type(row.get(key)) in (int, float) for row in rows)]
+    if len(rows) < LEAST_ROWS:
+        return []
+    return [
+        (key, other)
+        for key in keys
+        for other in keys
+        if key != other and all(row[key] <= row[other] for row in rows) and any(row[key] < row[other] for row in rows)
+    ]
 
 
 def _arguments(call: Input) -> List[Tuple[Any, Any]]:

@@ -86,6 +86,16 @@ def test_neighbours_are_the_same_every_time_and_stay_near() -> None:
     assert {len(i.positional) for i in found} == {2}
 
 
+def test_numbers_that_were_always_in_order_stay_in_order_on_likely_inputs() -> None:
+    def between(start: object, end: object) -> None:
+        pass
+
+    calls = [Input(between, (a, b), {}, entry=True, edited=True, failing=False) for a, b in ((1, 5), (2, 9), (4, 4))]
+    found = neighbours(calls, 60, 1)
+    assert all(i.positional[0] <= i.positional[1] for i in found if not i.far)
+    assert any(i.positional[0] > i.positional[1] for i in found if i.far)
+
+
 def test_a_method_keeps_the_object_it_is_called_on() -> None:
     class Basket:
         def add(self, count: int) -> int:
