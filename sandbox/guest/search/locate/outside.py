@@ -7,11 +7,14 @@ from typing import Dict, List, Mapping, Sequence, Set, Tuple
 
 from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import CodeFile, Modules, names_read
-from sandbox.guest.search.locate.weights import CLASS, HEAD, IMPORTS, OUTSIDE_BY_ATTRIBUTE, OUTSIDE_BY_NAME
+from sandbox.guest.search.locate.weights import AT_IMPORT, CLASS, HEAD, IMPORTS, OUTSIDE_BY_ATTRIBUTE, OUTSIDE_BY_NAME
 from sandbox.guest.search.outer_scope import Piece
+from sandbox.guest.search.render import first_line
 from sandbox.guest.search.scope import FunctionNode
 
 LEAST = 0.05
+FOLLOWED = 0.9
+"""What an import on the way takes; modules may import from each other in a circle."""
 CROWD, LEAST_SHARE = 0.06, 0.4
 MOST_STEPS = 4_000
 Scores = Dict[Tuple[str, int], Tuple[float, str]]
@@ -54,6 +57,9 @@ class Outside:
             path = unit.source.path
             for line in head_lines(unit.node):
                 _raise(scores, path, [line], (best * HEAD, f"head of {unit.qualified_name}"))
+            for decorator in unit.node.decorator_list:
+                for name in names_read(decorator):
+                    self._at_import(name, path, best * HEAD * AT_IMPORT, scores)
             why = f"read by {unit.qualified_name}"
             read = [
                 (name, max(line_scores.get((path, line), 0.0) for line in lines))
@@ -106,12 +112,28 @@ class Outside:
         _raise(scores, path, piece.lines, (score * factor, f"binds {name.lstrip('.')}, {why}"))
         used = [n.id for n in piece.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
         more = [(n, path, score * factor, why) for n in dict.fromkeys(used)]
+        for maker in dict.fromkeys(used):
+            self._at_import(maker, path, score * factor * AT_IMPORT, scores)
         if isinstance(statement, ast.ClassDef):
             for member in self._classes.get((path, statement.name), ()):
                 if not isinstance(member.statement, FunctionNode):
                     reason = (score * factor * 0.8, f"in class {statement.name}, {why}")
                     _raise(scores, path, member.lines, reason)
         return more
+
+    def _at_import(self, name: str, path: str, score: float, scores: Scores) -> None:
+        """A function that a suspect statement calls runs when the module is imported: no test is seen to run it."""
+        if score < LEAST:
+            return
+        for where, piece in self._bindings(name, path):
+            statement = piece.statement
+            if isinstance(statement, ast.ImportFrom):
+                for other, place in self._imported(name, statement, where):
+                    if (other, place) != (name, where):
+                        self._at_import(other, place, score * FOLLOWED, scores)
+            elif isinstance(statement, FunctionNode):
+                lines = range(first_line(statement.body[0]), (statement.end_lineno or statement.lineno) + 1)
+                _raise(scores, where, lines, (score, f"{name} runs when the module is imported"))
 
     def _imported(self, name: str, statement: ast.stmt, path: str) -> List[Tuple[str, str]]:
         if not isinstance(statement, ast.ImportFrom):

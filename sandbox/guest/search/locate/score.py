@@ -131,8 +131,14 @@ class Scorer:
 
     @property
     def units(self) -> List[Unit]:
-        """The functions that failing tests run."""
-        return self._units
+        """The functions that failing tests run, and those that make what they read."""
+        made: Dict[int, Unit] = {id(unit): unit for unit in self._units}
+        for path, line in sorted(self._total):
+            file = self._e.files.get(path)
+            unit = file.unit_at(line) if file and (path, line) not in self._hit else None
+            if unit is not None:
+                made.setdefault(id(unit), unit)
+        return list(made.values())
 
     def _units_hit(self) -> List[Unit]:
         lines: Dict[str, List[int]] = {}

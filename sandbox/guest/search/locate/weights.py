@@ -38,5 +38,7 @@ HEAD = 0.55
 """What a default or a decorator inherits of its function's best line."""
 CLASS = 0.35
 """What the head of a class and its own statements inherit of a method's best line."""
+AT_IMPORT = 0.6
+"""What the body of a function inherits of a statement that calls it while the module is imported."""
 IMPORTS = 0.35
 """What an import inherits, when the name it binds is read."""

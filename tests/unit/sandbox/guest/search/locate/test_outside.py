@@ -63,6 +63,16 @@ def test_statements_that_fill_a_table_belong_to_it(files: dict[str, CodeFile]) -
     assert found["pkg/shop.py", 6][0] == found["pkg/shop.py", 7][0] > 0
 
 
+def test_functions_that_make_a_constant_run_at_import_and_are_suspect(tmp_path: Path) -> None:
+    (tmp_path / "tools.py").write_text("def build(n):\n    found = list(range(n))\n    return found\n")
+    text = "from tools import build\n\nSIZES = build(3)\n\n\ndef net(i):\n    return SIZES[i]\n"
+    (tmp_path / "shop.py").write_text(text)
+    files = read_files(str(tmp_path), ["shop.py"], ["shop.py", "tools.py"])
+    found = Outside(files, Modules(files)).scores([(files["shop.py"].units[0], 1.0)], {("shop.py", 7): 1.0})
+    assert found["shop.py", 3][0] > found["tools.py", 2][0] == found["tools.py", 3][0] > 0.3
+    assert ("tools.py", 1) not in found
+
+
 def test_heads_without_defaults_and_decorators_have_nothing_to_edit(files: dict[str, CodeFile]) -> None:
     assert head_lines(next(u for u in files["pkg/shop.py"].units if u.names[-1] == "shown").node) == []
 
