@@ -16,6 +16,7 @@ PRIORS: Mapping[str, float] = {
     "borrow_statement": 2.2,
     "branch_kind": 1.9,
     "change_global": 1.6,
+    "change_in_text": 1.5,
     "change_literal": 1.0,
     "change_name": 1.3,
     "change_term": 2.4,

@@ -95,9 +95,13 @@ class Bindings:
         return first + late
 
     def _visible(self, binding: Binding, point: Point) -> bool:
-        if not inside(point, binding.scope) or any(inside(point, span) for span in binding.elsewhere):
+        if not inside(point, binding.scope):
             return False
-        if binding.start <= point or (binding.loop and inside(point, binding.loop)):
+        if binding.loop and inside(point, binding.loop):
+            return True  # in the next round
+        if any(inside(point, span) for span in binding.elsewhere):
+            return False
+        if binding.start <= point:
             return True
         # A function inside is called later, when everything around it is bound.
         return any(inside(point, f) and f[0] > binding.scope[0] for f in self._functions)
@@ -129,7 +133,7 @@ class Bindings:
         while frames:
             node, scope, loop, elsewhere = frames.pop()
             if isinstance(node, LOOPS):
-                loop = span_of(node)
+                loop = (span_of(node.body[0])[0], span_of(node)[1])
             for name, how, value, path, start in _bound_by(node) if node is not root else ():
                 own = (span_of(node)[0], _past(span_of(node)[1])) if how == "caught" else scope
                 if name not in outside:

@@ -186,9 +186,12 @@ class Generator:
 
     def _proposals(self, name: str, node: ast.AST, scope: Scope) -> Iterator[Tuple[float, Proposal]]:
         shift, least = self._shift[name], self._least[name]
-        for proposal in self._templates[name].propose(node, scope):
-            if proposal is not None:
-                yield max(least, proposal.cost + shift), proposal
+        try:
+            for proposal in self._templates[name].propose(node, scope):
+                if proposal is not None:
+                    yield max(least, proposal.cost + shift), proposal
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            return  # code that a template did not reckon with costs its own candidates only
 
 
 class _Whole(NamedTuple):
@@ -256,7 +259,10 @@ class _Opened:
 
 def _weighed(candidate: Candidate, proposal: Proposal, scope: Scope) -> Optional[Candidate]:
     """A candidate with its edits, and what their sense adds to its cost."""
-    edits = proposal.edits
+    try:
+        edits = proposal.edits
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        return None
     if not edits or not _changes(scope.source, edits):
         return None
     extra = scope.sense.extra_cost(edits) if scope.is_function else 0.0

@@ -112,17 +112,16 @@ class Inference:
 
     def combined(self, op: ast.operator, left: Optional[Kind], right: Optional[Kind]) -> Optional[Kind]:
         """The kind of `left op right`."""
-        if left is NOTHING or right is NOTHING:
-            return right if left is NOTHING else left
+        if left is not None and right is not None and not (left.names and right.names):
+            return left if left.names else right
         text = left is not None and left.names <= {"str", "bytes"}
         if isinstance(op, ast.Mod) and text:
             return left
         if left is None or right is None:
-            if isinstance(op, ast.Mod) or (left or right) is None:
-                return None
-            known = left or right
-            if known is not None and not any(works(op, a, None) for a in known.names):
-                self.complaints.add(known)
+            # What stands on the left decides; an unknown left side may take anything.
+            fails = left is not None and not any(works(op, name, None) for name in left.names)
+            if fails and not isinstance(op, ast.Mod):
+                self.complaints.add(left)
             return None
         results = [r for a in sorted(left.names) for b in sorted(right.names) if (r := works(op, a, b))]
         if not results:

@@ -160,11 +160,14 @@ class Sense:
         elif how == "value":
             inference.of(tree)
         else:
+            new: Set[str] = set()
             for statement in getattr(tree, "body", []):
+                inference.unbound.clear()
                 check_statement(statement, inference)
-            if inference.unbound:
-                new = _new_names(tree)
-                inference.complaints.sure -= sum(name in new for name in inference.unbound)
+                if inference.unbound:
+                    mine = new | _bound_first(statement)
+                    inference.complaints.sure -= sum(name in mine for name in inference.unbound)
+                new |= _stored(statement)
         return inference.complaints
 
 
@@ -194,11 +197,18 @@ def _regions(root: ast.AST) -> Iterator[Tuple[ast.AST, str]]:
         waiting += [c for c in children if isinstance(c, inner) or type(c).__name__ == "match_case"]
 
 
-def _new_names(tree: ast.AST) -> Set[str]:
+def _stored(tree: ast.AST) -> Set[str]:
     """Names that a piece of new text binds itself."""
     nodes = list(ast.walk(tree))
     stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return stored | {n.name for n in nodes if isinstance(n, ast.ExceptHandler) and n.name}
+
+
+def _bound_first(statement: ast.stmt) -> Set[str]:
+    """Those it may read itself: not the targets of a plain assignment."""
+    if isinstance(statement, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+        return _stored(statement.value) if statement.value is not None else set()
+    return _stored(statement)
 
 
 def check_statement(node: ast.stmt, inference: Inference) -> None:
