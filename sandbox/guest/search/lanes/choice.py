@@ -22,6 +22,7 @@ from sandbox.guest.search.zygote import own_threads
 MOST_PASSING = 12
 """How many passing tests a candidate of the fresh lane meets before it is confirmed with all of them."""
 MOST_DEFERRED = 2000
+LEAST_TEST_S = 0.3
 LEAST_COLLECT_S = 0.7
 """CPU seconds that importing an edited file may take in any case."""
 MOST_LOST = 0.2
@@ -87,11 +88,14 @@ class Lanes:
 
     def _suite(self, collect_s: float) -> Suite:
         situation, ground = self._situation, self._situation.ground
-        most = situation.request.test_cpu_s
+        usual = situation.request.test_cpu_s
         limits: Dict[str, float] = {}
+        hung: Tuple[str, ...] = ()
         if ground is not None:
-            limits = {ground.items.names[i]: s for i, s in ground.screen.limits.known.items()}
-            limits = {name: max(0.3, 2 * seconds) for name, seconds in limits.items()}
+            known = {ground.items.names[i]: s for i, s in ground.screen.limits.known.items()}
+            limits = {name: max(LEAST_TEST_S, 2 * seconds) for name, seconds in known.items()}
+            usual = min(usual, max(LEAST_TEST_S, 2 * ground.screen.limits.default))
+            hung = tuple(ground.items.names[i] for i in sorted(ground.baseline.hung))
         return Suite(
             situation.root,
             situation.goals,

@@ -11,8 +11,7 @@ from sandbox.guest.search.lanes.model import Outcome, Ready
 from sandbox.guest.search.link import Link
 
 OUTCOMES = ("pass", "near", "fail", "timeout", "died", "late", "surveyed")
-SLACK_S = 1.0
-"""What the zygote may need to answer, beyond the trial itself."""
+HUNG_S = 0.1
 
 
 class Suite(NamedTuple):
@@ -28,6 +27,8 @@ class Suite(NamedTuple):
     """CPU seconds that collecting everything may take."""
     guards_tree: bool = True
     """Whether children may not write into the checkout."""
+    hung: Tuple[str, ...] = ()
+    """Goals that ran out of time; they need not do so for long to show it again."""
     narrow: bool = True
     """Whether only the needed files may be collected."""
 
@@ -49,13 +50,22 @@ class FreshLane:
         self._memory_bytes = memory_bytes
         self.suite = suite
 
-    def start(self, kind: str, files: Mapping[str, bytes], passing: Sequence[str], factor: float = 1.0) -> int:
+    def start(
+        self,
+        kind: str,
+        files: Mapping[str, bytes],
+        passing: Sequence[str],
+        factor: float = 1.0,
+        *,
+        changes: bool = True,
+    ) -> int:
         """Begin a trial; the number it is known by."""
         suite = self.suite
         self._number += 1
         narrow = existing(suite.root, [*suite.goals, *passing]) if kind == QUICK and suite.narrow else None
         known = [*suite.goals, *passing]
         limits = {name: suite.limits[name] * factor for name in known if name in suite.limits}
+        limits.update(dict.fromkeys(suite.hung, HUNG_S) if not changes else {})
         running = sum(limits.get(name, suite.default_s * factor) for name in known)
         self._link.send({
             "id": self._number, "kind": kind, "goals": list(suite.goals), "passing": list(passing),
@@ -103,11 +113,11 @@ class FreshLane:
 
     def survey(self, files: Mapping[str, bytes]) -> int:
         """Begin to run every known test on the unedited program."""
-        return self.start(SURVEY, files, self.suite.passing, 3.0)
+        return self.start(SURVEY, files, self.suite.passing, 3.0, changes=False)
 
     def quick_no_op(self, files: Mapping[str, bytes]) -> int:
         """Begin a trial that changes nothing; it has to be rejected."""
-        return self.start(QUICK, files, self.suite.passing[:4])
+        return self.start(QUICK, files, self.suite.passing[:4], changes=False)
 
 
 class FreshWork:
