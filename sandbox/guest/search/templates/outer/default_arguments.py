@@ -50,6 +50,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
             continue
         if _is_mutable(default):
             yield _made_anew(node, argument, default, scope)
+            yield scope.replace(COST, default, "None")
         if isinstance(default, ast.Constant) and default.value is None:
             yield from (scope.replace(COST + 0.3 + 0.1 * i, default, text) for i, text in enumerate(FOR_NONE))
         elif isinstance(default, ast.Constant):
