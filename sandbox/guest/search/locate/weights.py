@@ -6,30 +6,30 @@ from typing import Dict
 
 WEIGHTS: Dict[str, float] = {
     # 1. The diff that turned the check red, as far as failing tests run what it changed.
-    "changed": 6.0,  # the line was changed
+    "changed": 8.0,  # the line was changed
     "changed_function": 2.5,  # its function was changed somewhere
     "changed_near": 1.5,  # its function calls one that was changed, is called by one, or reads a name bound there
     # 2. What the failing tests say.
     "raised": 2.0,  # the innermost frame of the checkout in the traceback
     "frame": 0.9,  # a frame further out: divided by how far
-    "controls": 0.8,  # decides whether the raising line runs, or makes a value that it uses
-    "value": 1.6,  # holds a literal that explains the values which differ
+    "controls": 1.0,  # decides whether the raising line runs, or makes a value that it uses
+    "value": 2.0,  # holds a literal that explains the values which differ
     "named": 1.0,  # holds a name that the message quotes
-    "asserted": 1.0,  # its function is named in the failing statement of the test
-    "mentioned": 0.5,  # its function is named anywhere in the failing test
+    "asserted": 0.8,  # its function is named in the failing statement of the test
+    "mentioned": 0.25,  # its function is named anywhere in the failing test
     # 3. Which tests run it.
-    "spectrum": 3.0,  # Ochiai, DStar and Tarantula of the line
-    "recent": 1.5,  # the failing test ran it in its last steps
-    "near_miss": 0.7,  # the passing test that is most like the failing one does not run it
+    "spectrum": 3.6,  # Ochiai, DStar and Tarantula of the line
+    "recent": 2.6,  # the failing test ran it in its last steps
+    "near_miss": 0.9,  # the passing test that is most like the failing one does not run it
     # 4. Ties.
-    "function": 1.5,  # the spectrum of the function
+    "function": 1.0,  # the spectrum of the function
     "alone": 0.3,  # no traced passing test calls the function
-    "depth": 0.6,  # divided by how many calls of the checkout are between the test and the function
-    "alike": 0.6,  # the test's name is like the function's
+    "depth": 0.3,  # divided by how many calls of the checkout are between the test and the function
+    "alike": 0.4,  # the test's name is like the function's
     "alike_file": 0.2,  # the test file's name is like the module's
     "slice": 0.4,  # a value returned in the failing run depends on it
     "rich": 0.3,  # more can be wrong on a line with many expressions
-    "hint": 2.0,  # whatever else the host says, by its score
+    "hint": 1.0,  # whatever else the host says, by its score
 }
 
 OUTSIDE_BY_NAME, OUTSIDE_BY_ATTRIBUTE = 0.9, 0.6
