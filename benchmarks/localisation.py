@@ -204,13 +204,14 @@ async def main() -> None:
         for tree, found in kept(arguments.keep, [t.resolve() for t in arguments.trees])
         for row in found["rows"]
     ]
-    for variant in ["", *arguments.variant]:
+    alone = ",".join(f"{name}={int(name == 'spectrum')}" for name in WEIGHTS)
+    for variant in ["", alone, *arguments.variant]:
         weights = {n: float(w) for n, w in (pair.split("=") for pair in variant.split(",") if pair)}
         rows = [
             {**ranks(evidence, row["bug"], weights), "tree": tree.name, "bug": row["bug"]}
             for evidence, row, tree in cases
         ]
-        told[variant or "as it is"] = {
+        told["spectrum alone" if variant == alone else variant or "as it is"] = {
             "inside": summary([row for row in rows if not row["outside"]]),
             "outside": summary([row for row in rows if row["outside"]]),
         }
@@ -231,7 +232,6 @@ async def main() -> None:
                 )
     costs = [row["traced_s"] / row["plain_s"] for _, row, _ in cases if row["plain_s"] > 0.05]
     told["cost"] = {"traced_to_plain_median": round(statistics.median(costs), 2) if costs else None}
-    told["weights"] = len(WEIGHTS)
     print(json.dumps(told))
 
 
