@@ -101,9 +101,10 @@ class Lanes:
             situation.goals,
             situation.passing,
             limits,
-            most,
+            usual,
             LEAST_COLLECT_S + 4 * collect_s,
             self._guards_tree,
+            hung,
         )
 
     def _unedited(self) -> Dict[str, bytes]:
