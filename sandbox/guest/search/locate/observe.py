@@ -15,7 +15,7 @@ MOST_RED, MOST_GREEN, MOST_HUNG = 60, 60, 3
 """How many failing, passing and hanging tests are traced."""
 SIBLINGS, NEIGHBOURS = 16, 30
 """How many of the passing ones are other cases of a failing test, and tests of the same file."""
-MOST_AGAIN = 8
+MOST_AGAIN = 4
 """How many failing tests are run once more, to see what runs only once in a process."""
 HUNG_S = 0.1
 TRACED, AT_LEAST = 4.0, 3
