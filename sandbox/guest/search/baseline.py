@@ -6,17 +6,22 @@ import ast
 import inspect
 import os
 import textwrap
+import time
 from fnmatch import fnmatch
 from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.forked import Report, collect
-from sandbox.guest.search.harness import PASS, SKIP, TIMEOUT, Items, Runner
+from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT, Items, Runner
+from sandbox.guest.search.leftovers import Leftovers
 from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.plans import mutable_parameters, plans_of
 
 FIRST_LIMIT_S = 0.5
 """What a failing test may take the first time; one that hangs needs no longer to prove it."""
 NEXT_LIMIT_S = 0.05
 """The same, once one of them has hung."""
+FIRST_SHARE, SECOND_SHARE = 0.6, 0.85
+"""Of the time to reproduce: when the first turn, and when the second has to end; failing tests are always run."""
 NOT_OURS = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
 
 Coverage = Dict[int, Dict[str, Set[int]]]
@@ -33,49 +38,101 @@ class Baseline(NamedTuple):
     hung: FrozenSet[int]
     """Failing tests that ran out of time."""
     isolated: bool
-    """A second run in the same process went otherwise: tests share state."""
+    """No failing test fails in the order and the way of the screen: every candidate needs a fork of its own."""
+    screened: FrozenSet[int] = frozenset()
+    """Tests that say the same in the order and the way of the screen; the others are met when a fix is confirmed."""
 
 
 def reproduce(items: Items, test_cpu_s: float, wait_s: float) -> Baseline:
-    """Run the known tests twice in one process, in their original order."""
-    order = sorted([*items.failing, *items.passing])
-    failing = set(items.failing)
+    """Run the known tests as pytest does, and once more as the screen does, in one process.
 
-    def work(limiter: Limiter, report: Report) -> None:
-        runner = Runner(items.all, limiter)
-        hung: Set[int] = set()
-        for turn in (0, 1):
-            for index in order:
-                if index in hung:
-                    continue
-                limit = test_cpu_s * 3
-                if index in failing:
-                    limit = min(NEXT_LIMIT_S if hung else FIRST_LIMIT_S, test_cpu_s)
-                before = os.times()
-                outcome = runner.run(index, limit)
-                after = os.times()
-                spent = after.user + after.system - before.user - before.system
-                if outcome == TIMEOUT and index in failing:
-                    hung.add(index)
-                report([turn, index, outcome, spent])
-            runner.close()
-
-    first: Dict[int, str] = {}
+    Between the turns the process is put back as it was, as it is between candidates.
+    """
     seconds: Dict[int, float] = {}
-    isolated = False
-    for turn, index, outcome, spent in collect(work, wait_s):
-        if turn == 0:
-            first[index] = outcome
-            seconds[index] = spent
-        else:
-            isolated = isolated or first.get(index) != outcome
-            seconds[index] = min(spent, seconds.get(index, spent))
+    turns: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
+    marks: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
+    for turn, index, outcome, spent, mark in collect(_Turns(items, test_cpu_s, wait_s).work, wait_s):
+        turns[turn][index] = outcome
+        marks[turn][index] = mark
+        seconds[index] = min(spent, seconds.get(index, spent))
+    first, second = turns
     hung = frozenset(i for i in items.failing if first.get(i) == TIMEOUT)
     for index in hung:
         seconds.pop(index, None)
-    red = [i for i in items.failing if first.get(i) not in (PASS, SKIP)]
+    red = [i for i in items.failing if i in first and first[i] not in (PASS, SKIP)]
     green = [i for i in items.passing if first.get(i) == PASS]
-    return Baseline(Items(items.all, items.names, red, green), seconds, hung, isolated)
+    # A test that fails for want of another test before it fails elsewhere, and cannot be mended there.
+    fails_the_same = [i for i in red if i in hung or (second.get(i) == FAIL and marks[0][i] == marks[1][i])]
+    steady = frozenset([*fails_the_same, *(i for i in green if second.get(i) == PASS)])
+    isolated = not any(i in steady for i in red)
+    return Baseline(Items(items.all, items.names, red, green), seconds, hung, isolated, steady)
+
+
+class _Turns:
+    """What the child of `reproduce` does.
+
+    Args:
+        items: The tests.
+        test_cpu_s: What a test may take.
+        wait_s: What all may take together.
+    """
+
+    def __init__(self, items: Items, test_cpu_s: float, wait_s: float) -> None:
+        self._items = items
+        self._most = test_cpu_s
+        self._wait_s = wait_s
+        self._order = sorted([*items.failing, *items.passing])
+        self._failing = set(items.failing)
+        self._plans = plans_of(items.all, self._order)
+        self._leftovers = Leftovers(root_of(items), mutable_parameters(items.all, self._plans))
+        self._hung: Set[int] = set()
+        self._clock = time.monotonic  # tests may put another into the module
+
+    def work(self, limiter: Limiter, report: Report) -> None:
+        """Both turns, each in its share of the time."""
+        began = self._clock()
+        runner = Runner(self._items.all, limiter)
+        done: List[int] = []
+        for index in self._order:
+            if index in self._failing or self._clock() - began < FIRST_SHARE * self._wait_s:
+                report([0, index, *self._run(runner, index)])
+                done.append(index)
+        runner.close()
+        self._leftovers.put_back()
+        runner = Runner(self._items.all, limiter, self._plans)
+        for index in self._in_order_of_screen(done):
+            if index in self._failing or self._clock() - began < SECOND_SHARE * self._wait_s:
+                report([1, index, *self._run(runner, index)])
+        runner.close()
+
+    def _in_order_of_screen(self, done: Sequence[int]) -> List[int]:
+        """Failing ones first, then those of the same files, then all others."""
+        files = {_file_of(self._items.all[i]) for i in self._failing}
+        red = [i for i in done if i in self._failing and i not in self._hung]
+        near = [i for i in done if i not in self._failing and _file_of(self._items.all[i]) in files]
+        return [*red, *near, *(i for i in done if i not in self._failing and i not in set(near))]
+
+    def _run(self, runner: Runner, index: int) -> Tuple[str, float, str]:
+        limit = self._most * 3
+        if index in self._failing:
+            limit = min(NEXT_LIMIT_S if self._hung else FIRST_LIMIT_S, self._most)
+        runner.mark = ""
+        before = os.times()
+        outcome = runner.run(index, limit)
+        after = os.times()
+        if outcome == TIMEOUT and index in self._failing:
+            self._hung.add(index)
+        return outcome, after.user + after.system - before.user - before.system, runner.mark[:300]
+
+
+def _file_of(item: Any) -> str:
+    return str(getattr(item, "path", None) or item.fspath)
+
+
+def root_of(items: Items) -> str:
+    """The folder of the session."""
+    config = items.all[0].config if items.all else None
+    return os.path.realpath(str(getattr(config, "rootpath", None) or getattr(config, "rootdir", "/nowhere")))
 
 
 class Reach(NamedTuple):

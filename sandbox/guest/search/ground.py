@@ -141,7 +141,9 @@ class Ground:
 
     def failing_through(self, unit: Unit) -> List[int]:
         """Quick ones first; a test that hung too early to be traced may reach anything."""
-        reached = [i for i in self.items.failing if i not in self.coverage or self._reaches(i, unit)]
+        reached = [
+            i for i in self.items.failing if self._is_screened(i) and (i not in self.coverage or self._reaches(i, unit))
+        ]
         return sorted(reached, key=lambda i: (self.baseline.seconds.get(i, 9.9) // 0.002, i))
 
     def passing_through(self, unit: Unit) -> List[int]:
@@ -149,8 +151,12 @@ class Ground:
 
         How many candidates pass these and then fail the others tells what green is worth here.
         """
-        traced = self.all_passing_through(unit)
+        traced = [i for i in self.all_passing_through(unit) if self._is_screened(i)]
         return [i for place, i in enumerate(traced) if place % HELD_OUT_EACH != HELD_OUT_EACH - 1][:MOST_PASSING]
+
+    def _is_screened(self, test: int) -> bool:
+        """Whether a test says in the screen what it says in its place among all tests."""
+        return self.baseline.isolated or test in self.baseline.screened
 
     def all_passing_through(self, unit: Unit) -> List[int]:
         """All traced tests that reach a function, quick ones first."""

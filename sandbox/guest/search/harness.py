@@ -126,6 +126,8 @@ class Runner:
         self._watch = watch_of(items[0].config) if items else SubtestWatch()
         self.scoped = False
         """A fixture that outlives its test was used since the last `close`."""
+        self.mark = ""
+        """Where and by what the last test failed; two failures with one mark are the same."""
 
     def run(self, index: int, cpu_s: float, around: Any = None) -> str:
         """Set up and call one test; it is torn down when the next one runs, or by `finish` or `close`."""
@@ -144,7 +146,7 @@ class Runner:
             outcome = self._bounded(lambda: _with_hooks(item, around), cpu_s)
         else:
             outcome = self._bounded(lambda: _set_up_and_call(item, plan), cpu_s)
-        recorded = _recorded(item)
+        recorded = self._recorded(item)
         if outcome != PASS:
             return outcome
         return FAIL if self._watch.failed else recorded
@@ -181,6 +183,17 @@ class Runner:
         _forget(item)
         return outcome
 
+    def _recorded(self, item: Any) -> str:
+        """What an item of unittest noted in itself: it does not raise."""
+        recorded = getattr(item, "_excinfo", None)
+        if not recorded:
+            return PASS
+        item._excinfo = None
+        first = recorded[0] if isinstance(recorded, list) else recorded
+        if isinstance(getattr(first, "value", None), BaseException):
+            self.mark = mark_of(first.value)
+        return SKIP if getattr(first, "typename", "") in SKIPPED else FAIL
+
     def _bounded(self, call: Callable[[], Any], cpu_s: float) -> str:
         """Call within a time limit, and say how it ended."""
         limiter = self._limiter
@@ -195,6 +208,7 @@ class Runner:
                 outcome = TIMEOUT
             except BaseException as error:
                 limiter.disarm()
+                self.mark = mark_of(error)
                 outcome = SKIP if type(error).__name__ in SKIPPED else FAIL
             limiter.disarm()
         except BaseException:  # the limit was reached in the lines above
@@ -263,11 +277,10 @@ def _forget(item: Any) -> None:
         item.__dict__.pop("_obj", None)
 
 
-def _recorded(item: Any) -> str:
-    """What an item of unittest noted in itself: it does not raise."""
-    recorded = getattr(item, "_excinfo", None)
-    if not recorded:
-        return PASS
-    item._excinfo = None
-    first = recorded[0] if isinstance(recorded, list) else recorded
-    return SKIP if getattr(first, "typename", "") in SKIPPED else FAIL
+def mark_of(error: BaseException) -> str:
+    """The type of an error and the line it was raised at."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    place = f"{at.tb_frame.f_code.co_filename}:{at.tb_lineno}" if at is not None else ""
+    return f"{type(error).__name__} {place}"

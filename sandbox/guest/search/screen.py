@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
+from sandbox.guest.search.baseline import root_of
 from sandbox.guest.search.forked import Bounds, Child, Report, collect, usual_bounds
 from sandbox.guest.search.functions import Swap
 from sandbox.guest.search.harness import FAIL, PASS, SKIP, Items, Runner
@@ -46,7 +46,7 @@ class Screen:
         self.limits = limits
         self.bounds: Bounds = usual_bounds(memory_bytes)
         self._plans = plans_of(items.all, [*items.failing, *items.passing])
-        self._leftovers = Leftovers(_root_of(items), mutable_parameters(items.all, self._plans))
+        self._leftovers = Leftovers(root_of(items), mutable_parameters(items.all, self._plans))
         self._turns: Dict[int, int] = {}
         self._sites: Dict[int, Sites] = {}
         self.share: Optional[bool] = None
@@ -147,11 +147,6 @@ class Screen:
             report(fixed)
 
         return work
-
-
-def _root_of(items: Items) -> str:
-    config = items.all[0].config if items.all else None
-    return os.path.realpath(str(getattr(config, "rootpath", None) or getattr(config, "rootdir", "/nowhere")))
 
 
 class Alone:
