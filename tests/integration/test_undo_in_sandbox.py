@@ -44,7 +44,7 @@ async def searched(backend: Backend, folder: Path, *hunks: RedHunk) -> tuple[Tri
         passing=("test_shop.py::test_gross",),
         protected=("test_*.py",),
         red_hunks=hunks,
-        time_limit_s=20.0,
+        time_limit_s=40.0,
     )
     async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
         events = [event async for event in workspace.search(request)]

@@ -20,7 +20,7 @@ from sandbox.guest.search.survivors import Survivors
 
 STRETCH = 10.0
 """How much more time a candidate gets that ran out of it."""
-UNDOING = 0.25
+UNDOING = 0.35
 """Of the time, for finding what of the red diff has to be undone."""
 
 
