@@ -201,14 +201,14 @@ def fetch(built: Built) -> None:
 
 
 async def survey(built: Built, workspace: SandboxWorkspace) -> None:
-    """Which tests pass every time, and which lines they execute."""
+    """Which tests pass every time, traced too, and which lines they execute."""
     if built.is_surveyed:
         return
-    first, second = await workspace.run_tests(), await workspace.run_tests(seed=1)
-    tests = sorted(first.passing & second.passing, key=list(first.outcomes).index)
+    first = await workspace.run_tests()
     tracer = (HERE / "trace_lines.py").read_text()
     await workspace.apply_changes([FileChange(action=ChangeAction.CREATE, path=f"{TRACER}.py", content=tracer)])
-    await workspace.run(f"PYTHONPATH=.:$PYTHONPATH {built.package.command} -p {TRACER}", timeout_s=280.0)
+    second = await workspace.run_tests(f"PYTHONPATH=. {built.package.command} -p {TRACER}", seed=1)
+    tests = sorted(first.passing & second.passing, key=list(first.outcomes).index)
     covered = await _covered(workspace)
     await workspace.revert()
     lines = [row for row in covered["lines"] if may_be_mutated(row[0]) and (built.tree / row[0]).is_file()]
