@@ -159,12 +159,16 @@ def _open_above(view: View, closer: int) -> Iterator[Draft]:
 def _split(view: View, position: int, opening: str) -> Iterator[Draft]:
     """The bracket stood inside what now looks like one word."""
     token = view.code[position]
+    defined = bool(position) and view.code[position - 1].text == "def"
     for cut in range(1, len(token.text)):
         head, rest = token.text[:cut], token.text[cut:]
-        if rest in view.names and head in view.names:
-            yield Draft(COST + 0.5, (Edit(token.start + cut, token.start + cut, opening),))
-        elif rest == "self" and position and view.code[position - 1].text == "def":
-            yield Draft(COST + 0.1, (Edit(token.start + cut, token.start + cut, opening),))
+        if rest == "self" and defined:
+            yield Draft(COST - 0.2, (Edit(token.start + cut, token.start + cut, opening),))
+        elif rest in view.names and head in view.names:
+            yield Draft(COST, (Edit(token.start + cut, token.start + cut, opening),))
+        elif head.isidentifier() and (defined or (rest in view.names and len(rest) > 2)) and cut > 2:
+            extra = 0.1 if rest in view.names else 0.8
+            yield Draft(COST + extra, (Edit(token.start + cut, token.start + cut, opening),))
 
 
 def _drop(view: View, position: int, extra: float) -> Draft:
