@@ -7,7 +7,15 @@ from typing import Dict, List, Mapping, Sequence, Set, Tuple
 
 from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import CodeFile, Modules, names_read
-from sandbox.guest.search.locate.weights import AT_IMPORT, CLASS, HEAD, IMPORTS, OUTSIDE_BY_ATTRIBUTE, OUTSIDE_BY_NAME
+from sandbox.guest.search.locate.weights import (
+    AT_IMPORT,
+    CLASS,
+    DEFAULT,
+    HEAD,
+    IMPORTS,
+    OUTSIDE_BY_ATTRIBUTE,
+    OUTSIDE_BY_NAME,
+)
 from sandbox.guest.search.outer_scope import Piece
 from sandbox.guest.search.render import first_line
 from sandbox.guest.search.scope import FunctionNode
@@ -55,8 +63,9 @@ class Outside:
         waiting: List[Tuple[str, str, float, str]] = []
         for unit, best in units:
             path = unit.source.path
-            for line in head_lines(unit.node):
-                _raise(scores, path, [line], (best * HEAD, f"head of {unit.qualified_name}"))
+            for line, names in head_lines(unit.node).items():
+                used = [line_scores.get((path, n), 0.0) * DEFAULT for name in names for n in _uses(name, unit.node)]
+                _raise(scores, path, [line], (max([best * HEAD, *used]), f"head of {unit.qualified_name}"))
             for decorator in unit.node.decorator_list:
                 for name in names_read(decorator):
                     self._at_import(name, path, best * HEAD * AT_IMPORT, scores)
@@ -147,13 +156,25 @@ class Outside:
         return found
 
 
-def head_lines(node: ast.AST) -> List[int]:
-    """Lines of the defaults and decorators of a function."""
+def head_lines(node: ast.AST) -> Dict[int, List[str]]:
+    """Lines of the defaults and decorators of a function, with the parameters that have their defaults there."""
     arguments = node.args  # type: ignore[attr-defined]
-    parts = [*arguments.defaults, *(d for d in arguments.kw_defaults if d is not None)]
-    parts += node.decorator_list  # type: ignore[attr-defined]
-    spans = [range(part.lineno, (part.end_lineno or part.lineno) + 1) for part in parts]
-    return list(dict.fromkeys(line for span in spans for line in span))
+    plain = [*getattr(arguments, "posonlyargs", ()), *arguments.args]
+    pairs = [*zip(plain[len(plain) - len(arguments.defaults) :], arguments.defaults)]
+    pairs += [*zip(arguments.kwonlyargs, arguments.kw_defaults)]
+    parts = [(default, [parameter.arg]) for parameter, default in pairs if default is not None]
+    parts += [(decorator, []) for decorator in node.decorator_list]  # type: ignore[attr-defined]
+    found: Dict[int, List[str]] = {}
+    for part, names in parts:
+        for line in range(part.lineno, (part.end_lineno or part.lineno) + 1):
+            found.setdefault(line, []).extend(names)
+    return found
+
+
+def _uses(name: str, node: ast.AST) -> List[int]:
+    return [
+        n.lineno for n in ast.walk(node) if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load)
+    ]
 
 
 def bound_by(piece: Piece) -> List[str]:

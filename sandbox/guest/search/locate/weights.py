@@ -34,8 +34,9 @@ WEIGHTS: Dict[str, float] = {
 
 OUTSIDE_BY_NAME, OUTSIDE_BY_ATTRIBUTE = 0.9, 0.6
 """What a statement outside functions inherits of the score of a function that reads what it binds."""
-HEAD = 0.55
-"""What a default or a decorator inherits of its function's best line."""
+HEAD, DEFAULT = 0.55, 0.85
+"""What a default or a decorator inherits of its function's best line, and a default of the best line that reads its
+parameter."""
 CLASS = 0.35
 """What the head of a class and its own statements inherit of a method's best line."""
 AT_IMPORT = 0.6

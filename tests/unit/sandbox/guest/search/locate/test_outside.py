@@ -58,6 +58,11 @@ def test_class_attributes_defaults_and_decorators_inherit(files: dict[str, CodeF
     assert found["pkg/shop.py", 17][0] == found["pkg/shop.py", 18][0] > 0.3
 
 
+def test_a_default_inherits_from_the_lines_that_read_its_parameter(files: dict[str, CodeFile]) -> None:
+    found = scores(files, "net", {19: 0.1, 21: 1.0})
+    assert found["pkg/shop.py", 18][0] > found["pkg/shop.py", 17][0]
+
+
 def test_statements_that_fill_a_table_belong_to_it(files: dict[str, CodeFile]) -> None:
     found = scores(files, "shown", {24: 1.0})
     assert found["pkg/shop.py", 6][0] == found["pkg/shop.py", 7][0] > 0
@@ -74,7 +79,7 @@ def test_functions_that_make_a_constant_run_at_import_and_are_suspect(tmp_path: 
 
 
 def test_heads_without_defaults_and_decorators_have_nothing_to_edit(files: dict[str, CodeFile]) -> None:
-    assert head_lines(next(u for u in files["pkg/shop.py"].units if u.names[-1] == "shown").node) == []
+    assert head_lines(next(u for u in files["pkg/shop.py"].units if u.names[-1] == "shown").node) == {}
 
 
 def test_modules_are_found_by_every_way_to_name_them() -> None:
