@@ -14,6 +14,7 @@ from sandbox.guest.search.failures import Failure
 from sandbox.guest.search.forked import usual_bounds
 from sandbox.guest.search.functions import units_of
 from sandbox.guest.search.ground import Ground, Refused, Request
+from sandbox.guest.search.locate.located import imported_here
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.reverts import diff_of
 from sandbox.guest.search.scope import SeenLiterals
@@ -69,7 +70,10 @@ class Situation:
         self.failures = self._failures()
         self._refuse_wavering()
         self.blind = self.ground is not None and not any(self.ground.scores.values())
-        """The tests run, and what they run is not in their own process."""
+        """The failing tests run, and no function of the checkout with them."""
+        self.imported = tuple(imported_here(self.reach)) if self.blind else ()
+        self.elsewhere = self.blind and not self.imported
+        """Nor was any of its modules imported: what they try out is in other processes."""
         if self.ground is not None and not self.blind:
             self._look_from(self.ground)
         else:
@@ -132,10 +136,10 @@ class Situation:
             lines[line] = max(lines.get(line, 0.0), score)
         if self.blind:
             tests = list(dict.fromkeys(goal.split("::")[0] for goal in self.goals))
-            for path, everywhere in lines_to_suspect(self.root, tests, self.editable).items():
+            for path, everywhere in lines_to_suspect(self.root, tests, self._concerned).items():
                 scores[path] = {**everywhere, **scores.get(path, {})}
         self.generator, self.scores, self.suspicion = generator, scores, Suspicion(scores)
-        self.literals = SeenLiterals((), ())
+        self.literals = self.ground.literals if self.ground is not None else SeenLiterals((), ())
         self.sources, self.units = [], []
         for path in sorted(scores):
             source = self._source(path)
@@ -168,6 +172,10 @@ class Situation:
     def editable(self, path: str) -> bool:
         """Whether a path (relative) may be edited."""
         return path.endswith(".py") and self.reach.relative(os.path.join(self.root, path)) is not None
+
+    def _concerned(self, path: str) -> bool:
+        """Whether a file may be at fault when nothing says where to look."""
+        return self.editable(path) and (not self.imported or path in self.imported)
 
     def unparsable(self) -> List[Tuple[str, int]]:
         """Path (relative) and line of files that do not parse and may be edited."""

@@ -22,6 +22,8 @@ from sandbox.guest.search.zygote import own_threads
 MOST_PASSING = 12
 """How many passing tests a candidate of the fresh lane meets before it is confirmed with all of them."""
 MOST_DEFERRED = 2000
+SAMPLE, SAMPLE_S = 40, 2.0
+"""How many passing tests, and for how many CPU seconds, are run before the fresh lane is believed."""
 LEAST_TEST_S = 0.3
 LEAST_COLLECT_S = 0.7
 """CPU seconds that importing an edited file may take in any case."""
@@ -65,9 +67,12 @@ class Lanes:
         self.cold: Optional[ColdLane] = None
         self._cold_asked = COLD not in wanted
         self._survey: Tuple[int, int] = (0, 0)
-        if FRESH in wanted and not situation.blind:
+        self._sample: Tuple[str, ...] = ()
+        if FRESH in wanted and not situation.elsewhere:
             self.fresh = FreshLane(means.link, self._suite(means.collect_s), situation.request.memory_bytes)
-            self._survey = (self.fresh.survey(self._unedited()), self.fresh.quick_no_op(self._unedited()))
+            self._sample = self._quick_ones()
+            unedited = self._unedited()
+            self._survey = (self.fresh.survey(unedited, self._sample), self.fresh.quick_no_op(unedited))
 
     # --- what is believed ----------------------------------------------------------------------------
 
@@ -75,8 +80,10 @@ class Lanes:
         ground = self._situation.ground
         if ground is None:
             self._course.note("swap: nothing could be collected")
-        elif self._situation.blind:
+        elif self._situation.elsewhere:
             self._course.note("swap, fresh: the failing tests run nothing of the checkout in their own process")
+        elif self._situation.blind:
+            self._course.note("swap: the failing tests run no function of the checkout")
         elif own_threads() > 1:
             self._course.note("swap: the collected session runs threads")
         elif not ground.rejects_no_op:
@@ -106,6 +113,25 @@ class Lanes:
             self._guards_tree,
             hung,
         )
+
+    def _quick_ones(self) -> Tuple[str, ...]:
+        """Some passing tests by which the lane is believed: quick ones, those beside the failing tests first."""
+        situation, ground = self._situation, self._situation.ground
+        if ground is None:
+            return situation.passing[:SAMPLE]
+        files = {goal.split("::")[0] for goal in situation.goals}
+        names, seconds = ground.items.names, ground.baseline.seconds
+        order = sorted(
+            ground.items.passing, key=lambda i: (names[i].split("::")[0] not in files, seconds.get(i, 1.0) // 0.02, i)
+        )
+        chosen: List[str] = []
+        left = SAMPLE_S
+        for index in order:
+            left -= seconds.get(index, 1.0)
+            if len(chosen) >= SAMPLE or left < 0:
+                break
+            chosen.append(names[index])
+        return tuple(dict.fromkeys(chosen))
 
     def _unedited(self) -> Dict[str, bytes]:
         """A candidate that changes nothing."""
@@ -138,15 +164,16 @@ class Lanes:
         mended = [goal for goal in situation.goals if outcomes.get(goal) in (PASS, SKIP)]
         if len(mended) == len(situation.goals):
             raise Refused("the failing tests waver: run again, they pass")
-        passing = [name for name in situation.passing if outcomes.get(name) in (PASS, SKIP)]
-        lost = len(situation.passing) - len(passing)
+        failed = {name for name in self._sample if outcomes.get(name) not in (PASS, SKIP)}
+        lost = len(failed)
         if mended:
             self._believe(yes=False, why=f"{len(mended)} failing tests pass there")
-        elif lost > max(2, MOST_LOST * len(situation.passing)):
+        elif lost > max(2, MOST_LOST * len(self._sample)):
             self._believe(yes=False, why=f"{lost} passing tests fail there")
         else:
             lane.suite = lane.suite._replace(
-                passing=tuple(passing), narrow=(quick or {}).get("outcome") in ("fail", "timeout")
+                passing=tuple(name for name in situation.passing if name not in failed),
+                narrow=(quick or {}).get("outcome") in ("fail", "timeout"),
             )
             self._believe(yes=True, why=f"believed, {lost} tests left out" if lost else "believed")
 
@@ -198,7 +225,7 @@ class Lanes:
         files = self._files(candidate, first)
         if files is None or (not compiled and not self._is_new(files)):
             return None
-        if self.fresh is not None and not self._situation.blind:
+        if self.fresh is not None:
             return Ready(candidate, FRESH, files, None, first)
         return Ready(candidate, COLD, files, None, first) if self._cold_lane() is not None else None
 
