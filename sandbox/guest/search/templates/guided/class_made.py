@@ -114,7 +114,8 @@ def _implemented(source: Source, node: ast.ClassDef, names: List[str]) -> Iterat
     spot = Spot(source, node.lineno, None, {})
     methods = {s.name: s for s in node.body if isinstance(s, FunctionNode)}
     for name in names:
-        for rank, near in enumerate(close_names(name, methods, 2)):
+        own = [m for m in methods if not m.startswith("__")]
+        for rank, near in enumerate(list(dict.fromkeys([*close_names(name, own, 2), *own]))[:5]):
             method = methods[near]
             at = source.data.index(near.encode("utf-8"), source.offset(method.lineno, method.col_offset) + 4)
             yield spot.edit(COST - 0.1 + 0.1 * rank, Edit(at, at + len(near.encode("utf-8")), name))
