@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional
 
 from sandbox.guest.search.ground import Request
 
 MARGIN_S = 0.35
 """Kept back of the time limit, so that the end is told in time."""
+FURTHER = 400
+"""Trials of the swap lane that follow the first survivor in any case."""
+LONGEST_HURRY_S = 20.0
 COMPARING, MOST_COMPARING_S = 0.15, 8.0
 """Of the time limit, kept for comparing the survivors."""
+
+
+class Hurry(NamedTuple):
+    """When a search ends that has found something."""
+
+    soon: float
+    late: float
+    """While fewer trials were made than wanted."""
+    weight: float
 
 
 class Ended(Exception):
@@ -40,6 +52,8 @@ class Course:
         self._end = started + request.time_limit_s - MARGIN_S
         self._deadline = self._end - min(MOST_COMPARING_S, COMPARING * request.time_limit_s)
         self._last_progress = started
+        self._weight = 0.0
+        self._hurried: Optional[Hurry] = None
 
     def seconds(self) -> float:
         """Since the search was asked for."""
@@ -47,15 +61,26 @@ class Course:
 
     def left(self) -> float:
         """Until the search has to end."""
-        return self._deadline - time.monotonic()
+        deadline = self._deadline
+        if self._hurried is not None:
+            late = self._hurried.late if self._weight < self._hurried.weight else self._hurried.soon
+            deadline = min(deadline, late)
+        return deadline - time.monotonic()
 
     def left_in_all(self) -> float:
         """Until everything has to end."""
         return self._end - time.monotonic()
 
+    def count(self, weight: float) -> None:
+        """One more trial; those that take long weigh more."""
+        self.tried += 1
+        self._weight += weight
+
     def hurry(self, seconds: float) -> None:
-        """Search no longer than this."""
-        self._deadline = min(self._deadline, time.monotonic() + seconds)
+        """Search no longer than this, but for a number of further trials: a busy machine tries few in a second."""
+        now = time.monotonic()
+        longest = max(seconds, min(LONGEST_HURRY_S, 0.3 * self.request.time_limit_s))
+        self._hurried = Hurry(now + seconds, now + longest, self._weight + FURTHER)
 
     def check(self) -> None:
         """Raises Ended when a bound is reached."""

@@ -10,7 +10,7 @@ from sandbox.guest.search.combine import Partial
 from sandbox.guest.search.course import Course
 from sandbox.guest.search.harness import FAIL, PASS, TIMEOUT
 from sandbox.guest.search.lanes.choice import Lanes
-from sandbox.guest.search.lanes.model import SWAP, Outcome, Ready, Work
+from sandbox.guest.search.lanes.model import NOMINAL_S, SWAP, Outcome, Ready, Work
 from sandbox.guest.search.screen import DIED, NEAR
 from sandbox.guest.search.survivors import Survivors
 
@@ -66,7 +66,7 @@ class Screening:
                 if self._tree is not None and self._tree.restore() and len(work.ready) == 1:
                     outcomes = [Outcome("fail")]
                 for ready, outcome in zip(work.ready, outcomes):
-                    self._course.tried += 1
+                    self._course.count(NOMINAL_S[ready.lane] / NOMINAL_S[SWAP] / 8 if ready.lane != SWAP else 1)
                     self.judge(ready, outcome)
                 self._course.tell_progress()
                 between()
@@ -96,7 +96,7 @@ class Screening:
             self.rejected.append(ready)
         if outcome.outcome not in (PASS, NEAR) or self._course.survivors >= self._course.request.max_survivors:
             return
-        if outcome.outcome == NEAR and len(self.partials) >= MOST_PARTIALS:
+        if outcome.outcome == NEAR and (self._course.survivors or len(self.partials) >= MOST_PARTIALS):
             return
         self._course.passed_screen += outcome.outcome == PASS
         self.confirm(ready)

@@ -285,8 +285,8 @@ class Lanes:
         fixed: Tuple[str, ...] = ()
         if ready.lane == SWAP and self.swap is not None:
             fixed = self.swap.confirm(ready.trial.swaps, left)
-            if not fixed or self.fresh is None:
-                return fixed
+            if self.fresh is None or not set(self._situation.goals) <= set(fixed):
+                return fixed  # half a fix is worth no more than this
         files = ready.files or self._files(ready.candidate, ready.first) or {}
         lane = self.cold if ready.lane == COLD else self.fresh
         again = lane.confirm(files, left) if lane is not None else ()
