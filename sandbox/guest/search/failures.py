@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import gc
 import linecache
 import os
 import re
@@ -15,6 +14,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 MOST_FRAMES = 60
 MOST_NAMES = 500
 """Attributes of an object, names of a module, keys of a dictionary that are kept."""
+MOST_CLASSES = 20_000
 MOST_EARLIER = 3
 """Exceptions behind the exception."""
 NOT_OURS = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/")
@@ -300,8 +300,7 @@ def _files_named(message: str, frames: Sequence[Frame], root: str) -> List[str]:
 def _call_details(message: str, last: Frame, root: str) -> Dict[str, Any]:
     abstract = re.match(r"Can't instantiate abstract class (\w+)", message)
     if abstract:
-        kinds = [t for t in gc.get_objects() if isinstance(t, type)]
-        named = [t for t in kinds if type.__getattribute__(t, "__name__") == abstract.group(1)]
+        named = [t for t in _classes() if t.__name__ == abstract.group(1)]
         return {"owner": _owner(named[0], root)} if named else {}
     found = re.match(r"([\w.<>]+)\(\) (?:got|missing|takes|argument)", message)
     if not found:
@@ -342,12 +341,30 @@ def _is_called(function: types.FunctionType, name: str) -> bool:
 
 
 def _by_qualified_name(name: str) -> Optional[types.FunctionType]:
-    """A function of this name among all that live; None when there are several."""
+    """A function of this name in the modules and classes there are; None when there are several."""
+    owner, _, last = name.rpartition(".")
+    values = [_static(one, last) for one in _classes() if not owner or one.__name__ == owner.rpartition(".")[2]]
+    if not owner:
+        modules = [sys.modules[key] for key in sorted(sys.modules)]
+        values += [vars(m).get(last) for m in modules if type(m) is types.ModuleType]
     found: Dict[Tuple[str, int], types.FunctionType] = {}
-    for thing in gc.get_objects():
-        if type(thing) is types.FunctionType and name in (thing.__qualname__, thing.__name__):
-            found[thing.__code__.co_filename, thing.__code__.co_firstlineno] = thing
+    for value in values:
+        function = _function_of(value) if not isinstance(value, type) else None
+        if function is not None and _is_called(function, name):
+            found[function.__code__.co_filename, function.__code__.co_firstlineno] = function
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _classes() -> List[type]:
+    """Every class there is, parents first: the list of the garbage collector lacks what was frozen before a fork."""
+    found: Dict[int, type] = {}
+    waiting: List[type] = [object]
+    while waiting and len(found) < MOST_CLASSES:
+        one = waiting.pop(0)
+        if id(one) not in found:
+            found[id(one)] = one
+            waiting += type.__subclasses__(one)
+    return list(found.values())
 
 
 def _signature(function: types.FunctionType, root: str) -> Dict[str, Any]:

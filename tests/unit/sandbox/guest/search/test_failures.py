@@ -1,5 +1,6 @@
 """Exceptions are told as plain data, without running anything of the repository."""
 
+import gc
 import importlib.util
 import json
 import sys
@@ -53,6 +54,24 @@ def keyword():
 
 def missing():
     return Shop().area()
+
+
+def abstract():
+    import abc
+
+    class Hollow(abc.ABC):
+        @abc.abstractmethod
+        def fill(self): ...
+
+    return Hollow()
+
+
+def handed(call):
+    return call(1, 2, 3)
+
+
+def by_name():
+    return handed(Shop().area)
 
 
 def made():
@@ -218,3 +237,20 @@ def test_files_of_what_a_message_shows_are_told(sample: ModuleType, tmp_path: Pa
 def test_functions_that_an_assertion_names_without_calling_them_are_told(sample: ModuleType, tmp_path: Path) -> None:
     told = failed(sample, "uncalled", tmp_path).extra["uncalled"]
     assert [(function["qualname"], function["file"]) for function in told] == [("Shop.area", "pkg/shop.py")]
+
+
+def test_a_class_that_is_still_abstract_comes_with_its_names(sample: ModuleType, tmp_path: Path) -> None:
+    owner = failed(sample, "abstract", tmp_path).extra["owner"]
+    assert (owner["type"], owner["file"]) == ("Hollow", "pkg/shop.py")
+    assert "fill" in owner["names"]
+
+
+def test_what_was_called_is_found_among_objects_that_the_collector_has_frozen(
+    sample: ModuleType, tmp_path: Path
+) -> None:
+    gc.freeze()
+    try:
+        callee = failed(sample, "by_name", tmp_path).extra["callee"]
+    finally:
+        gc.unfreeze()
+    assert callee["qualname"] == "Shop.area"
