@@ -183,7 +183,7 @@ class Ground:
         usual = min(0.015 + 5 * slowest, most)
         # A failing test may take longer once it is mended than it took to fail.
         known.update({i: min(max(usual, known[i]), most) for i in self.items.failing if i in known})
-        return Limits(known, usual)
+        return Limits(known, usual, self.baseline.seconds)
 
     def _rejects_no_op(self, left: Callable[[], float]) -> bool:
         """Whether the harness finds the unedited program as broken as it is."""

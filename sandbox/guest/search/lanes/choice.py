@@ -24,6 +24,8 @@ MOST_PASSING = 12
 MOST_DEFERRED = 2000
 SAMPLE, SAMPLE_S = 40, 2.0
 """How many passing tests, and for how many CPU seconds, are run before the fresh lane is believed."""
+CHEAP = 0.03
+"""Of the time that is left: suites that take no longer are run once more in a process of their own."""
 LEAST_TEST_S = 0.3
 LEAST_COLLECT_S = 0.7
 """CPU seconds that importing an edited file may take in any case."""
@@ -229,6 +231,13 @@ class Lanes:
             return Ready(candidate, FRESH, files, None, first)
         return Ready(candidate, COLD, files, None, first) if self._cold_lane() is not None else None
 
+    def _cold_is_cheap(self) -> bool:
+        """Whether survivors of the swap lane can be run with files as well, where nothing else confirms them."""
+        ground = self._situation.ground
+        if ground is None or sum(ground.baseline.seconds.values()) > CHEAP * self._course.left():
+            return False
+        return self._cold_lane() is not None
+
     def ready_deferred(self, candidate: Candidate) -> Optional[Ready]:
         """A candidate that was kept for the end."""
         return self._ready_afresh(candidate, None, compiled=True)
@@ -285,9 +294,9 @@ class Lanes:
         fixed: Tuple[str, ...] = ()
         if ready.lane == SWAP and self.swap is not None:
             fixed = self.swap.confirm(ready.trial.swaps, left)
-            if self.fresh is None or not set(self._situation.goals) <= set(fixed):
+            if not set(self._situation.goals) <= set(fixed) or (self.fresh is None and not self._cold_is_cheap()):
                 return fixed  # half a fix is worth no more than this
         files = ready.files or self._files(ready.candidate, ready.first) or {}
-        lane = self.cold if ready.lane == COLD else self.fresh
+        lane: Any = self.cold if ready.lane == COLD or self.fresh is None else self.fresh
         again = lane.confirm(files, left) if lane is not None else ()
         return tuple(name for name in again if not fixed or name in fixed)
