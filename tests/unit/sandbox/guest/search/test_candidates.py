@@ -151,7 +151,7 @@ GUARDED = "def f(a):\n    if a < 1:\n        raise ValueError\n    assert a\n   
         ("a < 1", "1 < 1", "makes a condition constant"),
         ("raise ValueError", "pass", "removes a raise"),
         ("    assert a\n", "", "removes an assert"),
-        ("return a", "return 4711", "uses a literal of the failing test: 4711"),
+        ("return a", "return 4711", "returns a constant where something was worked out"),
     ],
 )
 def test_doubtful_candidates_are_told(old: str, new: str, doubt: str) -> None:
