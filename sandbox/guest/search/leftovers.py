@@ -29,7 +29,11 @@ COPIES: Dict[type, Callable[[Any], Any]] = {
 }
 """Containers that are watched, and how a plain copy of each is made."""
 LRU_CACHE = type(functools.lru_cache()(lambda: None))
-CLASS_NOISE = ("__doc__", "__annotations__", "__annotate__", "__annotations_cache__", "__abstractmethods__")
+CLASS_NOISE = (
+    "__doc__", "__annotations__", "__annotate__", "__annotations_cache__", "__abstractmethods__",
+    "tearDown_exceptions", "_class_cleanups", "_classSetupFailed",
+)  # fmt: skip
+"""What Python and unittest note in classes as they go."""
 SAME, RESTORED, LOST = "same", "restored", "lost"
 
 

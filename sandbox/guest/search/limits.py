@@ -135,7 +135,7 @@ class Limiter:
         now = self._wall_clock()
         if self._fresh_wall:
             self._fresh_wall = False
-            self._end_wall = now + 4 * self._cpu_s + 0.5
+            self._end_wall = now + 10 * self._cpu_s + 1.0
         elif now >= self._end_wall:
             self._raise()
 

@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 from sandbox.guest.search.baseline import root_of
 from sandbox.guest.search.forked import Bounds, Child, Report, collect, usual_bounds
 from sandbox.guest.search.functions import Swap
-from sandbox.guest.search.harness import FAIL, PASS, SKIP, Items, Runner
+from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT, Items, Runner
 from sandbox.guest.search.leftovers import Leftovers
 from sandbox.guest.search.limits import GIBIBYTE, Limiter
 from sandbox.guest.search.plans import mutable_parameters, plans_of
@@ -23,7 +23,7 @@ CHUNK_S = 0.08
 """What a chunk should take: long against the cost of a fork, short against the patience of who waits."""
 SHARED_CHUNK_S = 0.6
 """The same where executions are shared: the more alternatives of an expression meet, the better."""
-COUNTED = 12
+COUNTED = 40
 """How many passing tests are asked how often a loop turns."""
 COUNT_S = 5.0
 LONG_S = 0.0015
@@ -136,8 +136,11 @@ class Screen:
             for function, code in swaps:
                 function.__code__ = code
             fixed: List[int] = []
+            factor = 3.0
             for index, following in zip(order, [*order[1:], None]):
-                outcome = runner.run(index, self.limits.of(index, 3.0))
+                outcome = runner.run(index, self.limits.of(index, 3.0 if index in passing else factor))
+                if outcome == TIMEOUT:
+                    factor = 1.0  # the next endless test is told as well in less time
                 if runner.leave(following) != PASS and outcome == PASS:
                     outcome = FAIL
                 if outcome == PASS and index not in passing:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import mmap
 import struct
-from typing import Dict, NamedTuple, Sequence, Tuple
+from types import MappingProxyType
+from typing import Dict, Mapping, NamedTuple, Sequence, Tuple
 
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.functions import Swap
@@ -41,6 +42,12 @@ class Limits(NamedTuple):
     known: Dict[int, float]
     """Measured limits of passing tests."""
     default: float
+    seconds: Mapping[int, float] = MappingProxyType({})
+    """What tests took before any edit."""
+
+    def is_dear(self, index: int, first: int) -> bool:
+        """Whether a test takes so much longer than another that it is not run on the mere chance."""
+        return self.seconds.get(index, 0.0) > max(0.003, 3 * self.seconds.get(first, 0.0))
 
     def of(self, index: int, factor: float) -> float:
         """The limit of a test, stretched."""

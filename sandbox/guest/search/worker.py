@@ -61,6 +61,7 @@ class Worker:
         self._numbers = numbers
         self._killer = order.killer
         self._lost = False
+        self._every = order.leftovers.every
 
     def work(self, limiter: Limiter, report: Report) -> None:
         """A verdict on the board for each trial, and one report at the end."""
@@ -72,7 +73,7 @@ class Worker:
         clean = self._share(self._numbers) if self._order.sites is not None else True
         waiting = [n for n in self._numbers if not self._board.has(n)]
         while waiting and clean:
-            held, waiting = waiting[: self._order.leftovers.every], waiting[self._order.leftovers.every :]
+            held, waiting = waiting[: self._every], waiting[self._every :]
             clean = self._by_themselves(held)
             limiter.restore()
         count = max(1, len(self._numbers) - len(waiting))
@@ -85,7 +86,8 @@ class Worker:
         verdicts = {number: self._one(number) for number in numbers}
         state = self._order.leftovers.put_back()
         if state != SAME and len(numbers) > 1:
-            # Somebody left something behind; once more, and look after each.
+            # Somebody left something behind; once more, and from now on look after each.
+            self._every = 1
             verdicts = {}
             for number in numbers:
                 verdicts[number] = self._one(number)
@@ -127,7 +129,7 @@ class Worker:
                 with contextlib.suppress(Separate):
                     verdicts[number] = self._judged(self._trials[number], functools.partial(outcomes.of, place))
             state = self._order.leftovers.put_back()
-            if state == SAME or self._order.leftovers.every == 1:
+            if state == SAME or self._every == 1:
                 for number, verdict in verdicts.items():
                     self._board.put(number, verdict)
             if state == LOST or self._lost:
@@ -142,7 +144,7 @@ class Worker:
             outcome = self._run(test)
             turned = self._limiter.turned_out
             self._runner.close()
-        if self._order.leftovers.every == 1 and self._order.leftovers.put_back() == LOST:
+        if self._every == 1 and self._order.leftovers.put_back() == LOST:
             self._lost = True
         return outcome, turned
 
@@ -156,6 +158,8 @@ class Worker:
         fixed: List[int] = []
         lost: List[int] = []
         for index in trial.failing:
+            if lost and not fixed and self._order.limits.is_dear(index, trial.failing[0]):
+                break
             outcome = run(index)
             if outcome == PASS:
                 fixed.append(index)
