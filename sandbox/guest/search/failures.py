@@ -14,6 +14,8 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 MOST_FRAMES = 60
 MOST_NAMES = 500
 """Attributes of an object, names of a module, keys of a dictionary that are kept."""
+IS_ABSTRACT = 1 << 20
+"""The flag of a type that still has abstract methods."""
 MOST_CLASSES = 20_000
 MOST_EARLIER = 3
 """Exceptions behind the exception."""
@@ -300,8 +302,10 @@ def _files_named(message: str, frames: Sequence[Frame], root: str) -> List[str]:
 def _call_details(message: str, last: Frame, root: str) -> Dict[str, Any]:
     abstract = re.match(r"Can't instantiate abstract class (\w+)", message)
     if abstract:
-        named = [t for t in _classes() if t.__name__ == abstract.group(1)]
-        return {"owner": _owner(named[0], root)} if named else {}
+        named = [t for t in _classes() if t.__flags__ & IS_ABSTRACT and t.__name__ == abstract.group(1)]
+        owners = [_owner(t, root) for t in named]
+        owners.sort(key=lambda owner: not owner["file"] or os.path.isabs(owner["file"]))
+        return {"owner": owners[0]} if owners else {}
     found = re.match(r"([\w.<>]+)\(\) (?:got|missing|takes|argument)", message)
     if not found:
         return {}
