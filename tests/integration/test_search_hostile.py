@@ -54,7 +54,7 @@ def program() -> str:
         lines += ["", "", f"def {name}():", textwrap.indent(body, "    ")]
     lines += ["", "", "def answer(n):"]
     for name in HARM:
-        lines += ["    if n > 1000:", f"        {name}()"]
+        lines += ["    if not n:", f"        {name}()"]
     return "\n".join([*lines, "    return n - 1", ""])
 
 
@@ -84,9 +84,9 @@ async def searched(backend: Backend, folder: Path, **changes: object) -> list[Tr
         "protected": ("test_*.py",),
         "time_limit_s": 240.0,
         "max_survivors": 50,
-        "max_candidates": 150,
+        "max_candidates": 400,
         # The conditions are turned first, and what mends it is found behind them.
-        "template_costs": {"swap_comparison": -3.0},
+        "template_costs": {"negate_condition": -2.0},
     }
     sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
     async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
