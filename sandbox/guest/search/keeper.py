@@ -26,7 +26,7 @@ LATE_S = 0.8
 """How long after its time limit a search may still tell its end."""
 ATTEMPTS = 4
 """How often a zygote is started anew without a package that cannot be preloaded."""
-ORPHAN_S = 5.0
+ORPHAN_S = 2.0
 """How long a process may live whose parents have gone."""
 BECOME_SUBREAPER = 36
 

@@ -16,6 +16,7 @@ from sandbox.guest.search.forked import Child, usual_bounds
 from sandbox.guest.search.guard import Guard
 from sandbox.guest.search.lanes.fresh_child import work_of
 from sandbox.guest.search.link import Link
+from sandbox.guest.search.threads import own_threads
 
 
 class Running(NamedTuple):
@@ -23,14 +24,6 @@ class Running(NamedTuple):
 
     child: Child
     deadline: float
-
-
-def own_threads() -> int:
-    """How many threads this process has; only a process with one may fork."""
-    try:
-        return len(os.listdir("/proc/self/task"))
-    except OSError:
-        return 1
 
 
 def modules_beside(root: str) -> List[str]:

@@ -17,7 +17,7 @@ from sandbox.guest.search.lanes.swap import SwapLane
 from sandbox.guest.search.link import Link
 from sandbox.guest.search.screen import Limits
 from sandbox.guest.search.situation import Situation
-from sandbox.guest.search.zygote import own_threads
+from sandbox.guest.search.threads import own_threads
 
 MOST_PASSING = 12
 """How many passing tests a candidate of the fresh lane meets before it is confirmed with all of them."""
