@@ -11,7 +11,7 @@ from sandbox.guest.search.outer_scope import with_import
 from sandbox.guest.search.render import Edit, Source
 from sandbox.guest.search.scope import FunctionNode
 from sandbox.guest.search.spots import Change, Spot, View
-from sandbox.guest.search.successors import MODULES, NAMES, successors_of
+from sandbox.guest.search.successors import successors_of, successors_of_module
 from sandbox.guest.search.templates.guided.missing_attribute import names_restored
 from sandbox.guest.search.texts import close_names
 
@@ -232,7 +232,7 @@ def _other_module(spot: Spot, node: ast.ImportFrom, missing: str, view: View) ->
     def imported(cost: float, module: str) -> Change:
         return spot.edit(cost, Edit(start, end, f"from {module} import {names}"))
 
-    for rank, module in enumerate(_successors_of_module(node.module or "")):
+    for rank, module in enumerate(successors_of_module(node.module or "")):
         if view.lookups.exists(module):
             yield imported(COST - 0.1 + 0.05 * rank, module)
     for rank, module in enumerate(_near_modules(node, missing, spot, view)):
@@ -264,17 +264,6 @@ def _other_levels(node: ast.ImportFrom, spot: Spot, view: View) -> Iterator[Tupl
             yield COST + 0.4, "." + name.partition(".")[2]
 
 
-def _successors_of_module(module: str) -> List[str]:
-    """What a module may be called now; its parent may have moved."""
-    found = [*MODULES.get(module, ()), *NAMES.get(module, ())]
-    head, _, tail = module.rpartition(".")
-    while head:
-        found += [f"{new}.{tail}" for new in MODULES.get(head, ())]
-        head, _, last = head.rpartition(".")
-        tail = f"{last}.{tail}"
-    return list(dict.fromkeys(found))
-
-
 def _near_modules(node: ast.ImportFrom, missing: str, spot: Spot, view: View) -> List[str]:
     """Modules beside the one that is not there, with a name like it."""
     parent, _, last = (missing or node.module or "").rpartition(".")
@@ -296,7 +285,7 @@ def _other_plain(spot: Spot, node: ast.Import, missing: str, view: View) -> Iter
         return
     alias = node.names[0]
     parent, _, last = missing.rpartition(".")
-    news = [m for m in _successors_of_module(alias.name) if view.lookups.exists(m)]
+    news = [m for m in successors_of_module(alias.name) if view.lookups.exists(m)]
     near = close_names(last, view.lookups.submodules(parent), 3)
     news += [f"{parent}.{n}" if parent else n for n in near]
     used = alias.asname or alias.name

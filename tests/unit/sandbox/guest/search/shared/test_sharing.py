@@ -78,7 +78,7 @@ def test_a_call_of_unknown_code_parts_the_expressions_inside() -> None:
         "[x for x in a if x]", "any(x == b for x in a)", "f'{a}-{b:>3}'", "{a: b}", "(a, b)", "a ** 2",
     ],
 )  # fmt: skip
-def test_pure(text: str) -> None:
+def test_an_expression_without_effects_is_pure(text: str) -> None:
     assert is_pure(ast.parse(text, mode="eval").body)
 
 
@@ -89,7 +89,7 @@ def test_pure(text: str) -> None:
         "print(a)", "open(a)", "[*a]", "a.__b", "(yield)", "{**a}",
     ],
 )  # fmt: skip
-def test_impure(text: str) -> None:
+def test_an_expression_that_may_run_code_is_impure(text: str) -> None:
     with pytest.raises(Impure):
         checked(ast.parse(f"{text}", mode="eval").body)
 
