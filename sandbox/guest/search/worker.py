@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
+import os
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
@@ -17,8 +18,10 @@ from sandbox.guest.search.plans import Plan
 from sandbox.guest.search.shared.chooser import Chooser
 from sandbox.guest.search.shared.outcomes import Outcomes, Separate, Sharing, serve
 from sandbox.guest.search.shared.sites import Sites
+from sandbox.guest.search.threads import has_children
 from sandbox.guest.search.verdicts import NEAR, Board, Limits, Trial, Verdict
 
+LEFT_CHILDREN = 9
 MORE_CHANCES = 2
 """How many further failing tests are tried after the first failure, to notice a partial fix."""
 LEAST_TURNS = 1000
@@ -107,6 +110,8 @@ class Worker:
         with Swapped(swaps):
             verdict = self._judged(trial, self._run)
             self._runner.close()
+        if verdict.outcome == TIMEOUT and has_children():
+            os._exit(LEFT_CHILDREN)  # they would take the time of all that follow; our group is killed
         return verdict
 
     def _guard(self, trial: Trial) -> None:
