@@ -1,0 +1,90 @@
+"""Objects looked at without running any code of theirs: by dictionaries and type slots alone."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import types
+from typing import Any, Dict, List, Optional
+
+MOST_NAMES = 500
+"""Attributes of an object, names of a module, keys of a dictionary that are kept."""
+MOST_CLASSES = 20_000
+
+
+def instance_dict(value: Any) -> Dict[Any, Any]:
+    """What an object keeps itself."""
+    with contextlib.suppress(Exception):
+        own = object.__getattribute__(value, "__dict__")
+        if type(own) in (dict, types.MappingProxyType):
+            return dict(list(own.items())[:MOST_NAMES])
+    return {}
+
+
+def slots_of(kind: type) -> List[str]:
+    """Names that a type and its parents define."""
+    names: List[str] = []
+    for one in type.__getattribute__(kind, "__mro__"):
+        names += [n for n in type.__getattribute__(one, "__dict__") if isinstance(n, str)]
+    return names
+
+
+def resolve(node: ast.AST, frame: types.FrameType) -> Any:
+    """The value of a name or a chain of attributes, by dictionary only; None when unknown."""
+    if isinstance(node, ast.Name):
+        for space in (frame.f_locals, frame.f_globals, frame.f_builtins):
+            if node.id in space:
+                return space[node.id]
+        return None
+    if isinstance(node, ast.Attribute):
+        made = node.value
+        if isinstance(made, ast.Call):  # `Thing(...).name`: what the class has under this name
+            maker = resolve(made.func, frame)
+            return static(maker, node.attr) if isinstance(maker, type) else None
+        value = resolve(made, frame)
+        return None if value is None else static(value, node.attr)
+    return None
+
+
+def static(value: Any, name: str) -> Any:
+    """What an attribute leads to, with no descriptor asked; None when unknown."""
+    if isinstance(value, types.ModuleType):
+        return vars(value).get(name)
+    own = instance_dict(value) if not isinstance(value, type) else {}
+    if name in own:
+        return own[name]
+    for one in type.__getattribute__(value if isinstance(value, type) else type(value), "__mro__"):
+        space = type.__getattribute__(one, "__dict__")
+        if name in space:
+            return space[name]
+    return None
+
+
+def function_of(value: Any) -> Optional[types.FunctionType]:
+    """The plain function behind a function, a method or a class."""
+    if isinstance(value, type):
+        for one in type.__getattribute__(value, "__mro__"):
+            own = type.__getattribute__(one, "__dict__")
+            for name in ("__init__", "__new__"):
+                maker = own.get(name)
+                maker = getattr(maker, "__func__", maker) if isinstance(maker, staticmethod) else maker
+                if isinstance(maker, types.FunctionType):
+                    return maker
+        return None
+    if isinstance(value, (staticmethod, classmethod)):
+        value = value.__func__
+    if isinstance(value, types.MethodType):
+        value = value.__func__
+    return value if isinstance(value, types.FunctionType) else None
+
+
+def classes() -> List[type]:
+    """Every class there is, parents first: the list of the garbage collector lacks what was frozen before a fork."""
+    found: Dict[int, type] = {}
+    waiting: List[type] = [object]
+    while waiting and len(found) < MOST_CLASSES:
+        one = waiting.pop(0)
+        if id(one) not in found:
+            found[id(one)] = one
+            waiting += type.__subclasses__(one)
+    return list(found.values())
