@@ -7,10 +7,11 @@ from typing import Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search import kinds
 from sandbox.guest.search.bindings import BUILTINS, Binding, Bindings, Point
-from sandbox.guest.search.inference import Arity, Inference, World, targets
+from sandbox.guest.search.inference import Inference, targets
 from sandbox.guest.search.kinds import NOTHING, Kind, kind, union
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.usage import usage_of
+from sandbox.guest.search.world import Arity, World
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.AST

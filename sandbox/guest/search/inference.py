@@ -3,45 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from sandbox.guest.search import kinds
 from sandbox.guest.search.bindings import Point
 from sandbox.guest.search.kinds import BOOL, NOTHING, NUMERIC, STR, Kind, kind, may_be, union
 from sandbox.guest.search.operations import INTEGERS, alike, comparable, has, same, works
-
-Arity = Tuple[int, int]
-"""Fewest and most positional arguments."""
-
-
-class World(NamedTuple):
-    """What inference may ask about the place where an expression stands."""
-
-    kind_of: Callable[[str, Point], Optional[Kind]]
-    is_bound: Callable[[str, Point], bool]
-    is_local: Callable[[str], bool]
-    arity_of: Callable[[ast.expr], Optional[Arity]]
-    """Of a call's function, when it is a plain one of the same file."""
-
-
-class Complaints:
-    """What cannot work in an expression.
-
-    Attributes:
-        sure: It fails as soon as it is run, or makes no difference.
-        likely: It fails if an annotation is right, or if a name holds what it seems to hold.
-    """
-
-    def __init__(self) -> None:
-        self.sure = 0
-        self.likely = 0
-
-    def add(self, *about: Optional[Kind]) -> None:
-        """One more, about values of these kinds."""
-        if all(one is None or one.sure for one in about):
-            self.sure += 1
-        else:
-            self.likely += 1
+from sandbox.guest.search.results import result_of_built_in, result_of_method
+from sandbox.guest.search.world import Arity, Complaints, World
 
 
 class Inference:
@@ -255,22 +224,7 @@ class Inference:
             self.complaints.add(first)
         if name == "isinstance" and len(given) == 2 and not may_be(given[1], frozenset(("type", "tuple"))):
             self.complaints.add(given[1])
-        return self._result(name, given)
-
-    def _result(self, name: str, given: Sequence[Optional[Kind]]) -> Optional[Kind]:
-        first = given[0] if given else None
-        if name in kinds.CALLS:
-            return kinds.CALLS[name]
-        if name in ("list", "sorted", "set", "tuple"):
-            made = "list" if name == "sorted" else name
-            return kind(made, item=first.item if first else None if given else NOTHING)
-        if name == "enumerate":
-            return kind("iterator", item=kind("tuple", item=None))
-        if name in ("abs", "round"):
-            return first
-        if name in ("sum", "max", "min"):
-            return first.item if first is not None else None
-        return None
+        return result_of_built_in(name, given)
 
     def _method(
         self, function: ast.Attribute, node: ast.Call, given: Sequence[Optional[Kind]], *, starred: bool
@@ -288,20 +242,7 @@ class Inference:
         takes = kinds.METHOD_TAKES.get(function.attr)
         if takes is not None and given and not may_be(given[0], takes):
             self.complaints.add(base, given[0])
-        return self._method_result(base, function.attr)
-
-    def _method_result(self, base: Kind, name: str) -> Optional[Kind]:
-        if name in ("pop", "popleft"):
-            return base.value if base.names <= {"dict"} else base.item
-        if name == "copy":
-            return base
-        if base.names <= {"dict"} and name in ("get", "setdefault"):
-            return None
-        if base.names <= {"dict"} and name in ("keys", "values", "items"):
-            item = {"keys": base.item, "values": base.value, "items": kind("tuple")}[name]
-            return kinds.METHODS["dict"][name]._replace(item=item, sure=base.sure)
-        found = union([kinds.METHODS.get(n, {}).get(name) for n in sorted(base.names - {"NoneType"})])
-        return found._replace(sure=base.sure) if found and found.names else None
+        return result_of_method(base, function.attr)
 
     # --- containers --------------------------------------------------------------------------------
 

@@ -8,9 +8,10 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tu
 
 from sandbox.guest.search.bindings import Point, span_of
 from sandbox.guest.search.environment import Environment
-from sandbox.guest.search.inference import Complaints, Inference
+from sandbox.guest.search.inference import Inference
 from sandbox.guest.search.operations import same
 from sandbox.guest.search.render import Edit, Source
+from sandbox.guest.search.world import Complaints
 
 PENALTY = 1.5
 """What a candidate costs more for every likely complaint."""
