@@ -6,7 +6,18 @@ import ast
 import re
 from typing import Any, Dict, Iterator, List
 
-from sandbox.guest.search.moved_names import keyword_start, renamed_by_advice, renamed_keyword
+from sandbox.guest.search.edits.arguments import (
+    STAND_INS,
+    all_arguments,
+    arguments_added,
+    by_position,
+    parameter_added,
+    parameter_renamed,
+    self_changed,
+    values_for,
+    without_argument,
+)
+from sandbox.guest.search.moved_names import renamed_by_advice, renamed_keyword
 from sandbox.guest.search.outer_scope import end_of_argument
 from sandbox.guest.search.render import Edit, Source
 from sandbox.guest.search.scope import FunctionNode
@@ -112,7 +123,6 @@ TOO_MANY = re.compile(
 )
 MULTIPLE = re.compile(r"got multiple values for (?:keyword )?argument '(\w+)'")
 NOT_CALLABLE = re.compile(r"'([\w.]+)' object is not callable")
-STAND_INS = ("None", "''", "0", "()", "False", "True", "{}", "[]")
 
 
 def propose(view: View) -> Iterator[Change]:
@@ -169,44 +179,15 @@ def _unexpected(keyword: str, callee: Dict[str, Any], view: View) -> Iterator[Ch
                 for rank, new in enumerate(list(dict.fromkeys(news))[:6]):
                     yield from renamed_keyword(spot, given[0], new, COST - 0.1 + 0.1 * rank + 0.4 * depth)
                 yield from without_argument(spot, call, given[0], COST + 0.2 + 0.4 * depth)
-                yield from _positional(spot, call, given[0], COST + 0.4 + 0.4 * depth)
+                yield from by_position(spot, call, given[0], COST + 0.4 + 0.4 * depth)
         yield from _in_a_dictionary(spot, keyword, parameters, COST + 0.3 + 0.4 * depth)
     cost = COST + (0.1 if not view.spots else 0.5)
     for source, node in _callee_of(callee, view):
         spot = Spot(source, node.lineno, None, {})
         for rank, name in enumerate(close_names(keyword, [p for p in parameters if p not in ("self", "cls")], 2)):
-            yield from _parameter_renamed(spot, node, old=name, new=keyword, cost=cost + 0.1 * rank)
-        yield from _parameter_added(spot, node, f"{keyword}=None", cost + 0.1)
-        yield from _parameter_added(spot, node, "**kwargs", cost + 0.3)
-
-
-def without_argument(spot: Spot, call: ast.Call, argument: ast.AST, cost: float) -> Iterator[Change]:
-    """A call without one of its arguments."""
-    pieces: List[ast.AST] = [*call.args, *call.keywords]
-    spans = []
-    for piece in pieces:
-        if isinstance(piece, ast.keyword):
-            start = keyword_start(spot, piece)
-            if start is None:
-                return
-            spans.append((start, spot.source.span(piece.value)[1]))
-        else:
-            spans.append(spot.source.span(piece))
-    index = pieces.index(argument)
-    order = sorted(range(len(spans)), key=lambda i: spans[i])
-    place = order.index(index)
-    if place:
-        yield spot.edit(cost, Edit(spans[order[place - 1]][1], spans[index][1], ""))
-    elif len(order) > 1:
-        yield spot.edit(cost, Edit(spans[index][0], spans[order[1]][0], ""))
-    else:
-        yield spot.edit(cost, Edit(*spans[index], ""))
-
-
-def _positional(spot: Spot, call: ast.Call, keyword: ast.keyword, cost: float) -> Iterator[Change]:
-    start = keyword_start(spot, keyword)
-    if start is not None and keyword is call.keywords[0]:
-        yield spot.edit(cost, Edit(start, spot.source.span(keyword.value)[0], ""))
+            yield from parameter_renamed(spot, node, old=name, new=keyword, cost=cost + 0.1 * rank)
+        yield from parameter_added(spot, node, f"{keyword}=None", cost + 0.1)
+        yield from parameter_added(spot, node, "**kwargs", cost + 0.3)
 
 
 def _in_a_dictionary(spot: Spot, keyword: str, parameters: List[str], cost: float) -> Iterator[Change]:
@@ -222,44 +203,16 @@ def _callee_of(callee: Dict[str, Any], view: View) -> Iterator[Any]:
     yield from view.function_at(str(callee.get("file") or ""), int(callee.get("line") or 0))
 
 
-def _parameter_renamed(spot: Spot, node: Any, *, old: str, new: str, cost: float) -> Iterator[Change]:
-    arguments = [a for a in ast.walk(node.args) if isinstance(a, ast.arg) and a.arg == old]
-    uses = [n for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and n.id == old]
-    if arguments:
-        start = spot.source.span(arguments[0])[0]
-        head = Edit(start, start + len(old.encode("utf-8")), new)
-        edits = [Edit(*spot.source.span(n), new) for n in uses]
-        yield spot.edit(cost, head, *edits)
-        yield spot.edit(cost + 0.1, head)
-
-
-def _parameter_added(spot: Spot, node: Any, text: str, cost: float) -> Iterator[Change]:
-    """Behind all others, before `**`."""
-    arguments = node.args
-    if text.startswith("**") and arguments.kwarg:
-        return
-    last = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs]
-    ends = [end_of_argument(spot.source, a) for a in last if a is not None]
-    ends += [spot.source.span(d)[1] for d in [*arguments.defaults, *arguments.kw_defaults] if d is not None]
-    if ends:
-        yield spot.edit(cost, Edit(max(ends), max(ends), f", {text}"))
-        return
-    start = spot.source.data.index(b"(", spot.source.offset(node.lineno, node.col_offset)) + 1
-    yield spot.edit(cost, Edit(start, start, text + (", " if arguments.kwarg else "")))
-
-
 def _missing(names: List[str], callee: Dict[str, Any], view: View, *, keyword_only: bool) -> Iterator[Change]:
     for depth, spot in enumerate(view.spots[:2]):
         for call in _calls(spot, callee):
-            choices = [_values_for(name, spot) for name in names]
+            choices = [values_for(name, spot) for name in names]
             for rank in range(max((len(c) for c in choices), default=0)):
                 picked = [(n, c[min(rank, len(c) - 1)]) for n, c in zip(names, choices)]
                 cost = COST + 0.08 * rank + 0.4 * depth
                 if not keyword_only and not call.keywords:
-                    yield _arguments_added(spot, call, [v for _, v in picked], cost)
-                yield _arguments_added(
-                    spot, call, [f"{n}={v}" for n, v in picked], cost + (0 if keyword_only else 0.05)
-                )
+                    yield arguments_added(spot, call, [v for _, v in picked], cost)
+                yield arguments_added(spot, call, [f"{n}={v}" for n, v in picked], cost + (0 if keyword_only else 0.05))
             if isinstance(call.func, ast.Attribute) and names == ["self"]:
                 end = spot.source.span(call.func.value)[1]
                 yield spot.edit(COST, Edit(end, end, "()"))
@@ -267,37 +220,11 @@ def _missing(names: List[str], callee: Dict[str, Any], view: View, *, keyword_on
     for source, node in _callee_of(callee, view):
         spot = Spot(source, node.lineno, None, {})
         for rank, value in enumerate(STAND_INS[:6]):
-            ends = [end_of_argument(source, a) for a in _all_arguments(node) if a.arg in names]
+            ends = [end_of_argument(source, a) for a in all_arguments(node) if a.arg in names]
             edits = [Edit(end, end, f"={value}") for end in ends]
             if edits:
                 yield spot.edit(cost + 0.1 * rank, *edits)
-        yield from _self_changed(spot, node, cost)
-
-
-def _all_arguments(node: Any) -> List[ast.arg]:
-    return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-
-
-def _values_for(name: str, spot: Spot) -> List[str]:
-    """What could be given for a parameter: the name itself, a near name, an attribute of this name, an empty value."""
-    names = spot.names
-    found = [name] if name in names else []
-    if spot.own and spot.classes:
-        stored = [n.attr for n in ast.walk(spot.classes[-1]) if isinstance(n, ast.Attribute)]
-        found += [f"{spot.own}.{n}" for n in dict.fromkeys(stored) if n in (name, "_" + name)]
-    found += close_names(name, names, 3)
-    parameters = [a.arg for a in ast.walk(spot.function) if isinstance(a, ast.arg)] if spot.function else []
-    found += [p for p in parameters if p not in ("self", "cls")]
-    return list(dict.fromkeys([*found[:6], *STAND_INS]))
-
-
-def _arguments_added(spot: Spot, call: ast.Call, texts: List[str], cost: float) -> Change:
-    last = [spot.source.span(a)[1] for a in call.args] + [spot.source.span(k.value)[1] for k in call.keywords]
-    text = ", ".join(texts)
-    if last:
-        return spot.edit(cost, Edit(max(last), max(last), f", {text}"))
-    at = spot.source.span(call)[1] - 1
-    return spot.edit(cost, Edit(at, at, text))
+        yield from self_changed(spot, node, cost)
 
 
 def _too_many(callee: Dict[str, Any], view: View) -> Iterator[Change]:
@@ -318,31 +245,10 @@ def _too_many(callee: Dict[str, Any], view: View) -> Iterator[Change]:
     for source, node in _callee_of(callee, view):
         spot = Spot(source, node.lineno, None, {})
         cost = COST + (0.0 if not view.spots else 0.4)
-        yield from _self_changed(spot, node, cost - 0.1)
+        yield from self_changed(spot, node, cost - 0.1)
         for rank, text in enumerate(("*args", "value=None")):
             if not node.args.vararg and not node.args.kwonlyargs:
-                yield from _parameter_added(spot, node, text, cost + 0.3 + 0.2 * rank)
-
-
-def _self_changed(spot: Spot, node: Any, cost: float) -> Iterator[Change]:
-    """`self` added, `@staticmethod` put on or taken off: for functions in classes."""
-    if not isinstance(spot.source.places[node].parent, ast.ClassDef):
-        return
-    names = [a.arg for a in _all_arguments(node)]
-    decorators = [spot.text(d) for d in node.decorator_list]
-    if not decorators and names[:1] not in (["self"], ["cls"]):
-        start = spot.source.data.index(b"(", spot.source.offset(node.lineno, node.col_offset)) + 1
-        more = names or node.args.vararg or node.args.kwarg
-        yield spot.edit(cost, Edit(start, start, "self, " if more else "self"))
-    indent = spot.source.indent(node)
-    for word in ("staticmethod", "classmethod"):
-        if not decorators and indent is not None:
-            at = spot.source.offset(node.lineno, 0)
-            yield spot.edit(cost + 0.2, Edit(at, at, f"{indent}@{word}{spot.source.newline}"))
-        elif word in decorators:
-            decorator = node.decorator_list[decorators.index(word)]
-            span = spot.source.line_span(decorator.lineno, decorator.lineno)
-            yield spot.edit(cost + 0.2, Edit(*span, ""))
+                yield from parameter_added(spot, node, text, cost + 0.3 + 0.2 * rank)
 
 
 def _multiple(name: str, callee: Dict[str, Any], view: View) -> Iterator[Change]:
@@ -353,7 +259,7 @@ def _multiple(name: str, callee: Dict[str, Any], view: View) -> Iterator[Change]
             for argument in call.args[:2]:
                 yield from without_argument(spot, call, argument, COST + 0.1)
     for source, node in _callee_of(callee, view):
-        yield from _self_changed(Spot(source, node.lineno, None, {}), node, COST)
+        yield from self_changed(Spot(source, node.lineno, None, {}), node, COST)
 
 
 def _not_callable(kind: str, view: View) -> Iterator[Change]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Iterator, List, Optional, Tuple
+from typing import Any, Iterator, Optional, Tuple
 
+from sandbox.guest.search.edits.circular_imports import postponed
+from sandbox.guest.search.edits.other_modules import near_modules, other_levels
+from sandbox.guest.search.edits.restored_names import names_restored
 from sandbox.guest.search.known_names import HOMES
-from sandbox.guest.search.outer_scope import with_import
 from sandbox.guest.search.render import Edit, Source
-from sandbox.guest.search.scope import FunctionNode
 from sandbox.guest.search.spots import Change, Spot, View
 from sandbox.guest.search.successors import successors_of, successors_of_module
-from sandbox.guest.search.templates.guided.missing_attribute import names_restored
 from sandbox.guest.search.texts import close_names
 
 COST = 0.2
@@ -146,7 +146,7 @@ def _at(spot: Spot, node: Any, name: str, *, missing: str, view: View) -> Iterat
     elif missing and any(a.name == missing or a.name.startswith(missing + ".") for a in node.names):
         yield from _other_plain(spot, node, missing, view)
     if circular:
-        yield from _postponed(spot, node)
+        yield from postponed(spot, node, COST)
     if missing or name:
         yield from _optional(spot, node, name)
 
@@ -235,48 +235,15 @@ def _other_module(spot: Spot, node: ast.ImportFrom, missing: str, view: View) ->
     for rank, module in enumerate(successors_of_module(node.module or "")):
         if view.lookups.exists(module):
             yield imported(COST - 0.1 + 0.05 * rank, module)
-    for rank, module in enumerate(_near_modules(node, missing, spot, view)):
+    for rank, module in enumerate(near_modules(node, missing, spot, view)):
         yield imported(COST + 0.05 * rank, module)
-    for cost, module in _other_levels(node, spot, view):
+    for cost, module in other_levels(node, spot, view, COST):
         if module and module != own:
             yield imported(cost, module)
     for alias in node.names[:1]:
         homes = [*view.lookups.homes_in_checkout(alias.name), *HOMES.get(alias.name, ())]
         for rank, home in enumerate(h for h in homes if h != node.module):
             yield imported(COST + 0.1 + 0.1 * rank, home)
-
-
-def _other_levels(node: ast.ImportFrom, spot: Spot, view: View) -> Iterator[Tuple[float, str]]:
-    """Relative where it was absolute, absolute where it was relative, one dot more or less."""
-    here, name = view.module_of(spot.source.path), node.module or ""
-    if node.level:
-        package = here.split(".")
-        depth = node.level - (1 if spot.source.path.endswith("__init__.py") else 0)
-        prefix = ".".join(package[: len(package) - depth]) if depth < len(package) else ""
-        yield COST + 0.2, f"{prefix}.{name}" if prefix and name else name or prefix
-        yield COST + 0.3, name
-        yield COST + 0.4, "." * (node.level + 1) + name
-        if node.level > 1:
-            yield COST + 0.3, "." * (node.level - 1) + name
-    elif name:
-        yield COST + 0.2, "." + name
-        if name.startswith(here.partition(".")[0] + "."):
-            yield COST + 0.4, "." + name.partition(".")[2]
-
-
-def _near_modules(node: ast.ImportFrom, missing: str, spot: Spot, view: View) -> List[str]:
-    """Modules beside the one that is not there, with a name like it."""
-    parent, _, last = (missing or node.module or "").rpartition(".")
-    rest = (node.module or "")[len(missing) :] if (node.module or "").startswith(missing) else ""
-    found = [f"{parent}.{n}" if parent else n for n in close_names(last, view.lookups.submodules(parent), 3)]
-    if parent and view.lookups.exists(parent):
-        found.append(parent)
-    if node.level and node.module:
-        folder = view.module_of(spot.source.path)
-        folder = folder if spot.source.path.endswith("__init__.py") else folder.rpartition(".")[0]
-        near = close_names(node.module.split(".")[-1], view.lookups.submodules(folder), 3)
-        return ["." * node.level + n for n in near] + [f"{m}{rest}" for m in found]
-    return [f"{module}{rest}" for module in found]
 
 
 def _other_plain(spot: Spot, node: ast.Import, missing: str, view: View) -> Iterator[Change]:
@@ -299,46 +266,6 @@ def _other_plain(spot: Spot, node: ast.Import, missing: str, view: View) -> Iter
     uses = any(isinstance(n, ast.Name) and n.id == used.split(".")[0] for n in ast.walk(spot.source.tree))
     if not uses:
         yield from spot.take(spot.scope.delete(COST + 0.2, node))
-
-
-def _postponed(spot: Spot, node: Any) -> Iterator[Change]:
-    """An import in a circle, put where it is needed: into the functions that use it, or at the end of the file."""
-    lines = spot.source.whole_lines(node)
-    if lines is None or spot.function is not None:
-        return
-    names = {(a.asname or a.name).split(".")[0] for a in node.names}
-    text = spot.text(node)
-    users = [f for f in ast.walk(spot.source.tree) if isinstance(f, FunctionNode) and _uses(f, names)]
-    outermost = [f for f in users if not any(f is not g and _holds(g, f) for g in users)]
-    removed = Edit(lines[0], lines[1], "")
-    edits: List[Edit] = []
-    for function in outermost[:12]:
-        body = function.body
-        documented = len(body) > 1 and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
-        first = body[1] if documented else body[0]
-        indent = spot.source.indent(first)
-        if indent is None or "\n" in text:
-            return
-        at = spot.source.line_span(first.lineno, first.lineno)[0]
-        edits.append(Edit(at, at, f"{indent}{text}{spot.source.newline}"))
-    if edits:
-        yield spot.edit(COST, removed, *edits)
-    size = len(spot.source.data)
-    end = "" if spot.source.data.endswith(b"\n") else spot.source.newline
-    yield spot.edit(COST + 0.4, removed, Edit(size, size, f"{end}{text}{spot.source.newline}"))
-    code = f"if TYPE_CHECKING:{spot.source.newline}    {text}{spot.source.newline}"
-    if not outermost:
-        edits_of = with_import(spot.source, "from typing import TYPE_CHECKING")
-        yield spot.edit(COST + 0.3, removed._replace(text=code), *edits_of)
-
-
-def _uses(function: ast.AST, names: Any) -> bool:
-    body = getattr(function, "body", [])
-    return any(isinstance(n, ast.Name) and n.id in names for s in body for n in ast.walk(s))
-
-
-def _holds(outer: ast.AST, inner: ast.AST) -> bool:
-    return any(n is inner for n in ast.walk(outer))
 
 
 def _optional(spot: Spot, node: Any, name: str) -> Iterator[Change]:

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Iterator, List, Tuple
 
+from sandbox.guest.search.edits.containers import hashable, immutable, index_mended, not_a_collection, plain_slice
 from sandbox.guest.search.outer_scope import with_import
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.spots import Change, Spot, View
@@ -164,11 +165,11 @@ def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[Change]:
     if "NoneType" not in kinds and OPERATION.search(message):
         yield from _converted(spot, kinds)
     if "unhashable type" in message:
-        yield from _hashable(spot, kinds)
+        yield from hashable(spot, kinds, COST)
     if "expected str instance" in message:
         yield from _texts_joined(spot)
     if "indices must be" in message or "slice indices" in message:
-        yield from _index(spot)
+        yield from index_mended(spot, COST)
     if (
         "coroutine" in kinds
         or "async" in message
@@ -182,9 +183,9 @@ def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[Change]:
     if "offset-naive" in message:
         yield from _time_zones(spot)
     if re.search(r"not (?:iterable|subscriptable|reversible|an iterator)|has no len|is not a container", message):
-        yield from _not_a_collection(spot, kinds)
+        yield from not_a_collection(spot, kinds, COST)
     if "does not support item assignment" in message or "object doesn't support item deletion" in message:
-        yield from _immutable(spot)
+        yield from immutable(spot, COST)
 
 
 def _converted(spot: Spot, kinds: List[str]) -> Iterator[Change]:
@@ -193,7 +194,7 @@ def _converted(spot: Spot, kinds: List[str]) -> Iterator[Change]:
     pairs += [(n.left, n.comparators[0]) for n in spot.find(ast.Compare)[:2]]
     pairs += [(n.value,) for n in spot.find(ast.AugAssign)]
     pairs += [tuple(a for a in n.args if not isinstance(a, ast.Starred))[:3] for n in spot.find(ast.Call)[:3]]
-    pairs += [(_plain_slice(n),) for n in spot.find(ast.Subscript)[:1]]
+    pairs += [(plain_slice(n),) for n in spot.find(ast.Subscript)[:1]]
     wanted = list(dict.fromkeys([*kinds, "str", "int"]))
     for number, pair in enumerate(pairs):
         for node in reversed(pair):
@@ -207,46 +208,6 @@ def _converted(spot: Spot, kinds: List[str]) -> Iterator[Change]:
                 yield spot.replace(COST + 0.7 + 0.1 * number, node, f"{part}.{attribute}")
 
 
-def _plain_slice(node: ast.Subscript) -> ast.expr:
-    inner = node.slice
-    value = getattr(inner, "value", None)
-    return value if type(inner).__name__ == "Index" and isinstance(value, ast.expr) else inner
-
-
-def _hashable(spot: Spot, kinds: List[str]) -> Iterator[Change]:
-    makers = {"list": ("tuple",), "set": ("frozenset",), "dict": ("str", "id"), "ndarray": ("tuple",)}
-    chosen = next((makers[k] for k in kinds if k in makers), ("tuple", "str"))
-    keys = [k for k in map(_plain_slice, spot.find(ast.Subscript)[:2]) if not isinstance(k, ast.Slice)]
-    keys += [k for table in spot.find(ast.Dict) for k in table.keys if k is not None]
-    keys += [n.elt for n in spot.find(ast.SetComp)] + [n.key for n in spot.find(ast.DictComp)]
-    keys += [n.left for n in spot.find(ast.Compare)]
-    yield from _listed_instead(spot)
-    for maker in chosen:
-        for key in keys:
-            yield spot.replace(COST, key, f"{maker}({spot.text(key)})")
-        for call in spot.find(ast.Call)[:3]:
-            for argument in call.args[:2]:
-                yield spot.replace(COST + 0.1, argument, f"{maker}({spot.text(argument)})")
-                if not isinstance(argument, ast.GeneratorExp):
-                    yield spot.replace(COST + 0.1, argument, f"map({maker}, {spot.text(argument)})")
-
-
-def _listed_instead(spot: Spot) -> Iterator[Change]:
-    """A set made here becomes a list, which takes what has no hash."""
-    root = spot.function or spot.source.tree
-    names = {n.id for n in spot.find(ast.Name)}
-    for node in ast.walk(root):
-        if not isinstance(node, ast.Assign) or spot.text(node.value) != "set()":
-            continue
-        target = node.targets[0]
-        if not isinstance(target, ast.Name) or target.id not in names:
-            continue
-        uses = [n for n in ast.walk(root) if isinstance(n, ast.Attribute) and n.attr == "add"]
-        mine = [n for n in uses if isinstance(n.value, ast.Name) and n.value.id == target.id]
-        edits = [spot.source.replacement(node.value, "[]")]
-        yield spot.edit(COST + 0.1, *edits, *(Edit(*spot.attribute_span(n), "append") for n in mine))
-
-
 def _texts_joined(spot: Spot) -> Iterator[Change]:
     for call in spot.find(ast.Call, lambda c: isinstance(c.func, ast.Attribute) and c.func.attr == "join")[:2]:
         for argument in call.args[:1]:
@@ -255,26 +216,6 @@ def _texts_joined(spot: Spot) -> Iterator[Change]:
             else:
                 yield spot.replace(COST - 0.1, argument, f"map(str, {spot.text(argument)})")
                 yield spot.replace(COST + 0.1, argument, f"(x or '' for x in {spot.text(argument)})")
-
-
-def _index(spot: Spot) -> Iterator[Change]:
-    for subscript in spot.find(ast.Subscript)[:3]:
-        key = _plain_slice(subscript)
-        if isinstance(key, ast.Slice):
-            for bound in (key.lower, key.upper):
-                if bound is not None:
-                    yield spot.replace(COST, bound, f"int({spot.text(bound)})")
-            continue
-        text = spot.text(key)
-        yield spot.replace(COST, key, f"int({text})")
-        end = spot.source.span(subscript.value)[1]
-        yield spot.edit(COST + 0.2, Edit(end, end, "[0]"))
-        if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
-            yield spot.replace(COST + 0.1, subscript, f"{spot.source.part(subscript.value, 16)}.{key.value}")
-    for node in spot.find(ast.BinOp, lambda n: isinstance(n.op, ast.Div)):
-        edit = spot.scope.gap(node.left, node.right, "/", "//")
-        if edit:
-            yield spot.edit(COST - 0.1, edit)
 
 
 def _awaited(spot: Spot, message: str) -> Iterator[Change]:
@@ -327,54 +268,3 @@ def _time_zones(spot: Spot) -> Iterator[Change]:
         yield spot.replace(COST + 0.1, side, f"{part}.replace(tzinfo=None)")
         edit = spot.source.replacement(side, f"{part}.replace(tzinfo=timezone.utc)")
         yield spot.edit(COST + 0.15, *with_import(spot.source, needs, (edit,)))
-
-
-def _not_a_collection(spot: Spot, kinds: List[str]) -> Iterator[Change]:
-    """Something that was to be called, counted to, put into a list, or asked for its contents."""
-    for node in spot.nodes:
-        place = spot.source.places.get(node)
-        if place is None or not isinstance(node, ast.expr) or not _is_collection_place(place.parent, place.field):
-            continue
-        text, part = spot.text(node), spot.source.part(node, 16)
-        if "method" in kinds or "function" in kinds or "builtin_function_or_method" in kinds:
-            yield spot.replace(COST - 0.2, node, f"{part}()")
-        if "int" in kinds:
-            yield spot.replace(COST - 0.1, node, f"range({text})")
-            yield spot.replace(COST + 0.1, node, f"str({text})")
-        if "NoneType" not in kinds:
-            yield spot.replace(COST + 0.1, node, f"[{text}]")
-            yield spot.replace(COST + 0.2, node, f"list({text})")
-            yield spot.replace(COST + 0.2, node, f"({text},)")
-    for subscript in spot.find(ast.Subscript)[:2]:
-        if "NoneType" not in kinds:
-            text = spot.text(subscript.value)
-            yield spot.replace(COST, subscript.value, f"list({text})")
-            yield spot.replace(COST + 0.3, subscript, text)
-            key = _plain_slice(subscript)
-            if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
-                yield spot.replace(COST, subscript, f"{spot.source.part(subscript.value, 16)}.{key.value}")
-
-
-def _is_collection_place(parent: ast.AST, field: str) -> bool:
-    if field == "iter":
-        return True
-    if isinstance(parent, ast.Call):
-        return field == "args"
-    return (isinstance(parent, ast.Compare) and field == "comparators") or isinstance(parent, ast.Starred)
-
-
-def _immutable(spot: Spot) -> Iterator[Change]:
-    """A tuple or text that is written to: made a list where it began."""
-    for subscript in spot.find(ast.Subscript, lambda n: not isinstance(n.ctx, ast.Load)):
-        if not isinstance(subscript.value, ast.Name) or spot.function is None:
-            continue
-        for node in ast.walk(spot.function):
-            if isinstance(node, ast.Assign) and any(
-                isinstance(t, ast.Name) and t.id == subscript.value.id for t in node.targets
-            ):
-                text = spot.text(node.value)
-                if isinstance(node.value, ast.Tuple):
-                    inner = text[1:-1] if text.startswith("(") else text
-                    start, end = spot.source.span(node.value)
-                    yield spot.edit(COST - 0.1, Edit(start, end, f"[{inner.rstrip().rstrip(',')}]"))
-                yield spot.replace(COST, node.value, f"list({text})")

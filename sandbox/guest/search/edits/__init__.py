@@ -1,0 +1,1 @@
+"""Edits that templates guided by exceptions make: of calls, of imports, of containers."""
