@@ -42,6 +42,11 @@ class Candidate(NamedTuple):
         """All files and their edits."""
         return ((self.source, self.edits), *self.more)
 
+    @property
+    def undoes(self) -> bool:
+        """Whether it is nothing but an undoing of what the commit changed."""
+        return self.template.startswith("undo_")
+
     def files(self) -> Dict[str, bytes]:
         """Every edited file, whole, as it is with the edits."""
         return {source.path: source.render(edits) for source, edits in self.changes}

@@ -19,7 +19,7 @@ Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 def doubts_about(candidate: Candidate, literals: SeenLiterals) -> List[str]:
     """What speaks against a candidate although the tests pass."""
     doubts: List[str] = []
-    if candidate.template.startswith("undo_"):
+    if candidate.undoes:
         if candidate.said.endswith(ASKED):
             doubts.append(f"undoes {ASKED}")
         elif not candidate.template.startswith("undo_part"):

@@ -28,6 +28,7 @@ class Survivors:
         self._course = course
         self._found: List[Alternative] = []
         self._texts: List[Any] = []
+        self._undone: List[Any] = []
         self._near_misses = 0
 
     def add(self, ready: Ready, *, ends: bool = True) -> None:
@@ -40,9 +41,9 @@ class Survivors:
         candidate = ready.candidate
         changes = whole_changes(candidate, ready.first)
         files = {source.path: source.render(edits) for source, edits in changes}
-        if files in self._texts:
+        if files in self._texts or (candidate.undoes and files in self._undone):
             return
-        self._texts.append(files)
+        (self._undone if candidate.undoes else self._texts).append(files)
         course = self._course
         whole = candidate._replace(source=changes[0][0], edits=changes[0][1], more=changes[1:])
         course.emit({

@@ -213,7 +213,9 @@ class Lanes:
             key: Any = (candidate.unit.source.path, candidate.unit.names, signature(code))
             if key in self._seen:
                 return None
-            self._seen.add(key)
+            if not candidate.undoes:
+                # What a kind of mistake explains is worth more than the same edit as an undoing: that may still come.
+                self._seen.add(key)
             ready = self.swap.ready(candidate, code, first) if self.swap else None
             if ready is not None:
                 return ready
