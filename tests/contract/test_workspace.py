@@ -384,6 +384,7 @@ async def test_proposals_are_about_what_was_asked_and_change_nothing(workspace: 
     assert await workspace.changes() == ()
 
 
+@pytest.mark.anyio
 async def test_the_last_event_of_a_search_is_its_end(workspace: Workspace) -> None:
     request = SearchRequest(command="python -m pytest -q", failing=(ADD,), passing=(DOUBLE,), time_limit_s=5.0)
     events = [event async for event in workspace.search(request)]

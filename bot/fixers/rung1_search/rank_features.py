@@ -36,6 +36,7 @@ class Features:
         held_out_failed: Whether it fails tests that the search did not see.
         side_effects: Whether it leaves the process otherwise than before.
         doubts: How many soft doubts there are.
+        undoes: Whether a small part of the diff that turned the check red, undone, does the same.
     """
 
     cost: float = 0.0
@@ -55,6 +56,7 @@ class Features:
     held_out_failed: float = 0.0
     side_effects: float = 0.0
     doubts: float = 0.0
+    undoes: float = 0.0
 
     def named(self) -> dict[str, float]:
         """By name."""
@@ -93,6 +95,7 @@ def features_of(
         held_out_failed=float(profile.held_out_failed > 0),
         side_effects=float(profile.side_effects > 0),
         doubts=float(min(doubts(first.warnings), 3)),
+        undoes=float(any(m.template == "undo_part" and not doubts(m.warnings) for m in members)),
     )
 
 

@@ -24,6 +24,7 @@ WEIGHTS: Mapping[str, float] = {
     "held_out_failed": -5.0,
     "side_effects": -1.0,
     "doubts": -0.7,
+    "undoes": 1.0,
 }
 """What one unit of each feature adds to the logarithm of the odds; set by hand, with the signs that
 docs/reference/repair.md explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded."""
