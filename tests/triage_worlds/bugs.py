@@ -122,11 +122,19 @@ def _ends() -> list[World]:
         World(
             name="bug_partly",
             kind="bug",
-            expected=frozenset({Outcome.PARTIAL}),
+            # Undoing the whole change is a way out that only a person may choose.
+            expected=frozenset({Outcome.PARTIAL, Outcome.NEEDS_HUMAN}),
             base=base,
             head={"m.py": add.replace("+", "-"), "s.py": broken},
         ),
-        World(name="bug_too_hard", kind="bug", expected=frozenset({Outcome.NO_FIX}), base=base, head={"s.py": broken}),
+        World(
+            name="bug_too_hard",
+            kind="bug",
+            # The same: no edit mends it but the undoing of the commit.
+            expected=frozenset({Outcome.NO_FIX, Outcome.NEEDS_HUMAN}),
+            base=base,
+            head={"s.py": broken},
+        ),
         World(
             name="bug_no_time",
             kind="bug",

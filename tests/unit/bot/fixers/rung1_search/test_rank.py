@@ -156,7 +156,7 @@ def test_chances_never_add_up_to_more_than_one_and_extreme_numbers_are_borne() -
 def test_every_feature_has_a_weight_and_the_signs_are_as_explained() -> None:
     assert set(WEIGHTS) == set(Features().named())
     good = {name for name, weight in WEIGHTS.items() if weight > 0}
-    assert good == {"agreement", "donor", "examples_kept"}
+    assert good == {"agreement", "donor", "examples_kept", "undoes"}
 
 
 def test_likely_is_not_enough_without_a_lead() -> None:
