@@ -51,7 +51,8 @@ class Surroundings:
         self.self_name = self._self_name()
         self.members = self._members()
         self.exceptions = self._exceptions(expected)
-        self.raised = [ast.unparse(n.exc) for n in self._raises()] if hasattr(ast, "unparse") else []
+        raised = [n.exc for n in self._raises() if n.exc is not None]
+        self.raised = [ast.unparse(exception) for exception in raised] if hasattr(ast, "unparse") else []
 
     def around(self, node: ast.AST, kinds: Tuple[type, ...]) -> Optional[ast.AST]:
         """The innermost of these around a node, inside the same function."""
