@@ -3,6 +3,8 @@
 import ast
 import warnings
 
+from sandbox.guest.nesting import nesting_of
+
 MAX_PARSED_CHARACTERS = 400_000
 MAX_NESTING = 90
 
@@ -14,7 +16,7 @@ def is_python(path: str) -> bool:
 
 def parse(text: str) -> ast.Module | None:
     """The syntax tree, or None when there is none or it is not safe to build."""
-    if len(text) > MAX_PARSED_CHARACTERS or _nesting(text) > MAX_NESTING:
+    if len(text) > MAX_PARSED_CHARACTERS or nesting_of(text) > MAX_NESTING:
         return None
     try:
         with warnings.catch_warnings():
@@ -33,15 +35,3 @@ def same_program(old: str, new: str) -> bool:
         return ast.dump(before) == ast.dump(after)
     except RecursionError:
         return False
-
-
-def _nesting(text: str) -> int:
-    """How deep brackets are nested at most (strings are not told apart: an upper bound), or unary operators chained."""
-    depth = deepest = 0
-    for character in text:
-        if character in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in ")]}":
-            depth = max(0, depth - 1)
-    return deepest

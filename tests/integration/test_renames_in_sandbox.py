@@ -8,9 +8,7 @@ import pytest
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource, SearchRequest, Survivor
-from sandbox.types.spans import spliced
-from sandbox.workspace import Sandboxes
+from tests.searching import new_text, searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -22,17 +20,8 @@ def backend(docker_ready: None) -> Backend:
 
 async def fixes(backend: Backend, folder: Path, files: Mapping[str, str], *failing: str) -> list[str]:
     """The whole new texts of what the search proposes, in the order of proposal."""
-    for name, text in files.items():
-        path = folder / "repo" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
-    request = SearchRequest(
-        command="python -m pytest -q", failing=failing, protected=("test_*.py",), time_limit_s=40.0, max_survivors=1
-    )
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
-        events = [event async for event in workspace.search(request)]
-    return [spliced(files[e.path], e.edits) for e in events if isinstance(e, Survivor)]
+    events = await searched(backend, folder, files, failing=failing, time_limit_s=40.0, max_survivors=1)
+    return [new_text(survivor, files) for survivor in survivors(events)]
 
 
 RENAMED = {

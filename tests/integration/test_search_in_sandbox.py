@@ -8,18 +8,8 @@ import pytest
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import (
-    Checkout,
-    FolderSource,
-    NearMiss,
-    SearchRequest,
-    Survivor,
-    TrialDone,
-    TrialEvent,
-    TrialStarted,
-    spliced,
-)
-from sandbox.workspace import Sandboxes
+from sandbox.types import NearMiss, TrialDone, TrialStarted
+from tests.searching import new_text, searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -27,37 +17,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 @pytest.fixture(scope="module")
 def backend(docker_ready: None) -> Backend:
     return DockerBackend(SandboxSpec(pool=0))
-
-
-async def searched(backend: Backend, folder: Path, files: dict[str, str], **changes: object) -> list[TrialEvent]:
-    """The events of a search in a repository of these files; its failing tests are measured first when not given."""
-    for name, text in files.items():
-        path = folder / "repo" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
-        if "failing" not in changes:
-            report = await workspace.run_tests(command="python -m pytest -q")
-            changes = {"failing": sorted(report.failing), "passing": sorted(report.passing), **changes}
-        given: dict[str, object] = {
-            "command": "python -m pytest -q",
-            "protected": ("test_*.py", "conftest.py"),
-            "time_limit_s": 20.0,
-        }
-        before = await workspace.changes()
-        events = [event async for event in workspace.search(SearchRequest.model_validate({**given, **changes}))]
-        assert await workspace.changes() == before
-    assert isinstance(events[-1], TrialDone)
-    return events
-
-
-def survivors(events: list[TrialEvent]) -> list[Survivor]:
-    return [event for event in events if isinstance(event, Survivor)]
-
-
-def new_text(survivor: Survivor, files: dict[str, str]) -> str:
-    return spliced(files[survivor.path], survivor.edits)
 
 
 ONE_BUG = {

@@ -7,17 +7,8 @@ import pytest
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import (
-    Checkout,
-    FolderSource,
-    SearchRequest,
-    Survivor,
-    TrialDone,
-    TrialEvent,
-    TrialStarted,
-    spliced,
-)
-from sandbox.workspace import Sandboxes
+from sandbox.types import TrialDone, TrialEvent, TrialStarted
+from tests.searching import new_text, searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -27,34 +18,11 @@ def backend(docker_ready: None) -> Backend:
     return DockerBackend(SandboxSpec(pool=0))
 
 
-async def searched(backend: Backend, folder: Path, files: dict[str, str], **changes: object) -> list[TrialEvent]:
-    for name, text in files.items():
-        path = folder / "repo" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    command = str(changes.get("command", "python -m pytest -q"))
-    sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:
-        if "failing" not in changes:
-            report = await workspace.run_tests(command=command)
-            changes = {"failing": sorted(report.failing), "passing": sorted(report.passing), **changes}
-        given: dict[str, object] = {
-            "command": command,
-            "protected": ("test_*.py", "*/test_*.py", "conftest.py"),
-            "time_limit_s": 60.0,
-        }
-        events = [event async for event in workspace.search(SearchRequest.model_validate({**given, **changes}))]
-        assert await workspace.changes() == ()
-    assert isinstance(events[-1], TrialDone)
-    return events
-
-
 def fixes(events: list[TrialEvent], files: dict[str, str]) -> dict[str, list[str]]:
     """Texts that survivors make of files, by lane."""
     found: dict[str, list[str]] = {}
-    for event in events:
-        if isinstance(event, Survivor):
-            found.setdefault(event.lane, []).append(spliced(files[event.path], event.edits))
+    for survivor in survivors(events):
+        found.setdefault(survivor.lane, []).append(new_text(survivor, files))
     return found
 
 
@@ -146,8 +114,8 @@ async def test_two_edits_are_found_when_the_first_lets_the_test_come_farther(bac
         ),
     }
     events = await searched(backend, tmp_path, files, time_limit_s=120.0)
-    survivor = next(event for event in events if isinstance(event, Survivor))
-    text = spliced(files["words.py"], survivor.edits)
+    survivor = survivors(events)[0]
+    text = new_text(survivor, files)
     assert "+" in survivor.template
     assert "upper()" in text
     assert "[1:]" not in text
@@ -161,4 +129,4 @@ async def test_failing_tests_that_pass_now_and_then_are_refused(backend: Backend
     events = await searched(backend, tmp_path, files, failing=("test_draw.py::test_draw",), passing=())
     done = events[-1]
     assert isinstance(done, TrialDone)
-    assert done.reason == "refused" or not any(isinstance(event, Survivor) for event in events)
+    assert done.reason == "refused" or not survivors(events)

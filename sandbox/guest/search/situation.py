@@ -23,6 +23,9 @@ from sandbox.guest.search.steadiness import wavering
 NO_SESSION = ("UsageError", "SystemExit", "NothingCollected")
 """Errors that say that the command does not fit the checkout; nothing in the source can mend that."""
 WAVERING_S = 6.0
+WAVERING_RUNS = 3
+UNCHANGED_S, UNCHANGED_RUNS = 3.0, 8
+"""How long and how often failing tests are run without any change, before a change is said to mend them."""
 FAILING_S = 6.0
 """How long failing tests may take to show what they die of."""
 
@@ -94,8 +97,23 @@ class Situation:
         if ground is None or not ground.baseline.isolated:
             return
         # Two runs in one process went otherwise: by what the first left behind, or by chance?
-        wait = min(WAVERING_S, 0.1 * self.left())
-        names = wavering(ground.items, wait, ground.screen.bounds)
+        in_order = sorted([*ground.items.failing, *ground.items.passing])
+        self._refuse_any(ground, in_order, WAVERING_RUNS, WAVERING_S)
+
+    def refuse_lucky(self) -> None:
+        """Before the first fix is believed: that failing tests never pass when nothing was changed.
+
+        Raises:
+            Refused: one did.
+        """
+        ground = self.ground
+        if ground is not None and not ground.baseline.isolated:
+            alone = [i for i in ground.items.failing if i not in ground.baseline.hung]
+            self._refuse_any(ground, alone, UNCHANGED_RUNS, UNCHANGED_S)
+
+    def _refuse_any(self, ground: Ground, tests: Sequence[int], runs: int, most_s: float) -> None:
+        wait = min(most_s, 0.1 * self.left())
+        names = wavering(ground.items, tests, runs=runs, wait_s=wait, bounds=ground.screen.bounds)
         if names:
             raise Refused(f"the failing tests waver: {', '.join(names[:3])} pass now and then")
 

@@ -3,40 +3,43 @@
 from __future__ import annotations
 
 import random
-from typing import Any, List, Set
+import time
+from typing import Any, List, Sequence, Set
 
 from sandbox.guest.search.forked import Report, collect
 from sandbox.guest.search.harness import PASS, SKIP, Items, Runner
 from sandbox.guest.search.limits import Limiter
 
-RUNS = 3
 LIMIT_S = 1.0
 
 
-def wavering(items: Items, wait_s: float, bounds: Any) -> List[str]:
-    """Failing tests that pass in some of several processes, in their order, each time with other random numbers.
+def wavering(items: Items, tests: Sequence[int], *, runs: int, wait_s: float, bounds: Any) -> List[str]:
+    """Failing tests that pass in some of several processes, each time with other random numbers.
 
     Args:
         items: The tests.
-        wait_s: How long this may take.
+        tests: Which to run, in this order.
+        runs: How often.
+        wait_s: How long this may take; fewer runs are made when it is not enough.
         bounds: What a child may use.
     """
-    passed: Set[int] = set()
-    for seed in range(RUNS):
-        for told in collect(_work(items, seed), wait_s / RUNS, bounds):
-            if isinstance(told, int):
-                passed.add(told)
-    return [items.names[i] for i in items.failing if i in passed]
-
-
-def _work(items: Items, seed: int) -> Any:
+    ends = time.monotonic() + wait_s
     failing = set(items.failing)
+    passed: Set[int] = set()
+    for seed in range(runs):
+        left = ends - time.monotonic()
+        if left <= 0 or passed:
+            break
+        passed.update(told for told in collect(_work(items, tests, seed), left, bounds) if isinstance(told, int))
+    return [items.names[i] for i in items.failing if i in passed & failing]
 
+
+def _work(items: Items, tests: Sequence[int], seed: int) -> Any:
     def work(limiter: Limiter, report: Report) -> None:
         random.seed(seed)
         runner = Runner(items.all, limiter)
-        for index in sorted([*items.failing, *items.passing]):
-            if runner.run(index, LIMIT_S) in (PASS, SKIP) and index in failing:
+        for index in tests:
+            if runner.run(index, LIMIT_S) in (PASS, SKIP):
                 report(index)
         runner.close()
 

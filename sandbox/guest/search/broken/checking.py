@@ -71,18 +71,6 @@ def _fault(error: SyntaxError, *, in_parser: bool) -> Fault:
     return Fault(line, column, str(error.msg), end_line - 1, max(0, end_column - 1), in_parser)
 
 
-def nesting_of(text: str) -> int:
-    """How deep brackets are nested at most; strings are not told apart: an upper bound."""
-    depth = deepest = 0
-    for character in text:
-        if character in "([{":
-            depth += 1
-            deepest = max(deepest, depth)
-        elif character in ")]}":
-            depth = max(0, depth - 1)
-    return deepest
-
-
 class Region(NamedTuple):
     """Lines of a text that can be parsed by themselves and hold the fault."""
 

@@ -8,12 +8,12 @@ import hashlib
 import warnings
 from typing import Any, Dict, FrozenSet, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
 
+from sandbox.guest.nesting import nesting_of
 from sandbox.guest.search.broken.checking import (
     MAX_NESTING,
     Parser,
     Region,
     TooMuchError,
-    nesting_of,
     region_around,
 )
 from sandbox.guest.search.broken.habits import Habits

@@ -40,9 +40,11 @@ async def python(path: Path, script: str) -> "subprocess.CompletedProcess[bytes]
 async def echoing(path: Path) -> AsyncIterator[list[int]]:
     """A socket that gives back what it gets; counts connections."""
     seen: list[int] = []
+    writers: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         seen.append(1)
+        writers.append(writer)
         with contextlib.suppress(OSError):
             while data := await reader.read(1 << 16):
                 writer.write(data)
@@ -57,6 +59,10 @@ async def echoing(path: Path) -> AsyncIterator[list[int]]:
     finally:
         server.close()
         await server.wait_closed()
+        for writer in writers:  # a client that died may not have been noticed yet
+            writer.close()
+            with contextlib.suppress(OSError):
+                await writer.wait_closed()
 
 
 def test_a_command_has_its_streams_and_its_results_channel() -> None:

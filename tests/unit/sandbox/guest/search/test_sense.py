@@ -239,10 +239,6 @@ def test_no_candidate_comes_twice_and_all_come_in_order() -> None:
 
 def test_an_expression_nested_too_deeply_is_survived() -> None:
     text = "def f(a):\n    return " + " + ".join(["a"] * 700) + "\n"
-    try:
-        Source("m.py", text.encode())
-    except (RecursionError, MemoryError, SyntaxError):
-        pytest.skip("this interpreter does not parse it")
     assert best(text, {2: 1.0}, 5)
 
 
