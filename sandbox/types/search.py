@@ -113,6 +113,8 @@ class Profile(Frozen):
     examples_failed: int = 0
     warnings: tuple[str, ...] = ()
     """Reasons to doubt it that show only while it runs."""
+    passing_there: int | None = None
+    """Passing tests that run a line of the edit, as far as they were traced; None where that is not known."""
     mutants: int = 0
     """One-edit mutants of its patched lines that were tried on the tests."""
     mutants_killed: int = 0

@@ -23,6 +23,8 @@ NEXT_LIMIT_S = 0.05
 FIRST_SHARE, SECOND_SHARE = 0.6, 0.85
 """Of the time to reproduce: when the first turn, and when the second has to end; failing tests are always run."""
 NOT_OURS = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
+RAISES = ("raises", "assertRaises", "assertRaisesRegex")
+"""What a test calls to say that something is to be raised."""
 
 Coverage = Dict[int, Dict[str, Set[int]]]
 """Test to file (relative) to lines."""
@@ -180,9 +182,10 @@ def names_in(items: Sequence[Any], failing: Sequence[int]) -> Set[str]:
     return names
 
 
-def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Tuple[List[float], List[str]]:
-    """Numbers and short strings that stand in the failing tests or in their parameters."""
+def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Tuple[List[float], List[str], List[str]]:
+    """Numbers and short strings that stand in the failing tests or in their parameters; exceptions they expect."""
     found: List[Any] = []
+    exceptions: List[str] = []
     for index in failing[:10]:
         item = items[index]
         for value in getattr(getattr(item, "callspec", None), "params", {}).values():
@@ -192,9 +195,26 @@ def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Tuple[List[floa
         except (OSError, SyntaxError, TypeError, AttributeError):
             continue
         found += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        exceptions += expected_exceptions(tree)
     numbers = [v for v in found if isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < 1e9]
     strings = [v for v in found if isinstance(v, str) and len(v) <= 40]
-    return list(dict.fromkeys(numbers))[:20], list(dict.fromkeys(strings))[:20]
+    exceptions += [v.__name__ for v in found if isinstance(v, type) and issubclass(v, BaseException)]
+    return list(dict.fromkeys(numbers))[:20], list(dict.fromkeys(strings))[:20], list(dict.fromkeys(exceptions))[:20]
+
+
+def expected_exceptions(tree: ast.AST) -> List[str]:
+    """Names of the exceptions that a test's code says are to be raised."""
+    names: List[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and node.args and _last_name(node.func) in RAISES:
+            first = node.args[0]
+            names += [_last_name(kind) for kind in (first.elts if isinstance(first, ast.Tuple) else [first])]
+    return [name for name in dict.fromkeys(names) if name[:1].isupper()]
+
+
+def _last_name(node: ast.AST) -> str:
+    """`b` of `a.b`."""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _leaves(value: Any, depth: int = 0) -> List[Any]:

@@ -128,10 +128,12 @@ class Ground:
         self.scores = self.located.scores
         self.suspicion = Suspicion(self.scores)
         self.units = self._units()
-        numbers, strings = base.literals_of(self.items.all, self.items.failing)
+        numbers, strings, exceptions = base.literals_of(self.items.all, self.items.failing)
         compared = self.located.compared_values()
         self.literals = SeenLiterals(
-            tuple(dict.fromkeys([*numbers, *compared[0]])), tuple(dict.fromkeys([*strings, *compared[1]]))
+            tuple(dict.fromkeys([*numbers, *compared[0]])),
+            tuple(dict.fromkeys([*strings, *compared[1]])),
+            tuple(exceptions),
         )
         self.templates = templates
         self.generator = Generator(templates, request.template_costs)

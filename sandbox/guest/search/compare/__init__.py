@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from sandbox.guest.search.baseline import NOT_OURS
 from sandbox.guest.search.compare.alternatives import Alternative
-from sandbox.guest.search.compare.mutants import kill_count
+from sandbox.guest.search.compare.mutants import kill_count, new_lines
 from sandbox.guest.search.compare.naturalness import MOST_BYTES, Language, surprise
 from sandbox.guest.search.compare.phase import Phase
 from sandbox.guest.search.forked import Report, collect
@@ -45,6 +45,8 @@ def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Op
     told = _observed(ground, survivors, OBSERVING * left())
     for profile, usual in zip(told["profiles"], _naturalness(ground.root, survivors, min(READING_S, 0.5 * left()))):
         profile["surprise"], profile["donor"] = usual
+    for profile, one in zip(told["profiles"], survivors):
+        profile["passing_there"] = passing_there(ground, one)
     _count_kills(ground, survivors, told, left)
     told["kind"] = "compared"
     told["held_out"] = len(ground.items.passing) - len(_met(ground, survivors))
@@ -54,6 +56,18 @@ def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Op
 def _met(ground: Any, survivors: Sequence[Alternative]) -> Set[int]:
     """The passing tests that a candidate in the functions of these survivors has to pass before it is confirmed."""
     return {index for one in survivors for unit in one.units for index in ground.passing_through(unit)}
+
+
+def passing_there(ground: Any, one: Alternative) -> Optional[int]:
+    """How many traced passing tests run a line that a survivor changes; None where it is not in functions."""
+    if not one.units:
+        return None
+    sources = {unit.source.path: unit.source.data for unit in one.units}
+    changed = {path: new_lines(one.files[path], old) for path, old in sources.items() if path in one.files}
+    return sum(
+        any(not lines.isdisjoint(ground.coverage.get(test, {}).get(path, ())) for path, lines in changed.items())
+        for test in ground.items.passing
+    )
 
 
 def _observed(ground: Any, survivors: Sequence[Alternative], wait_s: float) -> Dict[str, Any]:
