@@ -13,6 +13,12 @@ VETOES = (
     "undoes what the failing tests ask for",
 )
 """How a warning begins whose survivor comes after every other, and is never shown without asking."""
+SYMPTOMS = (
+    "catches what was raised",
+    "leaves early with nothing worked out",
+    "asks whether an attribute is there",
+)
+"""How a warning begins whose survivor keeps out of the way of an error; that may be all that is right about it."""
 
 
 def vetoes(warnings: Sequence[str]) -> int:
@@ -21,5 +27,10 @@ def vetoes(warnings: Sequence[str]) -> int:
 
 
 def doubts(warnings: Sequence[str]) -> int:
-    """How many of these are reasons to wonder."""
-    return len(warnings) - vetoes(warnings)
+    """How many of the others are reasons to wonder."""
+    return len(warnings) - vetoes(warnings) - symptoms(warnings)
+
+
+def symptoms(warnings: Sequence[str]) -> int:
+    """How many of these say that an error is kept out of the way of, not that anything else is worked out."""
+    return sum(warning.startswith(SYMPTOMS) for warning in warnings)

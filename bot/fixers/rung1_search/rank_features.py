@@ -5,13 +5,17 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from bot.fixers.rung1_search.rank_doubts import doubts, vetoes
+from bot.fixers.rung1_search.rank_doubts import doubts, symptoms, vetoes
 from sandbox.types import Profile, Survivor, by_file, spliced
 
 MOST_SURPRISE = 2.0
 """Bits; in a small repository everything new is surprising."""
-MOST_TEMPLATES = 3
-"""Agreement of more templates than this says nothing more."""
+ARITHMETIC = frozenset(
+    {"augmented_assignment", "change_literal", "change_term", "clamp", "off_by_one", "swap_operands", "swap_operator"}
+)
+"""Templates that write one shift of a number in several ways: that they agree is no surprise."""
+MOST_KINDS = 3
+"""Agreement of more kinds than this says nothing more."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +27,7 @@ class Features:
         dearer: How much more that is than what the cheapest behaviour costs.
         unsuspected: How little its place was suspected.
         size: Logarithm of the characters changed.
-        agreement: How many further templates reach it.
+        agreement: How many further kinds of templates reach it, as a logarithm of base 2.
         second_edit: Whether it takes more than one edit.
         changed_passing: Share of the calls of passing tests with another result than before.
         changed_neighbours: The same near those calls.
@@ -36,6 +40,7 @@ class Features:
         held_out_failed: Whether it fails tests that the search did not see.
         side_effects: Whether it leaves the process otherwise than before.
         doubts: How many soft doubts there are.
+        symptom: Whether it keeps out of the way of an error: catches it, leaves early, asks for an attribute.
         undoes: Whether a small part of the diff that turned the check red, undone, does the same.
     """
 
@@ -56,6 +61,7 @@ class Features:
     held_out_failed: float = 0.0
     side_effects: float = 0.0
     doubts: float = 0.0
+    symptom: float = 0.0
     undoes: float = 0.0
 
     def named(self) -> dict[str, float]:
@@ -76,13 +82,13 @@ def features_of(
     """
     first = members[0]
     costs = [cost_of(member) for member in members]
-    templates = {member.template for member in members}
+    kinds = {"arithmetic" if member.template in ARITHMETIC else member.template for member in members}
     return Features(
         cost=min(costs),
         dearer=max(0.0, min(costs) - cheapest),
         unsuspected=1.0 - max(member.suspicion for member in members),
         size=math.log1p(min(size_of(member, originals) for member in members)),
-        agreement=float(min(len(templates) - 1, MOST_TEMPLATES)),
+        agreement=math.log2(min(len(kinds), 1 + MOST_KINDS)),
         second_edit=float("+" in first.template),
         changed_passing=_share(profile.changed_passing, profile.passing_calls),
         changed_neighbours=_share(profile.changed_neighbours, profile.neighbours),
@@ -95,6 +101,7 @@ def features_of(
         held_out_failed=float(profile.held_out_failed > 0),
         side_effects=float(profile.side_effects > 0),
         doubts=float(min(doubts(first.warnings), 3)),
+        symptom=float(symptoms(first.warnings) > 0),
         undoes=float(any(m.template == "undo_part" and not doubts(m.warnings) for m in members)),
     )
 

@@ -24,6 +24,7 @@ WEIGHTS: Mapping[str, float] = {
     "held_out_failed": -5.0,
     "side_effects": -1.0,
     "doubts": -0.7,
+    "symptom": -1.2,
     "undoes": 1.0,
 }
 """What one unit of each feature adds to the logarithm of the odds; set by hand, with the signs that

@@ -47,6 +47,12 @@ def doubts_between(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[s
         doubts.append("empties a body")
     if _swallowing(new) > _swallowing(old):
         doubts.append("swallows exceptions")
+    elif _quiet_handlers(new) > _quiet_handlers(old):
+        doubts.append("catches what was raised")
+    if _empty_handed(new) > _empty_handed(old):
+        doubts.append("leaves early with nothing worked out")
+    if _attribute_questions(new) > _attribute_questions(old):
+        doubts.append("asks whether an attribute is there")
     if _unreachable(new) > _unreachable(old):
         doubts.append("makes code unreachable")
     if _guards(new) < _guards(old) and "removes a raise" not in doubts:
@@ -161,6 +167,33 @@ def _swallowing(tree: ast.AST) -> int:
 def _is_wide(handler: ast.ExceptHandler) -> bool:
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     return any(kind is None or (isinstance(kind, ast.Name) and kind.id in WIDE) for kind in kinds)
+
+
+def _quiet_handlers(tree: ast.AST) -> int:
+    """Handlers that go on without raising anything."""
+    handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
+    return sum(not any(isinstance(node, ast.Raise) for node in ast.walk(handler)) for handler in handlers)
+
+
+def _empty_handed(tree: ast.AST) -> int:
+    """Conditions whose whole body is to go on elsewhere, or to give a constant or an empty container."""
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.If) and len(node.body) == 1]
+    return sum(isinstance(body[0], (ast.Continue, ast.Break)) or _gives_nothing(body[0]) for body in bodies)
+
+
+def _gives_nothing(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Return):
+        return False
+    value = statement.value
+    parts = [*getattr(value, "elts", ()), *getattr(value, "keys", ())]
+    return value is None or (isinstance(value, (ast.Constant, ast.List, ast.Tuple, ast.Dict)) and not parts)
+
+
+def _attribute_questions(tree: ast.AST) -> int:
+    """`hasattr(a, "b")`, `getattr(a, "b", c)`."""
+    asking = {("hasattr", 2), ("getattr", 3)}
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return sum(isinstance(c.func, ast.Name) and (c.func.id, len(c.args)) in asking for c in calls)
 
 
 def _unreachable(tree: ast.AST) -> int:

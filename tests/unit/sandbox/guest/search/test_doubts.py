@@ -46,11 +46,20 @@ def told(old: str, new: str, literals: SeenLiterals = NO_LITERALS) -> list[str]:
         ("except TypeError", "except Exception", "swallows exceptions"),
         ("    return total + low", "    return total\n    return low", "makes code unreachable"),
         ("    if low > 3:\n        return None\n", "", "deletes a guard"),
+        (
+            "    return total + low",
+            "    try:\n        return total + low\n    except TypeError:\n        total = 0\n    return total",
+            "catches what was raised",
+        ),
+        ("    return total", "    if not low:\n        return []\n    return total", "leaves early"),
+        ("    return total", "    if not low:\n        return\n    return total", "leaves early"),
+        ("sum(items)", "sum(items) if hasattr(items, 'sum') else 0", "asks whether an attribute is there"),
+        ("sum(items)", "getattr(items, 'total', 0)", "asks whether an attribute is there"),
         ("return total + low", "return 7", "returns a constant where something was worked out"),
     ],
 )
 def test_what_makes_tests_green_without_mending_is_doubted(old: str, new: str, doubt: str) -> None:
-    assert doubt in told(old, new)
+    assert any(one.startswith(doubt) for one in told(old, new))
 
 
 @pytest.mark.parametrize(
@@ -62,6 +71,9 @@ def test_what_makes_tests_green_without_mending_is_doubted(old: str, new: str, d
         ("if low > 3", "if low is None or low > 3"),
         ("    return total + low", "    if low:\n        return low\n    return total + low"),
         ("except TypeError", "except (TypeError, ValueError)"),
+        ("sum(items)", "getattr(items, 'total')"),
+        ("    return total", "    if low is None:\n        raise TypeError(low)\n    return total"),
+        ("    return total", "    if low is None:\n        low = 0\n        return 0\n    return total"),
         ("return None", "return low"),
     ],
 )
