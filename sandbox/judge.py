@@ -59,6 +59,7 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
             maxfail=maxfail,
             environment={**(environment or {}), **step.environment},
             wall_s=limits.wall_s,
+            test_cpu_s=limits.test_cpu_s,
         )
         report = await _run_step(guest, request, limits, posixpath.normpath(f"{working_directory}/{step.folder}"))
         reports.append(report)

@@ -48,6 +48,8 @@ class RunLimits(Frozen):
     """What one command may use."""
 
     wall_s: float = Field(default=120.0, gt=0)
+    test_cpu_s: float = 0.0
+    """Processor time of one test, where the runner can stop it alone; 0 for no limit."""
     output_bytes: int = 256 * 1024
     """Kept per stream, head and tail."""
     kill_output_bytes: int = 64 * MIB
@@ -85,6 +87,8 @@ class SandboxSpec(Frozen):
     """How much a set-up may write."""
     test_wall_s: float = 300.0
     """How long one run of the tests may take."""
+    test_cpu_s: float = Field(default=20.0, ge=0)
+    """Processor time after which one test (pytest, unittest) is stopped as endless and the others go on; 0: never."""
     command_wall_s: float = 120.0
     """How long any other command may take."""
     mission_wall_s: float = 1800.0

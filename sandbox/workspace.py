@@ -117,7 +117,7 @@ class SandboxWorkspace:
         return await run_tests(
             opened.guest,
             command or opened.recipe.command,
-            limits=RunLimits(wall_s=self._parts.spec.test_wall_s),
+            limits=RunLimits(wall_s=self._parts.spec.test_wall_s, test_cpu_s=self._parts.spec.test_cpu_s),
             targets=targets,
             order=order,
             seed=seed,

@@ -2,7 +2,8 @@
 
 Standard input carries one JSON object: `key` (hex, signs the records), `args`, `targets` (absolute node ids that
 replace the selection), `order`, `seed`, `maxfail`, `adds_cwd`, `python_path`, `root` (the checkout), `canaries` (two
-names), `wall_s`. File descriptor 3 takes the records. Everything the repository could shadow is imported first.
+names), `wall_s`, `test_cpu_s`. File descriptor 3 takes the records. Everything the repository could shadow is imported
+first.
 """
 
 import importlib
@@ -63,7 +64,10 @@ def main() -> int:
         return 1
     describer = load_sibling("failure_detail").Describer(config["root"])
     config["origins"] = load_sibling("identity")
-    reporter = load_sibling("pytest_reporter").Reporter(channel, describer, config, load_sibling("order").shuffled)
+    config["shuffled"] = load_sibling("order").shuffled
+    config["watch"] = load_sibling("hang_watch").HangWatch
+    config["limit"] = load_sibling("cpu_limit").CpuLimit(config["test_cpu_s"], describer.stack)
+    reporter = load_sibling("pytest_reporter").Reporter(channel, describer, config)
     channel.send(["begin", "%d.%d.%d" % sys.version_info[:3], pytest.__version__])
     if config["python_path"]:
         os.environ["PYTHONPATH"] = config["python_path"]

@@ -15,11 +15,8 @@ import base64
 import inspect
 import json
 import os
-import signal
 import zlib
-from time import monotonic
-from types import FrameType
-from typing import Any, Dict, Generator, List, Optional, Union
+from typing import Any, Dict, Generator, List, Union
 
 import pytest
 from _pytest import python as pytest_python
@@ -70,15 +67,15 @@ class Reporter:
         channel: Where records go.
         describer: Turns failures into dictionaries.
         config: What the host asked for; see `pytest_entry`.
-        shuffled: Makes a random order.
     """
 
-    def __init__(self, channel: Any, describer: Any, config: Dict[str, Any], shuffled: Any) -> None:
-        self._shuffled = shuffled
+    def __init__(self, channel: Any, describer: Any, config: Dict[str, Any]) -> None:
+        self._shuffled = config["shuffled"]
         self._send = channel.send
         self._asked = config
-        self._pid = os.getpid()
         self._describer = describer
+        self._limit = config["limit"]
+        self._watch = config["watch"](config["look_at"], self._look)
         self._run_protocol = pytest_runner.runtestprotocol
         self._rewriting = config["origins"].rewriting
         self._exchanged = config["origins"].Origins().exchanged
@@ -112,7 +109,7 @@ class Reporter:
         """Tell where node ids start from."""
         self._describer.rootdir = str(session.config.rootpath)
         self._send(["root", self._describer.rootdir])
-        self._watch(self._asked["look_at"])
+        self._watch.start()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self) -> Hook:
@@ -158,7 +155,7 @@ class Reporter:
     def pytest_sessionfinish(self, session: Any) -> Hook:
         """The session's own idea of its status."""
         yield
-        self.stop_watching()
+        self._watch.stop()
         changed = [name for name, function in self._present().items() if function is not self._watched[name]]
         changed += self._replaced
         if changed:
@@ -195,6 +192,18 @@ class Reporter:
         self._current = None
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_setup(self) -> Hook:
+        """Fixtures have to end, too."""
+        with self._limit:
+            yield
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
+    def pytest_runtest_teardown(self) -> Hook:
+        """What they do afterwards as well."""
+        with self._limit:
+            yield
+
+    @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: Any) -> Hook:
         """See what the test does from below every hook."""
         self._check_identity(item)
@@ -203,7 +212,8 @@ class Reporter:
 
         def runtest() -> None:
             try:
-                original()
+                with self._limit:
+                    original()
             except BaseException:
                 raw[id(item)] = 0
                 raise
@@ -221,8 +231,12 @@ class Reporter:
         if outcome.excinfo is not None or id(item) in self._canaries:
             return
         report = outcome.get_result()
+        if self._limit.stopped:  # whoever caught it, and though nothing else was expected
+            report.outcome = "failed"
+            report.__dict__.pop("wasxfail", None)
+            report.longrepr = report.longrepr or self._limit.stopped
         if report.failed and self._current is not None:
-            detail = self._describer.describe(report, call.excinfo)
+            detail = self._limit.mark(self._describer.describe(report, call.excinfo))
             self._send(["fail", self._current, call.when, detail], detail=True, held=True)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
@@ -274,23 +288,15 @@ class Reporter:
 
     # --- tests that do not end --------------------------------------------------------------------
 
-    def _watch(self, look_at: float) -> None:
-        """Shortly before the time is over, record where the running test spends it (as far as it uses the CPU)."""
-        pid = self._pid
-        getpid = os.getpid
-
-        def look(_signal: int, frame: Optional[FrameType]) -> None:
-            if monotonic() < look_at or self._current is None or getpid() != pid:
-                return
-            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    def _look(self, frame: Any) -> bool:
+        """Shortly before the time is over: where the running test spends it (as far as it uses the CPU)."""
+        if self._current is not None:
             self._send(["hang", self._current, self._describer.stack(frame)])
-
-        signal.signal(signal.SIGVTALRM, look)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0.2, 0.2)
+        return self._current is not None
 
     def stop_watching(self) -> None:
         """The timer must not outlive the session: the interpreter would die of its signal while it shuts down."""
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        self._watch.stop()
 
 
 def code_of(item: Any) -> Any:

@@ -39,7 +39,8 @@ class Session:
         self.module = load_sibling("unittest_recorder")
         describer = load_sibling("failure_detail").Describer(config["root"])
         self.describer = describer
-        self.recorder = self.module.Recorder(channel, describer, config["root"])
+        self.limit = load_sibling("cpu_limit").CpuLimit(config["test_cpu_s"], describer.stack)
+        self.recorder = self.module.Recorder(channel, describer, config["root"], self.limit)
         self.shuffled = load_sibling("order").shuffled
         self.failures = 0
         self.status: Optional[int] = None

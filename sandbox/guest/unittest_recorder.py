@@ -51,9 +51,11 @@ class Recorder:
         channel: Where records go.
         describer: Turns failures into dictionaries.
         root: The checkout.
+        limit: Bounds what a test may compute.
     """
 
-    def __init__(self, channel: Any, describer: Any, root: str) -> None:
+    def __init__(self, channel: Any, describer: Any, root: str, limit: Any) -> None:
+        self._limit = limit
         self._send = channel.send
         self._describer = describer
         self._root = os.path.realpath(root)
@@ -194,7 +196,7 @@ class Recorder:
         return self._indexes.get(id(test), self.node_id(test))
 
     def _detail(self, index: Any, phase: str, error: Tuple[Any, Any, Any]) -> None:
-        described = self._describer.describe(Described(error), Excinfo(error[1]))
+        described = self._limit.mark(self._describer.describe(Described(error), Excinfo(error[1])))
         self._send(["fail", index, phase, described], detail=True, held=True)
 
     # --- what belongs to no single test -----------------------------------------------------------
@@ -251,7 +253,9 @@ class Recorder:
 
             async def awaited(*args: Any, **named: Any) -> Any:
                 recorder._raw = 0
-                value = await method(*args, **named)
+                with recorder._limit:
+                    value = await method(*args, **named)
+                recorder._limit.insist()
                 recorder._raw = 1
                 return value
 
@@ -260,7 +264,9 @@ class Recorder:
 
         def called(*args: Any, **named: Any) -> Any:
             recorder._raw = 0
-            value = method(*args, **named)
+            with recorder._limit:
+                value = method(*args, **named)
+            recorder._limit.insist()
             recorder._raw = 1
             return value
 

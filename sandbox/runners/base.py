@@ -33,6 +33,8 @@ class RunRequest(Frozen):
     """Stop after so many failures; None keeps the command's own idea."""
     environment: dict[str, str] = Field(default_factory=dict)
     wall_s: float = 120.0
+    test_cpu_s: float = 0.0
+    """Processor time after which one test is stopped; 0 for never."""
 
 
 class GuestPlaces(Frozen):

@@ -75,6 +75,7 @@ def as_results(findings: Iterable[Finding], checkout: Checkout | None = None) ->
             error_message=finding.message,
             file=path,
             line=finding.line,
+            column=finding.column,
             error=finding.rule,
         )
     return tuple(named.values())

@@ -69,6 +69,7 @@ def session_config(
         "root": places.checkout,
         "canaries": [_canary_name(), _canary_name()],
         "wall_s": request.wall_s,
+        "test_cpu_s": request.test_cpu_s,
     }
 
 

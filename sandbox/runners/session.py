@@ -135,6 +135,7 @@ class SessionReader:
             file=where[0],
             line=where[1],
             test=_test_of(name),
+            hung=error == "Timeout",
         )
 
     def _contradictions(self) -> Iterator[str]:
@@ -185,6 +186,7 @@ def _result(name: str, status: TestStatus, detail: Mapping[str, Any], millisecon
         error=_string(detail.get("error"))[:200] or None,
         traceback=_string(detail.get("text")) or None,
         frames=frames,
+        hung=detail.get("hung") is True,
     )
 
 

@@ -66,6 +66,8 @@ class TestResult(Frozen):
     file: str | None = None
     """Where it failed, relative to the checkout: the deepest frame inside the checkout."""
     line: int | None = None
+    column: int | None = None
+    """Of a finding, where its tool tells one."""
     test: str | None = None
     """The test function's name."""
     error: str | None = None
@@ -73,6 +75,8 @@ class TestResult(Frozen):
     traceback: str | None = None
     frames: tuple[tuple[str, int, str], ...] = ()
     """(file, line, function) of the traceback's frames inside the checkout, outermost first."""
+    hung: bool = False
+    """It did not end and was stopped by us; `error` is then `Timeout`, which is also a name of exceptions."""
 
 
 class RunVerdict(StrEnum):
@@ -119,6 +123,11 @@ class TestReport(Frozen):
     def knows_tests(self) -> bool:
         """Whether each test was seen by name, so that single tests can be asked for."""
         return self.runner in {"pytest", "unittest"}
+
+    @property
+    def hangs(self) -> bool:
+        """Whether it found something that does not end, so that running it again is dear."""
+        return self.verdict is RunVerdict.TIMEOUT or any(failure.hung for failure in self.failures)
 
     @property
     def failing(self) -> frozenset[str]:

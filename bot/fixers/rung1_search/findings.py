@@ -40,7 +40,13 @@ def is_about_findings(report: TestReport) -> bool:
 def findings_of(report: TestReport) -> tuple[ToolFinding, ...]:
     """The findings that are told in full, of files that a fix may touch."""
     return tuple(
-        ToolFinding(path=one.file, line=one.line or 1, code=one.error or "", message=(one.error_message or "")[:1000])
+        ToolFinding(
+            path=one.file,
+            line=one.line or 1,
+            column=max(0, one.column or 0),
+            code=one.error or "",
+            message=(one.error_message or "")[:1000],
+        )
         for one in report.failures
         if one.file and one.file.endswith(SUFFIXES) and protected_class(one.file) is None
     )

@@ -8,7 +8,7 @@ from bot.mission.tree import Tree
 from bot.mission.triage.sequence import plan_of
 from bot.mission.triage.site import Site, reds
 from bot.mission.triage.values import Evidence, Rerun
-from sandbox.types import RunVerdict, TestReport
+from sandbox.types import TestReport
 
 
 async def look_again(run: Run, tree: Tree) -> Triage | None:
@@ -22,7 +22,7 @@ async def look_again(run: Run, tree: Tree) -> Triage | None:
     if triage is None or triage.report is None or triage.order_dependent or triage.leaves_traces:
         return None
     red = triage.report
-    if triage.kind is not FailureKind.BUG or red.verdict is RunVerdict.TIMEOUT or not red.failing:
+    if triage.kind is not FailureKind.BUG or red.hangs or not red.failing:
         return None
     worked_on = {name for name, times in triage.per_test_reds.items() if times == triage.runs}
     worked_on -= set(triage.base_failing)

@@ -8,7 +8,7 @@ from bot.mission.triage.order import find_neighbours
 from bot.mission.triage.rates import WHOLE_RUNS, another
 from bot.mission.triage.site import Site, failures_of, reds
 from bot.mission.triage.values import Evidence, Rerun
-from sandbox.types import RunVerdict, TestOrder, TestReport
+from sandbox.types import TestOrder, TestReport
 
 _QUICK_S = 5.0
 """A whole command that is this quick is run again as a whole: it shows more than its tests alone."""
@@ -33,7 +33,7 @@ async def measure_red(site: Site, red: TestReport) -> Evidence:
         return Evidence(reruns=alone, files=files)
     whole = await _whole(site, red, first_seed=len(alone) + 1)
     found = Evidence(reruns=(*alone, *whole), files=files)
-    if not whole or not all(reds(run.report, red) for run in whole) or red.verdict is RunVerdict.TIMEOUT:
+    if not whole or not all(reds(run.report, red) for run in whole) or red.hangs:
         return found
     return await _order(site, red, found)
 
@@ -41,7 +41,7 @@ async def measure_red(site: Site, red: TestReport) -> Evidence:
 async def _alone(site: Site, red: TestReport) -> tuple[Rerun, ...]:
     """The failing tests alone, as often as the rule asks for; the whole command where they have no names."""
     targets, plan = targets_of(red), site.plan
-    if red.verdict is RunVerdict.TIMEOUT:
+    if red.hangs:
         plan = plan.with_(least=1, wall_s=min(_HANG_S, plan.wall_s))
     found: list[Rerun] = []
     agreed: list[bool] = []
@@ -58,7 +58,7 @@ async def _alone(site: Site, red: TestReport) -> tuple[Rerun, ...]:
 
 async def _whole(site: Site, red: TestReport, *, first_seed: int) -> tuple[Rerun, ...]:
     """The whole command again: either they depend on what runs before them, or chance had its hand in it."""
-    most = 1 if red.verdict is RunVerdict.TIMEOUT else WHOLE_RUNS
+    most = 1 if red.hangs else WHOLE_RUNS
     found: list[Rerun] = []
     while len(found) < most and (not found or reds(found[-1].report, red)):
         rerun, _ = await site.run(seed=first_seed + len(found), fresh=True)

@@ -6,7 +6,7 @@ import pytest
 
 from bot.domain.patch import Candidate, FixBudget, RungNote
 from bot.fixers.rung1_search.engine import SearchFixer
-from bot.fixers.rung1_search.findings import is_about_findings, is_better, tally
+from bot.fixers.rung1_search.findings import findings_of, is_about_findings, is_better, tally
 from sandbox.types import RunVerdict, TestReport, TestStatus
 from tests.builders import a_diagnosis, a_lint_failure, a_lint_report, a_report, a_running_mission, facts
 from tests.fakes.checked_workspace import proposed
@@ -38,6 +38,11 @@ def lint(files: Files) -> TestReport:
             runner="diagnostics", verdict=RunVerdict.PASS,
         )  # fmt: skip
     return a_lint_report(*found, verdict=RunVerdict.FAIL).with_(failures=tuple(found[:10]))
+
+
+def test_a_finding_is_handed_on_with_its_column() -> None:
+    report = a_lint_report(a_lint_failure("m.py", "E711", line=3, column=7), a_lint_failure("n.py", "E711", line=3))
+    assert [(finding.path, finding.column) for finding in findings_of(report)] == [("m.py", 7), ("n.py", 0)]
 
 
 Tests = Callable[[Files], TestReport]

@@ -121,6 +121,12 @@ def test_all_matchers_together_say_the_same(name: str) -> None:
     assert {result.name for result in as_results(read_findings(EVERY, text), PLACE)} == CASES[name][1]
 
 
+def test_a_finding_keeps_its_column_where_the_tool_tells_one() -> None:
+    (with_column,) = as_results(read_findings(EVERY, "pkg/a.py:3:7: E711 Comparison to `None`\n"), PLACE)
+    (without,) = as_results(read_findings(EVERY, "pkg/a.py:3: error: Nonsense  [misc]\n"), PLACE)
+    assert (with_column.column, without.column) == (7, None)
+
+
 def test_no_sample_is_left_out() -> None:
     assert {path.stem for path in SAMPLES.glob("*.txt")} == set(CASES)
 
