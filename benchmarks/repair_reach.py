@@ -1,6 +1,6 @@
 """How many planted bugs one edit reaches, and how early; candidates are compared with the original and never run.
 
-    python -m benchmarks.repair_reach [--packages FOLDER] [--set mutants handmade] [--only NAME ...] [--most N]
+    python -m benchmarks.repair_reach [--packages FOLDER] [--set mutants handmade releases] [--only NAME ...] [--most N]
 
 One line of JSON for each bug on standard error, a summary for each set on standard output. Every line of the function
 that is broken (or of the statement at module level) is equally suspect, as if the place were known.
@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.repair import broken_lines
+from benchmarks.sets.catalogue import PLANTED, planted_of
 from benchmarks.sets.judge import same_program
-from benchmarks.sets.packages import Built, Package, Planted
+from benchmarks.sets.packages import Planted
 from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
 from sandbox.guest.search.functions import units_of
 from sandbox.guest.search.outer import outer_candidates
@@ -38,26 +39,19 @@ def main() -> None:
     """Go through the sets."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--packages", type=Path, default=ROOT / "build" / "bench")
-    parser.add_argument("--set", nargs="+", default=["mutants", "handmade"], dest="sets")
+    parser.add_argument("--set", nargs="+", choices=PLANTED, default=list(PLANTED), dest="sets")
     parser.add_argument("--only", nargs="*", default=[])
     parser.add_argument("--most", type=int, default=20_000, help="candidates looked at for each bug")
     arguments = parser.parse_args()
     for name in arguments.sets:
         rows = []
-        for built, planted in planted_bugs(arguments.packages, name):
+        for built, planted in planted_of(name, arguments.packages):
             full = f"{built.package.name}/{planted.name}"
             if not arguments.only or full.startswith(tuple(arguments.only)):
                 right = (built.tree / planted.path).read_text()
                 rows.append({"bug": full, "kind": planted.about.get("kind"), **reach(planted, right, arguments.most)})
                 print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
         print(json.dumps({"set": name, **summary(rows)}))
-
-
-def planted_bugs(folder: Path, kind: str) -> Iterator[tuple[Built, Planted]]:
-    """Every bug that was built."""
-    for package in Package.all():
-        built = Built(folder, package)
-        yield from ((built, planted) for planted in built.bugs(kind))
 
 
 def reach(planted: Planted, right: str, most: int) -> dict[str, Any]:

@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.sets.bug import Bug, unit_of
+from benchmarks.sets.packages import Built, Planted, built_packages
 from benchmarks.sets.programs import case_of, programs_of
+from benchmarks.sets.releases import KIND, built_releases
 
 PROGRAMS = ("quixbugs", "humanevalfix")
-SETS = (*PROGRAMS, "mutants", "handmade")
+PLANTED = ("mutants", "handmade", KIND)
+SETS = (*PROGRAMS, *PLANTED)
 
 
 def bugs_of(name: str, data: Path, packages: Path) -> Iterator[Bug]:
@@ -20,9 +23,14 @@ def bugs_of(name: str, data: Path, packages: Path) -> Iterator[Bug]:
     """
     if name in PROGRAMS:
         return programs_of(data / name)
-    from benchmarks.sets.packages import bugs_of_packages
+    return (built.as_bug(planted) for built, planted in planted_of(name, packages))
 
-    return bugs_of_packages(packages, name)
+
+def planted_of(name: str, packages: Path) -> Iterator[tuple[Built, Planted]]:
+    """The bugs of a set of real packages, as far as they were built."""
+    for built in built_releases(packages) if name == KIND else built_packages(packages):
+        if built.is_surveyed:
+            yield from ((built, planted) for planted in built.bugs(name))
 
 
 def unit_of_set(name: str) -> Callable[[str], str]:

@@ -113,10 +113,14 @@ class Built:
         found: dict[str, Any] = json.loads((self.home / "survey.json").read_text())
         return found
 
+    def has(self, kind: str) -> bool:
+        """Whether bugs of a kind were built, be it none."""
+        return (self.home / f"{kind}.json").is_file()
+
     def bugs(self, kind: str) -> list[Planted]:
         """Those that were built."""
         path = self.home / f"{kind}.json"
-        rows = json.loads(path.read_text()) if path.is_file() else []
+        rows = json.loads(path.read_text()) if self.has(kind) else []
         return [Planted(**{**row, "failing": tuple(row["failing"])}) for row in rows]
 
     def write(self, kind: str, bugs: Sequence[Planted]) -> None:
@@ -157,17 +161,13 @@ class _Tree:
                 (folder / path).write_text(without((folder / path).read_text(), names))
 
 
-def bugs_of_packages(folder: Path, kind: str) -> Iterator[Bug]:
-    """The bugs of every package that was built.
+def built_packages(folder: Path) -> Iterator[Built]:
+    """Every package of the manifest.
 
     Args:
-        folder: Where they were built.
-        kind: `mutants` or `handmade`.
+        folder: Where they are built.
     """
-    for package in Package.all():
-        built = Built(folder, package)
-        for planted in built.bugs(kind) if built.is_surveyed else ():
-            yield built.as_bug(planted)
+    return (Built(folder, package) for package in Package.all())
 
 
 def fetch(built: Built) -> None:
@@ -214,7 +214,7 @@ async def survey(built: Built, workspace: SandboxWorkspace) -> None:
     lines = [row for row in covered["lines"] if may_be_mutated(row[0]) and (built.tree / row[0]).is_file()]
     found = {"tests": tests, "names": covered["tests"], "lines": lines, "summary": first.summary}
     (built.home / "survey.json").write_text(json.dumps(found))
-    _say(f"{built.package.name}: {len(tests)} tests of {len(first.outcomes)}, {len(lines)} lines")
+    say(f"{built.package.name}: {len(tests)} tests of {len(first.outcomes)}, {len(lines)} lines")
 
 
 async def _covered(workspace: SandboxWorkspace) -> dict[str, Any]:
@@ -247,7 +247,7 @@ async def build_mutants(built: Built, workspace: SandboxWorkspace, *, count: int
             about = {"number": number, "kind": mutation.kind, "line": mutation.line, "new": mutation.text}
             found.append(Planted(f"m{len(found)}", path, text, failing, about))
             built.write("mutants", found)
-    _say(f"{built.package.name}: {len(found)} mutants")
+    say(f"{built.package.name}: {len(found)} mutants")
 
 
 def drawing(built: Built, chance: random.Random) -> Iterator[tuple[str, Mutation]]:
@@ -311,7 +311,7 @@ async def build_handmade(built: Built, workspace: SandboxWorkspace) -> None:
     for row in json.loads(path.read_text()) if path.is_file() else []:
         original = (built.tree / row["path"]).read_text()
         if original.count(row["search"]) != 1:
-            _say(f"{built.package.name}/{row['name']}: its text stands there {original.count(row['search'])} times")
+            say(f"{built.package.name}/{row['name']}: its text stands there {original.count(row['search'])} times")
             continue
         text = original.replace(row["search"], row["replace"])
         old = known.get(row["name"])
@@ -325,12 +325,13 @@ async def build_handmade(built: Built, workspace: SandboxWorkspace) -> None:
         if failing:
             found.append(Planted(row["name"], row["path"], text, failing, {"kind": row["kind"]}))
         else:
-            _say(f"{built.package.name}/{row['name']}: no test fails, or too many, or the suite does not end")
+            say(f"{built.package.name}/{row['name']}: no test fails, or too many, or the suite does not end")
     built.write("handmade", found)
-    _say(f"{built.package.name}: {len(found)} bugs made by hand")
+    say(f"{built.package.name}: {len(found)} bugs made by hand")
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Tell whoever builds."""
     print(text, file=sys.stderr, flush=True)
 
 
@@ -361,7 +362,7 @@ async def main() -> None:
                         built = Built(arguments.folder, package)
                         await build(sandboxes, built, count=arguments.mutants, seed=arguments.seed)
                     except SandboxError as error:
-                        _say(f"{package.name}: {error.message} {error.advice}")
+                        say(f"{package.name}: {error.message} {error.advice}")
         finally:
             await sandboxes.close()
 
