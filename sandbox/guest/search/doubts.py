@@ -36,32 +36,32 @@ def doubts_about(candidate: Candidate, literals: SeenLiterals) -> List[str]:
 
 def doubts_between(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[str]:
     """What speaks against having made one tree of another."""
-    doubts: List[str] = []
-    if _constant_conditions(new) > _constant_conditions(old):
-        doubts.append("makes a condition constant")
+    grown = (
+        ("makes a condition constant", _constant_conditions),
+        ("empties a body", _empty_bodies),
+        ("swallows exceptions", _swallowing),
+        ("catches what was raised", _quiet_handlers),
+        ("leaves early with nothing worked out", _empty_handed),
+        ("asks whether an attribute is there", _attribute_questions),
+        ("makes code unreachable", _unreachable),
+    )
+    doubts = [said for said, count in grown if count(new) > count(old)]
     if _count(new, ast.Raise) < _count(old, ast.Raise):
         doubts.append("removes a raise")
     if _count(new, ast.Assert) < _count(old, ast.Assert):
         doubts.append("removes an assert")
-    if _empty_bodies(new) > _empty_bodies(old):
-        doubts.append("empties a body")
-    if _swallowing(new) > _swallowing(old):
-        doubts.append("swallows exceptions")
-    elif _quiet_handlers(new) > _quiet_handlers(old):
-        doubts.append("catches what was raised")
-    if _empty_handed(new) > _empty_handed(old):
-        doubts.append("leaves early with nothing worked out")
-    if _attribute_questions(new) > _attribute_questions(old):
-        doubts.append("asks whether an attribute is there")
-    if _unreachable(new) > _unreachable(old):
-        doubts.append("makes code unreachable")
-    if _guards(new) < _guards(old) and "removes a raise" not in doubts:
+    return doubts + _deletions(old, new, knows="removes a raise" in doubts) + _special_cases(old, new, literals)
+
+
+def _deletions(old: ast.AST, new: ast.AST, *, knows: bool) -> List[str]:
+    doubts: List[str] = []
+    if _guards(new) < _guards(old) and not knows:
         doubts.append("deletes a guard")
     elif _statements(new) < _statements(old):
         doubts.append("deletes code")
     if _constant_returns(new) > _constant_returns(old) and _statements(new) <= _statements(old):
         doubts.append("returns a constant where something was worked out")
-    return doubts + _special_cases(old, new, literals)
+    return doubts
 
 
 def _count(tree: ast.AST, kind: Type[ast.AST]) -> int:
