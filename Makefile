@@ -41,6 +41,7 @@ bench-sandbox: dev docker  ## the sandbox's figures, each beside what is demande
 
 bench-repair: dev docker  ## what the search repairs, a line of JSON for each set; BENCH="--set quixbugs --tests half" runs a part
 	@test -n "$(BENCH)" || $(PY) -m benchmarks.sets.packages
+	@test -n "$(BENCH)" || $(PY) -m benchmarks.sets.releases
 	@$(PY) -m benchmarks.repair $(BENCH)
 	@test -n "$(BENCH)" || $(PY) -m benchmarks.search_rate
 
