@@ -7,6 +7,10 @@ from pydantic import Field
 from sandbox.types.frozen import Frozen
 from sandbox.types.spans import SpanEdit
 
+Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
+Measure = Annotated[float, Field(ge=-1e9, le=1e9)]
+"""Numbers from the sandbox: what is out of bounds, infinite or no number makes the whole event invalid."""
+
 
 class SuspectLine(Frozen):
     """A line the host suspects before the guest has traced anything."""
@@ -67,57 +71,57 @@ class TrialStarted(Frozen):
     """The harness reproduced the baseline and knows where to look."""
 
     kind: Literal["started"] = "started"
-    candidates: int
+    candidates: Count
     suspect_lines: tuple[SuspectLine, ...] = ()
-    baseline_failing: int = 0
-    baseline_passing: int = 0
+    baseline_failing: Count = 0
+    baseline_passing: Count = 0
     isolated: bool = False
     """Every candidate gets a fork of its own, because tests share state."""
     lane_notes: tuple[str, ...] = ()
     """Which lanes are safe here, and why others are not."""
-    seconds: float = 0.0
+    seconds: Measure = 0.0
 
 
 class TrialProgress(Frozen):
     """How far the search is."""
 
     kind: Literal["progress"] = "progress"
-    tried: int
-    seconds: float
+    tried: Count
+    seconds: Measure
 
 
 class Profile(Frozen):
     """What was observed of a survivor beside the tests; numbers are bounded and finite."""
 
-    inputs: int = 0
+    inputs: Count = 0
     """On how many inputs it was observed."""
-    changed_passing: int = 0
+    changed_passing: Count = 0
     """Of the calls that passing tests make: how many give another result than before the edit."""
-    passing_calls: int = 0
-    changed_neighbours: int = 0
+    passing_calls: Count = 0
+    changed_neighbours: Count = 0
     """The same for inputs near those calls."""
-    neighbours: int = 0
-    new_errors: int = 0
+    neighbours: Count = 0
+    new_errors: Count = 0
     """Inputs on which it raises and the program before the edit did not."""
-    changed_types: int = 0
+    changed_types: Count = 0
     """Inputs on which it returns another type (or None) than ever before."""
-    surprise: float = 0.0
+    surprise: Measure = 0.0
     """Bits per token of the new text in the language of the repository, less those of the old; low is natural."""
     donor: bool = False
     """The new text stands elsewhere in the repository."""
-    held_out_failed: int = 0
-    side_effects: int = 0
+    held_out_failed: Count = 0
+    side_effects: Count = 0
     """Names of modules that it leaves otherwise than the program before the edit."""
-    examples: int = 0
+    examples: Count = 0
     """Examples in docstrings that at least one survivor honours."""
-    examples_failed: int = 0
+    examples_failed: Count = 0
     warnings: tuple[str, ...] = ()
     """Reasons to doubt it that show only while it runs."""
     passing_there: int | None = None
     """Passing tests that run a line of the edit, as far as they were traced; None where that is not known."""
-    mutants: int = 0
+    mutants: Count = 0
     """One-edit mutants of its patched lines that were tried on the tests."""
-    mutants_killed: int = 0
+    mutants_killed: Count = 0
 
 
 class Survivor(Frozen):
@@ -127,16 +131,16 @@ class Survivor(Frozen):
     template: str
     path: str
     """Of the first edit."""
-    line: int
-    cost: float
-    suspicion: float
+    line: Count
+    cost: Measure
+    suspicion: Measure
     edits: tuple[SpanEdit, ...]
     """In any number of files; the host puts them into what it has read itself."""
     lane: Lane = "swap"
     description: str = ""
     """`< became <=`"""
-    tried: int = 0
-    seconds: float = 0.0
+    tried: Count = 0
+    seconds: Measure = 0.0
     behaviour: str = ""
     """Hash of what the edited function returns on recorded and mutated inputs; equal means equivalent."""
     profile: Profile = Profile()
@@ -147,9 +151,9 @@ class Survivor(Frozen):
 class Difference(Frozen):
     """The smallest input found on which two survivors differ."""
 
-    first: int
+    first: Count
     """Number of a survivor, counted from 0 in the order they were told."""
-    second: int
+    second: Count
     input: str
     """`clamp(3, low=5)`"""
     results: tuple[str, str]
@@ -163,13 +167,17 @@ class Compared(Frozen):
     """Per survivor the number of its behaviour: equal numbers, equal results on every input."""
     profiles: tuple[Profile, ...] = ()
     differences: tuple[Difference, ...] = ()
-    inputs: int = 0
-    held_out: int = 0
+    inputs: Count = 0
+    held_out: Count = 0
     """Tests that no candidate met before it was confirmed."""
-    passed_screen: int = 0
+    passed_screen: Count = 0
     """Candidates that passed all other tests."""
-    passed_held_out: int = 0
+    passed_held_out: Count = 0
     """Of these: how many passed the held-out tests, too. Few mean that green says little here."""
+    failing: int = 0
+    """Failing tests that a fix had to turn green."""
+    failing_lines: int = 0
+    """Lines of the project that these run: among how many the mistake may be."""
 
 
 class NearMiss(Frozen):
@@ -178,7 +186,7 @@ class NearMiss(Frozen):
     kind: Literal["near_miss"] = "near_miss"
     template: str
     path: str
-    line: int
+    line: Count
     edits: tuple[SpanEdit, ...]
     fixed: tuple[str, ...]
 
@@ -189,8 +197,8 @@ class TrialDone(Frozen):
     kind: Literal["done"] = "done"
     reason: Literal["exhausted", "enough", "time", "candidates", "refused"]
     detail: str = ""
-    tried: int = 0
-    seconds: float = 0.0
+    tried: Count = 0
+    seconds: Measure = 0.0
 
 
 TrialEvent = Annotated[

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.baseline import NOT_OURS
 from sandbox.guest.search.compare.alternatives import Alternative
@@ -50,7 +50,15 @@ def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Op
     _count_kills(ground, survivors, told, left)
     told["kind"] = "compared"
     told["held_out"] = len(ground.items.passing) - len(_met(ground, survivors))
+    told["failing"] = len(ground.items.failing)
+    told["failing_lines"] = len(_lines_run(ground, ground.items.failing))
     return told
+
+
+def _lines_run(ground: Any, tests: Sequence[int]) -> Set[Tuple[str, int]]:
+    """Lines of the project that traced tests run."""
+    seen = [ground.coverage.get(test, {}) for test in tests]
+    return {(path, line) for lines_of in seen for path, lines in lines_of.items() for line in lines}
 
 
 def _met(ground: Any, survivors: Sequence[Alternative]) -> Set[int]:
