@@ -1,12 +1,11 @@
 """What is known of a behaviour that survivors share, as numbers that mean the same for every repository."""
 
-import difflib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from bot.fixers.rung1_search.rank_doubts import doubts, symptoms, vetoes
-from sandbox.types import Profile, Survivor, by_file, spliced
+from sandbox.types import Profile, SpanEdit, Survivor
 
 MOST_SURPRISE = 2.0
 """Bits; in a small repository everything new is surprising."""
@@ -14,6 +13,8 @@ ARITHMETIC = frozenset(
     {"augmented_assignment", "change_literal", "change_term", "clamp", "off_by_one", "swap_operands", "swap_operator"}
 )
 """Templates that write one shift of a number in several ways: that they agree is no surprise."""
+MOST_READ = 4000
+"""Characters of each side of an edit that are compared."""
 MOST_KINDS = 3
 """Agreement of more kinds than this says nothing more."""
 
@@ -128,11 +129,12 @@ def own_place(survivor: Survivor, profile: Profile, originals: Mapping[str, str]
 
 def size_of(survivor: Survivor, originals: Mapping[str, str]) -> int:
     """How many characters a survivor changes."""
-    size = 0
-    for path, edits in by_file(survivor.edits).items():
-        original = originals.get(path, "")
-        size += changed_characters(original, spliced(original, edits)) if original else 0
-    return size
+    return sum(changed_characters(_replaced(originals.get(edit.path, ""), edit), edit.text) for edit in survivor.edits)
+
+
+def _replaced(original: str, edit: SpanEdit) -> str:
+    """What stands where an edit goes; a span that does not fit the file is somebody else's to refuse."""
+    return original.encode("utf-8", "replace")[edit.start : edit.end].decode("utf-8", "replace")
 
 
 def edits_text(survivor: Survivor) -> str:
@@ -141,20 +143,15 @@ def edits_text(survivor: Survivor) -> str:
 
 
 def changed_characters(old: str, new: str) -> int:
-    """How many characters go or come, line by line without what both sides share at their ends."""
-    before, after = old.splitlines(keepends=True), new.splitlines(keepends=True)
-    total = 0
-    for tag, i1, i2, j1, j2 in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag != "equal":
-            total += _differing("".join(before[i1:i2]), "".join(after[j1:j2]))
-    return total
+    """How many characters go or come without what both sides share at their ends; of long texts roughly."""
+    beyond = abs(max(len(old), MOST_READ) - max(len(new), MOST_READ))
+    old, new = old[:MOST_READ], new[:MOST_READ]
+    start = _shared(old, new)
+    end = _shared(old[start:][::-1], new[start:][::-1])
+    return max(len(old), len(new)) - start - end + beyond
 
 
-def _differing(old: str, new: str) -> int:
-    start = 0
-    while start < min(len(old), len(new)) and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < min(len(old), len(new)) - start and old[-1 - end] == new[-1 - end]:
-        end += 1
-    return max(len(old), len(new)) - start - end
+def _shared(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))

@@ -56,7 +56,7 @@ class Phase:
         """Everything there is to tell."""
         calls = self._record(limiter)
         examples: Sequence[Example] = self._examples
-        inputs: List[Input] = [*calls, *neighbours(calls, self._count, 1)]
+        inputs: List[Input] = [*calls, *neighbours(calls, self._count, 1 + self._ground.seed)]
         programs = [NOTHING, NOTHING, *self._alternatives]
         observed = observe_all(programs, self._ground.root, inputs, examples, left=lambda: 0.75 * self.left())
         inputs, observed = _steady(inputs, observed)

@@ -178,3 +178,13 @@ def test_shares_of_nothing_are_nothing() -> None:
 @pytest.mark.parametrize(("new", "size"), [("a + b", 1), ("a - b", 0), ("abs(a - b)", 9), ("b - a", 5)])
 def test_the_size_of_a_change_is_counted_in_characters(new: str, size: int) -> None:
     assert changed_characters(OLD, OLD.replace("a - b", new)) == size
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 100), (1, 2), (90, 80), (3, 3)])
+def test_spans_that_do_not_fit_the_file_are_ranked_like_others(start: int, end: int) -> None:
+    odd = a_survivor(edits=(SpanEdit(path="calculator.py", start=start, end=end, text="x"),))
+    assert len(rank_survivors([odd, a_survivor()], {"calculator.py": "\u00e9\u00e9"})) == 2
+
+
+def test_long_texts_are_compared_in_no_time() -> None:
+    assert changed_characters("xy" * 500_000, "yx" * 400_000) >= 200_000
