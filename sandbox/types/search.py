@@ -117,7 +117,7 @@ class Profile(Frozen):
     examples_failed: Count = 0
     warnings: tuple[str, ...] = ()
     """Reasons to doubt it that show only while it runs."""
-    passing_there: int | None = None
+    passing_there: Count | None = None
     """Passing tests that run a line of the edit, as far as they were traced; None where that is not known."""
     mutants: Count = 0
     """One-edit mutants of its patched lines that were tried on the tests."""
@@ -174,9 +174,9 @@ class Compared(Frozen):
     """Candidates that passed all other tests."""
     passed_held_out: Count = 0
     """Of these: how many passed the held-out tests, too. Few mean that green says little here."""
-    failing: int = 0
+    failing: Count = 0
     """Failing tests that a fix had to turn green."""
-    failing_lines: int = 0
+    failing_lines: Count = 0
     """Lines of the project that these run: among how many the mistake may be."""
 
 
