@@ -16,10 +16,8 @@ from sandbox.guest.search.locate.spectrum import Counts, Place, beyond_nearest, 
 from sandbox.guest.search.locate.weights import WEIGHTS
 from sandbox.guest.search.scope import FunctionNode
 
-MOST_TELLING = 60
-"""A file whose lines hold more clues than this holds none."""
-
-
+NOT_IN_ALL = 0.6
+"""What is left of the score of a line that some failing test does not run."""
 GENERAL = 0.3
 """What being named by the failing test counts of a function that every test calls."""
 FADING = 0.75
@@ -88,6 +86,7 @@ class Scorer:
             self._add(*sign)
         self._diff()
         self._slices()
+        self._not_in_all()
         self._whole_statements()
         self._outside()
         scores: Dict[str, Dict[int, float]] = {}
@@ -126,6 +125,14 @@ class Scorer:
                 for line, age in ages.items():
                     if (path, line) in self._hit:
                         self._add((path, line), "recent", FADING**age / len(told), "run by the last steps of the test")
+
+    def _not_in_all(self) -> None:
+        """One fault fails all of these tests, more often than not: what some of them do not run is not it."""
+        runs = [ran for seen in self._red if (ran := places(seen))]
+        every = set.intersection(*runs) | self._e.once if runs else set()
+        for place in self._hit - every if every else ():
+            if place in self._total:
+                self._total[place] *= NOT_IN_ALL
 
     # --- functions ------------------------------------------------------------------------------
 

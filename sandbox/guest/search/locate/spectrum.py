@@ -11,7 +11,7 @@ Place = Tuple[str, int]
 OCHIAI, DSTAR, TARANTULA = 0.5, 0.25, 0.25
 """How the three join."""
 BY_SUM = 0.5
-LAST_RANK = 300
+LAST_RANK = 60
 LEAST = 0.02
 MOST_PAIRS = 12
 """Failing tests whose nearest passing test is looked for."""

@@ -85,6 +85,28 @@ def test_lines_that_only_failing_tests_run_come_first(folder: Path) -> None:
     assert best(found) == ("shop.py", 22)
 
 
+def test_what_one_of_the_failing_tests_does_not_run_is_less_suspect(folder: Path) -> None:
+    tests = {number: ran({13, 14, 16, 20, 21, 22, 23}, TOTAL, PARSE) for number in range(9)}
+    tests[9] = ran({13, 14, 16}, PARSE)
+    tests |= {number: ran({13, 14, 16}, PARSE) for number in (10, 11)}
+    found = scores(folder, tests, tuple(range(10)), names=[f"test_all.py::test_{number}" for number in range(12)])
+    assert min(found["shop.py", n] for n in (13, 14, 16)) > max(found["shop.py", n] for n in (20, 21, 22, 23))
+
+
+def test_a_line_that_runs_once_in_a_process_need_not_be_run_by_every_failing_test(folder: Path) -> None:
+    tests = {0: ran({13, 14, 16, 20, 21, 22, 23}, TOTAL, PARSE), 1: ran({13, 14, 16}, PARSE)}
+    names = ["test_all.py::test_0", "test_all.py::test_1"]
+    plain = scores(folder, tests, (0, 1), names=names)
+    found = scores(folder, tests, (0, 1), names=names, once=frozenset({("shop.py", 22)}))
+    assert found["shop.py", 22] > plain["shop.py", 22]
+
+
+def test_failing_tests_without_a_line_in_common_have_faults_of_their_own(folder: Path) -> None:
+    tests = {0: ran({13, 14, 16}, PARSE), 1: ran({20, 21, 23}, TOTAL)}
+    found = scores(folder, tests, (0, 1), names=["test_all.py::test_0", "test_all.py::test_1"])
+    assert min(found.values()) > 0.3
+
+
 def test_a_changed_line_comes_before_the_line_that_raises(folder: Path) -> None:
     said = Said("ValueError", "no price", ((("shop.py", 15, 12),),))
     tests = {0: ran({13, 14, 15}, PARSE, said=said), 1: ran({13, 14, 16}, PARSE)}
