@@ -3,7 +3,9 @@
 Reads JSON lines, one search each: `survivors` and `compared` as the search told them, `originals` (path to text), and
 `labels` (for each survivor whether it is right by tests the search did not see). Weights stay near those set by hand
 and keep their signs, so that a small set moves them a little only; what is printed is for a person to round and copy
-into `bot/fixers/rung1_search/rank_model.py`. Half of the searches by turns judge weights fitted on the other half.
+into `bot/fixers/rung1_search/rank_model.py`. Every search counts twice: as it was, and as if nothing right had been
+found (`missed`), which in a repository is common, and there nothing should be shown. Each file by turns judges weights
+fitted on the others; of a single file, each half.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from bot.fixers.rung1_search.rank import ordered_behaviours
 from bot.fixers.rung1_search.rank_model import CONFIDENT, LEAD, WEIGHTS, none_of_them
@@ -34,18 +37,37 @@ class Case:
     none: float
 
 
-def read_cases(path: Path) -> list[Case]:
-    """Every search that found something."""
-    return [case for line in path.read_text().splitlines() if (case := _case(json.loads(line))) is not None]
+def read_cases(path: Path, *, missed: bool = False) -> list[Case]:
+    """Every search that found something.
+
+    Args:
+        path: Of the file.
+        missed: As if nothing right had been found, where there was something.
+    """
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    cases = [_case(_missed(one) if missed else one) for one in told if not missed or any(one["labels"])]
+    return [case for case in cases if case is not None]
 
 
-def _case(told: dict[str, object]) -> Case | None:
-    survivors = [Survivor.model_validate(one) for one in told["survivors"]]  # type: ignore[attr-defined]
+def _missed(told: dict[str, Any]) -> dict[str, Any]:
+    """A search without what is right in it."""
+    kept = [number for number, right in enumerate(told["labels"]) if not right]
+    lists = {name: [told[name][number] for number in kept] for name in ("survivors", "labels")}
+    compared = told["compared"] and {
+        **told["compared"],
+        **{k: [told["compared"][k][n] for n in kept] for k in ("clusters", "profiles") if told["compared"][k]},
+        "differences": [],
+    }
+    return {**told, **lists, "compared": compared}
+
+
+def _case(told: dict[str, Any]) -> Case | None:
+    survivors = [Survivor.model_validate(one) for one in told["survivors"]]
     if not survivors:
         return None
     compared = Compared.model_validate(told["compared"]) if told["compared"] else None
-    labels: list[bool] = told["labels"]  # type: ignore[assignment]
-    behaviours = ordered_behaviours(survivors, told["originals"], compared)  # type: ignore[arg-type]
+    labels: list[bool] = told["labels"]
+    behaviours = ordered_behaviours(survivors, told["originals"], compared)
     return Case(
         name=str(told["program"]),
         rows=tuple(b.features.named() for b in behaviours),
@@ -117,16 +139,19 @@ def main() -> None:
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--without", nargs="*", default=[], help="features to leave out, as where no docstring helps")
     arguments = parser.parse_args()
-    cases = [case for path in arguments.files for case in read_cases(path)]
-    cases = [_without(case, arguments.without) for case in cases]
+    found = [(read_cases(path), read_cases(path, missed=True)) for path in arguments.files]
+    files = [tuple([_without(case, arguments.without) for case in cases] for cases in both) for both in found]
+    parts = files if len(files) > 1 else [tuple(cases[turn::2] for cases in files[0]) for turn in (0, 1)]
     start = dict(WEIGHTS)
-    weights, shift = fit(cases, start)
-    halves = []
-    for turn in (0, 1):
-        own, others = cases[turn::2], cases[1 - turn :: 2]
-        halves.append(judged(own, *fit(others, start)))
+    turns = []
+    for part in parts:
+        weights, shift = fit([case for other in parts if other is not part for case in (*other[0], *other[1])], start)
+        turns.append([judged(cases, weights, shift) for cases in part])
+    normal, missed = ([case for both in files for case in both[kind]] for kind in (0, 1))
+    weights, shift = fit([*normal, *missed], start)
     told = {
-        "by_hand": judged(cases, start, 0.0), "fitted": judged(cases, weights, shift), "halves": halves,
+        "by_hand": [judged(cases, start, 0.0) for cases in (normal, missed)],
+        "fitted": [judged(cases, weights, shift) for cases in (normal, missed)], "in_turn": turns,
         "weights": {name: round(weight, 2) for name, weight in weights.items()}, "shift": round(shift, 2),
     }  # fmt: skip
     print(json.dumps(told, indent=1))
