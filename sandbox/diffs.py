@@ -13,8 +13,9 @@ from pydantic import ValidationError
 from sandbox.types import FileEdit, Frozen, RedHunk
 
 _CONTEXT = 3
-_LARGE = 4_000_000
-"""Lines times lines: above this the middle of a file is one hunk instead of a search for the smallest diff."""
+_LARGE = 400_000
+"""Lines times lines: above this the middle of a file is one hunk instead of a search for the smallest diff, which takes
+minutes where a hostile file repeats the same two lines."""
 _HUNK = re.compile(rb"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 
 _MOST_HUNKS = 80

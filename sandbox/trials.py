@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import math
 import posixpath
 import re
 import time
@@ -38,6 +37,7 @@ MAX_EVENTS = 5_000
 MAX_NEAR_MISSES = 20
 MAX_TEXT = 400
 MAX_WARNINGS = 10
+MAX_NOTES = 20
 MAX_EDITS = 60
 """Of one survivor; a template makes a few, reverting a diff makes many."""
 MAX_DIFFERENCES = 40
@@ -153,8 +153,7 @@ class _Reader:
             case NearMiss():
                 return self._near_miss(event)
             case TrialStarted():
-                first, self._started = not self._started, True
-                return event if first and len(event.suspect_lines) <= MAX_EVENTS else None
+                return self._start(event)
             case Compared():
                 return self._compared(event)
             case TrialProgress():
@@ -163,18 +162,22 @@ class _Reader:
             case TrialDone():
                 return event.with_(detail=event.detail[:MAX_TEXT], seconds=self._seconds())
 
+    def _start(self, event: TrialStarted) -> TrialStarted | None:
+        first, self._started = not self._started, True
+        if not first or len(event.suspect_lines) > MAX_EVENTS:
+            return None
+        return event.with_(lane_notes=tuple(_plain(note) for note in event.lane_notes[:MAX_NOTES]))
+
     def _near_miss(self, event: NearMiss) -> NearMiss | None:
         self._near_misses += 1
         fits = self._near_misses <= MAX_NEAR_MISSES and self._may_make(event.path, event.edits)
         return event if fits and _TEMPLATE.fullmatch(event.template) else None
 
     def _survivor(self, event: Survivor) -> Survivor | None:
-        numbers = (event.cost, event.suspicion, event.seconds, event.profile.surprise)
         plausible = (
             self._survivors < self._request.max_survivors
             and self._may_make(event.path, event.edits)
             and event.line >= 1
-            and all(math.isfinite(number) for number in numbers)
             and _TEMPLATE.fullmatch(event.template) is not None
         )
         if not plausible:
@@ -194,7 +197,6 @@ class _Reader:
             len(event.clusters) == count
             and len(event.profiles) in {0, count}
             and all(0 <= cluster < count for cluster in event.clusters)
-            and all(math.isfinite(profile.surprise) for profile in event.profiles)
         )
         if not sound or self._told_compared:
             return None

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from sandbox.changes import apply, check_path, focus
 from sandbox.diffs import Original, write_diff
-from sandbox.errors import SandboxError
+from sandbox.errors import ChangeRejected, SandboxError
 from sandbox.types import (
     Checkout,
     CommandResult,
@@ -136,6 +136,8 @@ class FakeWorkspace:
     async def read_file(self, path: str) -> str | None:
         self._check()
         content = self._tree.get(check_path(path))
+        if content is not None and len(content) > 1 << 20:
+            raise ChangeRejected(f"{path} is too large to be read")
         return None if content is None else content.decode("utf-8", "replace")
 
     async def read_file_context(self, path: str, line: int, *, around: int = 6) -> FileContext:

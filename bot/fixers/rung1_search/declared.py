@@ -8,6 +8,8 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from sandbox.changes.syntax import parse
+
 MAX_CHARACTERS = 400_000
 _NAME = re.compile(r"\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)")
 _WANTED = re.compile(
@@ -46,7 +48,7 @@ def declared_in(path: str, text: str) -> dict[str, str]:
             return _locked_json(text)
         if name.endswith((".toml", ".lock")) or name == "Pipfile":
             return _toml(tomllib.loads(text))
-    except (ValueError, SyntaxError, RecursionError, MemoryError, configparser.Error):
+    except (ValueError, RecursionError, configparser.Error):
         return {}
     return _named(line for line in text.splitlines() if not line.lstrip().startswith(("-", "#")))
 
@@ -61,7 +63,8 @@ def _named(lines: Iterable[str]) -> dict[str, str]:
 
 
 def _setup_calls(text: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(text)):
+    tree = parse(text)
+    for node in ast.walk(tree) if tree else ():
         if isinstance(node, ast.keyword) and node.arg in {"install_requires", "tests_require", "extras_require"}:
             yield from (
                 inner.value

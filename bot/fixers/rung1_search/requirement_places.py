@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from bot.fixers.rung1_search.declared import declared_in, normal
 from sandbox.types import Frozen
 
-_ARRAY_ITEM = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'[^']*'")
+_TOKEN = re.compile(r"(?P<item>\"(?:[^\"\\]|\\.)*\"|'[^']*')|(?P<end>\])|[\s,]+|#[^\n]*")
+"""What may stand in a list of strings."""
 _TESTS = ("test", "tests", "testing", "dev")
 Edit = Callable[[str, str], tuple[str, str] | None]
 """From a file's text and a requirement to its new text and what that place is called."""
@@ -80,20 +81,23 @@ def _array(text: str, header: str, key: str, requirement: str) -> str | None:
     )
     if match is None:
         return None
-    at, items = match.end(), list[re.Match[str]]()
-    while at < len(text) and text[at] != "]":
-        if text[at] == "#":
-            at = text.index("\n", at) if "\n" in text[at:] else len(text)
-        elif item := _ARRAY_ITEM.match(text, at):
-            items.append(item)
-            at = item.end()
-        elif text[at] in "{[":
-            return None
-        else:
-            at += 1
-    if at >= len(text):
+    found = _items(text, match.end())
+    if found is None:
         return None
-    return _with_item(text, match.end(), at, items, f'"{requirement}"')
+    items, end = found
+    return _with_item(text, match.end(), end, items, f'"{requirement}"')
+
+
+def _items(text: str, start: int) -> tuple[list[re.Match[str]], int] | None:
+    """The strings of a list and where it closes; None when anything else stands in it."""
+    at, items = start, list[re.Match[str]]()
+    while token := _TOKEN.match(text, at):
+        at = token.end()
+        if token.lastgroup == "end":
+            return items, token.start()
+        if token.lastgroup == "item":
+            items.append(token)
+    return None
 
 
 def _with_item(text: str, start: int, end: int, items: list[re.Match[str]], new: str) -> str:  # noqa: PLR0917
@@ -199,20 +203,11 @@ def _setup(text: str, requirement: str) -> tuple[str, str] | None:
     match = re.search(r"install_requires\s*=\s*\[", text)
     if match is None:
         return None
-    at, items = match.end(), list[re.Match[str]]()
-    while at < len(text) and text[at] != "]":
-        if text[at] == "#":
-            at = text.find("\n", at)
-        elif item := _ARRAY_ITEM.match(text, at):
-            items.append(item)
-            at = item.end()
-        elif text[at] in ", \t\r\n":
-            at += 1
-        else:
-            return None
-    if not 0 <= at < len(text):
+    found = _items(text, match.end())
+    if found is None:
         return None
-    return _with_item(text, match.end(), at, items, f'"{requirement}"'), "install_requires"
+    items, end = found
+    return _with_item(text, match.end(), end, items, f'"{requirement}"'), "install_requires"
 
 
 def _line(text: str, requirement: str) -> tuple[str, str] | None:

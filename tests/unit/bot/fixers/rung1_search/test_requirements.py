@@ -159,6 +159,7 @@ def test_what_is_declared_is_not_missing_from_the_declaration() -> None:
     ("message", "files", "module"),
     [
         ("No module named 'yaml'", {"shop/load.py": "", "pyproject.toml": PROJECT}, "yaml"),
+        ("No module named 'yaml'", {"pyproject.toml": PROJECT, "uv.lock": "#" * (2 << 20)}, "yaml"),
         ("No module named 'yaml.nodes'; 'yaml' is not a package", {"pyproject.toml": PROJECT}, "yaml.nodes"),
         ("No module named 'shop'", {"shop/load.py": "", "pyproject.toml": PROJECT}, None),
         ("No module named 'shop.x'", {"src/shop/load.py": "", "pyproject.toml": PROJECT}, None),
@@ -197,7 +198,18 @@ def test_only_files_that_declare_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["\0", "[" * 10_000, "a" * 500_000, "{", "= = =", "\ud800".encode("utf-8", "replace").decode()]
+    "text",
+    [
+        "\0",
+        "#install_requires=[\n#,",
+        "[project]\ndependencies=[\n" + "#\n" * 20_000,
+        "-" * 50_000 + "1",
+        "[" * 10_000,
+        "a" * 500_000,
+        "{",
+        "= = =",
+        "\ud800".encode("utf-8", "replace").decode(),
+    ],
 )
 @pytest.mark.parametrize(
     "path", ["pyproject.toml", "setup.cfg", "setup.py", "Pipfile.lock", "poetry.lock", "requirements.txt"]
