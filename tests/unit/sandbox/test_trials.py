@@ -28,7 +28,13 @@ SURVIVOR: dict[str, Any] = {
     "description": "`-` became `+`",
     "behaviour": "00ff",
 }
+NEAR_MISS = {key: SURVIVOR[key] for key in ("template", "path", "line", "edits")} | {"kind": "near_miss", "fixed": []}
 DONE = {"kind": "done", "reason": "enough", "tried": 3, "seconds": 1.0}
+
+
+def at(path: str) -> dict[str, Any]:
+    """A survivor in another file, sound in all else."""
+    return {**SURVIVOR, "path": path, "edits": [{**edit, "path": path} for edit in SURVIVOR["edits"]]}
 
 
 class TalkingGuest:
@@ -86,6 +92,12 @@ def as_guest(guest: TalkingGuest) -> Guest:
     return guest  # type: ignore[return-value]  # only what a search uses
 
 
+async def test_what_the_hostile_cases_are_made_of_is_taken() -> None:
+    assert [event.kind for event in await told(SURVIVOR, at("b/c.py"), NEAR_MISS, DONE)] == [
+        *("survivor", "survivor", "near_miss", "done")
+    ]
+
+
 async def test_events_arrive_in_order() -> None:
     started = {"kind": "started", "candidates": 10}
     events = await told(started, {"kind": "progress", "tried": 1, "seconds": 0.1}, SURVIVOR, DONE)
@@ -122,13 +134,13 @@ async def test_a_command_without_pytest_is_refused_without_starting_anything() -
         b"x" * (MAX_LINE_BYTES + 1),
         {"kind": "unknown"},
         {**SURVIVOR, "extra": 1},
-        {**SURVIVOR, "path": "../a.py"},
-        {**SURVIVOR, "path": "/etc/passwd.py"},
-        {**SURVIVOR, "path": "test_a.py"},
-        {**SURVIVOR, "path": "a.yml"},
-        {**SURVIVOR, "path": ".github/a.py"},
-        {**SURVIVOR, "path": "a\n.py"},
-        {**SURVIVOR, "path": "b/./a.py"},
+        at("../a.py"),
+        at("/etc/passwd.py"),
+        at("test_a.py"),
+        at("a.yml"),
+        at(".github/a.py"),
+        at("a\n.py"),
+        at("b/./a.py"),
         {**SURVIVOR, "line": 0},
         {**SURVIVOR, "template": "Do this: <b>"},
         {**SURVIVOR, "cost": float("nan")},
@@ -140,7 +152,13 @@ async def test_a_command_without_pytest_is_refused_without_starting_anything() -
         {"kind": "compared", "clusters": [], "inputs": 10**400},
         {**DONE, "tried": 10**400},
         {**SURVIVOR, "content": None},
-        {"kind": "near_miss", "template": "x", "path": "../a.py", "line": 1, "content": "", "fixed": []},
+        {**SURVIVOR, "edits": []},
+        {**SURVIVOR, "edits": [{"path": "b.py", "start": 0, "end": 1, "text": "x"}]},
+        {**SURVIVOR, "edits": [*SURVIVOR["edits"], {"path": "test_a.py", "start": 0, "end": 1, "text": "x"}]},
+        {**SURVIVOR, "edits": [{"path": "a.py", "start": 2, "end": 1, "text": "x"}]},
+        {**SURVIVOR, "edits": SURVIVOR["edits"] * 61},
+        {**NEAR_MISS, "path": "test_a.py", "edits": at("test_a.py")["edits"]},
+        {**NEAR_MISS, "template": "Do this: <b>"},
     ],
 )
 async def test_what_is_not_a_valid_event_is_dropped(line: object) -> None:
