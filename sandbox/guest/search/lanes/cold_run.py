@@ -21,6 +21,8 @@ from sandbox.guest.search.harness import FAIL, PASS, SKIP
 RECORDS = 3
 MOST_OUTPUT = 256 * 1024
 DIGITS = 12
+TEST_CPU_S = 5.0
+"""Processor time after which one test is stopped as endless, so that the others are heard of."""
 
 
 class Ran(NamedTuple):
@@ -127,7 +129,7 @@ def test_order(command: Command, targets: Sequence[str], wall_s: float, maxfail:
         "key": os.urandom(16).hex(), "args": command.parts.args, "order": "given", "seed": 0, "maxfail": maxfail,
         "targets": whole if command.runner == "pytest" else list(targets), "adds_cwd": command.parts.adds_cwd,
         "python_path": os.environ.get("PYTHONPATH", ""), "root": command.root,
-        "canaries": ["test_plain_value", "test_other_value"], "wall_s": wall_s,
+        "canaries": ["test_plain_value", "test_other_value"], "wall_s": wall_s, "test_cpu_s": TEST_CPU_S,
     }).encode()  # fmt: skip
 
 
