@@ -31,8 +31,10 @@ WEIGHTS: Mapping[str, float] = {
 docs/reference/repair.md explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded. The fit sees
 every search twice: as it was, and as if what is right had not been found, which in a whole repository is common."""
 
-NONE_OF_THEM = -2.3
-"""The same logarithm for "no survivor is right"."""
+NONE_OF_THEM = -3.0
+"""The same logarithm for "no survivor is right", where failing tests run a few lines only."""
+REACH, FEW_LINES, LINES_UNKNOWN = 0.8, 10, 100
+"""Added to it for every factor of ten of lines that failing tests run: the mistake may be in any of them."""
 UNMEASURED = 0.4
 """The share that is assumed where no mutant was tried."""
 UNCOMPARED = 0.8
@@ -69,8 +71,10 @@ def probabilities(behaviours: Sequence[Features], compared: Compared | None) -> 
 def none_of_them(compared: Compared | None) -> float:
     """How much speaks for "no survivor is right", as a logarithm of odds."""
     if compared is None:
-        return NONE_OF_THEM + UNCOMPARED
-    none = NONE_OF_THEM + IMMUNE * immune_share(compared) + (0.0 if compared.inputs else UNCOMPARED)
+        return NONE_OF_THEM + UNCOMPARED + REACH
+    lines = compared.failing_lines or LINES_UNKNOWN
+    none = NONE_OF_THEM + REACH * math.log10(max(1.0, lines / FEW_LINES))
+    none += IMMUNE * immune_share(compared) + (0.0 if compared.inputs else UNCOMPARED)
     if compared.passed_screen > 0 and compared.held_out:
         none += DEATHS * (1.0 - min(1.0, compared.passed_held_out / compared.passed_screen))
     return none

@@ -95,6 +95,37 @@ def test_a_lone_cheap_survivor_is_shown_without_asking() -> None:
     assert only.score > 0.6
 
 
+def test_the_more_code_the_failing_tests_run_the_less_a_fix_is_believed() -> None:
+    few, many = (
+        rank_survivors([a_survivor(cost=1.8)], FILES, compared(0, failing_lines=lines))[0] for lines in (8, 2000)
+    )
+    assert few.score > many.score
+    assert few.confident
+    assert not many.confident
+
+
+@pytest.mark.parametrize(
+    "warning", ["catches what was raised", "leaves early with nothing worked out", "asks whether an attribute is there"]
+)
+def test_a_fix_that_only_keeps_out_of_the_way_of_an_error_is_a_question(warning: str) -> None:
+    away = a_survivor(cost=1.8, warnings=(warning,))
+    assert not rank_survivors([away], FILES, compared(0, failing_lines=60))[0].confident
+    assert rank_survivors([a_survivor(cost=1.8)], FILES, compared(0, failing_lines=60))[0].confident
+
+
+def test_several_ways_to_write_one_shift_of_a_number_are_little_agreement() -> None:
+    shifts = [a_survivor("b - a", template=name) for name in ("change_literal", "off_by_one", "swap_operands")]
+    ways = [a_survivor("b - a", template=name) for name in ("change_literal", "change_name", "wrap_call")]
+    assert (
+        rank_survivors(shifts, FILES, compared(0, 0, 0))[0].score
+        == rank_survivors([shifts[0]], FILES, compared(0))[0].score
+    )
+    assert (
+        rank_survivors(ways, FILES, compared(0, 0, 0))[0].score
+        > rank_survivors(shifts, FILES, compared(0, 0, 0))[0].score
+    )
+
+
 def test_a_vetoed_survivor_is_never_shown_without_asking() -> None:
     vetoed = a_survivor(cost=0.1, warnings=("removes a raise",))
     (only,) = rank_survivors([vetoed], FILES, compared(0))
