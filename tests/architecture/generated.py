@@ -1,10 +1,15 @@
 """What is generated into the documentation: `python -m tests.architecture.generated --write` rewrites it."""
 
 import contextlib
+import difflib
+import importlib
 import io
 import os
+import pkgutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bot.cli import main
 from bot.settings import leaves
@@ -53,7 +58,57 @@ def _help(words: list[str]) -> str:
     return out.getvalue().split("\nsettings:\n")[0].rstrip()
 
 
-PAGES = {"settings.md": settings_page, "command-line.md": command_page}
+KINDS = (
+    ("Inside functions", "search.templates", (0, 1)),
+    ("Outside functions", "search.templates.outer", (0, 1)),
+    ("After an exception", "search.templates.guided", (2, 3)),
+    ("Files that do not parse", "search.broken.kinds", (0, 1)),
+    ("Findings of linters and type checkers", "search.findings.kinds", (0, 2)),
+)
+"""Heading, package, and which columns of a CHANGES table hold the text before and after."""
+_LONGEST = 60
+
+
+def templates_page() -> str:
+    """A row for each template: its sentence, and the first change of its table that fits a line."""
+    lines = [
+        "# Templates",
+        "",
+        "The kinds of mistakes the [search](repair.md) knows, one file each. The tables in a file (`CHANGES`, `UNTOUCHED`) are its",
+        "tests; the examples here are taken from them.",
+    ]
+    for heading, package, columns in KINDS:
+        lines += ["", f"## {heading}", "", "| template | for | for example |", "| --- | --- | --- |"]
+        for name, module in _modules(f"sandbox.guest.{package}"):
+            sentence = " ".join(str(module.__doc__).split("\n\n")[0].split()).replace("|", "\\|")
+            path = f"../../sandbox/guest/{package.replace('.', '/')}/{name}.py"
+            example = next((told for row in module.CHANGES if (told := _example(*(row[c] for c in columns)))), "")
+            lines.append(f"| [`{name}`]({path}) | {sentence} | {example} |")
+    return "\n".join(lines) + "\n"
+
+
+def _modules(package: str) -> Iterator[tuple[str, Any]]:
+    for found in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if not found.ispkg:
+            yield found.name, importlib.import_module(f"{package}.{found.name}")
+
+
+def _example(old: str, new: str) -> str:
+    """`a < b` becomes `a <= b`; empty when more than a line changes, or a long one."""
+    lines = [line for line in difflib.ndiff(old.splitlines(), new.splitlines()) if line[0] in "+-"]
+    gone, come = ([line[2:].strip() for line in lines if line[0] == sign] for sign in "-+")
+    if (
+        gone == come
+        or len(gone) > 1
+        or len(come) > 1
+        or any("`" in part or len(part) > _LONGEST for part in gone + come)
+    ):
+        return ""
+    before, after = (f"`{part[0]}`".replace("|", "\\|") if part else "" for part in (gone, come))
+    return f"{before} becomes {after}" if before and after else f"{before or after} {'goes' if before else 'is added'}"
+
+
+PAGES = {"settings.md": settings_page, "command-line.md": command_page, "templates.md": templates_page}
 
 
 if __name__ == "__main__" and "--write" in sys.argv:
