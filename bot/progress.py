@@ -7,9 +7,11 @@ from typing import TextIO
 from bot.domain.mission import MissionContext
 from bot.ports import Progress
 from sandbox.gate import clean
-from sandbox.types import Survivor, TrialDone, TrialEvent, TrialStarted
+from sandbox.types import Survivor, TrialDone, TrialEvent, TrialProgress, TrialStarted
 
 _log = logging.getLogger("metaagent.mission")
+EVERY_S = 5.0
+"""Between two lines that say no more than that a search goes on."""
 
 
 class SilentProgress:
@@ -61,7 +63,7 @@ class BothProgress:
 
 
 class SearchProgress:
-    """A line on a terminal for each stage of a search, and for each fix found.
+    """A line on a terminal for each stage of a search, for each fix found, and every few seconds in between.
 
     Args:
         stream: Where to write; standard error by default.
@@ -69,6 +71,7 @@ class SearchProgress:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
+        self._next_s = EVERY_S
 
     def tell(self, event: TrialEvent) -> None:
         """Print what is worth a line."""
@@ -77,6 +80,9 @@ class SearchProgress:
                 said = f"  started      {event.candidates} candidates, {event.baseline_failing} failing tests"
             case Survivor():
                 said = f"  found        {event.path}:{event.line} after {event.tried} tried, {event.seconds:.1f} s"
+            case TrialProgress() if event.seconds >= self._next_s:
+                self._next_s = event.seconds + EVERY_S
+                said = f"  searching    {event.tried} tried, {event.seconds:.1f} s"
             case TrialDone():
                 said = f"  {event.reason:<12} {event.tried} tried, {event.seconds:.1f} s"
             case _:

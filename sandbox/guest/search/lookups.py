@@ -125,10 +125,6 @@ class Lookups:
         found = [m[len("src.") :] if m.startswith("src.") else m for m in found]
         return sorted(dict.fromkeys(found), key=_publicity)[:6]
 
-    def files_in_checkout(self, name: str) -> List[str]:
-        """The same as paths relative to the checkout."""
-        return [os.path.relpath(path, self.root) for path, _ in self._files_defining(name, self.root)]
-
     @staticmethod
     def homes_alive(name: str, packages: Sequence[str]) -> List[str]:
         """Modules that are imported already, of these packages, that hold a name."""

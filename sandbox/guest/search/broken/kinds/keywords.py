@@ -26,7 +26,6 @@ CHANGES = (
 )
 UNTOUCHED = ("x = 'abc\n",)
 _WORDS = tuple(sorted(word for word in keyword.kwlist if len(word) > 1 and word[0].islower()))
-_SOFT = ("match", "case", "print")
 
 
 def propose(view: View) -> Iterator[Draft]:
