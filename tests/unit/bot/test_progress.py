@@ -6,7 +6,8 @@ import logging
 import pytest
 
 from bot.domain.mission import MissionContext
-from bot.progress import BothProgress, LogProgress, SilentProgress, TerminalProgress
+from bot.progress import BothProgress, LogProgress, SearchProgress, SilentProgress, TerminalProgress
+from sandbox.types import TrialDone, TrialProgress, TrialStarted
 from tests.builders import a_running_mission, an_iteration
 
 pytestmark = pytest.mark.anyio
@@ -46,3 +47,18 @@ async def test_several_listeners_hear_the_same() -> None:
     one, two = Heard(), Heard()
     await BothProgress(one, SilentProgress(), two).stage(a_running_mission(), "FIX", "rung 1")
     assert one.stages == two.stages == [("m-0001", "FIX", "rung 1")]
+
+
+async def test_a_search_tells_its_stages_and_now_and_then_that_it_goes_on() -> None:
+    stream = io.StringIO()
+    progress = SearchProgress(stream)
+    progress.tell(TrialStarted(candidates=100, baseline_failing=1))
+    for second in range(12):
+        progress.tell(TrialProgress(tried=10 * second, seconds=second))
+    progress.tell(TrialDone(reason="time", tried=120, seconds=12.0))
+    assert stream.getvalue().splitlines() == [
+        "  started      100 candidates, 1 failing tests",
+        "  searching    50 tried, 5.0 s",
+        "  searching    100 tried, 10.0 s",
+        "  time         120 tried, 12.0 s",
+    ]
