@@ -1,15 +1,12 @@
 """Proposals for findings: asks the sandbox for edits, and reads every answer as hostile data."""
 
 import json
-import math
-import posixpath
-import re
 from collections.abc import Mapping
-from fnmatch import fnmatch
 
 from pydantic import ValidationError
 
 from sandbox.backends.base import Guest
+from sandbox.changes.proposed import is_template, may_propose, one_line
 from sandbox.spec import MIB, RunLimits
 from sandbox.types import EditProposal, ProposalRequest
 
@@ -18,7 +15,7 @@ MAX_LINE_BYTES = MIB
 MAX_TEXT = 200
 MAX_EDITS = 400
 """Of one proposal: a block that moves is one edit a line."""
-_TEMPLATE = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\+[a-z][a-z0-9_]{0,40}){0,5}")
+SUFFIXES = (".py", ".pyi")
 LIMITS = RunLimits(results_bytes=32 * MIB)
 
 
@@ -45,7 +42,7 @@ async def propose_edits(
         if proposal is not None and _is_sound(proposal, request):
             known = found.setdefault(proposal.finding, [])
             if len(known) < request.most:
-                known.append(proposal.with_(description=_plain(proposal.description)))
+                known.append(proposal.with_(description=one_line(proposal.description, MAX_TEXT)))
     return tuple(proposal for number in sorted(found) for proposal in sorted(found[number], key=lambda one: one.cost))
 
 
@@ -58,22 +55,8 @@ def _parsed(line: bytes) -> EditProposal | None:
 
 def _is_sound(proposal: EditProposal, request: ProposalRequest) -> bool:
     """Whether it is about a finding that was asked for, and edits that finding's file alone."""
-    if proposal.finding >= len(request.findings) or not math.isfinite(proposal.cost):
+    if proposal.finding >= len(request.findings) or not is_template(proposal.template):
         return False
-    path = request.findings[proposal.finding].path
-    clean = posixpath.normpath(path) == path and not path.startswith(("/", ".."))
-    hidden = any(part.startswith(".") for part in path.split("/")) or not path.isprintable()
-    return (
-        clean
-        and not hidden
-        and path.endswith((".py", ".pyi"))
-        and not any(fnmatch(path, pattern) for pattern in request.protected)
-        and 0 < len(proposal.edits) <= MAX_EDITS
-        and all(edit.path == path and edit.start <= edit.end for edit in proposal.edits)
-        and _TEMPLATE.fullmatch(proposal.template) is not None
-    )
-
-
-def _plain(text: str) -> str:
-    """One line of printable text."""
-    return "".join(character if character.isprintable() else " " for character in text)[:MAX_TEXT]
+    path, edits = request.findings[proposal.finding].path, proposal.edits
+    fits = may_propose(path, edits, protected=request.protected, most=MAX_EDITS, suffixes=SUFFIXES)
+    return fits and all(edit.path == path for edit in edits)

@@ -6,12 +6,12 @@ import posixpath
 import re
 import time
 from collections.abc import AsyncIterator, Mapping
-from fnmatch import fnmatch
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
 from sandbox.backends.base import Guest
+from sandbox.changes.proposed import is_template, may_propose, one_line
 from sandbox.errors import SandboxDied
 from sandbox.runners import detect_runner
 from sandbox.runners.steps import Step, split_steps
@@ -41,7 +41,6 @@ MAX_NOTES = 20
 MAX_EDITS = 60
 """Of one survivor; a template makes a few, reverting a diff makes many."""
 MAX_DIFFERENCES = 40
-_TEMPLATE = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\+[a-z][a-z0-9_]{0,40}){0,5}")
 _EVENT: TypeAdapter[TrialEvent] = TypeAdapter(TrialEvent)
 SEARCH_LIMITS = RunLimits(results_bytes=64 * MIB)
 
@@ -171,14 +170,14 @@ class _Reader:
     def _near_miss(self, event: NearMiss) -> NearMiss | None:
         self._near_misses += 1
         fits = self._near_misses <= MAX_NEAR_MISSES and self._may_make(event.path, event.edits)
-        return event if fits and _TEMPLATE.fullmatch(event.template) else None
+        return event if fits and is_template(event.template) else None
 
     def _survivor(self, event: Survivor) -> Survivor | None:
         plausible = (
             self._survivors < self._request.max_survivors
             and self._may_make(event.path, event.edits)
             and event.line >= 1
-            and _TEMPLATE.fullmatch(event.template) is not None
+            and is_template(event.template)
         )
         if not plausible:
             return None
@@ -210,13 +209,7 @@ class _Reader:
         return event.with_(differences=tuple(differences), profiles=tuple(profiles))
 
     def _may_make(self, path: str, edits: tuple[SpanEdit, ...]) -> bool:
-        known = 0 < len(edits) <= MAX_EDITS and edits[0].path == path
-        return known and all(self._may_edit(edit.path) and edit.start <= edit.end for edit in edits)
-
-    def _may_edit(self, path: str) -> bool:
-        clean = posixpath.normpath(path) == path and not path.startswith(("/", "..")) and path.endswith(".py")
-        hidden = any(part.startswith(".") for part in path.split("/")) or not path.isprintable()
-        return clean and not hidden and not any(fnmatch(path, pattern) for pattern in self._request.protected)
+        return may_propose(path, edits, protected=self._request.protected, most=MAX_EDITS)
 
     def note_end(self, result: CommandResult) -> None:
         """The program ended without saying why."""
@@ -244,4 +237,4 @@ def _parsed(line: bytes) -> TrialEvent | None:
 
 def _plain(text: str) -> str:
     """One line of printable text."""
-    return "".join(character if character.isprintable() else " " for character in text)[:MAX_TEXT]
+    return one_line(text, MAX_TEXT)

@@ -34,7 +34,7 @@ class EditProposal(Frozen):
     finding: int = Field(ge=0)
     """Which finding of the request."""
     template: str
-    cost: float
+    cost: float = Field(ge=0.0, le=1000.0)
     """Lower is more natural."""
     edits: tuple[SpanEdit, ...]
     description: str = ""

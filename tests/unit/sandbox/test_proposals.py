@@ -91,6 +91,8 @@ async def test_proposals_come_finding_by_finding_and_cheapest_first_and_not_too_
         PROPOSAL | {"finding": 2},
         PROPOSAL | {"finding": -1},
         PROPOSAL | {"cost": "NaN"},
+        PROPOSAL | {"cost": -1.0},
+        PROPOSAL | {"cost": float("inf")},
         PROPOSAL | {"edits": []},
         PROPOSAL | {"template": "Not a name"},
         PROPOSAL | {"more": 1},
