@@ -110,10 +110,12 @@ async def place(workspace: SandboxWorkspace, name: str, text: str) -> None:
 def evidence_of(tree: Path, row: dict[str, Any]) -> Evidence:
     """What the scorer would have known."""
     bug = row["bug"]
-    tests, observed, once = read(row["reports"])
+    observations = read(row["reports"])
+    tests = observations.tests
     failing = [i for i in row["failing"] if i in tests]
     hit = {path for i in failing for path in tests[i].lines}
     hit |= {path for i in failing for path, _ in tests[i].functions}
+    hit |= {path for path, _ in observations.collected}
     with tempfile.TemporaryDirectory() as folder:
         for path in sorted({*row["known"], *hit} - {DRIVER}):
             target = Path(folder) / path
@@ -130,8 +132,9 @@ def evidence_of(tree: Path, row: dict[str, Any]) -> Evidence:
         modules=Modules({*row["known"], *hit}),
         changed={},
         hints={},
-        used=observed.failing_values(),
-        once=once,
+        used=observations.observed.failing_values(),
+        once=observations.once,
+        collected=observations.collected,
     )
 
 

@@ -21,6 +21,8 @@ FARTHER = 0.9
 MISSED = 1.5
 """How much more a condition counts that should have led to an exception."""
 MOST_SAID = 10
+MOST_DERIVED = 4
+"""How far down classes are derived from the one that was waited for."""
 
 Sign = Tuple[Place, str, float, str]
 """Where, the name of its weight, how much of it, and in words."""
@@ -64,17 +66,32 @@ class Failures:
                     yield from self._leading_to(place, "leads to the line that raises", share)
 
     def _not_raised(self, said: Said) -> List[Place]:
-        """Lines that raise what a test waited for in vain, in functions that failing tests run."""
+        """Lines that raise what a test waited for in vain, in functions that failing tests run; else all that raise."""
         first = said.message.partition("\n")[0]
-        wanted = re.search(r"DID NOT RAISE.*?(\w+)\W*$|^(\w+) not raised", first)
-        name = (wanted[1] or wanted[2]) if wanted else None
+        wanted = re.search(r"DID NOT RAISE(.*)|^(\w+) not raised", first)
+        if wanted is None:
+            return []
+        names = self._with_kinds_of({wanted[2]} if wanted[2] else set(re.findall(r"\w+", wanted[1])))
         raising = [
-            (unit.source.path, node.lineno)
-            for unit in (self._units if name else ())
+            ((unit.source.path, node.lineno), any(name_of(inner) in names for inner in ast.walk(node)))
+            for unit in self._units
             for node in ast.walk(unit.node)
-            if isinstance(node, ast.Raise) and any(name_of(inner) == name for inner in ast.walk(node))
+            if isinstance(node, ast.Raise) and node.exc is not None
         ]
-        return raising[:20]
+        named = [place for place, is_named in raising if is_named]
+        return (named or [place for place, _ in raising])[:20]
+
+    def _with_kinds_of(self, names: Set[str]) -> Set[str]:
+        """Names of exceptions, and of the classes that are derived from them."""
+        bases = {
+            piece.statement.name: {name_of(base) for base in piece.statement.bases}
+            for _, file in sorted(self._files.items())
+            for piece in file.pieces
+            if isinstance(piece.statement, ast.ClassDef)
+        }
+        for _ in range(MOST_DERIVED):
+            names = names | {name for name, of in bases.items() if of & names}
+        return names
 
     def _leading_to(self, place: Place, reason: str, share: float) -> Iterator[Sign]:
         """What decides whether a line runs, and what makes the values that it and these conditions use."""

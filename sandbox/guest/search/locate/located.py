@@ -89,6 +89,7 @@ def gather(
     hit.update(path for i in failing for path, _ in observations.tests[i].functions)
     said = [seen.said for i in failing if (seen := observations.tests[i]).said]
     hit.update(path for one in said for frames in one.frames for path, _, _ in frames)
+    hit.update(path for path, _ in observations.collected)
     known = {*imported_here(reach), *hit}
     literals = literals_of(items.all, failing)[1]
     plain = [s for s in suspects if s.get("reason") != CHANGED_REASON]
@@ -104,6 +105,7 @@ def gather(
         hints=merge_hints(plain),
         used=observations.observed.failing_values(),
         once=observations.once,
+        collected=observations.collected,
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.baseline import Baseline, Reach
 from sandbox.guest.search.forked import Report, collect
 from sandbox.guest.search.harness import Runner
 from sandbox.guest.search.limits import Limiter, TimeUp
+from sandbox.guest.search.locate.collection import STATEMENT_S, calls_behind
 from sandbox.guest.search.locate.said import Said, is_test, said_by
 from sandbox.guest.search.locate.tracers import Entry, FunctionKey, Tracer, make_tracer
 
@@ -20,6 +22,8 @@ MOST_AGAIN = 4
 HUNG_S = 0.1
 TRACED, AT_LEAST = 4.0, 3
 """How much longer a traced test is thought to take, and how many are traced whatever it takes."""
+DEAR_SET_UP = 40
+"""How many times what outlives the tests can be set up in the time for tracing, or else that is not traced."""
 NAMES, TYPES, VALUES = 40, 4, 5
 """What is kept per function: names, types of each, values of each."""
 
@@ -96,6 +100,8 @@ class Observations(NamedTuple):
     observed: Observed
     once: FrozenSet[Tuple[str, int]] = frozenset()
     """Lines that a failing test ran and did not run when it was run again: what is prepared once in a process."""
+    collected: FrozenSet[Tuple[str, int]] = frozenset()
+    """Lines that ran when the modules of the failing tests were imported, for what these tests use."""
 
 
 def observe(baseline: Baseline, reach: Reach, wait_s: float) -> Observations:
@@ -110,6 +116,8 @@ def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[An
 
     def work(limiter: Limiter, report: Report) -> None:
         runner = Runner(baseline.items.all, limiter)
+        runner.watch.allowance *= TRACED
+        runner.watch.unseen = DEAR_SET_UP * sum(baseline.set_up_s.get(i, 0.0) for i in order) > wait_s
         notes: Dict[FunctionKey, Dict[str, Any]] = {}
         state = {"red": True}
         tracer = make_tracer(
@@ -129,6 +137,12 @@ def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[An
             told = _Teller(tracer, reach, baseline.items.all[index], red=True)
             runner.run(index, _limit(baseline, index, red), told.around)
             report(["again", index, _entries(tracer.called())[1]])
+        for call in calls_behind([baseline.items.all[i] for i in baseline.items.failing]):
+            limiter.arm(STATEMENT_S)
+            with suppress(BaseException):  # it is the repository's own code; what it did until then was seen
+                tracer.run(call, red=True)
+            limiter.disarm()
+            report(["collected", _entries(tracer.called())[1]])
         report(["names", [[list(key), names] for key, names in notes.items()]])
 
     return collect(work, wait_s)
@@ -139,15 +153,18 @@ def read(reports: Sequence[Any]) -> Observations:
     tests: Dict[int, Seen] = {}
     names: Dict[FunctionKey, Any] = {}
     once: Set[Tuple[str, int]] = set()
+    collected: Set[Tuple[str, int]] = set()
     for told in reports:
         if told[0] == "names":
             names = {(key[0], key[1]): {n: tuple(v) for n, v in of.items()} for key, of in told[1]}
         elif told[0] == "again":
             before, now = tests[told[1]].lines, told[2]
             once.update((path, line) for path, lines in before.items() for line in lines.difference(now.get(path, ())))
+        elif told[0] == "collected":
+            collected.update((path, line) for path, lines in told[1].items() for line in lines)
         else:
             tests[told[1]] = _seen(told)
-    return Observations(tests, Observed(names), frozenset(once))
+    return Observations(tests, Observed(names), frozenset(once), frozenset(collected))
 
 
 def _limit(baseline: Baseline, index: int, red: Set[int]) -> float:

@@ -111,7 +111,7 @@ def _text(error: BaseException) -> str:
 
 def _statement(filename: str, line: int) -> Optional[ast.stmt]:
     """The innermost statement of a file around a line."""
-    tree = _tree(filename)
+    tree = tree_of(filename)
     if tree is None:
         return None
     best: Optional[ast.stmt] = None
@@ -122,7 +122,8 @@ def _statement(filename: str, line: int) -> Optional[ast.stmt]:
 
 
 @lru_cache(maxsize=16)
-def _tree(filename: str) -> Optional[ast.Module]:
+def tree_of(filename: str) -> Optional[ast.Module]:
+    """A file's tree; None when it cannot be read or parsed."""
     try:
         with open(filename, "rb") as file:
             return ast.parse(file.read(2_000_000))

@@ -10,7 +10,7 @@ from sandbox.guest.search.locate.code import SIMPLE, CodeFile, Modules, names_re
 from sandbox.guest.search.locate.failures import Failures
 from sandbox.guest.search.locate.flow import slice_of
 from sandbox.guest.search.locate.observe import Seen
-from sandbox.guest.search.locate.outside import Outside, bound_by
+from sandbox.guest.search.locate.outside import Outside, Scores, bound_by
 from sandbox.guest.search.locate.signs import alike, alike_file, called_by, constant, touches
 from sandbox.guest.search.locate.spectrum import Counts, Place, beyond_nearest, places, sharpened
 from sandbox.guest.search.locate.weights import WEIGHTS
@@ -49,6 +49,8 @@ class Evidence(NamedTuple):
     """Small values that names had in failing runs."""
     once: FrozenSet[Place] = frozenset()
     """Lines that run only once in a process; that no passing test ran them says nothing."""
+    collected: FrozenSet[Place] = frozenset()
+    """Lines that ran for the failing tests when these were collected."""
 
 
 class Scorer:
@@ -68,6 +70,8 @@ class Scorer:
         failing = set(evidence.failing)
         self._green = [seen for i, seen in sorted(evidence.tests.items()) if i not in failing]
         self._hit = {place for seen in self._red for place in places(seen)}
+        self._ran = self._hit | evidence.collected
+        """With what ran when the tests were collected."""
         self._units = self._units_hit()
         self._home = {
             (unit.source.path, line): (unit.source.path, unit.first_line)
@@ -82,13 +86,14 @@ class Scorer:
         self._recent()
         self._functions()
         said = [seen.said for seen in self._red if seen.said]
-        for sign in Failures(said, self._e.files, self._units, self._hit).signs():
+        for sign in Failures(said, self._e.files, self._units, self._ran).signs():
             self._add(*sign)
         self._diff()
         self._slices()
+        told = self._told_outside()
         self._not_in_all()
         self._whole_statements()
-        self._outside()
+        self._outside(told)
         scores: Dict[str, Dict[int, float]] = {}
         reasons: Dict[str, Dict[int, str]] = {}
         for (path, line), score in sorted(sharpened(self._total).items()):
@@ -116,6 +121,8 @@ class Scorer:
             hits, others = counts.red[place], counts.green.get(place, 0)
             self._add(place, "spectrum", share, f"run by {hits} failing and {others} passing tests")
             self._add(place, "near_miss", beyond.get(place, 0.0), "not run by the nearest passing test")
+        for place in sorted(self._ran - self._hit):
+            self._add(place, "collected", 1.0, "ran when the failing tests were collected")
 
     def _recent(self) -> None:
         """What ran while the failing statement of a test did; steps before it may have made what it looks at."""
@@ -149,7 +156,7 @@ class Scorer:
 
     def _units_hit(self) -> List[Unit]:
         lines: Dict[str, List[int]] = {}
-        for path, line in sorted(self._hit):
+        for path, line in sorted(self._ran):
             lines.setdefault(path, []).append(line)
         found: Dict[int, Unit] = {}
         for path, numbers in lines.items():
@@ -162,7 +169,7 @@ class Scorer:
 
     def _lines(self, unit: Unit) -> List[Place]:
         path = unit.source.path
-        return [(path, line) for line in range(unit.first_line, unit.last_line + 1) if (path, line) in self._hit]
+        return [(path, line) for line in range(unit.first_line, unit.last_line + 1) if (path, line) in self._ran]
 
     def _functions(self) -> None:
         counts = Counts([self._called(seen) for seen in self._red], [self._called(seen) for seen in self._green])
@@ -278,22 +285,25 @@ class Scorer:
 
     # --- outside functions ----------------------------------------------------------------------
 
-    def _outside(self) -> None:
+    def _told_outside(self) -> Scores:
+        """What is bound outside functions inherits from the lines that read it; each may be run by some tests only."""
         inside = [(u, max((self._total.get(p, 0.0) for p in self._lines(u)), default=0.0)) for u in self._units]
         inside.sort(key=lambda pair: -pair[1])
-        told = Outside(self._e.files, self._e.modules).scores(inside, self._total)
+        return Outside(self._e.files, self._e.modules).scores(inside, self._total)
+
+    def _outside(self, told: Scores) -> None:
         read_by_changed = self._w["changed"]
         for place, (score, reason) in sorted(told.items()):
-            bonus = self._total.pop(place, 0.0) if place not in self._hit else 0.0
+            bonus = self._total.pop(place, 0.0) if place not in self._ran else 0.0
             if place[1] in self._e.changed.get(place[0], ()):
                 bonus += read_by_changed
                 reason = "changed since the check was green"
-            if place not in self._hit and score + bonus > 0:
+            if place not in self._ran and score + bonus > 0:
                 self._total[place] = score + bonus
                 self._why[place] = (score + bonus, reason)
         self._tables()
         frames = {(p, n) for s in self._red if s.said for one in s.said.frames for p, n, _ in one}
-        known = {*self._hit, *told, *frames}
+        known = {*self._ran, *told, *frames}
         for place in [p for p in self._total if p not in known and self._is_outside(p)]:
             del self._total[place]
 

@@ -21,6 +21,7 @@ WEIGHTS: Dict[str, float] = {
     "spectrum": 3.6,  # Ochiai, DStar and Tarantula of the line
     "recent": 2.6,  # the failing test ran it in its last steps
     "near_miss": 0.9,  # the passing test that is most like the failing one does not run it
+    "collected": 1.5,  # no failing test runs it, but it ran for one when the tests were collected
     # 4. Ties.
     "function": 1.0,  # the spectrum of the function
     "alone": 0.3,  # no traced passing test calls the function

@@ -45,6 +45,10 @@ def test_what_ran_once_in_a_process_is_told_apart() -> None:
     assert found.tests[3].recent == {"a.py": {2: 1, 3: 0}}
 
 
+def test_what_ran_when_tests_were_collected_is_told() -> None:
+    assert read([["collected", {"a.py": [4, 5]}], ["collected", {"a.py": [5]}]]).collected == {("a.py", 4), ("a.py", 5)}
+
+
 def test_observed_names_are_given_by_place() -> None:
     noted: Noted = (["str"], ["int", "str"], ["x"], [3])
     none: Noted = (["NoneType"], ["Row"], [None], [])

@@ -191,3 +191,32 @@ def test_a_statement_outside_functions_that_raises_is_suspect(folder: Path) -> N
 
 def test_nothing_is_suspect_when_no_failing_test_runs_anything(folder: Path) -> None:
     assert scores(folder, {0: Seen({}, {}, {}, None)}) == {}
+
+
+def test_what_ran_when_the_failing_tests_were_collected_is_suspect_and_what_it_reads(folder: Path) -> None:
+    collected = frozenset({("shop.py", n) for n in (30, 31, 33)})
+    found = scores(folder, {0: Seen({}, {}, {}, None)}, collected=collected)
+    assert best(found) in collected
+    assert found["rates.py", 1] > 0
+    both = scores(folder, {0: ran({13, 14, 16}, PARSE)}, collected=collected)
+    assert min(both["shop.py", n] for n in (13, 14, 16)) > max(both["shop.py", n] for n in (30, 31, 33)) > 0
+
+
+def test_a_table_is_not_less_suspect_for_being_read_by_another_function_in_each_failing_test(folder: Path) -> None:
+    tests = {0: ran({30, 31, 33, 13, 14}, ADD, PARSE), 1: ran({13, 14, 16}, PARSE)}
+    names = ["test_all.py::test_0", "test_all.py::test_1"]
+    found = scores(folder, tests, (0, 1), names=names, literals=["food"])
+    assert found["shop.py", 5] > found["shop.py", 33]
+
+
+def test_raising_a_derived_exception_counts_when_its_base_was_waited_for(tmp_path: Path) -> None:
+    text = SHOP.replace("ValueError", "NoPrice") + "\n\nclass NoPrice(ValueError):\n    pass\n"
+    (tmp_path / "shop.py").write_text(text)
+    (tmp_path / "rates.py").write_text(RATES)
+    for waited in ("DID NOT RAISE <class 'shop.NoPrice'>", "DID NOT RAISE (<class 'KeyError'>, <class 'ValueError'>)"):
+        said = Said("Failed", waited, ((),), asserted=True)
+        found = scores(tmp_path, {0: ran({13, 14, 16, 20, 21, 23}, PARSE, TOTAL, said=said)})
+        assert best(found) == ("shop.py", 14)
+    said = Said("Failed", "DID NOT RAISE <class 'OSError'>", ((),), asserted=True)
+    found = scores(tmp_path, {0: ran({13, 14, 16, 20, 21, 23}, PARSE, TOTAL, said=said)})
+    assert best(found) == ("shop.py", 14)
