@@ -17,7 +17,7 @@ WEIGHTS: Mapping[str, float] = {
     "changed_neighbours": -1.0,
     "new_errors": -1.9,
     "changed_types": -2.0,
-    "surprise": -0.7,
+    "surprise": -0.4,
     "donor": 1.3,
     "examples_failed": -4.4,
     "examples_kept": 1.0,
