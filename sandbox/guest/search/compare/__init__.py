@@ -51,11 +51,11 @@ def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Op
     told["kind"] = "compared"
     told["held_out"] = len(ground.items.passing) - len(_met(ground, survivors))
     told["failing"] = len(ground.items.failing)
-    told["failing_lines"] = len(_lines_run(ground, ground.items.failing))
+    told["failing_lines"] = len(lines_run(ground, ground.items.failing))
     return told
 
 
-def _lines_run(ground: Any, tests: Sequence[int]) -> Set[Tuple[str, int]]:
+def lines_run(ground: Any, tests: Sequence[int]) -> Set[Tuple[str, int]]:
     """Lines of the project that traced tests run."""
     seen = [ground.coverage.get(test, {}) for test in tests]
     return {(path, line) for lines_of in seen for path, lines in lines_of.items() for line in lines}
