@@ -89,7 +89,7 @@ def candidates_of(source: Source, lines: set[int]) -> Iterator[Candidate]:
     suspicion = Suspicion({source.path: suspect})
     inner = Generator(load_templates(), {}).best_first(units, suspicion, seen) if units else iter(())
     templates = {**load_templates(), **load_outer_templates()}
-    outer = outer_candidates(source, suspicion, seen, templates=templates, costs={})
+    outer = outer_candidates(source, suspicion, seen, templates=templates, shifts={})
     return heads(inner, outer)
 
 

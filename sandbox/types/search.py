@@ -49,8 +49,8 @@ class SearchRequest(Frozen):
     """Passing tests that no candidate meets before it is confirmed; ranking uses what they say."""
     suspects: tuple[SuspectLine, ...] = ()
     red_hunks: tuple[RedHunk, ...] = ()
-    template_costs: dict[str, float] = Field(default_factory=dict)
-    """Prior per template, lower is tried first; a template without one uses its own default."""
+    template_shifts: dict[str, float] = Field(default_factory=dict)
+    """What is added to what a template itself costs: what worked here before is tried earlier."""
     protected: tuple[str, ...] = ()
     """Path patterns that may not be edited (tests, configuration)."""
     seed: int = 0

@@ -86,7 +86,7 @@ async def searched(backend: Backend, folder: Path, **changes: object) -> list[Tr
         "max_survivors": 50,
         "max_candidates": 400,
         # The conditions are turned first, and what mends it is found behind them.
-        "template_costs": {"negate_condition": -2.0},
+        "template_shifts": {"negate_condition": -3.3},
     }
     sandboxes = Sandboxes(SandboxSpec(), backend, folder / "data")
     async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder / "repo")))) as workspace:

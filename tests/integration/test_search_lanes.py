@@ -81,7 +81,7 @@ async def test_programs_run_by_the_tests_are_mended_on_disk(backend: Backend, tm
             "def test_least():\n    assert run('3', '5') == '3'\n\n\ndef test_one():\n    assert run('4') == '4'\n"
         ),
     }
-    events = await searched(backend, tmp_path, files, time_limit_s=150.0, template_costs={"rename_attribute": 0.1})
+    events = await searched(backend, tmp_path, files, time_limit_s=150.0, template_shifts={"rename_attribute": -1.1})
     assert any("print(min(" in text for text in fixes(events, files)["cold"])
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from bot.domain.diagnosis import Diagnosis
 from bot.fixers.rung1_search.locate import red_hunks, suspect_lines
-from bot.fixers.rung1_search.order import template_costs
+from bot.fixers.rung1_search.order import template_shifts
 from sandbox.types import SearchRequest, TestReport, WorkspaceFacts
 
 PROTECTED = (
@@ -46,7 +46,7 @@ def request_for(
         passing=tuple(sorted(report.passing)),
         suspects=suspect_lines(diagnosis, report.failures, facts.red_diff),
         red_hunks=red_hunks(facts.red_diff),
-        template_costs=template_costs(record or {}),
+        template_shifts=template_shifts(record or {}),
         protected=PROTECTED,
         seed=seed,
     )

@@ -107,12 +107,12 @@ class Generator:
 
     Args:
         templates: Template modules by name.
-        costs: What the host says a template costs, instead of its own COST.
+        shifts: What the host adds to what a template costs.
     """
 
-    def __init__(self, templates: Mapping[str, Any], costs: Mapping[str, float]) -> None:
+    def __init__(self, templates: Mapping[str, Any], shifts: Mapping[str, float]) -> None:
         self._templates = templates
-        self._shift = {name: costs.get(name, t.COST) - t.COST for name, t in templates.items()}
+        self._shift = {name: shifts.get(name, 0.0) for name in templates}
         self._least = {name: _least(t) + self._shift[name] for name, t in templates.items()}
         self.cheapest = min(self._least.values(), default=0.0)
 

@@ -30,7 +30,7 @@ class Request(NamedTuple):
     failing: Tuple[str, ...]
     passing: Tuple[str, ...]
     suspects: Tuple[Dict[str, Any], ...]
-    template_costs: Dict[str, float]
+    template_shifts: Dict[str, float]
     protected: Tuple[str, ...]
     max_candidates: int
     max_survivors: int
@@ -54,7 +54,7 @@ class Request(NamedTuple):
             tuple(sent["failing"]),
             tuple(sent.get("passing", ())),
             tuple(sent.get("suspects", ())),
-            dict(sent.get("template_costs", {})),
+            dict(sent.get("template_shifts", {})),
             tuple(sent.get("protected", ())),
             int(sent.get("max_candidates", 20000)),
             int(sent.get("max_survivors", 8)),
@@ -136,7 +136,7 @@ class Ground:
             tuple(exceptions),
         )
         self.templates = templates
-        self.generator = Generator(templates, request.template_costs)
+        self.generator = Generator(templates, request.template_shifts)
         self.screen = Screen(self.items, self._limits(request.test_cpu_s), request.memory_bytes)
         self.screen.bounds = self.screen.bounds._replace(guard=guard_for())
         self.rejects_no_op = self._rejects_no_op(left)

@@ -80,7 +80,7 @@ def guided_candidates(
     checkout: Checkout,
     *,
     templates: Mapping[str, Any],
-    costs: Mapping[str, float],
+    shifts: Mapping[str, float],
     literals: SeenLiterals = NO_LITERALS,
     seconds: float = 4.0,
 ) -> Iterator[Candidate]:
@@ -90,7 +90,7 @@ def guided_candidates(
         failures: What `failure_of` made of the exceptions, most telling first.
         checkout: The editable files.
         templates: Those guided by exceptions.
-        costs: What the host says a template costs, instead of its own COST.
+        shifts: What the host adds to what a template costs.
         literals: What the failing tests mention.
         seconds: How long may be searched through sources of the checkout and of installed packages.
     """
@@ -103,7 +103,7 @@ def guided_candidates(
             continue
         known.add(key)
         view = View(failure, spots_of(failure, checkout.open), checkout.open, lookups, literals)
-        for candidate in _of_failure(view, checkout, templates, costs):
+        for candidate in _of_failure(view, checkout, templates, shifts):
             place = (candidate.source.path, candidate.edits)
             priced = candidate._replace(cost=candidate.cost + extra)
             if place not in found or priced.cost < found[place].cost:
@@ -120,11 +120,11 @@ def _with_earlier(failures: List[Failure], extra: float = 0.0) -> Iterator[Tuple
 
 
 def _of_failure(
-    view: View, checkout: Checkout, templates: Mapping[str, Any], costs: Mapping[str, float]
+    view: View, checkout: Checkout, templates: Mapping[str, Any], shifts: Mapping[str, float]
 ) -> List[Candidate]:
     made: List[Candidate] = []
     for name, template in templates.items():
-        shift = costs.get(name, template.COST) - template.COST
+        shift = shifts.get(name, 0.0)
         for change in template.propose(view):
             if not _is_new(change) or not checkout.is_safe(change):
                 continue

@@ -37,7 +37,7 @@ def outer_candidates(
     literals: SeenLiterals,
     *,
     templates: Mapping[str, Any],
-    costs: Mapping[str, float],
+    shifts: Mapping[str, float],
 ) -> Iterator[Candidate]:
     """Candidates of one file's module and class level by priority; a statement is worked out when its turn comes.
 
@@ -46,7 +46,7 @@ def outer_candidates(
         suspicion: Scores of lines; a statement without one is left alone.
         literals: What the failing tests mention.
         templates: Those made for this level, and those for functions, which know expressions anywhere.
-        costs: What the host says a template costs, instead of its own COST.
+        shifts: What the host adds to what a template costs.
     """
     pieces = [(p, suspicion.at(source.path, p.lines)) for p in pieces_of(source.tree.body)]
     pieces = [(p, score) for p, score in pieces if score > 0]
@@ -54,7 +54,7 @@ def outer_candidates(
         return
     scope = OuterScope(source, literals)
     chosen = [(n, t) for n, t in templates.items() if n in OF_FUNCTIONS or _is_outer(t)]
-    makers = [(n, t, costs.get(n, t.COST) - t.COST + OF_FUNCTIONS.get(n, 0.0)) for n, t in chosen]
+    makers = [(n, t, shifts.get(n, 0.0) + OF_FUNCTIONS.get(n, 0.0)) for n, t in chosen]
     cheapest = min((t.COST + shift for _, t, shift in makers), default=0.0) - 0.5 - SEEN_BONUS
     heap: List[Tuple[float, int, int, Any]] = []
     for index, (piece, score) in enumerate(pieces):

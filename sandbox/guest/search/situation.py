@@ -80,7 +80,7 @@ class Situation:
         if self.ground is not None and not self.blind:
             self._look_from(self.ground)
         else:
-            self._look_from_failures(Generator(self.templates, request.template_costs))
+            self._look_from_failures(Generator(self.templates, request.template_shifts))
         self.diff = diff_of(self)
         self.undone = False
         """Undoing some part of the diff was found to help."""

@@ -69,10 +69,10 @@ def outer(known: Any) -> Feed:
     """What stands outside functions: tables, defaults, decorators, class bodies, imports."""
     kit: Kit = known.kit
     templates = {**kit.templates, **kit.parts["outer templates"]}
-    costs = known.request.template_costs
+    shifts = known.request.template_shifts
     make = kit.parts["outer"].outer_candidates
     yield from merged(
-        [make(source, known.suspicion, known.literals, templates=templates, costs=costs) for source in known.sources]
+        [make(source, known.suspicion, known.literals, templates=templates, shifts=shifts) for source in known.sources]
     )
 
 
@@ -85,7 +85,7 @@ def guided(known: Any) -> Feed:
         known.failures,
         part.Checkout(known.root, known.editable),
         templates=known.kit.parts["guided templates"],
-        costs=known.request.template_costs,
+        shifts=known.request.template_shifts,
         literals=known.literals,
         seconds=min(4.0, 0.15 * known.left()),
     )
@@ -94,20 +94,18 @@ def guided(known: Any) -> Feed:
 def broken(known: Any) -> Feed:
     """Files of the checkout that do not parse."""
     feeds: List[List[Candidate]] = []
-    costs = known.request.template_costs
+    shifts = known.request.template_shifts
     for path, line in known.unparsable()[:MOST_BROKEN]:
         part = known.kit.parts["broken"]
         with open(os.path.join(known.root, path), "rb") as file:
             source = PlainSource(path, file.read())
         proposals = part.propose_in_child(source.data, part.Broken(path, line), seconds=min(10.0, 0.4 * known.left()))
-        feeds.append(
-            [
-                Candidate(
-                    p.template, costs.get(p.template, p.cost), 1.0, line, source, None, p.edits, said=p.description
-                )
-                for p in proposals
-            ]
-        )
+        feeds.append([
+            Candidate(
+                p.template, p.cost + shifts.get(p.template, 0.0), 1.0, line, source, None, p.edits, said=p.description
+            )
+            for p in proposals
+        ])  # fmt: skip
     yield from merged([iter(feed) for feed in feeds])
 
 

@@ -5,9 +5,8 @@ import pytest
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.locate import suspect_lines
-from bot.fixers.rung1_search.order import MOST, PRIORS, template_costs
+from bot.fixers.rung1_search.order import MOST, template_shifts
 from bot.fixers.rung1_search.partial import partial_fixes
-from sandbox.guest.search.templates import load_templates
 from sandbox.types import Compared, Difference, NearMiss, Profile, SourceDiff, SpanEdit, Survivor, TrialDone, TrialEvent
 from tests.builders import a_diagnosis, a_failure, a_lint_report, a_report, a_running_mission
 from tests.fakes.fake_workspace import FakeWorkspace
@@ -153,21 +152,14 @@ def test_deep_recursion_counts_a_line_once() -> None:
     assert line.score == 0.8
 
 
-def test_the_priors_are_those_of_the_templates() -> None:
-    assert dict(PRIORS) == {name: template.COST for name, template in load_templates().items()}
-
-
 def test_templates_that_won_come_earlier_and_rejected_ones_later() -> None:
-    costs = template_costs({"swap_operator+change_literal": (3, 0), "wrap_call": (0, 2), "no such": (9, 9)})
-    assert costs["swap_operator"] < PRIORS["swap_operator"]
-    assert costs["change_literal"] < PRIORS["change_literal"]
-    assert costs["wrap_call"] > PRIORS["wrap_call"]
-    assert "no such" not in costs
+    shifts = template_shifts({"swap_operator+imports": (3, 0), "wrap_call": (0, 2), "clamp": (0, 0)})
+    assert shifts["swap_operator"] == shifts["imports"] < 0 < shifts["wrap_call"]
+    assert shifts["clamp"] == 0
 
 
 def test_memory_never_moves_a_template_far() -> None:
-    costs = template_costs({"swap_operator": (10**6, 0), "wrap_call": (0, 10**6)})
-    assert costs == {
-        "swap_operator": round(PRIORS["swap_operator"] - MOST, 4),
-        "wrap_call": round(PRIORS["wrap_call"] + MOST, 4),
+    assert template_shifts({"swap_operator": (10**6, 0), "wrap_call": (0, 10**6)}) == {
+        "swap_operator": -MOST,
+        "wrap_call": MOST,
     }

@@ -56,7 +56,7 @@ def test_a_suspect_function_comes_before_the_others() -> None:
 
 def test_the_host_moves_a_template() -> None:
     suspicion = Suspicion({"shapes.py": dict.fromkeys(range(1, 30), 1.0)})
-    generator = Generator(load_templates(), {"swap_operator": 0.1})
+    generator = Generator(load_templates(), {"swap_operator": -1.1})
     assert next(generator.best_first(units(), suspicion, NO_LITERALS)).template == "swap_operator"
 
 

@@ -25,7 +25,7 @@ def candidates(folder: Path, files: dict[str, str], *failures: Failure) -> list[
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     checkout = Checkout(str(folder), editable)
-    return list(guided_candidates(failures, checkout, templates=TEMPLATES, costs={}, seconds=20.0))
+    return list(guided_candidates(failures, checkout, templates=TEMPLATES, shifts={}, seconds=20.0))
 
 
 def first_texts(found: list[Candidate], count: int = 4) -> list[str]:

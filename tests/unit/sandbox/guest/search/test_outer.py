@@ -33,7 +33,7 @@ def words(text):
 
 def made(text: str, scores: dict[int, float], literals: SeenLiterals = NO_LITERALS, most: int = 5000) -> list[str]:
     source = Source("shop.py", text.encode())
-    found = outer_candidates(source, Suspicion({"shop.py": scores}), literals, templates=TEMPLATES, costs={})
+    found = outer_candidates(source, Suspicion({"shop.py": scores}), literals, templates=TEMPLATES, shifts={})
     return [c.source.render(c.edits).decode() for c in islice(found, most)]
 
 
