@@ -10,7 +10,7 @@ from sandbox.runners.base import GuestPlaces, Reading, RunRequest, TestRunner
 from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
 from sandbox.runners.steps import Step, split_steps
 from sandbox.spec import RunLimits
-from sandbox.types import FAILURES_IN_FULL, CommandResult, RunVerdict, TestOrder, TestReport, TestStatus
+from sandbox.types import FAILURES_IN_FULL, CommandResult, RunVerdict, TestOrder, TestReport, TestStatus, stands_for
 
 RAW_OUTPUT_CHARACTERS = 64 * 1024
 _BAD = frozenset({TestStatus.FAIL, TestStatus.ERROR})
@@ -175,7 +175,7 @@ def _incomplete(request: RunRequest, reading: Reading) -> str:
     if silent:
         return f"{len(silent)} of {len(reading.collected)} collected tests did not run"
     for target in request.targets:
-        found = [status for name, status in outcomes.items() if _belongs(name, target)]
+        found = [status for name, status in outcomes.items() if stands_for(target, name)]
         if not found:
             return f"the test asked for is not there: {target[:200]}"
         if TestStatus.PASS not in found:
@@ -183,10 +183,6 @@ def _incomplete(request: RunRequest, reading: Reading) -> str:
     if TestStatus.PASS not in outcomes.values():
         return "no test passed"
     return ""
-
-
-def _belongs(name: str, target: str) -> bool:
-    return name == target or name.startswith((f"{target}[", f"{target}::", f"{target}/"))
 
 
 def _ending(result: CommandResult) -> str:

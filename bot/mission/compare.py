@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bot.domain.patch import TestChange, VerifiedRun
 from bot.mission.reports import failing_of, outcomes_of
 from bot.mission.signatures import stopped_early
-from sandbox.types import TestReport, TestStatus
+from sandbox.types import TestReport, TestStatus, stands_for
 
 _ROWS = 200
 """At most this many tests in the table."""
@@ -24,8 +24,8 @@ def gone(before: TestReport, after: TestReport) -> frozenset[str]:
     if not before.knows_tests:
         return was if after.success else frozenset()
     passed = {name for name, status in now.items() if status is TestStatus.PASS}
-    # A file that could not be collected is a failure without `::`; it is gone when tests of it pass.
-    mended = {n for n in was if "::" not in n and n not in now and any(p.startswith(f"{n}::") for p in passed)}
+    # A file or folder that could not be collected is a failure without `::`; it is gone when tests of it pass.
+    mended = {n for n in was if "::" not in n and n not in now and any(stands_for(n, p) for p in passed)}
     return (was & passed) | mended
 
 
@@ -39,12 +39,12 @@ def newly_failing(before: TestReport, runs: Sequence[VerifiedRun]) -> tuple[str,
         runs: Every run with the change.
     """
     was = outcomes_of(before)
-    uncollected = tuple(f"{name}::" for name in failing_of(was) if "::" not in name)
+    uncollected = [name for name in failing_of(was) if "::" not in name]
     failing = {name for run in runs for name in failing_of(outcomes_of(run.report))} - failing_of(was)
     if before.knows_tests:
         unknown = {n for n in failing if n not in was}
         failing -= (
-            unknown if stopped_early(before) else {n for n in unknown if uncollected and n.startswith(uncollected)}
+            unknown if stopped_early(before) else {n for n in unknown if any(stands_for(u, n) for u in uncollected)}
         )
     return tuple(sorted(failing))
 

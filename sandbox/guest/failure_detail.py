@@ -1,6 +1,7 @@
 """What is worth knowing about a failure, in bounded form: exception, message, frames in the checkout, text, output."""
 
 import os
+import traceback
 from types import FrameType
 from typing import Any, Dict, List, Optional
 
@@ -43,6 +44,17 @@ class Describer:
             detail["text"] = clip(_text(report.longrepr) if report.longrepr is not None else "", TEXT)
             detail["output"] = clip(self._output(report), OUTPUT)
         return detail
+
+    def describe_exception(self, error: BaseException) -> Dict[str, Any]:
+        """The detail of an exception that no report tells of."""
+        exception = _cause(error)
+        text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
+        return {
+            "error": type(exception).__name__,
+            "message": clip(_text(exception), MESSAGE),
+            "frames": self._frames(exception),
+            "text": clip(text, TEXT),
+        }
 
     def stack(self, frame: Optional[FrameType]) -> List[Frame]:
         """The frames in the checkout that are running now, outermost first."""
@@ -103,10 +115,13 @@ def clip(text: str, limit: int) -> str:
 
 
 def _cause(exception: BaseException) -> BaseException:
-    """The exception that pytest's own collection error stands for."""
-    if type(exception).__name__ == "CollectError" and exception.__cause__ is not None:
-        return exception.__cause__
-    return exception
+    """The exception that pytest's own words for a module or a conftest that cannot be imported stand for."""
+    inner: Any = None
+    if type(exception).__name__ == "CollectError":
+        inner = exception.__cause__
+    elif type(exception).__name__ == "ConftestImportFailure":
+        inner = getattr(exception, "cause", None) or getattr(exception, "excinfo", (None, None))[1]
+    return inner if isinstance(inner, BaseException) else exception
 
 
 def _text(value: object) -> str:

@@ -112,6 +112,15 @@ class Reporter:
         self._watch.start()
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_load_initial_conftests(self) -> Hook:
+        """Record a conftest that could not be loaded, as a failure of its folder: there is no session then."""
+        outcome = yield
+        error = outcome.excinfo[1] if outcome.excinfo is not None else None
+        if isinstance(error, Exception) and not isinstance(error, (pytest.UsageError, pytest.exit.Exception)):
+            detail = self._describer.describe_exception(error)
+            self._collected_badly(os.path.dirname(str(getattr(error, "path", ""))), detail)
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self) -> Hook:
         """Record a module that could not be collected, and where it broke."""
         outcome = yield
@@ -120,10 +129,12 @@ class Reporter:
         report = outcome.get_result()
         if report.failed:
             call = getattr(report, "call", None)
-            detail = self._describer.describe(report, getattr(call, "excinfo", None))
-            name = self._describer.node_id(report.nodeid)
-            if not self._send(["collect", name, detail], detail=True):
-                self._send(["collect", name, {}])
+            self._collected_badly(report.nodeid, self._describer.describe(report, getattr(call, "excinfo", None)))
+
+    def _collected_badly(self, place: str, detail: Dict[str, Any]) -> None:
+        name = self._describer.node_id(place) or "."
+        if not self._send(["collect", name, detail], detail=True):
+            self._send(["collect", name, {}])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_itemcollected(self, item: Any) -> None:

@@ -24,6 +24,7 @@ from sandbox.types.results import (
     TestReport,
     TestResult,
     TestStatus,
+    stands_for,
 )
 from sandbox.types.search import (
     Compared,
@@ -88,4 +89,5 @@ __all__ = [
     "WorkspaceFacts",
     "by_file",
     "spliced",
+    "stands_for",
 ]

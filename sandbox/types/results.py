@@ -79,6 +79,16 @@ class TestResult(Frozen):
     """It did not end and was stopped by us; `error` is then `Timeout`, which is also a name of exceptions."""
 
 
+def stands_for(name: str, test: str) -> bool:
+    """Whether a test, or a file, is what a name means: itself, or what is in that file, class or folder.
+
+    Args:
+        name: A node id, a file, or a folder; `.` is the checkout.
+        test: A node id or a path.
+    """
+    return name in {test, "."} or test.startswith((f"{name}[", f"{name}::", f"{name}/"))
+
+
 class RunVerdict(StrEnum):
     """What one run of a command proves."""
 

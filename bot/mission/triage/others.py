@@ -5,7 +5,7 @@ from bot.mission.signatures import missing_modules, no_verdict
 from bot.mission.triage.values import OtherCommit
 from bot.ports import OpenWorkspace, Workspace
 from sandbox.errors import SandboxError
-from sandbox.types import Checkout, GitSource, TestReport, WorkspaceFacts
+from sandbox.types import Checkout, GitSource, TestReport, WorkspaceFacts, stands_for
 
 _MERGE_RUNS = 3
 
@@ -38,7 +38,7 @@ async def _run_on_base(workspace: Workspace, red: TestReport, *, whole: bool) ->
     if targets_of(red) and not whole:
         known = files or await workspace.list_files()
         wanted = sorted({name.split("::")[0] for name in red.failing})
-        targets = tuple(f for f in wanted if any(k == f or k.endswith(f"/{f}") for k in known))
+        targets = tuple(f for f in wanted if any(stands_for(f, k) or k.endswith(f"/{f}") for k in known))
         if not targets:
             return OtherCommit(checked=True, note="the failing tests do not exist on the base commit", files=files)
     report = await workspace.run_tests(targets=targets)

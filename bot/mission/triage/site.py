@@ -8,7 +8,7 @@ from bot.mission.triage.rates import RunPlan
 from bot.mission.triage.values import Rerun
 from bot.ports import OpenWorkspace
 from sandbox.errors import SandboxError
-from sandbox.types import Checkout, TestOrder, TestReport
+from sandbox.types import Checkout, TestOrder, TestReport, stands_for
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def reds(report: TestReport, red: TestReport) -> frozenset[str]:
     """
     if not red.failing:
         return frozenset() if report.success else frozenset({red.target})
-    again = {n for n in red.failing if "::" not in n and any(f.startswith(f"{n}::") for f in report.failing)}
+    again = {n for n in red.failing if "::" not in n and any(stands_for(n, f) for f in report.failing)}
     return frozenset(report.failing & red.failing | again)
 
 

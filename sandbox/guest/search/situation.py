@@ -123,7 +123,8 @@ class Situation:
         failing = [items.names[i] for i in items.failing] if items else []
         names = {b.name for b in self.broken}
         hopeless = not has_session or "" in names
-        more = [n for n in self.request.failing if hopeless or n in names or n.split("::")[0] in names]
+        asked = ["" if name == "." else name for name in self.request.failing]
+        more = [n for n in asked if hopeless or n in names or n.split("::")[0] in names]
         goals = tuple(dict.fromkeys([*failing, *more]))
         return goals or (("",) if hopeless and not self.request.failing else ())
 

@@ -172,5 +172,5 @@ def reached(outcomes: Mapping[str, str], goals: Sequence[str]) -> List[str]:
 def _is_reached(outcomes: Mapping[str, str], goal: str) -> bool:
     if goal in outcomes:
         return outcomes[goal] == PASS
-    inside = [o for name, o in outcomes.items() if not goal or name.startswith(goal + "::")]
+    inside = [o for name, o in outcomes.items() if not goal or name.startswith((goal + "::", goal + "/"))]
     return PASS in inside and all(o in (PASS, SKIP) for o in inside)

@@ -93,7 +93,7 @@ class Session:
         self._numbers: Dict[str, List[int]] = {}
         for index, name in enumerate(self.names):
             self._numbers.setdefault(name, []).append(index)
-            for part in {name.split("::")[0], ""} - {name}:
+            for part in {*places_of(name), ""} - {name}:
                 self._numbers.setdefault(part, []).append(index)
         self._runner = Runner(self.items, limiter)
         self._seen: Dict[int, str] = {}
@@ -148,8 +148,8 @@ class Session:
         return next((o for o in found if o not in (PASS, SKIP)), found[0]) if found else FAIL
 
     def _goal(self, name: str) -> str:
-        """Fixed: the test passes; of a file that it is collected and what stands in it passes."""
-        if name in self._broken or (not name and self._broken):
+        """Fixed: the test passes; of a file or folder that it is collected and what stands in it passes."""
+        if any(name in (broken, "") or name in places_of(broken) for broken in self._broken):
             return FAIL
         outcome = self._known(name)
         if outcome == SKIP and "::" not in name:
@@ -166,6 +166,12 @@ class Session:
     def _mark(self) -> List[int]:
         """How far it came: more tests collected, more tests passed."""
         return [len(self.items), sum(outcome == PASS for outcome in self._seen.values())]
+
+
+def places_of(name: str) -> List[str]:
+    """The file a test stands in, and the folders above it."""
+    path = name.split("::", maxsplit=1)[0]
+    return [path, *(path[:at] for at, letter in enumerate(path) if letter == "/")]
 
 
 def existing(root: str, names: Sequence[str]) -> Optional[List[str]]:
