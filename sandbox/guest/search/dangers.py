@@ -125,10 +125,6 @@ class Dangers:
             return function.attr in PATH_METHODS
         return function.attr in OPENERS
 
-    def holds_danger(self, node: ast.AST) -> bool:
-        """Whether there is such a call anywhere inside."""
-        return any(self.is_dangerous(inner) for inner in ast.walk(node))
-
     def around(self, places: Mapping[ast.AST, Place]) -> Set[ast.AST]:
         """Every node of the file that is such a call or holds one."""
         if not self._around:

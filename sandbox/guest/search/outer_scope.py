@@ -124,14 +124,6 @@ class OuterScope(Scope):
         narrow.nodes = [node for node in piece.nodes if node is not piece.statement]
         return narrow
 
-    def classes_around(self, node: ast.AST) -> Tuple[ast.ClassDef, ...]:
-        """The classes around a statement, outermost first."""
-        while node not in self._piece_of:
-            if node not in self.source.places:
-                return ()
-            node = self.parent(node)
-        return self._piece_of[node].classes
-
     def classes(self) -> List[ast.ClassDef]:
         """Every class outside functions."""
         return [piece.statement for piece in self._pieces if isinstance(piece.statement, ast.ClassDef)]
@@ -236,17 +228,6 @@ def _bound_by(node: ast.AST) -> FrozenSet[str]:
         name = getattr(node, "name", None) or getattr(node, "rest", None)
         return frozenset((str(name),)) if name else frozenset()
     return frozenset()
-
-
-def header_end(source: Source, node: ast.AST) -> int:
-    """Where the head of a function or class ends: the byte behind its colon."""
-    body = node.body  # type: ignore[attr-defined]
-    start = source.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
-    end = source.offset(first_line(body[0]), 0) if first_line(body[0]) > node.lineno else source.span(body[0])[0]  # type: ignore[attr-defined]
-    text = source.data[start:end]
-    while b"#" in text.rsplit(b"\n", 1)[-1]:
-        text = text[: text.rindex(b"#")]
-    return start + text.rindex(b":") + 1 if b":" in text else start
 
 
 def end_of_argument(source: Source, argument: ast.arg) -> int:
