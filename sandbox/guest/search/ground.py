@@ -99,6 +99,7 @@ class Ground:
         guard_for: Callable[[], Any] = lambda: None,
     ) -> None:
         self.compare_inputs = request.compare_inputs
+        self.seed = request.seed
         self.protected = request.protected
         self.root = os.path.realpath(request.root)
         items = find_items(session, self.root, request.failing, request.passing)
