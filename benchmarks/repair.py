@@ -1,32 +1,31 @@
 """How many bugs of a set the search repairs, and how often it is right; one line of JSON for each set.
 
-    python -m benchmarks.repair [--set quixbugs humanevalfix mutants handmade] [--tests all half failing] [--seed N] ...
+    python -m benchmarks.repair [--set quixbugs humanevalfix mutants handmade releases]
+        [--tests all half failing] [--seed N] ...
 
 The search runs in the real sandbox and is ranked as the bot ranks it. It never sees the reference. With `--tests half`
 it sees a random half of each bug's tests, and a fix is right when it passes all of them; with `--tests all` a fix of
-a single program is right when it behaves as the reference on the tests' inputs and on inputs near them. Real packages
-are built first: `python -m benchmarks.sets.packages`. With `--tests failing` it sees every failing test and half of the
-others, which is what a red check run gives.
+a single program is right when it behaves as the reference on the tests' inputs and on inputs near them. With
+`--tests failing` it sees every failing test and half of the others, which is what a red check run gives. Real packages
+are built first: `python -m benchmarks.sets.packages` and `python -m benchmarks.sets.releases`.
 """
 
 import argparse
 import asyncio
 import difflib
 import itertools
-import json
-import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import as_users_have_it, report
+from benchmarks.repair_rows import Rows, Terms, is_right, summarised
 from benchmarks.sets.bug import Bug
 from benchmarks.sets.catalogue import SETS, bugs_of, unit_of_set
-from benchmarks.sets.halves import MODES, Mode, hidden_tests
+from benchmarks.sets.halves import MODES, hidden_tests
 from benchmarks.sets.judge import Judgement, open_bug, open_judge
 from bot.domain.diagnosis import FailureKind
 from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
@@ -43,19 +42,6 @@ ROOT = Path(__file__).resolve().parents[1]
 JUDGED = 5
 """How many of the fixes shown are judged."""
 TRIES = 2
-SINGLE_PROGRAMS = frozenset({"quixbugs", "humanevalfix"})
-
-
-@dataclass(frozen=True)
-class Terms:
-    """How a bug is searched and judged."""
-
-    name: str
-    """Of the set."""
-    mode: Mode
-    seed: int
-    limit_s: float
-    workers: int
 
 
 async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any]:
@@ -107,14 +93,6 @@ def place_rank(found: Attempt, places: Mapping[str, Collection[int]]) -> int | N
     suspects = found.started.suspect_lines if found.started else ()
     ranks = (n for n, s in enumerate(suspects, start=1) if s.line in places.get(s.file, ()))
     return next(ranks, None)
-
-
-def is_right(judgement: Judgement, terms: Terms) -> bool:
-    """Whether a fix counts as correct."""
-    if terms.name in SINGLE_PROGRAMS:
-        known = terms.mode != "all" or judgement.likeness in {"same text", "alike"}
-        return judgement.passes and known
-    return judgement.passes and judgement.likeness != "other"
 
 
 async def _request(workspace: SandboxWorkspace, bug: Bug, hidden: Iterable[str], terms: Terms) -> SearchRequest:
@@ -208,89 +186,6 @@ async def measure_or_tell(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[
         except SandboxError as error:
             end = f"{error.message} {error.advice}"
     return {"bug": bug.name, "end": f"sandbox: {end}", "seconds": 0.0, "tried": 0}
-
-
-def summarised(rows: Sequence[dict[str, Any]], terms: Terms) -> dict[str, Any]:
-    """The figures of a set."""
-    seconds = sorted(float(row["seconds"]) for row in rows)
-    said = [row for row in rows if row.get("plausible") and not row.get("abstained")]
-    tried = sum(int(row["tried"]) for row in rows)
-
-    def count(key: str, among: Sequence[dict[str, Any]] = rows) -> int:
-        return sum(bool(row.get(key)) for row in among)
-
-    return {
-        "set": terms.name,
-        "tests": terms.mode,
-        "seed": terms.seed,
-        "limit_s": terms.limit_s,
-        "bugs": len(rows),
-        "correct_first": count("correct_first"),
-        "correct_shown": count("correct_shown"),
-        "plausible": count("plausible"),
-        "abstained": count("abstained"),
-        "not_abstained": len(said),
-        "correct_first_not_abstained": count("correct_first", said),
-        "precision": round(count("correct_first", said) / len(said), 3) if said else None,
-        "not_compared": sum("unknown" in row.get("likeness", [])[:1] for row in rows),
-        "as_reference_first": sum(row.get("likeness", ["-"])[:1] in (["alike"], ["same text"]) for row in rows),
-        "tried": tried,
-        "seconds": _spread(seconds),
-        "candidates_per_s": round(tried / sum(seconds), 1) if sum(seconds) else None,
-        "correct_by_kind": _by_kind(rows),
-        "broken_runs": sum(str(row["end"]).startswith("sandbox:") for row in rows),
-    }
-
-
-def _by_kind(rows: Sequence[dict[str, Any]]) -> dict[str, list[int]]:
-    """Kind of bug to how many were corrected at first rank, and how many there are."""
-    kinds: dict[str, list[int]] = {}
-    for row in sorted(rows, key=lambda row: str(row.get("kind"))):
-        counts = kinds.setdefault(str(row.get("kind", "")), [0, 0])
-        counts[0] += bool(row.get("correct_first"))
-        counts[1] += 1
-    return kinds
-
-
-def _spread(ordered: Sequence[float]) -> dict[str, float]:
-    if not ordered:
-        return {}
-    p90 = ordered[min(len(ordered) - 1, int(len(ordered) * 0.9))]
-    return {
-        "median": round(statistics.median(ordered), 2),
-        "p90": p90,
-        "max": ordered[-1],
-        "sum": round(sum(ordered), 1),
-    }
-
-
-class Rows:
-    """Rows of bugs, kept in a file of JSON lines when one is named.
-
-    Args:
-        path: The file.
-        resume: Keep what stands in it already.
-    """
-
-    def __init__(self, path: Path | None, *, resume: bool) -> None:
-        self._path = path
-        if path is not None and path.is_file() and not resume:
-            path.unlink()
-
-    def of(self, terms: Terms) -> dict[str, dict[str, Any]]:
-        """Those of one set under the same terms, by bug."""
-        if self._path is None or not self._path.is_file():
-            return {}
-        rows = [json.loads(line) for line in self._path.read_text().splitlines()]
-        wanted = (terms.name, terms.mode, terms.seed)
-        return {row["bug"]: row for row in rows if (row["set"], row["tests"], row["seed"]) == wanted}
-
-    def add(self, terms: Terms, row: dict[str, Any]) -> None:
-        """Keep one."""
-        if self._path is not None:
-            whole = {"set": terms.name, "tests": terms.mode, "seed": terms.seed, **row}
-            with self._path.open("a") as file:
-                file.write(json.dumps(whole) + "\n")
 
 
 async def run_set(sandboxes: Sandboxes, bugs: Sequence[Bug], terms: Terms, rows: Rows, *, jobs: int) -> dict[str, Any]:

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.repair import broken_lines
+from benchmarks.sets.built import Planted
 from benchmarks.sets.catalogue import PLANTED, planted_of
 from benchmarks.sets.judge import same_program
-from benchmarks.sets.packages import Planted
 from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
 from sandbox.guest.search.functions import units_of
 from sandbox.guest.search.outer import outer_candidates

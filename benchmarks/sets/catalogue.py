@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from benchmarks.sets.bug import Bug, unit_of
-from benchmarks.sets.packages import Built, Planted, built_packages
+from benchmarks.sets.built import Built, Planted
+from benchmarks.sets.packages import built_packages
 from benchmarks.sets.programs import case_of, programs_of
 from benchmarks.sets.releases import KIND, built_releases
 

@@ -21,21 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.sets.built import HERE, Built, Package, Planted, fetch, may_be_mutated, say
 from benchmarks.sets.judge import open_bug, same_program
 from benchmarks.sets.mutation import compiles
-from benchmarks.sets.packages import (
-    HERE,
-    ROOT,
-    Built,
-    Package,
-    Planted,
-    failing_with,
-    fetch,
-    likely_to_fail,
-    may_be_mutated,
-    say,
-    survey,
-)
+from benchmarks.sets.packages import ROOT, failing_with, likely_to_fail, survey
 from sandbox.backends import open_backend
 from sandbox.errors import SandboxError
 from sandbox.spec import SandboxSpec
@@ -208,7 +197,7 @@ async def main() -> None:
     """Build them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="releases, or beginnings: `click-8`")
     parser.add_argument("--bugs", type=int, default=BUGS, help="of one release")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
@@ -217,7 +206,7 @@ async def main() -> None:
         sandboxes = Sandboxes(spec, open_backend(spec), Path(data))
         try:
             for older, newer in pairs(arguments.folder):
-                if not arguments.only or newer.package.name in arguments.only:
+                if not arguments.only or newer.home.name.startswith(tuple(arguments.only)):
                     try:
                         await build(sandboxes, older, newer, count=arguments.bugs, seed=arguments.seed)
                     except SandboxError as error:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from benchmarks.sets.packages import HERE
+from benchmarks.sets.built import HERE
 from benchmarks.sets.releases import Hunk, hunks, may_be_a_fix
 
 OLD = '''"""Ages."""

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.repair import broken_lines
 from benchmarks.repair_reach import common_ends, reach
-from benchmarks.sets.packages import Planted
+from benchmarks.sets.built import Planted
 
 RIGHT = '''"""Said."""
 

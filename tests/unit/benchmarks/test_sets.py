@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from benchmarks.repair import Terms, is_right, summarised
+from benchmarks.repair_rows import Terms, is_right, summarised
 from benchmarks.sets.bug import Bug, relative, unit_of
+from benchmarks.sets.built import HERE, Package, may_be_mutated
 from benchmarks.sets.halves import Mode, hidden_tests, without
 from benchmarks.sets.judge import Judgement, Likeness, changed_functions, likeness, same_program
 from benchmarks.sets.mutation import mutations
 from benchmarks.sets.observe_calls import Kept, form, invented
-from benchmarks.sets.packages import HERE, Package, may_be_mutated
 from benchmarks.sets.programs import case_of, programs_of
 
 TESTS = '''import pytest
