@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 import os
 import textwrap
 import time
@@ -22,6 +23,8 @@ NEXT_LIMIT_S = 0.05
 """The same, once one of them has hung."""
 FIRST_SHARE, SECOND_SHARE = 0.6, 0.85
 """Of the time to reproduce: when the first turn, and when the second has to end; failing tests are always run."""
+QUICK_S = 0.025
+"""Tests that take no longer are all alike."""
 NOT_OURS = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
 RAISES = ("raises", "assertRaises", "assertRaisesRegex")
 """What a test calls to say that something is to be raised."""
@@ -43,6 +46,16 @@ class Baseline(NamedTuple):
     """No failing test fails in the order and the way of the screen: every candidate needs a fork of its own."""
     screened: FrozenSet[int] = frozenset()
     """Tests that say the same in the order and the way of the screen; the others are met when a fix is confirmed."""
+    set_up_s: Mapping[int, float] = {}
+    """CPU seconds of setting up what outlives a test, by the test that needed it first; not part of the others."""
+
+    def pace(self, index: int) -> int:
+        """How slow a test is, told so coarsely that a busy machine says the same; what is not known is slow."""
+        return int(math.log2(max(self.seconds.get(index, 10.0), QUICK_S) / QUICK_S)) // 2
+
+    def whole_s(self) -> float:
+        """What the whole suite takes, as far as it is known."""
+        return sum(self.seconds.values()) + sum(self.set_up_s.values())
 
 
 def reproduce(items: Items, test_cpu_s: float, wait_s: float) -> Baseline:
@@ -53,9 +66,11 @@ def reproduce(items: Items, test_cpu_s: float, wait_s: float) -> Baseline:
     seconds: Dict[int, float] = {}
     turns: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
     marks: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
-    for turn, index, outcome, spent, mark in collect(_Turns(items, test_cpu_s, wait_s).work, wait_s):
+    set_up: Dict[int, float] = {}
+    for turn, index, outcome, spent, mark, outlived in collect(_Turns(items, test_cpu_s, wait_s).work, wait_s):
         turns[turn][index] = outcome
         marks[turn][index] = mark
+        set_up[index] = max(outlived, set_up.get(index, 0.0))
         seconds[index] = min(spent, seconds.get(index, spent))
     first, second = turns
     hung = frozenset(i for i in items.failing if first.get(i) == TIMEOUT)
@@ -67,7 +82,7 @@ def reproduce(items: Items, test_cpu_s: float, wait_s: float) -> Baseline:
     fails_the_same = [i for i in red if i in hung or (second.get(i) == FAIL and marks[0][i] == marks[1][i])]
     steady = frozenset([*fails_the_same, *(i for i in green if second.get(i) == PASS)])
     isolated = not any(i in steady for i in red)
-    return Baseline(Items(items.all, items.names, red, green), seconds, hung, isolated, steady)
+    return Baseline(Items(items.all, items.names, red, green), seconds, hung, isolated, steady, set_up)
 
 
 class _Turns:
@@ -114,17 +129,19 @@ class _Turns:
         near = [i for i in done if i not in self._failing and _file_of(self._items.all[i]) in files]
         return [*red, *near, *(i for i in done if i not in self._failing and i not in set(near))]
 
-    def _run(self, runner: Runner, index: int) -> Tuple[str, float, str]:
+    def _run(self, runner: Runner, index: int) -> Tuple[str, float, str, float]:
         limit = self._most * 3
         if index in self._failing:
             limit = min(NEXT_LIMIT_S if self._hung else FIRST_LIMIT_S, self._most)
         runner.mark = ""
-        before = os.times()
+        before, outlived = os.times(), runner.watch.cpu_s
         outcome = runner.run(index, limit)
         after = os.times()
         if outcome == TIMEOUT and index in self._failing:
             self._hung.add(index)
-        return outcome, after.user + after.system - before.user - before.system, runner.mark[:300]
+        outlived = runner.watch.cpu_s - outlived
+        spent = after.user + after.system - before.user - before.system
+        return outcome, max(0.0, spent - outlived), runner.mark[:300], outlived
 
 
 def _file_of(item: Any) -> str:

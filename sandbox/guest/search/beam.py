@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional, Set
+from typing import Any, Iterator, List, Optional, Set
 
 from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.candidates import Candidate, Suspicion
@@ -42,7 +42,7 @@ class Beam:
         self._course = course
         self._lanes = lanes
         self._screening = screening
-        self._taken: Set[int] = set()
+        self._taken: Set[Any] = set()
         self._count = 0
         self._looked = 0
 
@@ -77,9 +77,9 @@ class Beam:
         return [ready for _, ready in found[:MOST_FARTHER]]
 
     def _add(self, agenda: Agenda, ready: Ready) -> None:
-        if self._count >= MOST or ready.first is not None or id(ready) in self._taken:
+        if self._count >= MOST or ready.first is not None or ready.candidate.changes in self._taken:
             return
-        self._taken.add(id(ready))
+        self._taken.add(ready.candidate.changes)
         feed = self._behind(ready.candidate)
         if feed is not None:
             self._count += 1

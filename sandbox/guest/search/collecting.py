@@ -10,6 +10,8 @@ from sandbox.guest.failure_detail import Describer
 from sandbox.guest.pytest_command import extend_sys_path, split_pytest_command, split_unittest_command
 from sandbox.guest.search.collected import Broken, Collected, Command, Inside, NothingCollected
 from sandbox.guest.search.harness import OFF, Options
+from sandbox.guest.search.invented import settle_inputs
+from sandbox.guest.search.stand_ins import stand_ins
 from sandbox.guest.search.unittest_session import collect_unittest
 
 
@@ -76,6 +78,7 @@ class Plugin:
     def pytest_runtestloop(self, session: Any) -> bool:
         """Everything is collected: the rest is ours."""
         self.reached = True
+        settle_inputs(session.items)
         try:
             self._inside(Collected(session, tuple(self.broken)))
         except BaseException as error:
@@ -90,7 +93,7 @@ def _collect_pytest(command: Command, inside: Inside, files: Optional[Sequence[s
     off = [argument for name in OFF for argument in ("-p", f"no:{name}")]
     arguments = [*off, *command.parts.args, "-s", "--assert=plain", "-q"]
     try:
-        config = pytest_config._prepareconfig(arguments, [Options(), plugin])
+        config = pytest_config._prepareconfig(arguments, [Options(), stand_ins(), plugin])
         try:
             config.hook.pytest_cmdline_main(config=config)
         finally:

@@ -7,6 +7,7 @@ from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
 from sandbox.guest.search.collected import Broken
 from sandbox.guest.search.failures import Failure, failure_of
 from sandbox.guest.search.forked import Bounds, Report, collect
+from sandbox.guest.search.harness import Runner
 from sandbox.guest.search.limits import Limiter, TimeUp
 
 MOST = 12
@@ -29,8 +30,9 @@ def failures_of(
     """
 
     def work(limiter: Limiter, report: Report) -> None:
+        runner = Runner(items, limiter)
         for index in failing[:MOST]:
-            error = raised(items[index], limiter, ASKED_S)
+            error = raised(runner, index, ASKED_S)
             if error is not None and not isinstance(error, TimeUp):
                 report([index, list(failure_of(error, error.__traceback__, root))])
 
@@ -45,23 +47,24 @@ def _read(reports: Sequence[Any]) -> Iterator[Tuple[int, Failure]]:
             continue
 
 
-def raised(item: Any, limiter: Limiter, cpu_s: float) -> Optional[BaseException]:
+def raised(runner: Runner, index: int, cpu_s: float) -> Optional[BaseException]:
     """What a test raises, in its set-up or in itself."""
-    try:
-        if hasattr(item, "_excinfo"):
-            item._excinfo = None
-        limiter.arm(cpu_s)
-        if hasattr(item, "_request") and not item._request:
-            item._initrequest()
-        item.ihook.pytest_runtest_setup(item=item)
-        item.ihook.pytest_runtest_call(item=item)
-    except BaseException as error:
-        limiter.disarm()
-        return error
-    limiter.disarm()
-    recorded = getattr(item, "_excinfo", None)
-    first = recorded[0] if isinstance(recorded, list) and recorded else recorded
-    return getattr(first, "value", None)
+    seen: List[BaseException] = []
+    item = runner.items[index]
+
+    def around(whole: Callable[[], Any]) -> None:
+        try:
+            whole()
+        except BaseException as error:
+            seen.append(error)
+            raise
+        recorded = getattr(item, "_excinfo", None)  # of an item of unittest, which does not raise
+        first: Any = recorded[0] if isinstance(recorded, list) and recorded else recorded
+        if isinstance(getattr(first, "value", None), BaseException):
+            seen.append(first.value)
+
+    runner.run(index, cpu_s, around)
+    return seen[0] if seen else None
 
 
 def told(root: str) -> Callable[[BaseException], Any]:

@@ -14,6 +14,7 @@ from sandbox.guest.search.locate import locate
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import SeenLiterals
 from sandbox.guest.search.screen import NEAR, Chunk, Limits, Screen, Trial
+from sandbox.guest.search.watch import watch_of
 
 MOST_UNITS = 80
 MOST_PASSING = 30
@@ -114,6 +115,7 @@ class Ground:
         gc.freeze()  # forked children then copy fewer pages
         share = request.time_limit_s * SHARE
         self.baseline = base.reproduce(items, request.test_cpu_s, min(share, left()))
+        watch_of(session.config).allowance = 0.2 + 4 * max(self.baseline.set_up_s.values(), default=0.0)
         self.items: Items = self.baseline.items
         if not self.items.failing:
             raise Refused("none of the failing tests fails here")
@@ -147,7 +149,7 @@ class Ground:
         reached = [
             i for i in self.items.failing if self._is_screened(i) and (i not in self.coverage or self._reaches(i, unit))
         ]
-        return sorted(reached, key=lambda i: (self.baseline.seconds.get(i, 9.9) // 0.002, i))
+        return sorted(reached, key=lambda i: (self.baseline.pace(i), i))
 
     def passing_through(self, unit: Unit) -> List[int]:
         """A bounded number of traced tests that reach a function, quick ones first; some are kept for confirming.
@@ -155,7 +157,8 @@ class Ground:
         How many candidates pass these and then fail the others tells what green is worth here.
         """
         traced = [i for i in self.all_passing_through(unit) if self._is_screened(i)]
-        return [i for place, i in enumerate(traced) if place % HELD_OUT_EACH != HELD_OUT_EACH - 1][:MOST_PASSING]
+        kept_back = set(sorted(traced)[HELD_OUT_EACH - 1 :: HELD_OUT_EACH])
+        return [i for i in traced if i not in kept_back][:MOST_PASSING]
 
     def _is_screened(self, test: int) -> bool:
         """Whether a test says in the screen what it says in its place among all tests."""
@@ -164,7 +167,7 @@ class Ground:
     def all_passing_through(self, unit: Unit) -> List[int]:
         """All traced tests that reach a function, quick ones first."""
         traced = [i for i in self.items.passing if i in self.coverage and self._reaches(i, unit)]
-        return sorted(traced, key=lambda i: (self.baseline.seconds.get(i, 0.0) // 0.005, i))
+        return sorted(traced, key=lambda i: (self.baseline.pace(i), i))
 
     def _reaches(self, test: int, unit: Unit) -> bool:
         lines = self.coverage.get(test, {}).get(unit.source.path, ())
@@ -173,7 +176,7 @@ class Ground:
     def suite_s(self) -> float:
         """How long the whole suite may take, once."""
         usual = 3 * sum(self.screen.limits.of(i, 1.0) for i in self.items.failing)
-        return 3.0 + usual + 3 * sum(self.baseline.seconds.values())
+        return 3.0 + usual + 3 * self.baseline.whole_s() + 10 * sum(self.baseline.set_up_s.values())
 
     def _units(self) -> List[Unit]:
         units = [unit for unit in self.located.units if self.suspicion.of_unit(unit) > 0]

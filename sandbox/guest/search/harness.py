@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 from sandbox.guest.failure_detail import Describer
 from sandbox.guest.search.limits import Limiter, TimeUp
 from sandbox.guest.search.plans import BY_HOOKS, DIRECT, HOOKS, Plan
+from sandbox.guest.search.watch import Watch, watch_of
 
 PASS, FAIL, TIMEOUT, SKIP = "pass", "fail", "timeout", "skip"
 SKIPPED = ("Skipped", "SkipTest")
@@ -82,31 +83,6 @@ def find_items(session: Any, root: str, failing: Sequence[str], passing: Sequenc
     return Items(items, names, red, green)
 
 
-class SubtestWatch:
-    """Notices the failure of a part of a test, which pytest tells by a report and not by an exception."""
-
-    name = "metaagent-subtests"
-
-    def __init__(self) -> None:
-        self.failed = False
-
-    def pytest_runtest_logreport(self, report: Any) -> None:
-        """Only parts of tests are reported while the search runs them."""
-        self.failed = self.failed or bool(getattr(report, "failed", False))
-
-
-def watch_of(config: Any) -> SubtestWatch:
-    """The watch of this session; the same for all runners."""
-    known = config.pluginmanager.get_plugin(SubtestWatch.name)
-    if known is None:
-        known = SubtestWatch()
-        config.pluginmanager.register(known, SubtestWatch.name)
-        factory: Any = getattr(config, "_tmp_path_factory", None)
-        if hasattr(factory, "_retention_policy"):
-            factory._retention_policy = "failed"  # so that thousands of trials leave no folders behind
-    return known  # type: ignore[no-any-return]
-
-
 class Runner:
     """Runs items in this process; make one per forked child.
 
@@ -117,31 +93,28 @@ class Runner:
     """
 
     def __init__(self, items: Sequence[Any], limiter: Limiter, plans: Optional[Mapping[int, Plan]] = None) -> None:
-        self._items = items
+        self.items = items
         self._limiter = limiter
         self._plans = plans or {}
         self._open: Optional[Any] = None
         self._hooked = False
         self._standing: Optional[Any] = None
-        self._watch = watch_of(items[0].config) if items else SubtestWatch()
-        self.scoped = False
-        """A fixture that outlives its test was used since the last `close`."""
+        self.watch = watch_of(items[0].config) if items else Watch()
+        self.watch.limiter = limiter
         self.mark = ""
         """Where and by what the last test failed; two failures with one mark are the same."""
 
     def run(self, index: int, cpu_s: float, around: Any = None) -> str:
         """Set up and call one test; it is torn down when the next one runs, or by `finish` or `close`."""
         plan = self._plans.get(index, BY_HOOKS) if around is None else BY_HOOKS
-        item = self._items[index]
+        item = self.items[index]
         if plan.kind == DIRECT:
             return self._bounded(lambda: _call(item, plan), cpu_s)
         self._tear_down(item)
         self._open = self._standing = item
         self._hooked = plan.kind == HOOKS
-        self.scoped = self.scoped or plan.scoped
-        if hasattr(item, "_excinfo"):
-            item._excinfo = None
-        self._watch.failed = False
+        vars(item).pop("_excinfo", None)  # where an item of unittest keeps its failure: it adds to a list that is there
+        self.watch.failed = False
         if self._hooked:
             outcome = self._bounded(lambda: _with_hooks(item, around), cpu_s)
         else:
@@ -149,23 +122,29 @@ class Runner:
         recorded = self._recorded(item)
         if outcome != PASS:
             return outcome
-        return FAIL if self._watch.failed else recorded
+        return FAIL if self.watch.failed else recorded
 
     def leave(self, following: Optional[int]) -> str:
         """Tear down the last test as pytest does before a following one, and say how that went."""
-        return self._tear_down(None if following is None else self._items[following])
+        return self._tear_down(None if following is None else self.items[following])
 
     def finish(self) -> None:
         """Tear down the last test; what outlives it stays."""
         if self._open is not None:
-            self._tear_down(None if self._hooked else self._open.parent)
+            self._tear_down(self._open.parent)
 
     def close(self) -> None:
         """Tear down everything that is still set up."""
         self._tear_down(None)
-        item, self._standing, self.scoped = self._standing, None, False
+        item, self._standing = self._standing, None
         if item is not None:
             self._bounded(lambda: _down_to(item, None), TEAR_DOWN_S)
+
+    def outliving(self, index: int) -> List[Any]:
+        """The values of fixtures that outlive a test, as they are set up now."""
+        known = getattr(getattr(self.items[index], "_fixtureinfo", None), "name2fixturedefs", {})
+        results = [getattr(d, "cached_result", None) for found in known.values() for d in found]
+        return [result[0] for result in results if result]
 
     def _tear_down(self, following: Optional[Any]) -> str:
         """Down to the collectors of the following item, which may be a collector itself."""
@@ -188,7 +167,7 @@ class Runner:
         recorded = getattr(item, "_excinfo", None)
         if not recorded:
             return PASS
-        item._excinfo = None
+        vars(item).pop("_excinfo", None)
         first = recorded[0] if isinstance(recorded, list) else recorded
         if isinstance(getattr(first, "value", None), BaseException):
             self.mark = mark_of(first.value)

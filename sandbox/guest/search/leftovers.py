@@ -46,17 +46,22 @@ class Leftovers:
     """
 
     def __init__(self, root: str, more: Iterable[Any] = ()) -> None:
+        self._root, self._more = root, [*more]
         self._containers: List[Tuple[Any, Any]] = []
         self._classes: List[Tuple[type, Dict[str, Any]]] = []
         self._caches: List[Tuple[Any, int]] = []
         self._modules = {id(m): m for m in list(sys.modules.values()) if _belongs(m, root)}
-        self._walk([*more, *self._modules.values()])
+        self._walk([*self._more, *self._modules.values()])
         self._process = _Process(draws=any(_draws(vars(m)) for m in self._modules.values()))
         began = time.perf_counter()
         self._same()
         spent = time.perf_counter() - began
         self.every = max(1, min(64, int(spent / LOOK_S)))
         """After how many candidates it is worth looking."""
+
+    def now(self, more: Iterable[Any]) -> Leftovers:
+        """The same as it is at this moment, with other objects beside."""
+        return Leftovers(self._root, [*self._more, *more])
 
     def put_back(self) -> str:
         """Look, and restore what is not as it was: SAME, RESTORED, or LOST when that is impossible."""

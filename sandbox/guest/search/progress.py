@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.failing import raised
 from sandbox.guest.search.forked import Bounds, Report, collect
+from sandbox.guest.search.harness import Runner
 from sandbox.guest.search.lanes.model import Ready
 from sandbox.guest.search.limits import Limiter
 
@@ -57,11 +58,12 @@ def _marks(
     items: Sequence[Any], runs: Sequence[Tuple[Any, int]], wait_s: float, bounds: Bounds
 ) -> List[Optional[Mark]]:
     def work(limiter: Limiter, report: Report) -> None:
+        runner = Runner(items, limiter)
         for number, (swaps, index) in enumerate(runs):
             olds = [(function, function.__code__) for function, _ in swaps]
             for function, code in swaps:
                 function.__code__ = code
-            error = raised(items[index], limiter, LIMIT_S)
+            error = raised(runner, index, LIMIT_S)
             for function, code in olds:
                 function.__code__ = code
             mark = _mark(error, items[index])

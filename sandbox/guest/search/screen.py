@@ -14,6 +14,7 @@ from sandbox.guest.search.limits import GIBIBYTE, Limiter
 from sandbox.guest.search.plans import mutable_parameters, plans_of
 from sandbox.guest.search.shared.sites import Sites
 from sandbox.guest.search.verdicts import DIED, NEAR, Board, Limits, Trial, Verdict
+from sandbox.guest.search.watch import Watch, watch_of
 from sandbox.guest.search.worker import MORE_CHANCES, Order, Worker, count_turns
 
 __all__ = ["DIED", "NEAR", "Alone", "Chunk", "Limits", "Screen", "Trial", "Verdict"]
@@ -21,6 +22,8 @@ __all__ = ["DIED", "NEAR", "Alone", "Chunk", "Limits", "Screen", "Trial", "Verdi
 FIRST_CHUNK, MOST_IN_CHUNK = 16, 400
 CHUNK_S = 0.08
 """What a chunk should take: long against the cost of a fork, short against the patience of who waits."""
+SET_UP_SHARE = 4.0
+"""How many times longer than setting up what is kept in it."""
 SHARED_CHUNK_S = 0.6
 """The same where executions are shared: the more alternatives of an expression meet, the better."""
 COUNTED = 40
@@ -55,6 +58,8 @@ class Screen:
         self._chunks = 0
         self._killer: Optional[int] = None
         self._pace = 0.0
+        self._set_up_s = 0.0
+        self._watch = watch_of(items.all[0].config) if items.all else Watch()
 
     def note_killer(self, index: Optional[int]) -> None:
         """The test that rejected the last candidate goes first."""
@@ -64,6 +69,12 @@ class Screen:
         """How long a trial took, on average of a chunk."""
         self._pace = seconds if not self._pace else 0.7 * self._pace + 0.3 * seconds
         self._paces[shared] = 0.6 * self._paces.get(shared, cpu_s) + 0.4 * cpu_s
+
+    def note_set_up(self, seconds: float) -> None:
+        """How long it took to set up what is kept from trial to trial; sharing executions keeps nothing."""
+        self._set_up_s = seconds
+        if seconds:
+            self.share = False
 
     def shares(self) -> bool:
         """Whether the next chunk shares executions: where tests are long and it has not proved slower."""
@@ -83,7 +94,7 @@ class Screen:
         """How many candidates the next chunk should hold."""
         if not self._pace:
             return FIRST_CHUNK
-        seconds = SHARED_CHUNK_S if self._sharing_pays() else CHUNK_S
+        seconds = max(SHARED_CHUNK_S if self._sharing_pays() else CHUNK_S, SET_UP_SHARE * self._set_up_s)
         return max(FIRST_CHUNK, min(MOST_IN_CHUNK, int(seconds / self._pace)))
 
     def chunk_work(
@@ -99,6 +110,11 @@ class Screen:
             self._items.all, self._plans, limits, factor, self._turns, self._leftovers, self._killer,
             self._sites if shared else None,
         )  # fmt: skip
+
+    @property
+    def allowance(self) -> float:
+        """CPU seconds for setting up what outlives a test."""
+        return self._watch.allowance
 
     def _get_to_know(self, trials: Sequence[Trial]) -> None:
         """The expressions of functions that were not met before, and how often their loops turn."""
@@ -189,7 +205,6 @@ class Chunk:
         self._screen = screen
         self._factor = factor
         self.trials = trials
-        self.sane = True
         self._board = Board(trials)
         self._shared = len(trials) > 2 and screen.shares()
         self._child = self._start(range(len(trials)))
@@ -246,14 +261,15 @@ class Chunk:
 
     def _take(self, report: Any) -> None:
         """Note the last word of a child, which may be anything."""
-        if not isinstance(report, list) or len(report) != 3:
+        if not isinstance(report, list) or len(report) != 4:
             return
         self._screen.note_killer(report[0] if isinstance(report[0], int) else None)
         if all(isinstance(pace, (int, float)) and 0 <= pace < 1e6 for pace in report[1:]):
             self._screen.note_pace(float(report[1]), float(report[2]), shared=self._shared)
+            self._screen.note_set_up(float(report[3]))
 
     def _patience(self, trial: Trial) -> float:
         limits = self._screen.limits
         tests = [*trial.failing[: MORE_CHANCES + 1], *trial.passing]
         longest = max((limits.of(i, self._factor) for i in tests), default=1.0)
-        return 3.0 + 8 * longest + 0.2 * sum(limits.of(i, self._factor) for i in tests)
+        return 3.0 + 3 * self._screen.allowance + 8 * longest + 0.2 * sum(limits.of(i, self._factor) for i in tests)

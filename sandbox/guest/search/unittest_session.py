@@ -14,6 +14,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from sandbox.guest.failure_detail import Describer
 from sandbox.guest.search.collected import Broken, Collected, Command, Inside, NothingCollected
 from sandbox.guest.search.limits import TimeUp
+from sandbox.guest.search.watch import watch_of
 from sandbox.guest.unittest_entry import flat
 from sandbox.guest.unittest_recorder import Recorder, is_broken, method_name
 
@@ -76,9 +77,11 @@ class Hooks:
     def pytest_runtest_setup(self, item: Any) -> None:
         """Module and class fixtures; those of the last test's class and module are torn down first."""
         test, result, suite = item.test, self._result, self._suite
-        suite._tearDownPreviousClass(test, result)
-        suite._handleModuleFixture(test, result)
-        suite._handleClassSetUp(test, result)
+        if test.__class__ is not getattr(result, "_previousTestClass", None):
+            with watch_of(item.config).outliving():
+                suite._tearDownPreviousClass(test, result)
+                suite._handleModuleFixture(test, result)
+                suite._handleClassSetUp(test, result)
         result._previousTestClass = test.__class__
         result.judged()
 
@@ -185,7 +188,8 @@ def collect_unittest(command: Command, inside: Inside) -> Tuple[Broken, ...]:
 
 
 def _collected(command: Command, suite: Any) -> Collected:
-    names: Any = Recorder(types.SimpleNamespace(send=lambda *_, **__: True), Describer(command.root), command.root)
+    channel = types.SimpleNamespace(send=lambda *_, **__: True)
+    names: Any = Recorder(channel, Describer(command.root), command.root, None)
     hooks = Hooks()
     config = types.SimpleNamespace(rootpath=command.root, pluginmanager=Plugins())
     session = types.SimpleNamespace(config=config, hooks=hooks, _setupstate=hooks, items=[])

@@ -18,6 +18,7 @@ from sandbox.guest.search.plans import Plan
 from sandbox.guest.search.shared.chooser import Chooser
 from sandbox.guest.search.shared.outcomes import Outcomes, Separate, Sharing, serve
 from sandbox.guest.search.shared.sites import Sites
+from sandbox.guest.search.standing import Standing
 from sandbox.guest.search.threads import has_children
 from sandbox.guest.search.verdicts import NEAR, Board, Limits, Trial, Verdict
 
@@ -63,7 +64,7 @@ class Worker:
         self._board = board
         self._numbers = numbers
         self._killer = order.killer
-        self._lost = False
+        self._lost = self._promising = False
         self._every = order.leftovers.every
 
     def work(self, limiter: Limiter, report: Report) -> None:
@@ -73,14 +74,37 @@ class Worker:
         gc.disable()
         self._limiter = limiter
         self._runner = Runner(self._order.items, limiter, self._order.plans)
+        self._standing = Standing(self._runner, self._order.plans, self._order.leftovers, self._run)
         clean = self._share(self._numbers) if self._order.sites is not None else True
         waiting = [n for n in self._numbers if not self._board.has(n)]
-        while waiting and clean:
+        if clean:
+            waiting = self._on_what_stands(waiting)
+        while waiting and clean and not self._standing.lost:
             held, waiting = waiting[: self._every], waiting[self._every :]
             clean = self._by_themselves(held)
             limiter.restore()
         count = max(1, len(self._numbers) - len(waiting))
-        report([self._killer, (wall() - began) / count, (cpu() - spent) / count])
+        set_up_s = self._standing.set_up_s
+        report([self._killer, (wall() - began - set_up_s) / count, (cpu() - spent) / count, set_up_s])
+
+    # --- what outlives tests is kept ---------------------------------------------------------------
+
+    def _on_what_stands(self, numbers: Sequence[int]) -> List[int]:
+        """Run those trials for which something may be kept; the others."""
+        standing, others = self._standing, []
+        for number in numbers:
+            trial = self._trials[number]
+            self._board.begin(number)
+            if standing.lost or not standing.holds(trial.failing[0], trial.swaps):
+                others.append(number)
+                continue
+            self._promising = False
+            verdict = self._one(number)
+            self._board.put(number, verdict)
+            standing.settle(number, hopeless=verdict.outcome == FAIL and not self._promising)
+            self._limiter.restore()
+        standing.fall()
+        return sorted([*others, *standing.doubtful])
 
     # --- one execution for each --------------------------------------------------------------------
 
@@ -109,7 +133,8 @@ class Worker:
         swaps = unit.guarded(trial.candidate.edits, trial.swaps) if unit is not None else trial.swaps
         with Swapped(swaps):
             verdict = self._judged(trial, self._run)
-            self._runner.close()
+            if not self._standing.stands:
+                self._runner.close()
         if verdict.outcome == TIMEOUT and has_children():
             os._exit(LEFT_CHILDREN)  # they would take the time of all that follow; our group is killed
         return verdict
@@ -165,6 +190,8 @@ class Worker:
         for index in trial.failing:
             if lost and not fixed and self._order.limits.is_dear(index, trial.failing[0]):
                 break
+            if lost and not fixed and self._standing.spares(index):
+                continue
             outcome = run(index)
             if outcome == PASS:
                 fixed.append(index)
@@ -184,7 +211,10 @@ class Worker:
         return Verdict(NEAR if lost else PASS, tuple(fixed))
 
     def _run(self, index: int) -> str:
-        return self._runner.run(index, self._order.limits.of(index, self._order.factor))
+        outcome = self._runner.run(index, self._order.limits.of(index, self._order.factor))
+        self._promising = self._promising or outcome == PASS
+        self._standing.ran(index)
+        return outcome
 
 
 class Swapped:

@@ -114,6 +114,7 @@ class Lanes:
             LEAST_COLLECT_S + 4 * collect_s,
             self._guards_tree,
             hung,
+            set_up_s=sum(ground.baseline.set_up_s.values()) if ground is not None else 0.0,
         )
 
     def _quick_ones(self) -> Tuple[str, ...]:
@@ -124,7 +125,7 @@ class Lanes:
         files = {goal.split("::")[0] for goal in situation.goals}
         names, seconds = ground.items.names, ground.baseline.seconds
         order = sorted(
-            ground.items.passing, key=lambda i: (names[i].split("::")[0] not in files, seconds.get(i, 1.0) // 0.02, i)
+            ground.items.passing, key=lambda i: (names[i].split("::")[0] not in files, ground.baseline.pace(i), i)
         )
         chosen: List[str] = []
         left = SAMPLE_S
@@ -236,7 +237,7 @@ class Lanes:
     def _cold_is_cheap(self) -> bool:
         """Whether survivors of the swap lane can be run with files as well, where nothing else confirms them."""
         ground = self._situation.ground
-        if ground is None or sum(ground.baseline.seconds.values()) > CHEAP * self._course.left():
+        if ground is None or ground.baseline.whole_s() > CHEAP * self._course.left():
             return False
         return self._cold_lane() is not None
 
@@ -267,7 +268,7 @@ class Lanes:
             return (self.fresh.suite.passing if self.fresh else ())[:MOST_PASSING]
         paths = set(ready.files)
         near = [i for i in ground.items.passing if paths & set(ground.coverage.get(i, ()))]
-        near.sort(key=lambda i: (ground.baseline.seconds.get(i, 0.0) // 0.005, i))
+        near.sort(key=lambda i: (ground.baseline.pace(i), i))
         known = set(self.fresh.suite.passing)
         names = [ground.items.names[i] for i in near if ground.items.names[i] in known]
         return tuple(dict.fromkeys(names))[:MOST_PASSING]

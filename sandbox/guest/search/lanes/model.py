@@ -7,7 +7,6 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tu
 from sandbox.guest.search.candidates import Candidate
 
 SWAP, FRESH, COLD = "swap", "fresh", "cold"
-LANES = (SWAP, FRESH, COLD)
 NOMINAL_S = {SWAP: 0.002, FRESH: 0.2, COLD: 1.5}
 """What a trial costs, for the order of candidates: measured times would make the order differ between runs."""
 

@@ -79,15 +79,7 @@ class SwapWork:
         if self._alone is not None:
             return [self._lone(self._alone, left)]
         verdicts: List[Verdict] = self._chunk.results(left)
-        if self._chunk.sane:
-            return [Outcome(v.outcome, names_of(self._ground, v.fixed)) for v in verdicts]
-        # Some candidate left the process in a state of its own: what failed behind it may be innocent.
-        return [
-            Outcome(v.outcome, names_of(self._ground, v.fixed))
-            if v.outcome != FAIL or left() <= 0
-            else self._lone(self._ground.screen.alone(ready.trial), left)
-            for ready, v in zip(self.ready, verdicts)
-        ]
+        return [Outcome(v.outcome, names_of(self._ground, v.fixed)) for v in verdicts]
 
     def _lone(self, alone: Any, left: Callable[[], float]) -> Outcome:
         fixed = alone.fixed(min(self._ground.suite_s(), max(0.0, left())))
