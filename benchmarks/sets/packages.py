@@ -53,6 +53,9 @@ async def survey(built: Built, workspace: SandboxWorkspace) -> None:
     tests = sorted(first.passing & second.passing, key=list(first.outcomes).index)
     covered = await _covered(workspace)
     await workspace.revert()
+    if not covered["lines"]:
+        say(f"{built.package.name}: the traced run did not end: {second.summary}")
+        return
     lines = [row for row in covered["lines"] if may_be_mutated(row[0]) and (built.tree / row[0]).is_file()]
     found = {"tests": tests, "names": covered["tests"], "lines": lines, "summary": first.summary}
     (built.home / "survey.json").write_text(json.dumps(found))
@@ -172,6 +175,8 @@ async def build(sandboxes: Sandboxes, built: Built, *, count: int, seed: int) ->
     fetch(built)
     async with open_bug(sandboxes, built.as_bug(), built.tree) as workspace:
         await survey(built, workspace)
+        if not built.is_surveyed:
+            return
         await build_handmade(built, workspace)
         await build_mutants(built, workspace, count=count, seed=seed)
 

@@ -190,7 +190,8 @@ async def build(sandboxes: Sandboxes, older: Built, newer: Built, *, count: int,
     random.Random(f"{seed}/{newer.home.name}").shuffle(drawn)  # noqa: S311 - which are taken is no secret
     async with open_bug(sandboxes, newer.as_bug(), newer.tree) as workspace:
         await survey(newer, workspace)
-        await build_bugs(newer, drawn, workspace, count)
+        if newer.is_surveyed:
+            await build_bugs(newer, drawn, workspace, count)
 
 
 async def main() -> None:
