@@ -30,6 +30,7 @@ def collect_donors(source: Source, nodes: Iterable[ast.AST], dangers: Dangers) -
     nodes = [node for node in nodes if node not in dangerous]
     conditions: dict[str, ast.expr] = {}
     expressions: dict[str, ast.expr] = {}
+    targets: dict[str, ast.expr] = {}
     statements: dict[str, ast.stmt] = {}
     dictionaries: list[str] = []
     for node in nodes:
@@ -37,10 +38,16 @@ def collect_donors(source: Source, nodes: Iterable[ast.AST], dangers: Dangers) -
             conditions.setdefault(ast.dump(condition), condition)
         if isinstance(node, ast.expr) and _lends(node, source) and size(node) <= SMALL:
             expressions.setdefault(ast.dump(node), node)
+        elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+            targets.setdefault(ast.dump(node).replace("Store()", "Load()"), node)
         if isinstance(node, ast.stmt) and not isinstance(node, COMPOUND + WITHOUT_USE) and size(node) <= 40:
             statements.setdefault(ast.dump(node), node)
         if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Dict, ast.DictComp)):
             dictionaries += [t.id for t in node.targets if isinstance(t, ast.Name)]
+    # What is only written here may be read as well; it stands behind all that is read.
+    for key, target in targets.items():
+        if size(target) <= SMALL:
+            expressions.setdefault(key, target)
     return Donors(
         tuple(conditions.values())[:20],
         tuple(expressions.values())[:60],

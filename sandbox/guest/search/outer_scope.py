@@ -107,6 +107,7 @@ class OuterScope(Scope):
 
     def __init__(self, source: Source, literals: SeenLiterals = NO_LITERALS) -> None:
         self._pieces = list(pieces_of(source.tree.body))
+        self._piece_of: Dict[ast.AST, Piece] = {node: piece for piece in self._pieces for node in piece.nodes}
         super().__init__(source, source.tree, literals)
         self.bound = bound_outside(source.tree.body)
         self.names = [name for name in self.bound if not name.startswith("__")][:24]

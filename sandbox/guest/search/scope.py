@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from bisect import bisect
 from functools import cached_property
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from sandbox.guest.search import kinds
 from sandbox.guest.search.bindings import Point, span_of
-from sandbox.guest.search.dangers import Dangers
 from sandbox.guest.search.donors import Donors, collect_donors
 from sandbox.guest.search.environment import Environment
+from sandbox.guest.search.file_facts import file_facts, is_docstring
 from sandbox.guest.search.inference import Inference
 from sandbox.guest.search.kinds import Kind
 from sandbox.guest.search.render import OPERATOR_TEXT, Edit, Place, Source, true_in_text
@@ -76,20 +76,17 @@ class Scope:
     ) -> None:
         self.source = source
         self.observed = observed or {}
-        self.dangers = _file_of(source).dangers
+        self.dangers = file_facts(source).dangers
         self.root = root
         self.literals = literals
         self.is_function = isinstance(root, FunctionNode)
         self.nodes = list(self._mutable_nodes())
         self.parameters = _parameters(root)
         self.names = _local_names(root, self.parameters)
-        known = _file_of(source)
-        self.helpers, self.strings, self.numbers, self.attributes = (
-            known.helpers,
-            known.strings,
-            known.numbers,
-            known.attributes,
-        )
+        known = file_facts(source)
+        self.helpers, self.strings, self.numbers = known.helpers, known.strings, known.numbers
+        self.attributes, self.types_asked = known.attributes, known.types_asked
+        self.wrappers, self.methods, self.outer_names = known.wrappers, known.methods, known.outer_names
         self.donors: Donors = collect_donors(source, self.nodes, self.dangers)
         self._kinds: Dict[ast.AST, Optional[Kind]] = {}
         self._names_at: Dict[Point, List[str]] = {}
@@ -299,7 +296,7 @@ class Scope:
         waiting: list[ast.AST] = list(reversed(body))
         while waiting:
             node = waiting.pop()
-            if _is_docstring(node, self.source) or self.dangers.is_dangerous(node):
+            if is_docstring(node, self.source) or self.dangers.is_dangerous(node):
                 continue
             if not self.is_function and isinstance(node, (*FunctionNode, ast.Import, ast.ImportFrom)):
                 continue
@@ -308,40 +305,6 @@ class Scope:
                 waiting += reversed([v for v in node.values if true_in_text(v, self.source)])
                 continue
             waiting += reversed(list(ast.iter_child_nodes(node)))
-
-
-class _File(NamedTuple):
-    """What templates may borrow from the whole file; worked out once."""
-
-    dangers: Dangers
-    helpers: List[str]
-    strings: List[str]
-    numbers: List[Any]
-    attributes: List[str]
-
-
-def _file_of(source: Source) -> _File:
-    if "file" not in source.notes:
-        nodes = list(ast.walk(source.tree))
-        functions = [n.name for n in nodes if isinstance(n, FunctionNode) and not n.name.startswith("__")]
-        values = [n.value for n in nodes if isinstance(n, ast.Constant) and not _is_docstring(n, source)]
-        strings = {value for value in values if isinstance(value, str) and len(value) <= 60}
-        numbers = {value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)}
-        source.notes["file"] = _File(
-            Dangers(source.tree),
-            list(dict.fromkeys(functions))[:12],
-            sorted(strings),
-            sorted(numbers, key=lambda value: (abs(value), str(value))),
-            sorted({n.attr for n in nodes if isinstance(n, ast.Attribute)}),
-        )
-    found: _File = source.notes["file"]
-    return found
-
-
-def _is_docstring(node: ast.AST, source: Source) -> bool:
-    if isinstance(node, ast.Constant) and node in source.places:
-        node = source.places[node].parent
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def _parameters(root: ast.AST) -> list[str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import Dict, Iterator, List, Optional, Tuple
+from collections import Counter
+from typing import Dict, Iterator, List, Optional, Set, Tuple
 
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import Proposal, Scope
@@ -19,6 +20,15 @@ CHANGES = (
         "def g(a, deep=False):\n    return a\n\n\ndef f(a):\n    return g(a, deep=True)\n",
     ),
     ("def f(a, sep):\n    return a.join_with(a)\n", "def f(a, sep):\n    return a.join_with(a, sep=sep)\n"),
+    (
+        "def g(a, key):\n    return a\n\n\ndef f(a, key):\n    return g(a)\n",
+        "def g(a, key):\n    return a\n\n\ndef f(a, key):\n    return g(a, key)\n",
+    ),
+    (
+        "def f(a):\n    return a.g(1)\n\n\ndef h(a):\n    return a.g(2, deep=3)\n",
+        "def f(a):\n    return a.g(1, deep=3)\n\n\ndef h(a):\n    return a.g(2, deep=3)\n",
+    ),
+    ("def f(a, b, c, d):\n    return h(a, b, c)\n", "def f(a, b, c, d):\n    return h(a, b, c, d)\n"),
     ("def f(a, **k):\n    return g(a)\n", "def f(a, **k):\n    return g(a, **k)\n"),
     ("def f(a):\n    return sorted(a)\n", "def f(a):\n    return sorted(a, key=lambda item: item[0])\n"),
     ("def f(a):\n    return enumerate(a)\n", "def f(a):\n    return enumerate(a, 1)\n"),
@@ -59,6 +69,20 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     signature = scope.surroundings.signature_of(node)
     free = [p for p in signature[len(node.args) :] if p not in given]
     here = scope.names_at(node)
+    for rank, option in enumerate(_used_elsewhere(node, name, given, scope)):
+        yield _with(node, COST - 0.1 + 0.05 * rank, option, scope)
+    yield from _taken(node, free, here, scope)
+    for option in OPTIONS.get(name, ()):
+        if option.partition("=")[0] not in given:
+            yield _with(node, COST, option, scope)
+    if not signature:
+        yield from _passed_on(node, here, scope)
+
+
+def _taken(node: ast.Call, free: List[str], here: List[str], scope: Scope) -> Iterator[Optional[Proposal]]:
+    """What the called function is known to take and is not given."""
+    if free and free[0] in here and not node.keywords:
+        yield _with(node, COST - 0.25, free[0], scope)
     for parameter in free:
         if parameter in here:
             yield _with(node, COST - 0.3, f"{parameter}={parameter}", scope)
@@ -66,11 +90,29 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
             yield _with(node, COST + 0.3, f"{parameter}={value}", scope)
         for other in here[:8]:
             yield _with(node, COST + 0.7, f"{parameter}={other}", scope)
-    for option in OPTIONS.get(name, ()):
-        if option.partition("=")[0] not in given:
-            yield _with(node, COST, option, scope)
-    if not signature:
-        yield from _passed_on(node, here, scope)
+
+
+def _used_elsewhere(node: ast.Call, name: str, given: Set[Optional[str]], scope: Scope) -> List[str]:
+    """Keywords that other calls of the same function in this file give, with values that are known here."""
+    if "keywords" not in scope.source.notes:
+        found: Dict[str, Counter[Tuple[str, str]]] = {}
+        for call in ast.walk(scope.source.tree):
+            called = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
+            for keyword in call.keywords if isinstance(call, ast.Call) and called else ():
+                if keyword.arg and isinstance(keyword.value, (ast.Constant, ast.Name, ast.Attribute)):
+                    pair = (keyword.arg, scope.text(keyword.value))
+                    found.setdefault(called, Counter())[pair] += 1
+        scope.source.notes["keywords"] = found
+    pairs: Counter[Tuple[str, str]] = scope.source.notes["keywords"].get(name, Counter())
+    known = {*scope.names_at(node), *scope.outer_names}
+    usual = sorted(pairs, key=lambda pair: (-pairs[pair], pair))
+    fitting = [pair for pair in usual if pair[0] not in given and _is_known(pair[1], known)]
+    return [f"{key}={value}" for key, value in fitting if "\n" not in value][:6]
+
+
+def _is_known(value: str, known: Set[str]) -> bool:
+    base = value.partition(".")[0]
+    return not base.isidentifier() or base in known or base in ("True", "False", "None")
 
 
 def _passed_on(node: ast.Call, here: List[str], scope: Scope) -> Iterator[Optional[Proposal]]:
@@ -83,7 +125,9 @@ def _passed_on(node: ast.Call, here: List[str], scope: Scope) -> Iterator[Option
             yield _with(node, COST - 0.1, f"{star}{rest.arg}", scope)
     for name in scope.parameters:
         if name not in used and name in here and name not in ("self", "cls"):
-            yield _with(node, COST + 0.8, f"{name}={name}", scope)
+            yield _with(node, COST + 0.7, f"{name}={name}", scope)
+            if len(node.args) > 2:
+                yield _with(node, COST + 0.9, name, scope)
 
 
 CHEAPEST = COST - 0.3

@@ -13,6 +13,7 @@ CHEAPEST = COST - 0.2
 CHANGES = (
     ("def f(a, b):\n    a += b\n    return a\n", "def f(a, b):\n    a = b\n    return a\n"),
     ("def f(a, b):\n    a = b\n    return a\n", "def f(a, b):\n    a += b\n    return a\n"),
+    ("def f(a):\n    a = 1\n    return a\n", "def f(a):\n    a -= 1\n    return a\n"),
     ("def f(a, b, c):\n    a.update(b, c)\n", "def f(a, b, c):\n    a = b\n"),
     ("def f(a):\n    a.strip()\n    return a\n", "def f(a):\n    a = a.strip()\n    return a\n"),
     ("def f(a, b):\n    a += b\n    return a\n", "def f(a, b):\n    a = b + a\n    return a\n"),
@@ -35,9 +36,16 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     ):
         for operator in ("+=", "-=", "*=", "|="):
             edit = scope.gap(node.targets[0], node.value, "=", operator)
-            yield Proposal(COST + 0.5, (edit,)) if edit else None
+            yield Proposal(_cost(node.targets[0], node.value, operator, scope), (edit,)) if edit else None
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield from _assigned(node, node.value, scope)
+
+
+def _cost(target: ast.expr, value: ast.expr, operator: str, scope: Scope) -> float:
+    """What was there before is more likely changed than replaced by a number."""
+    number = isinstance(value, ast.Constant) and type(value.value) is int and value.value != 0
+    before = not isinstance(target, ast.Name) or target.id in scope.names_at(target)
+    return COST - 0.2 if number and before and operator in ("+=", "-=") else COST + 0.5
 
 
 def _assigned(node: ast.Expr, call: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:

@@ -64,7 +64,12 @@ def _statements(node: ast.stmt, scope: Scope) -> List[Tuple[float, str]]:
         found += [(1.0, f"{name} = {other}") for other in names if other != name]
         found += [(1.3, f"{name} = {value}") for value in ("0", "[]", "None", "1", "''", "True", "False", "{}")]
     for name in scope.names_of(node, "int", "float"):
-        found += [(0.6, f"{name} += 1"), (0.6, f"{name} -= 1")]
+        found += [
+            (0.6, f"{name} += 1"),
+            (0.6, f"{name} -= 1"),
+            (1.1, f"{name} = -{name}"),
+            (1.2, f"{name} = abs({name})"),
+        ]
     for name in scope.names_of(node, "list"):
         found += [(1.2, f"{name} = sorted({name})"), (1.2, f"{name}.sort()"), (1.3, f"{name}.pop()")]
     for name in scope.names_of(node, "str"):

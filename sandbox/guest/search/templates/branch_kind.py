@@ -34,6 +34,14 @@ CHANGES = (
         "def f(a, b):\n    if a:\n        g(a)\n    elif b:\n        g(2)\n",
         "def f(a, b):\n    if b:\n        g(2)\n    elif a:\n        g(a)\n",
     ),
+    (
+        "def f(a, b):\n    if a:\n        g(a)\n    elif b:\n        g(2)\n",
+        "def f(a, b):\n    if b:\n        g(a)\n    elif a:\n        g(2)\n",
+    ),
+    (
+        "def f(a, b):\n    if a:\n        return 1\n    if b:\n        return 2\n",
+        "def f(a, b):\n    if b:\n        return 1\n    if a:\n        return 2\n",
+    ),
 )
 UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
 
@@ -50,6 +58,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         if isinstance(following, ast.If) and scope.source.whole_lines(following):
             start = scope.source.span(following)[0]
             yield Proposal(COST, (Edit(start, start, "el"),))
+            yield scope.swap(COST + 0.4, node.test, following.test)
         elif following is not None:
             yield _put_under_else(following, scope)
 
@@ -74,6 +83,7 @@ def _alternative(node: ast.If | ast.For | ast.While, scope: Scope) -> Iterator[O
             scope.source.replacement(a, scope.text(b)) for one, two in swapped for a, b in ((one, two), (two, one))
         ]
         yield Proposal(COST, (*edits, *_exchanged(node, other, scope)))
+        yield Proposal(COST + 0.2, tuple(edits))
         return
     line = scope.source.line_span(other.lineno, other.lineno)[0]
     above, text = scope.source.position(line)

@@ -24,6 +24,10 @@ CHANGES = (
         "def g(a):\n    return a\n\n\ndef h(a):\n    return a\n\n\ndef f(a):\n    return map(g, a)\n",
         "def g(a):\n    return a\n\n\ndef h(a):\n    return a\n\n\ndef f(a):\n    return map(h, a)\n",
     ),
+    (
+        "import m\nfrom n import g\n\n\ndef f(a):\n    return g(a) or m.g\n",
+        "import m\nfrom n import g\n\n\ndef f(a):\n    return m.g(a) or m.g\n",
+    ),
     ("LIMIT = 5\n\n\ndef f(a):\n    return a[:10]\n", "LIMIT = 5\n\n\ndef f(a):\n    return a[:LIMIT]\n"),
 )
 UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
@@ -45,9 +49,24 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         ranked = sorted(others, key=lambda name: (-_likeness(name, node.id), name))[:MOST]
         for rank, name in enumerate(ranked):
             yield Proposal(COST + 0.05 * rank, (Edit(start, end, name),))
+        for owner in _owners(scope).get(node.id, ())[:3]:
+            yield Proposal(COST + 0.1, (Edit(start, start, f"{owner}."),))
     if isinstance(node, ast.Constant) and type(node.value) in (int, float, str) and scope.is_value(node):
         for name in _sorts(scope).get("constant", ())[:MOST]:
             yield scope.replace(COST + 0.6, node, name)
+
+
+def _owners(scope: Scope) -> Dict[str, List[str]]:
+    """Imported modules and the like, by the names that the file looks up in them."""
+    if "owners" not in scope.source.notes:
+        found: Dict[str, Dict[str, None]] = {}
+        for node in ast.walk(scope.source.tree):
+            owner = node.value if isinstance(node, ast.Attribute) else None
+            if isinstance(node, ast.Attribute) and isinstance(owner, ast.Name) and owner.id in scope.outer_names:
+                found.setdefault(node.attr, {})[owner.id] = None
+        scope.source.notes["owners"] = {name: list(owners) for name, owners in found.items()}
+    owners: Dict[str, List[str]] = scope.source.notes["owners"]
+    return owners
 
 
 def _likeness(one: str, other: str) -> float:

@@ -13,6 +13,9 @@ COST = 1.3
 CHANGES = (
     ("def f(a, b):\n    return a\n", "def f(a, b):\n    return b\n"),
     ("def f(a, b):\n    c = b\n    return c\n", "def f(a, b):\n    a = b\n    return c\n"),
+    ("def f(a, b):\n    a += 1\n    return a\n", "def f(a, b):\n    a += b\n    return a\n"),
+    ("def f(a):\n    for x in []:\n        g(x)\n", "def f(a):\n    for x in a:\n        g(x)\n"),
+    ("def f(a):\n    g(None)\n", "def f(a):\n    g(a)\n"),
     ("def f(a, b):\n    return g(a[0])\n", "def f(a, b):\n    return g(b)\n"),
     (
         "def f(a):\n    x = a\n    y = a\n    x.p = 1\n    y.q = 2\n",
@@ -45,6 +48,24 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         for extra, name in scope.names_for(node):
             if name != own:
                 yield scope.replace(cost + extra + 0.2 * (name in inside), node, name)
+    elif isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.Dict)) and scope.is_function and scope.is_value(node):
+        yield from _for_literal(node, scope)
+
+
+def _for_literal(node: ast.Constant | ast.List | ast.Tuple | ast.Dict, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """A name instead of what is written out: a constant, or an empty display."""
+    place = scope.place(node)
+    value = node.value if isinstance(node, ast.Constant) else None
+    if getattr(node, "elts", None) or getattr(node, "keys", None) or value is ...:
+        return
+    if value is None and isinstance(place.parent, (ast.Compare, ast.Return)):
+        return
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    likely = place.field == "iter" if value is None else number and isinstance(place.parent, ast.AugAssign)
+    cost = COST + 0.3 if likely else COST + 1.0 + 0.3 * (not number)
+    for extra, name in scope.names_for(node):
+        if name not in ("self", "cls"):
+            yield scope.replace(cost + (0.1 if value is None else extra), node, name)
 
 
 def _other_targets(node: ast.expr, scope: Scope) -> Iterator[Optional[Proposal]]:

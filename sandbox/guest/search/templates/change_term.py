@@ -15,6 +15,7 @@ CHANGES = (
     ("def f(a, b):\n    return a\n", "def f(a, b):\n    return a - b\n"),
     ("def f(a, b):\n    return a\n", "def f(a, b):\n    return -a\n"),
     ("def f(a, b):\n    return g(a)\n", "def f(a, b):\n    return g(a) + [b]\n"),
+    ("def f(a, b, k):\n    x = a\n    b[k] = x\n", "def f(a, b, k):\n    x = a - b[k]\n    b[k] = x\n"),
     ("def f(a, b):\n    b = a * 2\n    return b\n", "def f(a, b):\n    b = b + a * 2\n    return b\n"),
     ("def f(a, b):\n    return a + b\n", "def f(a, b):\n    return a + ' ' + b\n"),
 )
@@ -55,6 +56,9 @@ def _sums(node: ast.expr, scope: Scope) -> Iterator[Optional[Proposal]]:
         if not isinstance(donor, ast.Constant) or isinstance(donor.value, str):
             yield scope.replace(COST + 0.6, node, f"{left} + {scope.part(donor, TERM)}")
             yield scope.replace(COST + 0.6, node, f"{scope.part(donor, SUM)} + {right}")
+            if isinstance(donor, (ast.Subscript, ast.Attribute, ast.Call)):
+                likely = isinstance(donor, ast.Subscript) and isinstance(node, ast.Name)
+                yield scope.replace(COST + (0.2 if likely else 0.7), node, f"{left} - {scope.part(donor, TERM)}")
     for name in scope.names_at(node)[:8]:
         yield scope.replace(COST + 0.7, node, f"{left} + [{name}]")
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

@@ -15,6 +15,7 @@ CHANGES = (
     ("def f(a):\n    return a.b\n", "def f(a):\n    return a.b if a is not None else None\n"),
     ("def f(a):\n    return a.b\n", "def f(a):\n    return a and a.b\n"),
     ("def f(a):\n    return g(a)\n", "def f(a):\n    if a is None:\n        a = []\n    return g(a)\n"),
+    ("def f(a, b):\n    return g(a)\n", "def f(a, b):\n    return g(b or a)\n"),
     ("def f(a):\n    return a[0]\n", "def f(a):\n    return a[0] if a else None\n"),
 )
 UNTOUCHED = ("def f():\n    return 1\n",)
@@ -38,6 +39,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
             if name != text:
                 yield scope.replace(COST + 0.5, node, f"{text} if {text} is not None else {name}")
                 yield scope.replace(COST + 0.5, node, f"{text} or {name}")
+                yield scope.replace(COST + 0.7, node, f"{name} or {text}")
     yield from _if_there(node, scope)
 
 
@@ -65,5 +67,5 @@ def _at_start(node: ast.stmt, scope: Scope) -> Iterator[Optional[Proposal]]:
         if name not in ("self", "cls"):
             for empty in ("[]", "{}", "''", "0", "()"):
                 yield scope.before(COST, node, f"if {name} is None:\n    {name} = {empty}")
-            for copier in ("list", "dict", "set"):
-                yield scope.before(COST + 0.3, node, f"{name} = {copier}({name})")
+            for rank, maker in enumerate(("list", "dict", "set", *scope.wrappers)):
+                yield scope.before(COST + 0.3 + 0.03 * rank, node, f"{name} = {maker}({name})")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, Optional
+import builtins
+from typing import Dict, Iterator, List, Optional, Set, Tuple
 
 from sandbox.guest.search.scope import Proposal, Scope
 
@@ -30,6 +31,17 @@ CHANGES = (
     (
         "def f(a):\n    b = int(a)\n    return b\n",
         "def f(a):\n    try:\n        b = int(a)\n    except ValueError:\n        return None\n    return b\n",
+    ),
+    (
+        (
+            "def f(a):\n    b = g(a)\n    return b\n\n\ndef h(a):\n    try:\n        return g(a)\n"
+            "    except OSError as e:\n        raise ValueError(a) from e\n"
+        ),
+        (
+            "def f(a):\n    try:\n        b = g(a)\n    except OSError as e:\n        raise ValueError(a) from e\n"
+            "    return b\n\n\ndef h(a):\n    try:\n        return g(a)\n"
+            "    except OSError as e:\n        raise ValueError(a) from e\n"
+        ),
     ),
 )
 UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
@@ -92,9 +104,30 @@ def _caught(node: ast.stmt, scope: Scope) -> Iterator[Optional[Proposal]]:
     looks_up = any(isinstance(n, ast.Subscript) and isinstance(n.ctx, ast.Load) for n in ast.walk(node))
     risks = [risk for name in names for risk in RISKS.get(name, ())]
     risks += ["KeyError", "IndexError"] if looks_up else []
+    for rank, (kind, ending) in enumerate(_handlers(node, scope) if calls else ()):
+        yield scope.restate(COST + 0.5 + 0.05 * rank, node, f"try:\n    {code}\nexcept {kind}:\n    {ending}")
     endings = ["return None", "pass", "return False"]
     if scope.surroundings.around(node, (ast.For, ast.While)):
         endings.insert(0, "continue")
     for risk in dict.fromkeys([*risks, *scope.surroundings.exceptions[:2]] if calls else risks):
         for ending in endings:
             yield scope.restate(COST + 0.9, node, f"try:\n    {code}\nexcept {risk}:\n    {ending}")
+
+
+def _handlers(node: ast.stmt, scope: Scope) -> List[Tuple[str, str]]:
+    """What the file catches elsewhere and does about it in one statement, where that can be done here."""
+    if "handlers" not in scope.source.notes:
+        found: Dict[Tuple[str, str], Set[str]] = {}
+        dangerous = scope.dangers.around(scope.source.places)
+        for handler in ast.walk(scope.source.tree):
+            if isinstance(handler, ast.ExceptHandler) and handler.type is not None and len(handler.body) == 1:
+                kind, ending = scope.text(handler.type), scope.dedented(handler.body[0])
+                if ending is not None and "\n" not in kind + ending and handler.body[0] not in dangerous:
+                    names = {n.id for n in ast.walk(handler.body[0]) if isinstance(n, ast.Name)} - {handler.name}
+                    found[kind + (f" as {handler.name}" if handler.name else ""), ending] = names
+        scope.source.notes["handlers"] = found
+    known = {*scope.names_at(node), *scope.outer_names}
+    handlers: Dict[Tuple[str, str], Set[str]] = scope.source.notes["handlers"]
+    in_loop = scope.surroundings.around(node, (ast.For, ast.While)) is not None
+    fitting = [key for key, names in handlers.items() if all(n in known or hasattr(builtins, n) for n in names)]
+    return [key for key in fitting if in_loop or key[1] not in ("continue", "break")][:8]

@@ -21,6 +21,8 @@ CHANGES = (
     ("def f(a):\n    return a.strip()\n", "def f(a):\n    return a.rstrip('\\n')\n"),
     ("def f(a):\n    return a.split(' ')\n", "def f(a):\n    return a.split()\n"),
     ("def f(a):\n    return f'<{a}>'\n", "def f(a):\n    return f'<{str(a)}>'\n"),
+    ("def f(a):\n    return f'<{a}>'\n", "def f(a):\n    return f'<{abs(a)}>'\n"),
+    ("def f(a):\n    return f'<{a}>'\n", "def f(a):\n    return f'<{a + 1}>'\n"),
 )
 UNTOUCHED = ("def f(a, b):\n    return a - b\n",)
 
@@ -130,6 +132,11 @@ def _formatted(node: ast.FormattedValue, scope: Scope) -> Iterator[Optional[Prop
         "{1}.lower()",
         "{0} or ''",
         "int({0})",
+        "abs({0})",
+        "round({0})",
+        "{1} + 1",
+        "{1} - 1",
+        *(f"{name}({{0}})" for name in dict.fromkeys([*scope.wrappers[:4], *scope.helpers[:4]])),
     ):
         changed = form.format(text, inner)
         if "'" not in changed or b'"' in scope.source.data[max(0, start - 80) : start]:

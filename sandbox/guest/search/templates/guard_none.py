@@ -19,6 +19,10 @@ CHANGES = (
         "def f(a, b):\n    b = 1\n    for x in a:\n        g(x)\n",
         "def f(a, b):\n    b = 1\n    for x in a:\n        if not x:\n            b = 1\n        g(x)\n",
     ),
+    (
+        "def f(a):\n    g(a.b)\n    return a\n",
+        "def f(a):\n    if a.b is not None:\n        g(a.b)\n    return a\n",
+    ),
 )
 UNTOUCHED = ("class A:\n    x = 1\n",)
 
@@ -84,7 +88,16 @@ def _empty_checks(node: ast.stmt, scope: Scope) -> List[Tuple[float, str]]:
         found += [(0.0, f"not {name}"), (0.0, f"{name} is None"), (0.2, f"{name} == 0"), (0.4, f"{name} == 1")]
         found += [(0.4, f"{name} < 0"), (0.4, name), (0.4, f"len({name}) == 1"), (0.5, f"len({name}) < 2")]
         found += [(0.6, f"isinstance({name}, str)"), (0.6, f"{name} <= 0")]
+    for text in _attributes(scope):
+        found += [(0.3, f"not {text}"), (0.3, f"{text} is None"), (0.5, text)]
     return found
+
+
+def _attributes(scope: Scope) -> List[str]:
+    """Attributes that the function reads."""
+    texts = [scope.text(e) for e in scope.donors.expressions if isinstance(e, ast.Attribute)]
+    called = {scope.text(n.func) for n in scope.nodes if isinstance(n, ast.Call)}
+    return [text for text in texts if "\n" not in text and text not in called][:6]
 
 
 def _tests(node: ast.stmt, conditions: List[str], scope: Scope) -> List[Tuple[float, str]]:
@@ -96,4 +109,7 @@ def _tests(node: ast.stmt, conditions: List[str], scope: Scope) -> List[Tuple[fl
     found += [(0.3, f"{one} in {other}") for one, other in pairs]
     for name in names:
         found += [(-0.2, f"{name} is not None"), (-0.2, name), (0.1, f"not {name}"), (0.3, f"{name} > 0")]
+    for text in _attributes(scope):
+        found += [(0.1, f"{text} is not None"), (0.1, text), (0.3, f"not {text}"), (0.4, f"{text} is None")]
+        found += [(0.4, f"{name} {op} {text}") for name in names[:4] for op in ("in", "not in")]
     return list({text: (extra, text) for extra, text in reversed(found)}.values())[::-1]

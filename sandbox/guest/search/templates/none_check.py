@@ -16,6 +16,7 @@ CHANGES = (
         "def f(a, b):\n    if a is not None and b:\n        return 1\n",
     ),
     ("def f(a):\n    if not a:\n        return 1\n", "def f(a):\n    if a is None:\n        return 1\n"),
+    ("def f(a):\n    if not a:\n        return 1\n", "def f(a):\n    if a == 0:\n        return 1\n"),
     ("def f(a):\n    return a or g()\n", "def f(a):\n    return a if a is not None else g()\n"),
     ("def f(a):\n    return a or g()\n", "def f(a):\n    return g() if a is None else a\n"),
     ("def f(a):\n    return a == None\n", "def f(a):\n    return a is None\n"),
@@ -39,6 +40,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield from _comparison(node, scope)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) and isinstance(node.operand, ASKED):
         yield scope.replace(COST - 0.1, node, f"{scope.part(node.operand, COMPARE + 1)} is None")
+        yield scope.replace(COST + 0.5, node, f"{scope.part(node.operand, COMPARE + 1)} == 0")
     if isinstance(node, ASKED) and _is_asked(node, scope):
         value = scope.part(node, COMPARE + 1)
         if isinstance(scope.parent(node), ast.BoolOp):

@@ -31,6 +31,14 @@ CHANGES = (
         "class A:\n    def f(self, n):\n        self.n = n\n        m = n\n",
     ),
     (
+        "class A:\n    def __init__(self, n, m):\n        self.n = n\n        g(self)\n",
+        "class A:\n    def __init__(self, n, m):\n        self.n = n\n        self.m = m\n        g(self)\n",
+    ),
+    (
+        "class A(B):\n    def __init__(self, n):\n        self.n = n\n",
+        "class A(B):\n    def __init__(self, n):\n        super().__init__()\n        self.n = n\n",
+    ),
+    (
         "class A:\n    def f(self, b):\n        return b.g(1)\n",
         "class A:\n    def f(self, b):\n        return b.g(self, 1)\n",
     ),
@@ -49,11 +57,34 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield from _attribute(node, node.value.id, own, scope)
     elif isinstance(node, ast.Call):
         yield from _call(node, own, scope)
-    elif isinstance(node, ast.stmt) and scope.is_inside(node):
-        _, index = scope.block(node)
-        if scope.parent(node) is scope.root and index == 0:
-            for name in scope.parameters[1:]:
-                yield scope.before(COST + 0.9, node, f"{own}.{name} = {name}")
+    elif isinstance(node, ast.stmt) and scope.is_inside(node) and scope.parent(node) is scope.root:
+        yield from _kept(node, own, scope)
+
+
+def _kept(node: ast.stmt, own: str, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """What was given is kept on the object; the method of the class above is called first, or last."""
+    block, index = scope.block(node)
+    first = index == int(_is_text(block[0])) and not _is_text(node)
+    keeps = isinstance(node, ast.Assign) and scope.text(node.targets[0]).startswith(f"{own}.")
+    following = block[index + 1] if index + 1 < len(block) else None
+    ends = keeps and not (isinstance(following, ast.Assign) and scope.text(following.targets[0]).startswith(f"{own}."))
+    used = {n.value.id for n in scope.nodes if isinstance(n, ast.Assign) and isinstance(n.value, ast.Name)}
+    for name in scope.parameters[1:]:
+        extra = 0.7 if ends and name not in used else 0.9
+        for kept in (name, f"_{name}"):
+            if kept == name or kept in scope.surroundings.members:
+                yield scope.before(COST + 0.9, node, f"{own}.{kept} = {name}") if first else None
+                yield scope.after(COST + extra, node, f"{own}.{kept} = {name}") if ends else None
+    if scope.surroundings.owner is not None and scope.surroundings.owner.bases:
+        method, given = getattr(scope.root, "name", ""), scope.parameters[1:]
+        for arguments in dict.fromkeys(("", ", ".join(given), *given[:2])):
+            yield scope.before(COST + 1.0, node, f"super().{method}({arguments})") if first else None
+            last = index == len(block) - 1 and not isinstance(node, (ast.Return, ast.Raise))
+            yield scope.after(COST + 1.2, node, f"super().{method}({arguments})") if last else None
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _name(node: ast.Name, own: str, scope: Scope) -> Iterator[Optional[Proposal]]:

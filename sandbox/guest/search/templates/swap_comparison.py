@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterator, Optional
 
-from sandbox.guest.search.render import ATOM, OPERATOR_TEXT
+from sandbox.guest.search.render import ATOM, COMPARE, OPERATOR_TEXT
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 1.0
@@ -15,6 +15,7 @@ CHANGES = (
     ("def f(a, b):\n    return a not in b\n", "def f(a, b):\n    return a in b\n"),
     ("def f(a, b):\n    return 0 < a < b\n", "def f(a, b):\n    return 0 <= a < b\n"),
     ("def f(a, b):\n    return a == b\n", "def f(a, b):\n    return set(a) == set(b)\n"),
+    ("def f(a):\n    return a == 'x'\n", "def f(a):\n    return a in ('x', 'X')\n"),
     ("def f(a, b):\n    return (a) < (b)  # so\n", "def f(a, b):\n    return (b) < (a)  # so\n"),
 )
 UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
@@ -45,6 +46,8 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if len(node.ops) > 1:
         return
     yield scope.swap(COST + 0.5, node.left, node.comparators[0])
+    if isinstance(node.ops[0], EQUALITY):
+        yield from _one_of(node, scope)
     middle = OPERATOR_TEXT[type(node.ops[0])]
     left, right = scope.text(node.left), scope.text(node.comparators[0])
     for wrapper in ("set", "sorted", "len", "abs", "str", "list", "int", "tuple"):
@@ -52,3 +55,16 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     left, right = scope.part(node.left, ATOM), scope.part(node.comparators[0], ATOM)
     for method in ("lower", "strip", "upper"):
         yield scope.replace(COST + 1.2, node, f"{left}.{method}() {middle} {right}.{method}()")
+
+
+def _one_of(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """Not only this text, but also another."""
+    side = node.comparators[0]
+    if not isinstance(side, ast.Constant) or not isinstance(side.value, str):
+        return
+    word = "in" if isinstance(node.ops[0], ast.Eq) else "not in"
+    left, own = scope.part(node.left, COMPARE + 1), scope.text(side)
+    others = [side.value.swapcase(), "", *scope.literals.strings[:6]]
+    for rank, other in enumerate(text for text in dict.fromkeys(others) if text != side.value):
+        yield scope.replace(COST + 0.9 + 0.05 * rank, node, f"{left} {word} ({own}, {other!r})")
+        yield scope.replace(COST + 1.0 + 0.05 * rank, node, f"{left} {word} ({other!r}, {own})")
