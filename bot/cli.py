@@ -12,6 +12,7 @@ EXIT_FIXED = 0
 EXIT_NOT_FIXED = 1
 EXIT_ERROR = 2
 
+_SINCE = "commit it was green at, in a git checkout (default: HEAD if sources differ from it, else its parent)"
 _EPILOG = """\
 Settings are options (--sandbox-memory-bytes), variables (METAAGENT_SANDBOX__MEMORY_BYTES) or keys of
 metaagent.toml (sandbox.memory_bytes); `metaagent COMMAND --help` lists them all.
@@ -62,7 +63,9 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     recipe = commands.add_parser("recipe", help="say how a failing job of a workflow would be rebuilt")
     doctor = commands.add_parser("doctor", help="say what is missing before MetaAgent can run here")
     image = commands.add_parser("image", help="pull or build the sandbox's image, and print its name")
-    fix.add_argument("path", metavar="PATH", help="folder of the project")
+    for each in (fix, repair):
+        each.add_argument("path", metavar="PATH", help="folder of the project")
+        each.add_argument("--since", metavar="REV", help=_SINCE)
     fix.add_argument("--test", metavar="COMMAND", help="the command that is red; detected when not given")
     fix.add_argument("--apply", action="store_true", help="write a verified fix into the folder")
     fix.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -70,7 +73,6 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     fix.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
     fix.add_argument("--rungs", default="0,1", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1)")
     fix.add_argument("--evidence", metavar="FILE", help="write the evidence bundle there, for metaagent replay")
-    repair.add_argument("path", metavar="PATH", help="folder of the project")
     repair.add_argument("--test", metavar="COMMAND", help="the pytest command that is red; detected when not given")
     repair.add_argument(
         "--seconds", type=float, metavar="SECONDS", help="of search (default: the setting limits.search_s)"
@@ -148,6 +150,7 @@ def _fix(arguments: argparse.Namespace) -> int:
     order = FixOrder(
         path=arguments.path,
         command=arguments.test,
+        since=arguments.since,
         apply=arguments.apply,
         as_json=arguments.json,
         seed=arguments.seed,
@@ -167,6 +170,7 @@ def _repair(arguments: argparse.Namespace) -> int:
     order = RepairOrder(
         path=arguments.path,
         command=arguments.test,
+        since=arguments.since,
         seconds=arguments.seconds,
         candidates=arguments.candidates,
         show=arguments.show,

@@ -35,6 +35,8 @@ class FixOrder:
 
     path: str
     command: str | None = None
+    since: str | None = None
+    """The revision it was green at."""
     apply: bool = False
     as_json: bool = False
     seed: int = 0
@@ -115,6 +117,7 @@ async def _mission(
             trigger=Trigger.COMMAND_LINE,
             folder=str(folder),
             command=order.command,
+            since=order.since,
             tier=TrustTier.LOCAL,
             seed=order.seed,
             time_limit_s=order.time_limit_s,

@@ -82,7 +82,7 @@ async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpo
     """The same for a red working tree on this host: nothing to admit, nobody to tell but the caller."""
     if request.folder is None:
         raise UsageError("a folder is missing")
-    policy, checkout = await folder_checkout(request.folder, request.command)
+    policy, checkout = await folder_checkout(request.folder, request.command, since=request.since)
     admission = Admission(request=request, policy=policy.with_(rungs=request.rungs), checkout=checkout)
     context = await _mission(admission, checkout, line, checkpoint)
     await _keep(context, checkout, line, checkpoint)
@@ -90,16 +90,19 @@ async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpo
     return context
 
 
-async def folder_checkout(folder: str, command: str | None) -> tuple[RepositoryPolicy, Checkout]:
+async def folder_checkout(
+    folder: str, command: str | None, *, since: str | None = None
+) -> tuple[RepositoryPolicy, Checkout]:
     """A working tree of this host: what its policy file says, and how it is opened.
 
     Args:
         folder: Its path.
         command: The command that is red; None takes the policy's, or detects one.
+        since: The revision it was green at; None chooses one where the folder is a git checkout.
     """
     policy = await asyncio.to_thread(read_folder_policy, Path(folder))
     hints = JobHints(command=command or policy.test_command, setup=policy.setup, python=policy.python)
-    source = FolderSource(path=folder, repository_id=f"local:{folder}")
+    source = FolderSource(path=folder, repository_id=f"local:{folder}", since=since)
     return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints)
 
 

@@ -33,6 +33,8 @@ class RepairOrder:
 
     path: str
     command: str | None = None
+    since: str | None = None
+    """The revision it was green at."""
     seconds: float | None = None
     candidates: int | None = None
     """The most candidates to try."""
@@ -89,7 +91,7 @@ async def _searched(order: RepairOrder, folder: Path, settings: Settings, build:
                 "the search runs edited programs, and this backend does not keep them from the host",
                 "use the Docker backend, or declare the host disposable (sandbox.disposable_host)",
             )
-        _, checkout = await folder_checkout(str(folder), order.command)
+        _, checkout = await folder_checkout(str(folder), order.command, since=order.since)
         async with line.open_workspace(checkout) as workspace:
             report = await workspace.run_tests()
             if reason := _why_not(report):

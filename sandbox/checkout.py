@@ -14,7 +14,7 @@ from typing import Protocol
 from sandbox.backends.base import Guest
 from sandbox.diffs import Original
 from sandbox.errors import ImportRejected, SandboxError
-from sandbox.importer import ImportedRepository, Revision
+from sandbox.importer import ImportedRepository, Revision, changes_of_folder
 from sandbox.setup.install import pack
 from sandbox.spec import SYSTEM_PATH, RunLimits, SandboxSpec
 from sandbox.types import SourceDiff
@@ -200,21 +200,26 @@ class FolderSource:
         archive: Its files.
         files: The same, by name.
         notes: What was left out.
+        red_diff: What changed in it.
     """
 
     head_sha: str | None = None
     base_sha: str | None = None
-    red_diff = SourceDiff()
 
-    def __init__(self, archive: bytes, files: Mapping[str, Original], notes: tuple[str, ...]) -> None:
+    def __init__(
+        self, archive: bytes, files: Mapping[str, Original], notes: tuple[str, ...], red_diff: SourceDiff
+    ) -> None:
         self._archive = archive
         self._files = files
         self.notes = notes
+        self.red_diff = red_diff
 
     @classmethod
-    def of(cls, files: Mapping[str, Original], notes: tuple[str, ...] = ()) -> "FolderSource":
+    def of(
+        cls, files: Mapping[str, Original], notes: tuple[str, ...] = (), red_diff: SourceDiff | None = None
+    ) -> "FolderSource":
         """A folder of these files."""
-        return cls(_archive(files), files, notes)
+        return cls(_archive(files), files, notes, red_diff or SourceDiff())
 
     def names(self) -> Collection[str]:
         """Every regular file taken in."""
@@ -246,16 +251,21 @@ class FolderSource:
         await _script(guest, _RESTORE, guest.workdir, "refs/heads/main")
 
 
-async def take_folder(path: str, spec: SandboxSpec) -> FolderSource:
+async def take_folder(path: str, spec: SandboxSpec, *, since: str | None = None) -> FolderSource:
     """Read a folder: regular files only, no link followed, virtual environments and caches left out.
 
+    Args:
+        path: The folder.
+        spec: Limits.
+        since: What its lines are compared with, where it is a git checkout; None chooses.
+
     Raises:
-        ImportRejected: it is not a folder, or over a limit.
+        ImportRejected: it is not a folder, or over a limit, or there is no such commit.
     """
-    return await asyncio.to_thread(_take_folder, Path(path), spec)
+    return await asyncio.to_thread(_take_folder, Path(path), spec, since)
 
 
-def _take_folder(root: Path, spec: SandboxSpec) -> FolderSource:
+def _take_folder(root: Path, spec: SandboxSpec, since: str | None) -> FolderSource:
     if not root.is_dir():
         raise ImportRejected(f"{root} is not a folder.", "Name the folder of the project.")
     files: dict[str, Original] = {}
@@ -275,7 +285,8 @@ def _take_folder(root: Path, spec: SandboxSpec) -> FolderSource:
             mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
             name = str(path.relative_to(root))
             files[name] = Original(content=file.read(status.st_size), mode=mode)
-    return FolderSource.of(files, tuple(sorted(notes)))
+    red_diff, trouble = changes_of_folder(root.resolve(), files, since, spec)
+    return FolderSource.of(files, tuple(sorted({*notes, trouble} - {""})), red_diff)
 
 
 def _no_links(path: str, flags: int) -> int:

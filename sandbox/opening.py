@@ -52,7 +52,7 @@ async def take_source(checkout: Checkout, parts: Parts) -> Source:
         return CommitSource(await parts.importer.fetch(source), checkout.revision)
     if isinstance(source, ArchiveSource):
         return await take_archive(source.content, parts.spec)
-    return await take_folder(source.path, parts.spec)
+    return await take_folder(source.path, parts.spec, since=source.since)
 
 
 async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack) -> Opened:

@@ -77,6 +77,8 @@ class MissionRequest(Frozen):
     """A red working tree on this host (command line only)."""
     command: str | None = None
     """An explicit test command."""
+    since: str | None = None
+    """The revision a folder was green at; None chooses one."""
     seed: int = 0
     time_limit_s: float | None = None
     rungs: tuple[int, ...] = (0, 1)

@@ -107,10 +107,17 @@ class GitRunner:
         self._repository = repository
         self._spec = spec
 
-    def run(self, *arguments: str, env: Mapping[str, str] | None = None, most: int = MIB, scheme: str = "") -> bytes:
+    def run(
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        stdin: Any = None,
+        most: int = MIB,
+        scheme: str = "",
+    ) -> bytes:
         """Run one git command and return what it printed, at most `most` bytes."""
         kept = bytearray()
-        for chunk in self.stream(*arguments, env=env, scheme=scheme):
+        for chunk in self.stream(*arguments, env=env, stdin=stdin, scheme=scheme):
             kept += chunk
             if len(kept) > most:
                 raise ImportRejected(f"git {arguments[0]} printed more than {most} bytes.")

@@ -53,10 +53,10 @@ class ImportedRepository:
 
     def check(self) -> None:
         """Walk both trees under the limits, and see what the head changed (blocking)."""
-        self.files, self.notes = _walk(self._git, self.head_sha, self._spec)
+        self.files, self.notes = walk(self._git, self.head_sha, self._spec)
         if self.base_sha is not None:
-            self._base_files, _ = _walk(self._git, self.base_sha, self._spec)
-            self.red_diff = _compare(self._git, self.base_sha, self.head_sha)
+            self._base_files, _ = walk(self._git, self.base_sha, self._spec)
+            self.red_diff = compare(self._git, self.base_sha, self.head_sha)
 
     def tree(self, revision: Revision) -> Mapping[str, TreeFile]:
         """Regular files of one of the two commits."""
@@ -102,8 +102,8 @@ class ImportedRepository:
         return path.read_bytes() if path.exists() else b""
 
 
-def _walk(git: GitRunner, sha: str, spec: SandboxSpec) -> tuple[dict[str, TreeFile], tuple[str, ...]]:
-    """List a commit's files while git prints them, and stop at the first limit."""
+def walk(git: GitRunner, sha: str, spec: SandboxSpec) -> tuple[dict[str, TreeFile], tuple[str, ...]]:
+    """List a commit's (or a tree's) files while git prints them, and stop at the first limit."""
     files: dict[str, TreeFile] = {}
     notes: set[str] = set()
     count = total = 0
@@ -113,6 +113,8 @@ def _walk(git: GitRunner, sha: str, spec: SandboxSpec) -> tuple[dict[str, TreeFi
             meta, _, name = entry.partition(b"\t")
             mode, kind, oid, size = meta.decode().split()
             count += 1
+            if kind == "blob" and not size.isdigit():
+                raise ImportRejected("A part of the repository is missing.", "Fetch it whole.")
             total += int(size) if kind == "blob" else 0
             if count > 2 * spec.max_files or len(files) > spec.max_files:
                 raise ImportRejected(f"The repository has more than {spec.max_files} files.", "Raise max_files.")
@@ -148,7 +150,7 @@ def _records(chunks: Iterable[bytes]) -> Iterator[bytes]:
         yield from whole
 
 
-def _compare(git: GitRunner, base: str, head: str) -> SourceDiff:
+def compare(git: GitRunner, base: str, head: str) -> SourceDiff:
     """Which lines of the head are new or changed against the base; nothing when the difference is huge."""
     flags = ("-r", "-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
     with suppress(ImportRejected):

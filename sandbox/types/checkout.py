@@ -69,6 +69,9 @@ class FolderSource(Frozen):
 
     path: str
     repository_id: str = "local"
+    since: str | None = None
+    """The revision it was green at, where it is a git checkout; None takes HEAD when sources differ from it, else its
+    first parent."""
 
 
 class ArchiveSource(Frozen):
