@@ -9,7 +9,7 @@ import os
 import textwrap
 import time
 from fnmatch import fnmatch
-from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.forked import Report, collect
 from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT, Items, Runner
@@ -21,7 +21,7 @@ FIRST_LIMIT_S = 0.5
 """What a failing test may take the first time; one that hangs needs no longer to prove it."""
 NEXT_LIMIT_S = 0.05
 """The same, once one of them has hung."""
-FIRST_SHARE, SECOND_SHARE = 0.6, 0.85
+FIRST_SHARE, SECOND_SHARE = 0.75, 0.9
 """Of the time to reproduce: when the first turn, and when the second has to end; failing tests are always run."""
 QUICK_S = 0.025
 """Tests that take no longer are all alike."""
@@ -58,16 +58,31 @@ class Baseline(NamedTuple):
         return sum(self.seconds.values()) + sum(self.set_up_s.values())
 
 
-def reproduce(items: Items, test_cpu_s: float, wait_s: float) -> Baseline:
-    """Run the known tests as pytest does, and once more as the screen does, in one process.
+Choice = Callable[[Baseline], Sequence[int]]
+
+
+def reproduce(items: Items, test_cpu_s: float, wait_s: float, chosen: Choice) -> Baseline:
+    """Run the known tests as pytest does, and those of the screen once more as the screen does, in one process.
 
     Between the turns the process is put back as it was, as it is between candidates.
+
+    Args:
+        items: The tests.
+        test_cpu_s: What a test may take.
+        wait_s: What all may take together.
+        chosen: The tests that candidates may meet, once it is known how the others did.
     """
+    told = collect(_Turns(items, test_cpu_s, wait_s, chosen).work, wait_s)
+    return _judged(items, told)
+
+
+def _judged(items: Items, told: Sequence[Any]) -> Baseline:
+    """What is to be made of what the tests did."""
     seconds: Dict[int, float] = {}
     turns: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
     marks: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
     set_up: Dict[int, float] = {}
-    for turn, index, outcome, spent, mark, outlived in collect(_Turns(items, test_cpu_s, wait_s).work, wait_s):
+    for turn, index, outcome, spent, mark, outlived in told:
         turns[turn][index] = outcome
         marks[turn][index] = mark
         set_up[index] = max(outlived, set_up.get(index, 0.0))
@@ -92,10 +107,12 @@ class _Turns:
         items: The tests.
         test_cpu_s: What a test may take.
         wait_s: What all may take together.
+        chosen: The tests that candidates may meet.
     """
 
-    def __init__(self, items: Items, test_cpu_s: float, wait_s: float) -> None:
+    def __init__(self, items: Items, test_cpu_s: float, wait_s: float, chosen: Choice) -> None:
         self._items = items
+        self._chosen = chosen
         self._most = test_cpu_s
         self._wait_s = wait_s
         self._order = sorted([*items.failing, *items.passing])
@@ -109,25 +126,20 @@ class _Turns:
         """Both turns, each in its share of the time."""
         began = self._clock()
         runner = Runner(self._items.all, limiter)
-        done: List[int] = []
+        done: List[Any] = []
         for index in self._order:
             if index in self._failing or self._clock() - began < FIRST_SHARE * self._wait_s:
-                report([0, index, *self._run(runner, index)])
-                done.append(index)
+                done.append([0, index, *self._run(runner, index)])
+                report(done[-1])
         runner.close()
         self._leftovers.put_back()
         runner = Runner(self._items.all, limiter, self._plans)
-        for index in self._in_order_of_screen(done):
+        known = _judged(self._items, done)._replace(isolated=False)
+        red = [i for i in known.items.failing if i not in known.hung]
+        for index in [*red, *(i for i in self._chosen(known) if i not in self._failing)]:
             if index in self._failing or self._clock() - began < SECOND_SHARE * self._wait_s:
                 report([1, index, *self._run(runner, index)])
         runner.close()
-
-    def _in_order_of_screen(self, done: Sequence[int]) -> List[int]:
-        """Failing ones first, then those of the same files, then all others."""
-        files = {_file_of(self._items.all[i]) for i in self._failing}
-        red = [i for i in done if i in self._failing and i not in self._hung]
-        near = [i for i in done if i not in self._failing and _file_of(self._items.all[i]) in files]
-        return [*red, *near, *(i for i in done if i not in self._failing and i not in set(near))]
 
     def _run(self, runner: Runner, index: int) -> Tuple[str, float, str, float]:
         limit = self._most * 3
@@ -142,10 +154,6 @@ class _Turns:
         outlived = runner.watch.cpu_s - outlived
         spent = after.user + after.system - before.user - before.system
         return outcome, max(0.0, spent - outlived), runner.mark[:300], outlived
-
-
-def _file_of(item: Any) -> str:
-    return str(getattr(item, "path", None) or item.fspath)
 
 
 def root_of(items: Items) -> str:

@@ -11,6 +11,7 @@ from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
 from sandbox.guest.search.functions import LiveFunctions, Unit
 from sandbox.guest.search.harness import PASS, Items, find_items
 from sandbox.guest.search.locate import locate
+from sandbox.guest.search.locate.observe import order_of
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import SeenLiterals
 from sandbox.guest.search.screen import NEAR, Chunk, Limits, Screen, Trial
@@ -21,8 +22,8 @@ MOST_PASSING = 30
 """How many passing tests a candidate meets in its chunk; a survivor meets all of them."""
 HELD_OUT_EACH = 3
 """One of so many passing tests is met by survivors only."""
-SHARE = 0.3
-"""Of the time limit, for each of: reproducing the baseline, tracing."""
+BASELINE_SHARE, TRACING_SHARE = 0.22, 0.18
+"""Of the time limit: most of it is for candidates."""
 
 
 class Request(NamedTuple):
@@ -113,8 +114,8 @@ class Ground:
         self.live = LiveFunctions()
         gc.collect()
         gc.freeze()  # forked children then copy fewer pages
-        share = request.time_limit_s * SHARE
-        self.baseline = base.reproduce(items, request.test_cpu_s, min(share, left()))
+        most = request.time_limit_s
+        self.baseline = base.reproduce(items, request.test_cpu_s, min(BASELINE_SHARE * most, left()), order_of)
         watch_of(session.config).allowance = 0.2 + 4 * max(self.baseline.set_up_s.values(), default=0.0)
         self.items: Items = self.baseline.items
         if not self.items.failing:
@@ -125,7 +126,7 @@ class Ground:
             reach,
             suspects=request.suspects,
             red_hunks=request.red_hunks,
-            wait_s=min(share, left()),
+            wait_s=min(TRACING_SHARE * most, left()),
         )
         self.coverage = self.located.coverage
         self.scores = self.located.scores

@@ -26,6 +26,8 @@ SAMPLE, SAMPLE_S = 40, 2.0
 """How many passing tests, and for how many CPU seconds, are run before the fresh lane is believed."""
 CHEAP = 0.03
 """Of the time that is left: suites that take no longer are run once more in a process of their own."""
+SETTLED, LEAST_SETTLING = 0.45, 0.06
+"""Of the time limit: by when it is decided, if there is another lane; what a lane has in any case for its answer."""
 LEAST_TEST_S = 0.3
 LEAST_COLLECT_S = 0.7
 """CPU seconds that importing an edited file may take in any case."""
@@ -149,9 +151,16 @@ class Lanes:
         lane = self.fresh
         if lane is None:
             return
-        answer = lane.wait(self._survey[0], max(1.0, 0.3 * self._course.left()))
-        quick = lane.wait(self._survey[1], max(1.0, 0.3 * self._course.left()))
         situation = self._situation
+        limit = situation.request.time_limit_s
+
+        def wait() -> float:
+            """Long, where nothing else can be tried; else most of the time is for candidates."""
+            if self.swap is None:
+                return max(1.0, 0.3 * self._course.left())
+            return max(LEAST_SETTLING * limit, SETTLED * limit - self._course.seconds())
+
+        answer, quick = [lane.wait(number, wait()) for number in self._survey]
         if situation.ground is None:
             # Nothing can be collected: that has to be so afresh.
             outcomes = (answer or {}).get("outcomes", {})
