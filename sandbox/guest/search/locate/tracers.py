@@ -7,10 +7,8 @@ import sys
 import types
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
-IDLE_RED, IDLE_GREEN = 20_000, 400
+IDLE_RED, IDLE_GREEN = 20_000, 200
 """Line events without a new line after which a function's frames are left alone: a failing test, a passing one."""
-LOOK = 24
-"""After so many such events it is looked whether there is any line left to see."""
 MOST_STEPS, MOST_RESTARTS = 20_000, 400
 """Steps of one test that are told apart."""
 STEPS = 8
@@ -42,6 +40,8 @@ class Entry:
         """How many returns were looked at in passing and in failing tests."""
         self.lines: Dict[int, int] = {}
         """Line to the step of the test in which it ran last."""
+        self.wanted: Set[int] = set()
+        """Lines that failing tests ran: of a passing test no others are of interest."""
         self.exits: Dict[int, None] = {}
         self.returns = 0
         self.idle = 0
@@ -55,10 +55,6 @@ class Entry:
         self.exits = {}
         self.returns = self.idle = self.step = self.depth = 0
         self.caller = None
-
-    def is_seen(self) -> bool:
-        """Whether the test has run every line there is."""
-        return len(self.all_lines()) <= len(self.lines)
 
     def all_lines(self) -> Set[int]:
         """Every line there is."""
@@ -102,6 +98,8 @@ class Tracer:
     def run(self, call: Callable[[], Any], *, red: bool) -> Any:
         """Trace one call; lines only in functions that a call with `red` has reached."""
         for entry in self._called.values():
+            if self._red:
+                entry.wanted.update(entry.lines)
             entry.clear()
         self._called = {}
         self._red = red
@@ -178,26 +176,37 @@ class SetTrace(Tracer):
         is_test: Callable[[str], bool] = lambda _: False,
     ) -> None:
         super().__init__(place, on_return, is_test)
-        self._begin = lambda: sys.settrace(self._on_call)
+        self._foreign: Set[int] = set()
+        self._done: Set[int] = set()
+        """Code in which there is nothing to see: ever, in this test."""
+        self._begin = self._start
         self._stop = lambda: sys.settrace(None)
+
+    def _start(self) -> None:
+        self._done = set(self._foreign)
+        sys.settrace(self._on_call)
 
     def _on_call(self, frame: Any, _event: str, _argument: Any) -> Any:
         number = id(frame.f_code)
-        try:
-            entry = self._entries[number]
-        except KeyError:
-            entry = self.entry_of(frame.f_code)
+        if number in self._done:
+            return None
+        entry = self._entries[number] if number in self._entries else self.entry_of(frame.f_code)
         if entry is None:
+            self._foreign.add(number)
+            self._done.add(number)
             return None
         if entry is self._test:
             return self._on_test if self._red else None
         if number not in self._called:
             self.note_call(entry, frame)
+        if not entry.watched:
+            self._done.add(number)
+            return None
+        if not self._red:
+            return self._listener_of_passing(entry, number)
         if entry.step != self._step:
             entry.step, entry.idle = self._step, 0
-        if not entry.watched or entry.idle > (IDLE_RED if self._red else IDLE_GREEN):
-            return None
-        return self._listener(entry)
+        return None if entry.idle > IDLE_RED else self._listener(entry)
 
     def _on_test(self, frame: Any, event: str, _argument: Any) -> Any:
         if event == "line":
@@ -207,18 +216,13 @@ class SetTrace(Tracer):
         return self._on_test
 
     def _listener(self, entry: Entry) -> Any:
-        most = IDLE_RED if self._red else IDLE_GREEN
-
         def on_event(frame: Any, event: str, _argument: Any) -> Any:
             if event == "line":
                 line = frame.f_lineno
                 if line in entry.lines:
                     entry.idle += 1
-                    if entry.idle > most or (entry.idle == LOOK and not self._red and entry.is_seen()):
-                        entry.idle = IDLE_RED + 1
-                        frame.f_trace_lines = False
-                        # What it would have run later on is not known: say that it runs everything.
-                        entry.lines.update(dict.fromkeys(entry.all_lines() - set(entry.lines), self._step))
+                    if entry.idle > IDLE_RED:
+                        self._give_up(entry, frame)
                 entry.lines[line] = self._step
             elif event == "return" and entry.returns < RETURNS:
                 entry.returns += 1
@@ -226,6 +230,40 @@ class SetTrace(Tracer):
             return on_event
 
         return on_event
+
+    def _listener_of_passing(self, entry: Entry, number: int) -> Any:
+        """Until it has seen the lines that failing tests ran, and looked at as many returns as it may."""
+
+        def on_event(frame: Any, event: str, _argument: Any) -> Any:
+            if event == "line":
+                line = frame.f_lineno
+                if line not in entry.lines:
+                    entry.lines[line] = 0
+                    if entry.wanted <= entry.lines.keys():
+                        frame.f_trace_lines = False
+                        finish()
+                else:
+                    entry.idle += 1
+                    if entry.idle > IDLE_GREEN:
+                        self._give_up(entry, frame)
+                        finish()
+            elif event == "return" and entry.returns < RETURNS:
+                entry.returns += 1
+                self.note_return(entry, frame)
+                finish()
+            return on_event
+
+        def finish() -> None:
+            seen = entry.idle > IDLE_GREEN or entry.wanted <= entry.lines.keys()
+            if seen and (entry.noted[False] >= NOTED or entry.returns >= RETURNS):
+                self._done.add(number)
+
+        return on_event
+
+    def _give_up(self, entry: Entry, frame: Any) -> None:
+        """What it would have run later on is not known: say that it runs everything."""
+        frame.f_trace_lines = False
+        entry.lines.update(dict.fromkeys(entry.all_lines() - set(entry.lines), self._step))
 
 
 class Monitor(Tracer):

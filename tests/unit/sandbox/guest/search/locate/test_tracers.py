@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.locate.tracers import IDLE_GREEN, Entry, SetTrace, Tracer, make_tracer
+from sandbox.guest.search.locate.tracers import IDLE_GREEN, NOTED, RETURNS, Entry, SetTrace, Tracer, make_tracer
 
 MODULE = """
 def outer(n):
@@ -59,6 +59,23 @@ def test_a_passing_test_shows_lines_only_in_functions_that_a_failing_one_called(
     tracer.run(lambda: module.outer(0), red=True)
     tracer.run(lambda: (module.outer(2), module.other()), red=False)
     assert lines(tracer) == {"outer": [3, 4], "inner": [], "other": []}
+
+
+def test_a_function_is_left_alone_when_a_passing_test_has_run_what_failing_ones_ran(
+    module: ModuleType, tmp_path: Path
+) -> None:
+    looked: list[str] = []
+    tracer = tracer_of(tmp_path, lambda entry, _frame: looked.append(entry.code.co_name))
+    tracer.run(lambda: module.outer(2), red=True)
+    tracer.run(lambda: module.outer(0), red=True)
+    for _ in range(9):
+        tracer.run(lambda: [module.outer(2), module.outer(0), module.outer(1), module.outer(1)], red=False)
+        assert lines(tracer) == {"outer": [3, 4, 5], "inner": [9, 10, 11, 12]}
+    assert looked.count("outer") == 2 + NOTED
+    narrow = tracer_of(tmp_path)
+    narrow.run(lambda: module.outer(2), red=True)
+    narrow.run(lambda: [module.outer(2) for _ in range(RETURNS + 1)] + [module.outer(0)], red=False)
+    assert lines(narrow)["outer"] == [3, 4]
 
 
 def test_each_function_knows_who_called_it_first_and_how_deep_it_is(module: ModuleType, tmp_path: Path) -> None:
