@@ -8,6 +8,8 @@ import string
 import typing
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from sandbox.guest.search.compare.values import shape
+
 PLAIN = (bool, int, float, str, bytes, type(None))
 BOUNDARIES: Dict[type, Tuple[Any, ...]] = {
     bool: (False, True),
@@ -70,7 +72,7 @@ def custom_of(values: Sequence[Any]) -> Custom:
         len(rows) > 1 and all(_is_ordered(row) for row in rows),
         len(rows) > 1 and all(_is_distinct(row) for row in rows),
         not any(type(n) is float and not float(n).is_integer() for n in numbers),
-        _alphabet({letter for text in texts for letter in text}, few=len({repr(v) for v in values}) < FEW),
+        _alphabet({letter for text in texts for letter in text}, few=len({shape(v) for v in values}) < FEW),
     )
 
 

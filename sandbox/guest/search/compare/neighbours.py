@@ -28,7 +28,10 @@ def neighbours(calls: Sequence[Input], count: int, seed: int) -> List[Input]:
         by_function.setdefault(call.function, []).append(call)
     found: List[Input] = []
     for number, (function, own) in enumerate(by_function.items()):
-        maker = _Maker(function, own, random.Random(seed * 1000 + number))
+        try:
+            maker = _Maker(function, own, random.Random(seed * 1000 + number))
+        except Exception:  # values of the repository that cannot be compared with each other
+            continue
         found += maker.make(max(8, count // len(by_function)))
     return found[:count]
 

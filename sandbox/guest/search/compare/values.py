@@ -29,7 +29,10 @@ class _Shaper:
             return "float(" + format(value, ".10g") + ")"
         if type(value) in PLAIN:
             return repr(value)[:MOST_TEXT]
-        return self._structure(value, depth)
+        try:
+            return self._structure(value, depth)
+        except Exception:  # half-made objects, and what the repository makes of `repr`, `len` and attributes
+            return type(value).__name__ + " that cannot be read"
 
     def _structure(self, value: Any, depth: int) -> str:
         if isinstance(value, (set, frozenset)):

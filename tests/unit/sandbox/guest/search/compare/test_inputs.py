@@ -6,6 +6,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from sandbox.guest.search.compare.inputs import custom_of, smaller, strategy_of, vary
 from sandbox.guest.search.compare.neighbours import neighbours
@@ -109,6 +110,20 @@ def test_a_method_keeps_the_object_it_is_called_on() -> None:
 def test_calls_without_arguments_have_no_neighbours() -> None:
     assert neighbours([Input(clamp, (), {}, entry=True, edited=True, failing=False)], 12, 1) == []
     assert neighbours([], 12, 1) == []
+
+
+def test_values_that_cannot_be_looked_at_keep_nobody_from_varying_the_others() -> None:
+    class Rude(list[int]):
+        @override
+        def __repr__(self) -> str:
+            raise AttributeError
+
+        @override
+        def __len__(self) -> int:
+            raise AttributeError
+
+    calls = [Input(f, (v, 1), {}, entry=True, edited=True, failing=False) for f, v in ((helper, Rude()), (clamp, 2))]
+    assert {call.function for call in neighbours(calls, 12, 1)} >= {clamp}
 
 
 def test_values_that_cannot_be_copied_are_left_alone() -> None:

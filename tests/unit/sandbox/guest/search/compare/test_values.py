@@ -72,6 +72,10 @@ def test_endless_and_huge_values_are_bounded() -> None:
     assert shape(list(range(300))) != shape(list(range(301)))
 
 
+def test_a_value_that_raises_when_it_is_looked_at_has_a_text_all_the_same() -> None:
+    assert shape([1, Rude()]) == "list(1, Rude that cannot be read)"
+
+
 def test_a_value_is_written_in_one_short_line() -> None:
     assert written("a\nb") == "'a\\nb'"
     assert written(Rude()) == "<Rude>"
