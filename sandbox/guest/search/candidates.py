@@ -148,6 +148,7 @@ class Generator:
             observed: Tells for a file and its lines from first to last what names held while tests ran.
         """
         queue = _Queue()
+        _introduce(units)
         for index, unit in enumerate(units):
             queue.put(self.cheapest + SUSPICION_WEIGHT * (1.0 - suspicion.of_unit(unit)), index, _Whole(unit))
         opened: Dict[int, _Opened] = {}
@@ -197,6 +198,15 @@ class Generator:
                     yield max(least, proposal.cost + shift), proposal
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
             return  # code that a template did not reckon with costs its own candidates only
+
+
+def _introduce(units: Sequence[Unit]) -> None:
+    """Every file gets to know the functions of the others that have the name of one of its own."""
+    namesakes: Dict[str, List[Tuple[Source, ast.AST]]] = {}
+    for unit in units:
+        namesakes.setdefault(unit.node.name, []).append((unit.source, unit.node))
+    for unit in units:
+        unit.source.notes["namesakes"] = namesakes
 
 
 class _Whole(NamedTuple):

@@ -26,6 +26,8 @@ class FileFacts(NamedTuple):
     """What is called with one argument and nothing else, most often first."""
     methods: List[str]
     """What is called on values without any argument, most often first."""
+    normalisers: List[str]
+    """What a name is put through at least twice: `f` of `x = f(x)`, most often first."""
     outer_names: Set[str]
     """What the file imports or defines outside of functions."""
 
@@ -46,6 +48,7 @@ def file_facts(source: Source) -> FileFacts:
             sorted(numbers, key=lambda value: (abs(value), str(value))),
             sorted({n.attr for n in nodes if isinstance(n, ast.Attribute)}),
             *_habits(nodes, dangers, outside),
+            _normalisers(nodes, outside),
             outside,
         )
     found: FileFacts = source.notes["file"]
@@ -78,6 +81,17 @@ def _habits(nodes: Sequence[ast.AST], dangers: Dangers, outside: Set[str]) -> Tu
         elif not call.args and isinstance(call.func, ast.Attribute):
             methods[call.func.attr] += 1
     return _most(types, 6), _most(wrappers, 8), _most(methods, 8)
+
+
+def _normalisers(nodes: Sequence[ast.AST], outside: Set[str]) -> List[str]:
+    found: Counter[str] = Counter()
+    for node in nodes:
+        call = node.value if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords:
+            target, given = node.targets[0], call.args[0]  # type: ignore[attr-defined]
+            same = isinstance(target, ast.Name) and isinstance(given, ast.Name) and target.id == given.id
+            found[_dotted(call.func)] += same and _dotted(call.func).partition(".")[0] in outside
+    return _most({name: count for name, count in found.items() if count > 1}, 3)
 
 
 def _most(counts: Mapping[str, int], most: int) -> List[str]:

@@ -87,6 +87,7 @@ class Scope:
         self.helpers, self.strings, self.numbers = known.helpers, known.strings, known.numbers
         self.attributes, self.types_asked = known.attributes, known.types_asked
         self.wrappers, self.methods, self.outer_names = known.wrappers, known.methods, known.outer_names
+        self.normalisers = known.normalisers
         self.donors: Donors = collect_donors(source, self.nodes, self.dangers)
         self._kinds: Dict[ast.AST, Optional[Kind]] = {}
         self._names_at: Dict[Point, List[str]] = {}
@@ -196,6 +197,13 @@ class Scope:
             return False
         place = self.source.places[node]
         return place.field != "func" and not isinstance(place.parent, (ast.Expr, ast.FormattedValue, ast.JoinedStr))
+
+    def is_operand(self, node: ast.AST) -> bool:
+        """Whether a node is such an expression, and more than the owner that an attribute is read from."""
+        if not self.is_value(node):
+            return False
+        owner = isinstance(node, ast.Name) and isinstance(self.parent(node), ast.Attribute)
+        return not owner or not (node.id in ("self", "cls") or node.id in self.outer_names)  # type: ignore[attr-defined]
 
     def is_inside(self, node: ast.AST) -> bool:
         """Whether a node stands in the function, and is not the function itself."""

@@ -1,4 +1,4 @@
-"""What the neighbours do and this function does not: a guard, a statement or a condition of a similar function."""
+"""What others do and this function does not: a guard, a statement, a condition or a value of a similar function."""
 
 from __future__ import annotations
 
@@ -159,11 +159,17 @@ def _collected(scope: Scope) -> Lent:
     own = {scope.text(n) for n in scope.nodes if isinstance(n, (ast.stmt, ast.expr))}
     found = _Found([], [], [], [], [])
     dangerous = scope.dangers.around(scope.source.places)
-    for function in ranked[:20]:
-        found.beginnings.extend(_beginning(function, names, dangerous, scope))
+    lenders = [(function, scope, dangerous) for function in ranked[:20]]
+    namesakes = scope.source.notes.get("namesakes", {}).get(getattr(scope.root, "name", ""), ())
+    for source, node in namesakes[:4]:
+        if source is not scope.source:
+            lender = Scope(source, node)
+            lenders.append((node, lender, lender.dangers.around(source.places)))
+    for function, lender, dangerous in lenders:
+        found.beginnings.extend(_beginning(function, names, dangerous, lender))
         for node in ast.walk(function):
             if node not in dangerous and node is not function:
-                _take(node, names, found, scope)
+                _take(node, names, found, lender)
     often = Counter(code for code in found.beginnings if code not in own)
     return Lent(
         tuple(code for code in _nearest(found.statements) if code not in own)[:MOST],

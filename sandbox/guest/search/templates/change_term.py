@@ -30,7 +30,7 @@ FACTORS = ((" // 2", TERM), (" / 2", TERM), (" * 2", TERM), (" ** 2", AWAIT), ("
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """One more operand: a small factor, a sign, a name, another expression of the function."""
-    if not scope.is_value(node) or not isinstance(node, ast.expr):
+    if not scope.is_operand(node) or not isinstance(node, ast.expr):
         return
     if not isinstance(node, NO_NUMBER):
         for factor, level in FACTORS:

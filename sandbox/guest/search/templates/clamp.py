@@ -20,7 +20,7 @@ NUMBERS = (ast.BinOp, ast.Name, ast.Call, ast.Attribute, ast.Subscript)
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Bound an expression from below or above; bound a name in front of a statement."""
-    if isinstance(node, NUMBERS) and scope.is_value(node):
+    if isinstance(node, NUMBERS) and scope.is_operand(node):
         numbers = frozenset(("int", "float"))
         kind = scope.kind_of(node)
         if kind is None or kind.names & numbers:

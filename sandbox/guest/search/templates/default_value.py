@@ -9,6 +9,7 @@ from sandbox.guest.search.render import ATOM, OR
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 2.4
+CHEAPEST = COST - 0.5
 CHANGES = (
     ("def f(a):\n    return sorted(a)\n", "def f(a):\n    return sorted(a or [])\n"),
     ("def f(a, b):\n    return g(a)\n", "def f(a, b):\n    return g(a if a is not None else b)\n"),
@@ -16,6 +17,17 @@ CHANGES = (
     ("def f(a):\n    return a.b\n", "def f(a):\n    return a and a.b\n"),
     ("def f(a):\n    return g(a)\n", "def f(a):\n    if a is None:\n        a = []\n    return g(a)\n"),
     ("def f(a, b):\n    return g(a)\n", "def f(a, b):\n    return g(b or a)\n"),
+    (
+        (
+            "from m import n\n\n\ndef f(a):\n    return a\n\n\ndef g(b):\n    b = n(b)\n    return b\n\n\n"
+            "def h(c):\n    c = n(c)\n    return c\n"
+        ),
+        (
+            "from m import n\n\n\ndef f(a):\n    a = n(a)\n    return a\n\n\n"
+            "def g(b):\n    b = n(b)\n    return b\n\n\n"
+            "def h(c):\n    c = n(c)\n    return c\n"
+        ),
+    ),
     ("def f(a):\n    return a[0]\n", "def f(a):\n    return a[0] if a else None\n"),
 )
 UNTOUCHED = ("def f():\n    return 1\n",)
@@ -27,7 +39,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Put a default in the place of what is None or empty."""
     if isinstance(node, ast.stmt) and scope.is_inside(node):
         yield from _at_start(node, scope)
-    if not isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) or not scope.is_value(node):
+    if not isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) or not scope.is_operand(node):
         return
     if scope.is_condition(node) or isinstance(scope.parent(node), ast.Compare):
         return
@@ -67,5 +79,7 @@ def _at_start(node: ast.stmt, scope: Scope) -> Iterator[Optional[Proposal]]:
         if name not in ("self", "cls"):
             for empty in ("[]", "{}", "''", "0", "()"):
                 yield scope.before(COST, node, f"if {name} is None:\n    {name} = {empty}")
+            for rank, maker in enumerate(scope.normalisers):
+                yield scope.before(COST - 0.5 + 0.1 * rank, node, f"{name} = {maker}({name})")
             for rank, maker in enumerate(("list", "dict", "set", *scope.wrappers)):
                 yield scope.before(COST + 0.3 + 0.03 * rank, node, f"{name} = {maker}({name})")

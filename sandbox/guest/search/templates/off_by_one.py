@@ -26,7 +26,7 @@ NO_NUMBER = (
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """One more, one less; a range that starts at 1, or at 0."""
-    if scope.is_value(node) and not isinstance(node, NO_NUMBER):
+    if scope.is_operand(node) and not isinstance(node, NO_NUMBER):
         place = scope.place(node)
         # Bounds, indexes, lengths and what is compared are off by one more often than anything else.
         likely = isinstance(place.parent, (ast.Subscript, ast.Slice, ast.Compare)) or scope.text(node)[:4] == "len("

@@ -29,7 +29,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Put a slice or an index on an expression, take one off, set or clear a bound."""
     if isinstance(node, ast.Slice):
         yield from _bounds(node, scope)
-    if not scope.is_value(node):
+    if not scope.is_operand(node):
         return
     if isinstance(node, ast.Subscript):
         yield scope.replace(COST - 0.4, node, scope.text(node.value))
@@ -37,7 +37,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         value = scope.part(node, ATOM)
         for bound in [*scope.names_of(node, "int"), "1", "-1", "2"]:
             if bound != value:
-                extra = 0.2 if bound.isidentifier() else 0.0
+                extra = 0.0 if not bound.isidentifier() else 0.2 if scope.kind_of_name(bound, node) else 0.35
                 yield scope.replace(COST + extra, node, f"{value}[{bound}:]")
                 yield scope.replace(COST + extra, node, f"{value}[:{bound}]")
         for index in ("0", "-1", "1"):

@@ -15,6 +15,8 @@ CHANGES = (
     ("def f(a, b):\n    return a not in b\n", "def f(a, b):\n    return a in b\n"),
     ("def f(a, b):\n    return 0 < a < b\n", "def f(a, b):\n    return 0 <= a < b\n"),
     ("def f(a, b):\n    return a == b\n", "def f(a, b):\n    return set(a) == set(b)\n"),
+    ("def f(a):\n    return 'x' in a\n", "def f(a):\n    return a.startswith('x')\n"),
+    ("def f(a):\n    return a.endswith('x')\n", "def f(a):\n    return 'x' in a\n"),
     ("def f(a):\n    return a == 'x'\n", "def f(a):\n    return a in ('x', 'X')\n"),
     ("def f(a, b):\n    return (a) < (b)  # so\n", "def f(a, b):\n    return (b) < (a)  # so\n"),
 )
@@ -32,6 +34,8 @@ MEMBERSHIP = {
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     """Another comparison operator; the sides exchanged; the same call around both sides."""
+    if isinstance(node, ast.Call):
+        yield from _beginning(node, scope)
     if not isinstance(node, ast.Compare):
         return
     sides = [node.left, *node.comparators]
@@ -48,6 +52,8 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     yield scope.swap(COST + 0.5, node.left, node.comparators[0])
     if isinstance(node.ops[0], EQUALITY):
         yield from _one_of(node, scope)
+    if isinstance(node.ops[0], (ast.In, ast.NotIn, *EQUALITY)):
+        yield from _of_text(node, scope)
     middle = OPERATOR_TEXT[type(node.ops[0])]
     left, right = scope.text(node.left), scope.text(node.comparators[0])
     for wrapper in ("set", "sorted", "len", "abs", "str", "list", "int", "tuple"):
@@ -68,3 +74,24 @@ def _one_of(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
     for rank, other in enumerate(text for text in dict.fromkeys(others) if text != side.value):
         yield scope.replace(COST + 0.9 + 0.05 * rank, node, f"{left} {word} ({own}, {other!r})")
         yield scope.replace(COST + 1.0 + 0.05 * rank, node, f"{left} {word} ({other!r}, {own})")
+
+
+def _beginning(node: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """`a.startswith(b)`: anywhere in it, or all of it."""
+    function = node.func
+    if isinstance(function, ast.Attribute) and function.attr in ("startswith", "endswith") and len(node.args) == 1:
+        text, part = scope.part(function.value, COMPARE + 1), scope.part(node.args[0], COMPARE + 1)
+        yield scope.replace(COST + 0.9, node, f"{part} in {text}")
+        yield scope.replace(COST + 0.9, node, f"{text} == {part}")
+
+
+def _of_text(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """`a in b`, `a == b`: only at the beginning, or at the end."""
+    within = isinstance(node.ops[0], (ast.In, ast.NotIn))
+    part, text = (node.left, node.comparators[0]) if within else (node.comparators[0], node.left)
+    kinds = [scope.kind_of(side) for side in (part, text)]
+    if not any(kind is not None and "str" in kind.names for kind in kinds):
+        return
+    negation = "not " if isinstance(node.ops[0], (ast.NotIn, ast.NotEq)) else ""
+    for method in ("startswith", "endswith"):
+        yield scope.replace(COST + 0.9, node, f"{negation}{scope.part(text, ATOM)}.{method}({scope.text(part)})")

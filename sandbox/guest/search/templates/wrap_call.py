@@ -36,8 +36,8 @@ UNTOUCHED = ("def f():\n    return 1\n",)
 
 WRAPPERS = (
     (0.0, "abs"), (0.0, "len"), (0.1, "set"), (0.1, "list"), (0.1, "sorted"), (0.1, "str"), (0.1, "int"),
-    (0.3, "float"), (0.3, "tuple"), (0.4, "bool"), (0.4, "reversed"), (0.4, "sum"), (0.4, "max"), (0.4, "min"),
-    (0.5, "round"), (0.5, "frozenset"),
+    (0.4, "float"), (0.4, "tuple"), (0.6, "bool"), (0.5, "reversed"), (0.6, "sum"), (0.6, "max"), (0.6, "min"),
+    (0.6, "round"), (0.6, "frozenset"),
 )  # fmt: skip
 METHODS = {"str": ("lower", "upper", "strip", "swapcase", "split"), "list": ("copy",),
            "dict": ("items", "keys", "values", "copy")}  # fmt: skip
@@ -51,7 +51,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if isinstance(node, ast.Call):
         yield from _unwrap(node, scope)
         yield from _sort_keys(node, scope)
-    if not isinstance(node, ast.expr) or not scope.is_value(node) or isinstance(node, NEVER):
+    if not isinstance(node, ast.expr) or not scope.is_operand(node) or isinstance(node, NEVER):
         return
     text = scope.text(node)
     bare = text[1:-1] if isinstance(node, ast.GeneratorExp) else text

@@ -158,3 +158,13 @@ def test_doubtful_candidates_are_told(old: str, new: str, doubt: str) -> None:
     at = GUARDED.index(old)
     candidate = a_candidate(GUARDED, at, at + len(old), new)
     assert doubt in doubts_about(candidate, SeenLiterals(numbers=(4711,)))
+
+
+def test_functions_of_one_name_in_other_files_lend_what_they_do() -> None:
+    one = b"from m import clean\n\n\ndef load(name):\n    return name\n"
+    other = b"from m import clean\n\n\ndef load(name):\n    name = clean(name)\n    return name\n"
+    both = [*units_of(Source("one.py", one), "/one.py"), *units_of(Source("other.py", other), "/other.py")]
+    suspicion = Suspicion({"one.py": {4: 1.0, 5: 1.0}})
+    generator = Generator({"borrow_from_file": load_templates()["borrow_from_file"]}, {})
+    made = generator.best_first(both, suspicion, NO_LITERALS)
+    assert other in [c.source.render(c.edits) for c in made if c.source.path == "one.py"]
