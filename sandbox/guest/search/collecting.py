@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from typing import Any, List, Optional, Sequence, Tuple
 
 from sandbox.guest.failure_detail import Describer
@@ -30,6 +31,7 @@ def enter(command: Command) -> None:
     first = "pytest" if command.runner == "pytest" else "python -m unittest"
     sys.argv[:] = [first, *command.parts.args]
     sys.dont_write_bytecode = True
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", os.path.join(tempfile.gettempdir(), "hypothesis"))
 
 
 def collect(command: Command, inside: Inside, files: Optional[Sequence[str]] = None) -> Tuple[Broken, ...]:

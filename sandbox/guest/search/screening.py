@@ -63,8 +63,8 @@ class Screening:
                     return
                 work = running.pop(0)
                 outcomes = work.outcomes(self._course.left)
-                if self._tree is not None and self._tree.restore():
-                    outcomes = self._one_by_one(work.ready)
+                if self._tree is not None and self._tree.restore() and len(work.ready) == 1:
+                    outcomes = [Outcome("fail")]
                 for ready, outcome in zip(work.ready, outcomes):
                     self._course.count(NOMINAL_S[ready.lane] / NOMINAL_S[SWAP] / 8 if ready.lane != SWAP else 1)
                     self.judge(ready, outcome)
@@ -74,15 +74,6 @@ class Screening:
         finally:
             for work in running:
                 work.end()
-
-    def _one_by_one(self, ready: Sequence[Ready]) -> List[Outcome]:
-        """Outcomes where somebody has written into the checkout: whoever does that has failed."""
-        outcomes = []
-        for one in ready:
-            outcome = self._lanes.start([one]).outcomes(self._course.left)[0] if len(ready) > 1 else None
-            wrote = outcome is None or self._tree.restore()
-            outcomes.append(Outcome("fail") if outcome is None or wrote else outcome)
-        return outcomes
 
     def _next(self, agenda: Agenda) -> Optional[Work]:
         """The next trials, begun."""
