@@ -1,0 +1,181 @@
+"""Suites as projects have them: every kind of test, plugins in the options, layouts, fixtures that outlive a test."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.backends.base import Backend
+from sandbox.backends.docker_container import DockerBackend
+from sandbox.spec import SandboxSpec
+from sandbox.types import TrialStarted
+from tests.searching import new_text, searched, survivors
+
+pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
+
+SHOP = '''"""Of carts."""
+
+
+def fits(items, limit=3):
+    """Whether so many fit.
+
+    >>> fits([1, 2, 3])
+    True
+    >>> fits([1, 2, 3, 4])
+    False
+    """
+    return len(items) < limit
+'''
+OPTIONS = """[tool.pytest.ini_options]
+addopts = \"\"\"-n 2 --dist loadgroup --cov=acme --cov-report=term-missing --reruns 1 --timeout 60 --strict-markers
+    --strict-config --import-mode=importlib --doctest-modules --doctest-glob=*.rst -ra\"\"\"
+pythonpath = ["src"]
+testpaths = ["src", "tests", "docs"]
+asyncio_mode = "auto"
+asyncio_default_fixture_loop_scope = "function"
+filterwarnings = ["error"]
+timeout = 50
+xfail_strict = true
+"""
+PLUGINS = (
+    "pytest", "pytest-asyncio", "pytest-cov", "pytest-xdist", "pytest-randomly", "pytest-rerunfailures",
+    "pytest-timeout", "pytest-mock", "hypothesis", "freezegun",
+)  # fmt: skip
+KINDS = """import datetime
+import logging
+import unittest
+
+import pytest
+import pytest_asyncio
+from freezegun import freeze_time
+from hypothesis import given, strategies
+
+from acme import shop
+from acme.shop import fits
+
+
+@pytest_asyncio.fixture
+async def three():
+    yield [1, 2, 3]
+
+
+async def test_awaited(three):
+    assert fits(three)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_awaited_elsewhere(three):
+    assert not fits([*three, 4])
+
+
+@given(strategies.lists(strategies.integers(), max_size=6))
+def test_invented(items):
+    assert fits(items) is (len(items) <= 3)
+
+
+@given(strategies.lists(strategies.integers(), max_size=1))
+def test_invented_and_fine(items):
+    assert fits(items)
+
+
+@freeze_time("2020-05-03")
+def test_on_a_day():
+    assert fits([0] * datetime.date.today().day)
+
+
+@freeze_time("2020-05-04")
+class TestOnAnotherDay:
+    def test_four(self):
+        assert not fits([0] * datetime.date.today().day)
+
+
+@pytest.fixture(params=[1, 3], ids=["one", "three"], scope="module")
+def count(request):
+    return request.param
+
+
+@pytest.mark.parametrize("item", ["a::b", "x\\\\ny", "", "é [1]"])
+def test_named_oddly(count, item):
+    assert fits([item] * count)
+
+
+@pytest.mark.flaky(reruns=2)
+def test_with_the_fixtures_of_pytest(tmp_path, monkeypatch, capsys, caplog, mocker, worker_id):
+    monkeypatch.setenv("SIZE", "3")
+    (tmp_path / "cart").write_text("x" * 3)
+    stub = mocker.patch.object(shop, "limit_of_day", create=True, return_value=3)
+    with caplog.at_level(logging.INFO):
+        logging.getLogger("shop").info("%s", fits((tmp_path / "cart").read_text(), shop.limit_of_day()))
+    print(worker_id)
+    stub.assert_called_once()
+    assert capsys.readouterr().out
+    assert caplog.messages == ["True"]
+
+
+@pytest.mark.xdist_group("quiet")
+@pytest.mark.timeout(30)
+def test_with_marks_of_plugins():
+    assert not fits([1, 2, 3, 4])
+
+
+class Cart(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.three = [1, 2, 3]
+
+    def test_three(self):
+        self.assertTrue(fits(self.three))
+
+    def test_sizes(self):
+        for size in (0, 1, 3):
+            with self.subTest(size=size):
+                self.assertTrue(fits([0] * size))
+
+
+class AwaitedCart(unittest.IsolatedAsyncioTestCase):
+    async def test_three(self):
+        self.assertTrue(fits([1, 2, 3]))
+"""
+RED = {
+    "docs/shop.rst::shop.rst",
+    "src/acme/shop.py::acme.shop.fits",
+    *(
+        f"tests/test_kinds.py::{name}"
+        for name in ("AwaitedCart::test_three", "Cart::test_sizes", "Cart::test_three", "test_awaited")
+    ),
+    *(f"tests/test_kinds.py::{name}" for name in ("test_invented", "test_on_a_day")),
+    "tests/test_kinds.py::test_with_the_fixtures_of_pytest",
+}
+
+
+@pytest.fixture(scope="module")
+def backend(docker_ready: None) -> Backend:
+    return DockerBackend(SandboxSpec(pool=0))
+
+
+async def test_one_edit_mends_every_kind_of_test_at_once(backend: Backend, tmp_path: Path) -> None:
+    files = {
+        "pyproject.toml": OPTIONS,
+        "requirements.txt": "\n".join(PLUGINS),
+        "src/acme/shop.py": SHOP,
+        "docs/shop.rst": "Use\n===\n\n>>> from acme.shop import fits\n>>> fits([1, 2, 3])\nTrue\n",
+        "tests/test_kinds.py": KINDS,
+    }
+    events = await searched(backend, tmp_path, files, time_limit_s=120.0)
+    started = next(event for event in events if isinstance(event, TrialStarted))
+    assert started.baseline_failing == len(RED) + 4  # and the parameter sets of one test
+    assert "swap: believed" in started.lane_notes
+    assert files["src/acme/shop.py"].replace("<", "<=") in [new_text(s, files) for s in survivors(events)]
+
+
+@pytest.mark.parametrize("lane", ["swap", "fresh"])
+async def test_a_fixture_that_the_edited_code_made_is_made_anew(backend: Backend, tmp_path: Path, lane: str) -> None:
+    files = {
+        "table.py": "def table(n):\n    made = []\n    for i in range(n):\n        made.append(i * 2)\n    return made[: n - 1]\n",
+        "test_table.py": (
+            "import pytest\nfrom table import table\n\n\n@pytest.fixture(scope='module')\ndef ten():\n"
+            "    sum(range(1_000_000))\n    return table(10)\n\n\n"
+            "def test_length(ten):\n    assert len(ten) == 10\n\n\ndef test_first(ten):\n    assert ten[0] == 0\n"
+        ),
+    }
+    events = await searched(backend, tmp_path, files, lanes=(lane,))
+    assert files["table.py"].replace("n - 1", "n - 0") in [new_text(s, files) for s in survivors(events)]
