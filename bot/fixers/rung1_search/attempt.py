@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from bot.fixers.rung1_search.changes import changes_of
+from bot.fixers.rung1_search.changes import changes_of, text_of
 from bot.fixers.rung1_search.rank import Ranked, rank_survivors
 from bot.ports import Workspace
 from sandbox.types import (
@@ -96,12 +96,10 @@ async def attempt(
         found.hear(event)
         told(event)
     paths = sorted({edit.path for edit in found.edits()})
-    found.originals = {path: await workspace.read_file(path) or "" for path in paths}
-    if found.survivors:
-        pairs = ((r, changes_of(r.survivor.edits, found.originals)) for r in _ranked(found))
-        found.shown = tuple(Shown(ranked, changes) for ranked, changes in pairs if changes)
+    found.originals = {path: await text_of(workspace, path) for path in paths}
+    fitting = [s for s in found.survivors if changes_of(s.edits, found.originals)]
+    if len(fitting) < len(found.survivors):  # whoever tells of edits that fit no file is not believed about the others
+        found.survivors, found.compared = fitting, None
+    ranked = rank_survivors(found.survivors, found.originals, found.compared)
+    found.shown = tuple(Shown(r, changes_of(r.survivor.edits, found.originals) or ()) for r in ranked)
     return found
-
-
-def _ranked(found: Attempt) -> tuple[Ranked, ...]:
-    return rank_survivors(found.survivors, found.originals, found.compared)

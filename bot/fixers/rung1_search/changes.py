@@ -2,8 +2,18 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
+from bot.ports import Workspace
+from sandbox.errors import ChangeRejected
 from sandbox.types import ChangeAction, FileChange, SpanEdit, by_file, spliced
+
+
+async def text_of(workspace: Workspace, path: str) -> str:
+    """A file's text, or nothing where there is none or it may not be read (a lock file may be too large)."""
+    with suppress(ChangeRejected):
+        return await workspace.read_file(path) or ""
+    return ""
 
 
 def changes_of(edits: Sequence[SpanEdit], originals: Mapping[str, str]) -> tuple[FileChange, ...] | None:

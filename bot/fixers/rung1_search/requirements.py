@@ -2,14 +2,13 @@
 
 import re
 import sys
-from contextlib import suppress
 
+from bot.fixers.rung1_search.changes import text_of
 from bot.fixers.rung1_search.declared import LOCKS, declared_in, is_declaring, normal
 from bot.fixers.rung1_search.import_names import distribution_of
 from bot.fixers.rung1_search.requirement_places import Placed, place_requirement
 from bot.ports import Workspace
 from sandbox.changes import protected_class
-from sandbox.errors import ChangeRejected
 from sandbox.types import Frozen, TestReport
 
 MAX_FILES = 40
@@ -64,15 +63,8 @@ async def missing_requirement(report: TestReport, workspace: Workspace) -> Missi
     if top in sys.stdlib_module_names or _is_own(top, files):
         return None
     declaring = sorted(path for path in files if is_declaring(path))[:MAX_FILES]
-    texts = {path: text for path in declaring if (text := await _text(workspace, path))}
+    texts = {path: text for path in declaring if (text := await text_of(workspace, path))}
     return decide(module, importer, texts)
-
-
-async def _text(workspace: Workspace, path: str) -> str:
-    """A file, or nothing where it is too large to be read (a lock file may be)."""
-    with suppress(ChangeRejected):
-        return await workspace.read_file(path) or ""
-    return ""
 
 
 def decide(module: str, importer: str, texts: dict[str, str]) -> Missing:

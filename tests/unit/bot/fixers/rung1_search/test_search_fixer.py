@@ -88,6 +88,37 @@ async def test_a_rival_carries_the_smallest_input_and_both_results() -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        SpanEdit(path="calculator.py", start=0, end=9999, text="x"),
+        SpanEdit(path="missing.py", start=0, end=1, text="x"),
+        SpanEdit(path="large.py", start=0, end=1, text="x"),
+        SpanEdit(path="umlaut.py", start=1, end=2, text="x"),
+    ],
+)
+async def test_edits_that_fit_no_file_are_no_fix_and_no_rival(wrong: SpanEdit) -> None:
+    lie = a_survivor(path=wrong.path, edits=(wrong,), cost=0.0, template="lie", behaviour="bb")
+    events = (lie, a_survivor(), Compared(clusters=(0, 1), inputs=9), TrialDone(reason="enough", tried=40))
+    files = {"calculator.py": OLD, "large.py": "#" * (2 << 20), "umlaut.py": "# \u00e4"[2:]}
+    context = a_running_mission(test_results=a_report())
+    fixer = SearchFixer(MemoryLessons())
+    workspace = FakeWorkspace(files, events=events)
+    (candidate,) = [p async for p in fixer.propose(context, a_diagnosis(), workspace, FixBudget())]
+    assert isinstance(candidate, Candidate)
+    assert (candidate.template, candidate.plausible, candidate.rivals) == ("swap_operator", 1, ())
+    assert candidate.inputs == 0, "what was compared is about others"
+
+
+@pytest.mark.anyio
+async def test_a_search_that_tells_of_nothing_but_misfits_leaves_a_note() -> None:
+    lie = a_survivor(edits=(SpanEdit(path="calculator.py", start=0, end=9999, text="x"),))
+    (note,) = (await proposed(lie, TrialDone(reason="enough", tried=7)))[0]
+    assert isinstance(note, RungNote)
+    assert note.candidates_tried == 7
+
+
+@pytest.mark.anyio
 async def test_no_survivor_leaves_a_note_that_says_why() -> None:
     found, _ = await proposed(TrialDone(reason="time", tried=7))
     (note,) = found
