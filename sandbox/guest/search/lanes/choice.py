@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Se
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.collected import Command
 from sandbox.guest.search.course import Course
-from sandbox.guest.search.functions import signature
+from sandbox.guest.search.functions import Unit, signature
 from sandbox.guest.search.ground import Refused
 from sandbox.guest.search.harness import PASS, SKIP
 from sandbox.guest.search.lanes.cold import ColdLane
@@ -30,6 +30,8 @@ SETTLED, LEAST_SETTLING = 0.45, 0.06
 """Of the time limit: by when it is decided, if there is another lane; what a lane has in any case for its answer."""
 LEAST_TEST_S = 0.3
 LEAST_COLLECT_S = 0.7
+MENDED_COLLECT_S = 5.0
+"""The same where collecting broke off: nobody knows what a mended one takes."""
 """CPU seconds that importing an edited file may take in any case."""
 MOST_LOST = 0.2
 """Of the tests that pass: how many may fail when all is imported afresh, before that is not believed."""
@@ -113,7 +115,7 @@ class Lanes:
             situation.passing,
             limits,
             usual,
-            LEAST_COLLECT_S + 4 * collect_s,
+            (LEAST_COLLECT_S if ground is not None else MENDED_COLLECT_S) + 4 * collect_s,
             self._guards_tree,
             hung,
             set_up_s=sum(ground.baseline.set_up_s.values()) if ground is not None else 0.0,
@@ -229,11 +231,16 @@ class Lanes:
             ready = self.swap.ready(candidate, code, first) if self.swap else None
             if ready is not None:
                 return ready
-            if self.swap is not None and first is None and not self.swap.reached(candidate.unit):
+            if self.swap is not None and first is None and not self._runs(candidate.unit):
                 # No failing test runs it: it can only matter while modules are imported. That is for the end.
                 self.deferred += [candidate] if len(self.deferred) < MOST_DEFERRED else []
                 return None
         return self._ready_afresh(candidate, first, compiled=code is not None)
+
+    def _runs(self, unit: Unit) -> bool:
+        """Whether a function ran in a failing test, or for one when the tests were collected."""
+        ground = self._situation.ground
+        return ground is not None and bool(ground.failing_through(unit) or ground.located.runs_when_collected(unit))
 
     def _ready_afresh(self, candidate: Candidate, first: Optional[Candidate], *, compiled: bool) -> Optional[Ready]:
         files = self._files(candidate, first)

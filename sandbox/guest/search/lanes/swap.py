@@ -36,10 +36,6 @@ class SwapLane:
         )
         return Ready(candidate, SWAP, {}, trial, first) if trial.failing else None
 
-    def reached(self, unit: Unit) -> bool:
-        """Whether some failing test runs a function."""
-        return bool(self._ground.failing_through(unit))
-
     def _takes(self, code: Any, base: Unit) -> bool:
         """Whether every live object of the function itself gets the new code."""
         outer = self._ground.live.outer(base)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Sequence, Set, Tuple
+import types
+from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.baseline import Baseline, Coverage, Reach, literals_of, merge_hints, names_in
 from sandbox.guest.search.functions import Unit
@@ -13,6 +14,8 @@ from sandbox.guest.search.locate.observe import Observations, Observed, observe
 from sandbox.guest.search.locate.said import Said
 from sandbox.guest.search.locate.score import Evidence, Scorer
 
+MOST_TESTS = 20
+"""Failing tests that are asked what they name."""
 CHANGED_REASON = "changed since the check was green"
 
 
@@ -31,6 +34,12 @@ class Located(NamedTuple):
     """How the failing tests failed."""
     units: Tuple[Unit, ...] = ()
     """The functions that failing tests run."""
+    collected: FrozenSet[Tuple[str, int]] = frozenset()
+    """Lines that ran for the failing tests when these were collected."""
+
+    def runs_when_collected(self, unit: Unit) -> bool:
+        """Whether a function ran for the failing tests when these were collected."""
+        return any((unit.source.path, n) in self.collected for n in range(unit.first_line, unit.last_line + 1))
 
     def suspect_lines(self, most: int = 20) -> List[Dict[str, Any]]:
         """The most suspect lines, as the host is told."""
@@ -71,7 +80,8 @@ def locate(
     scores, reasons = scorer.result()
     said = {i: seen.said for i, seen in observations.tests.items() if seen.said}
     coverage = {i: seen.lines for i, seen in observations.tests.items()}
-    return Located(coverage, scores, reasons, dict(evidence.files), observations.observed, said, tuple(scorer.units))
+    files, units = dict(evidence.files), tuple(scorer.units)
+    return Located(coverage, scores, reasons, files, observations.observed, said, units, observations.collected)
 
 
 def gather(
@@ -90,6 +100,7 @@ def gather(
     said = [seen.said for i in failing if (seen := observations.tests[i]).said]
     hit.update(path for one in said for frames in one.frames for path, _, _ in frames)
     hit.update(path for path, _ in observations.collected)
+    hit.update(files_named(items.all, failing, reach))
     known = {*imported_here(reach), *hit}
     literals = literals_of(items.all, failing)[1]
     plain = [s for s in suspects if s.get("reason") != CHANGED_REASON]
@@ -107,6 +118,28 @@ def gather(
         once=observations.once,
         collected=observations.collected,
     )
+
+
+def files_named(items: Sequence[Any], failing: Sequence[int], reach: Reach) -> Set[str]:
+    """Files of the checkout that hold what failing tests name: nothing but attributes of a class may be of use."""
+    found: Set[str] = set()
+    for index in failing[:MOST_TESTS]:
+        space = getattr(getattr(items[index], "function", None), "__globals__", {})
+        for name in sorted(names_in(items, [index]) & set(space)):
+            file = getattr(_module_of(space[name]), "__file__", None)
+            path = reach.relative(os.path.realpath(file)) if isinstance(file, str) and file.endswith(".py") else None
+            found.update([path] if path is not None else [])
+    return found
+
+
+def _module_of(value: Any) -> Any:
+    """A module itself; of a class, a function or an object the module it comes from."""
+    if type(value) is types.ModuleType:
+        return value
+    if type(value) is types.FunctionType:
+        return sys.modules.get(str(value.__module__))
+    kind = value if isinstance(value, type) else type(value)
+    return sys.modules.get(str(type.__getattribute__(kind, "__module__")))
 
 
 def imported_here(reach: Reach) -> List[str]:

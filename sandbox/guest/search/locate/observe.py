@@ -75,15 +75,6 @@ class Observed:
                 found.update({(type(value).__name__, value): value for value in noted[2]})
         return list(found.values())
 
-    def only_failing(self, path: str, first: int, last: int) -> Dict[str, Tuple[str, ...]]:
-        """Name to the types that it had in failing runs and in no passing one."""
-        names = self._names(path, first, last)
-        return {
-            name: tuple(kind for kind in red if kind not in green)
-            for name, (red, green, _, _) in names.items()
-            if green and set(red) - set(green)
-        }
-
     def _names(self, path: str, first: int, last: int) -> Dict[str, Noted]:
         found: Dict[str, Noted] = {}
         for (where, line), names in self._told.items():

@@ -25,6 +25,8 @@ FOLLOWED = 0.9
 """What an import on the way takes; modules may import from each other in a circle."""
 CROWD, LEAST_SHARE = 0.06, 0.4
 MOST_STEPS = 4_000
+MOST_ELSEWHERE = 3
+"""Other files that bind an attribute of this name; a common name says nothing."""
 Scores = Dict[Tuple[str, int], Tuple[float, str]]
 """Path and line to score and reason."""
 
@@ -103,9 +105,12 @@ class Outside:
 
     def _bindings(self, name: str, path: str) -> List[Tuple[str, Piece]]:
         here = [(path, piece) for piece in self._binders.get((path, name), ())]
-        # An attribute may belong to a class of another file; a common name says nothing.
-        elsewhere = self._anywhere.get(name, []) if not here and name.startswith(".") else []
-        return here or (elsewhere if len(elsewhere) <= 3 else [])
+        if not name.startswith("."):
+            return here
+        # An attribute may belong to a class of another file, also where a base class binds it here.
+        anywhere = self._anywhere.get(name, [])
+        elsewhere = [one for one in anywhere if one[0] != path]
+        return [*here, *(elsewhere if len(elsewhere) <= MOST_ELSEWHERE else [])]
 
     def _one(
         self, path: str, piece: Piece, told: Tuple[str, float, str], scores: Scores

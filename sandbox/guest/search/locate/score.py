@@ -264,7 +264,7 @@ class Scorer:
             for line in slice_of(unit.node, ends):
                 if (path, line) in self._hit:
                     self._add((path, line), "slice", 1.0, "the value returned depends on it")
-        for path, line in sorted(self._hit):
+        for path, line in sorted(self._ran):
             file = self._e.files.get(path)
             count = sum(isinstance(n, ast.expr) for n in file.on(line)) if file else 0
             self._add((path, line), "rich", min(1.0, count / 12), "")

@@ -55,7 +55,6 @@ def test_observed_names_are_given_by_place() -> None:
     observed = Observed({("a.py", 5): {"name": noted, "row": none}, ("a.py", 50): {"far": noted}})
     assert observed.types("a.py", 1, 20) == {"name": ("str", "int"), "row": ("NoneType", "Row")}
     assert observed.values("a.py", 1, 20) == {"name": ("x", 3), "row": (None,)}
-    assert observed.only_failing("a.py", 1, 20) == {"row": ("NoneType",)}
     assert observed.failing_values() == ["x", None]
 
 

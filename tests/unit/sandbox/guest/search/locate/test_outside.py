@@ -58,6 +58,18 @@ def test_class_attributes_defaults_and_decorators_inherit(files: dict[str, CodeF
     assert found["pkg/shop.py", 17][0] == found["pkg/shop.py", 18][0] > 0.3
 
 
+def test_an_attribute_of_a_class_in_another_file_is_suspect_too(tmp_path: Path) -> None:
+    texts = {
+        "base.py": "class Base:\n    limit = 3\n\n    def fits(self, n):\n        return n <= self.limit\n",
+        "wide.py": "from base import Base\n\n\nclass Wide(Base):\n    limit = 8\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    files = read_files(str(tmp_path), ["base.py", "wide.py"], texts)
+    found = Outside(files, Modules(texts)).scores([(files["base.py"].units[0], 1.0)], {("base.py", 5): 1.0})
+    assert found["base.py", 2][0] == found["wide.py", 5][0] > 0.3
+
+
 def test_a_default_inherits_from_the_lines_that_read_its_parameter(files: dict[str, CodeFile]) -> None:
     found = scores(files, "net", {19: 0.1, 21: 1.0})
     assert found["pkg/shop.py", 18][0] > found["pkg/shop.py", 17][0]
