@@ -83,7 +83,7 @@ async def test_folders_without_a_history_have_no_difference(checkout: Path, tmp_
     assert await diff_of(checkout) == SourceDiff()  # the first commit has no parent
     write(tmp_path / "plain", m=OLD)
     assert await diff_of(tmp_path / "plain") == SourceDiff()
-    (tmp_path / "plain" / ".git").write_text("gitdir: /nowhere\n")
+    (tmp_path / "plain" / ".git").write_text("no pointer\n")
     source = await take_folder(str(tmp_path / "plain"), SandboxSpec())
     assert source.red_diff == SourceDiff()
     assert any("what changed since the last commit" in note for note in source.notes)

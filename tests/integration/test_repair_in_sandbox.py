@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests.integration.git_http import commit
+
 ROOT = Path(__file__).resolve().parents[2]
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
@@ -42,7 +44,7 @@ def test_tests_without_an_end_are_all_named_and_mended(docker_ready: None, tmp_p
             "def test_count(n, ones):\n    assert count(n) == ones\n\n\ndef test_after():\n    assert count(0) == 0\n"
         ),
     }
-    found = repaired(written(tmp_path, files), "--sandbox-test-cpu-s", "1")
+    found = repaired(written(tmp_path, files), "--sandbox-test-cpu-s", "1", "--candidates", "60")
     assert found["failing"] == [f"test_loops.py::test_count[{one}]" for one in ("7-3", "8-1")]
     assert found["outcome"] == "FOUND", found
     assert any("n &= n - 1" in candidate["diff"] for candidate in found["candidates"])
@@ -61,3 +63,15 @@ def test_what_a_conftest_imports_is_mended_though_no_test_was_collected(docker_r
     assert found["failing"] == ["tests"]
     assert found["outcome"] == "FOUND", found
     assert {candidate["path"] for candidate in found["candidates"]} == {"shop/rates.py"}
+
+
+def test_what_a_commit_broke_is_undone_in_a_checkout(docker_ready: None, tmp_path: Path) -> None:
+    test = "from rates import price\n\n\ndef test_price():\n    assert price('book', 10) == 731\n\n\ndef test_none():\n    assert price('none', 0) == 0\n"
+    green = "TABLE = {'book': (73, 1), 'none': (0, 0)}\n\n\ndef price(kind, n):\n    each, more = TABLE[kind]\n    return each * n + more\n"
+    red = green.replace("(73, 1)", "(79, 4)")
+    folder = written(tmp_path / "rates", {"rates.py": green, "test_rates.py": test})
+    commit(folder, {})
+    commit(folder, {"rates.py": red})
+    found = repaired(folder, "--candidates", "60")
+    assert found["outcome"] == "FOUND", found
+    assert "(73, 1)" in found["candidates"][0]["diff"]

@@ -30,9 +30,9 @@ SETTLED, LEAST_SETTLING = 0.45, 0.06
 """Of the time limit: by when it is decided, if there is another lane; what a lane has in any case for its answer."""
 LEAST_TEST_S = 0.3
 LEAST_COLLECT_S = 0.7
+"""CPU seconds that importing an edited file may take in any case."""
 MENDED_COLLECT_S = 5.0
 """The same where collecting broke off: nobody knows what a mended one takes."""
-"""CPU seconds that importing an edited file may take in any case."""
 MOST_LOST = 0.2
 """Of the tests that pass: how many may fail when all is imported afresh, before that is not believed."""
 
