@@ -54,5 +54,9 @@ def _conditions(node: ast.stmt, scope: Scope) -> List[tuple]:  # type: ignore[ty
             continue
         found += [(0.0, f"{name} is None"), (0.0, f"not {name}"), (0.2, f"{name} < 0"), (0.3, f"{name} == 0")]
         found += [(0.4, f"{name} <= 0"), (0.6, f"not isinstance({name}, str)"), (0.6, f"not isinstance({name}, int)")]
+    if scope.literals.exceptions:
+        bounds = [n for n in (*scope.literals.numbers[:6], *scope.numbers[:6]) if abs(n) > 1]
+        for name in scope.names_of(node, "int", "float")[:4]:
+            found += [(0.5, f"{name} {sign} {bound}") for bound in dict.fromkeys(bounds) for sign in (">", ">=", "<")]
     conditions = [text for text in map(scope.text, scope.donors.conditions) if "\n" not in text]
     return found + [(0.4, text) for text in conditions[:6]]

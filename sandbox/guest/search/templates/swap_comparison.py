@@ -15,6 +15,7 @@ CHANGES = (
     ("def f(a, b):\n    return a not in b\n", "def f(a, b):\n    return a in b\n"),
     ("def f(a, b):\n    return 0 < a < b\n", "def f(a, b):\n    return 0 <= a < b\n"),
     ("def f(a, b):\n    return a == b\n", "def f(a, b):\n    return set(a) == set(b)\n"),
+    ("def f(a):\n    return a == 'X'\n", "def f(a):\n    return a.strip().upper() == 'X'\n"),
     ("def f(a):\n    return 'x' in a\n", "def f(a):\n    return a.startswith('x')\n"),
     ("def f(a):\n    return a.endswith('x')\n", "def f(a):\n    return 'x' in a\n"),
     ("def f(a):\n    return a == 'x'\n", "def f(a):\n    return a in ('x', 'X')\n"),
@@ -54,6 +55,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield from _one_of(node, scope)
     if isinstance(node.ops[0], (ast.In, ast.NotIn, *EQUALITY)):
         yield from _of_text(node, scope)
+        yield from _as_written(node, scope)
     middle = OPERATOR_TEXT[type(node.ops[0])]
     left, right = scope.text(node.left), scope.text(node.comparators[0])
     for wrapper in ("set", "sorted", "len", "abs", "str", "list", "int", "tuple"):
@@ -95,3 +97,15 @@ def _of_text(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
     negation = "not " if isinstance(node.ops[0], (ast.NotIn, ast.NotEq)) else ""
     for method in ("startswith", "endswith"):
         yield scope.replace(COST + 0.9, node, f"{negation}{scope.part(text, ATOM)}.{method}({scope.text(part)})")
+
+
+def _as_written(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
+    """What is compared with capitals only, or with small letters only, is written like that first."""
+    texts = [n.value for n in ast.walk(node.comparators[0]) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+    words = "".join(texts)
+    method = "upper" if words.isupper() else "lower" if words.islower() else ""
+    if method and isinstance(node.left, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):
+        text = scope.part(node.left, ATOM)
+        yield scope.replace(COST + 0.5, node.left, f"{text}.{method}()")
+        yield scope.replace(COST + 0.8, node.left, f"{text}.strip()")
+        yield scope.replace(COST + 0.9, node.left, f"{text}.strip().{method}()")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import FrozenSet, Iterator, List, Optional
 
+from sandbox.guest.search.kinds import METHODS as KIND_OF_METHODS
 from sandbox.guest.search.render import ATOM, OR
 from sandbox.guest.search.scope import Proposal, Scope
 
@@ -41,6 +42,7 @@ WRAPPERS = (
 )  # fmt: skip
 METHODS = {"str": ("lower", "upper", "strip", "swapcase", "split"), "list": ("copy",),
            "dict": ("items", "keys", "values", "copy")}  # fmt: skip
+METHODS_OF_TEXT = {name: result.names for name, result in KIND_OF_METHODS["str"].items() if result.names == {"str"}}
 SORT_KEYS = ("reverse=True", "key=len", "key=abs", "key=str", "key=str.lower")
 NEVER = (ast.Compare, ast.BoolOp, ast.Dict, ast.Constant, ast.SetComp, ast.DictComp, ast.Lambda, ast.Set)
 COLLECTIONS = (ast.ListComp, ast.GeneratorExp, ast.Tuple, ast.List)
@@ -56,7 +58,11 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     text = scope.text(node)
     bare = text[1:-1] if isinstance(node, ast.GeneratorExp) else text
     kind = scope.kind_of(node)
-    names: FrozenSet[str] = kind.names if kind is not None else frozenset()
+    # A method that only texts have gives a text, whatever it was called on.
+    method = (
+        node.func.attr if kind is None and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else ""
+    )
+    names: FrozenSet[str] = kind.names if kind is not None else METHODS_OF_TEXT.get(method, frozenset())
     for extra, wrapper in WRAPPERS:
         # What is a list already gains nothing from `list` but a copy.
         again = names == {wrapper} or (wrapper == "float" and "float" in names)
