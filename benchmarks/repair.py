@@ -17,7 +17,7 @@ import itertools
 import sys
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ from bot.mission.reports import narrowed
 from sandbox.backends import open_backend
 from sandbox.errors import SandboxError
 from sandbox.spec import SandboxSpec
-from sandbox.types import RunVerdict, SearchRequest, TestReport, TestStatus
+from sandbox.types import SearchRequest
 from sandbox.workspace import Sandboxes, SandboxWorkspace
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +52,7 @@ async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any
         places = {path: broken_lines((Path(folder) / path).read_text(), text) for path, text in bug.right.items()}
         async with open_bug(sandboxes, bug, Path(folder)) as workspace:
             begun = time.monotonic()
-            request = await _request(workspace, bug, hidden, terms)
+            request = await _request(workspace, bug, terms)
             asked = time.monotonic()
             found = await attempt(workspace, request) if request.failing else Attempt(request)
             searched = time.monotonic()
@@ -95,40 +95,15 @@ def place_rank(found: Attempt, places: Mapping[str, Collection[int]]) -> int | N
     return next(ranks, None)
 
 
-async def _request(workspace: SandboxWorkspace, bug: Bug, hidden: Iterable[str], terms: Terms) -> SearchRequest:
-    """The request as the bot makes it: of a red run, unless that would never end."""
+async def _request(workspace: SandboxWorkspace, bug: Bug, terms: Terms) -> SearchRequest:
+    """The request as the bot makes it, of a red run."""
     facts = await workspace.facts()
-    report = await _red_run(workspace, bug, set(hidden))
+    report = await workspace.run_tests()
     if not bug.about.get("cases"):  # what fails for another reason is not what is looked for
         report = narrowed(report, report.failing - bug.failing)
     diagnosis = await analyze_failures(report, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff)
     request = request_for(facts, report, diagnosis, seed=terms.seed)
     return request.with_(time_limit_s=terms.limit_s, workers=terms.workers)
-
-
-async def _red_run(workspace: SandboxWorkspace, bug: Bug, hidden: set[str]) -> TestReport:
-    if not bug.runs_away:
-        return await workspace.run_tests()
-    given = [test for test in bug.tests if test not in hidden]
-    names = given
-    if any("[" in test for test in given):  # parameter sets are numbered anew where some are missing
-        listed = await workspace.run("python -m pytest --collect-only -q")
-        names = [line.strip() for line in listed.stdout.splitlines() if "::" in line]
-    outcomes = {
-        name: TestStatus.FAIL if test in bug.failing else TestStatus.PASS
-        for name, test in zip(names, given, strict=True)
-    }
-    return TestReport(
-        success=False,
-        failed=True,
-        exit_code=None,
-        target=bug.command,
-        summary="not run: it would not end",
-        failure_count=len(bug.failing),
-        verdict=RunVerdict.FAIL,
-        runner="pytest",
-        outcomes=outcomes,
-    )
 
 
 async def _judged(sandboxes: Sandboxes, bug: Bug, shown: Sequence[Shown], terms: Terms) -> list[Judgement]:

@@ -77,6 +77,12 @@ def run_repair(order: RepairOrder, settings: Settings, *, build: BuildLine = bui
     again = f"metaagent fix {shlex.quote(order.path)}"
     if order.command:
         again += f" --test {shlex.quote(order.command)}"
+    if order.since:
+        again += f" --since {shlex.quote(order.since)}"
+    if order.seed:
+        again += f" --seed {order.seed}"
+    if order.seconds:
+        again += f" --time-limit {order.seconds:g}"
     return RepairResult(
         found=searched.outcome == "FOUND",
         text=searched_text(searched, again=f"{again} --apply"),

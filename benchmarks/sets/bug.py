@@ -20,7 +20,6 @@ class Bug:
         plant: Writes the broken tree.
         command: How the tests are run.
         targets: `module:function`, what is compared with the reference; empty when the broken files tell.
-        runs_away: The failing tests never end, so they are not run before the search.
         repository: Whose environment it is.
         setup: What its environment needs besides what the tree says.
     """
@@ -32,7 +31,6 @@ class Bug:
     plant: "Plant"
     command: str = COMMAND
     targets: Sequence[str] = ()
-    runs_away: bool = False
     repository: str = "local"
     setup: Sequence[str] = ()
     about: Mapping[str, object] = field(default_factory=dict)

@@ -56,7 +56,6 @@ def _program(name: str, files: Mapping[str, str]) -> Bug:
         failing=frozenset(f"{test_file}::{test}" for test in failing),
         plant=_Planted(files, test_file),
         targets=(f"{stem}:{meta.get('entry_point', stem)}",),
-        runs_away=bool(meta.get("needs_timeout")),
         repository="local:bench-programs",
         about={"cases": "cases.json" in files, "type": meta.get("bug_type", "")},
     )

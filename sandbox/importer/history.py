@@ -4,6 +4,7 @@ Its objects are lent to a bare repository of ours; its names of commits are read
 or index of the folder is looked at.
 """
 
+import itertools
 import os
 import re
 import stat
@@ -28,6 +29,7 @@ _PACKED = re.compile(r"^([0-9a-f]{40}) (refs/(?:heads|tags|remotes)/[!-~]{1,250}
 _SHA = re.compile(r"[0-9a-f]{40}\n?")
 _REVISION = re.compile(r"(?!-)[\w./@^~{}+-]{1,250}")
 _MOST_NAMES = 5000
+_NAME_BYTES = 256
 _NO_COMMIT = "Name a commit, branch or tag of the folder's repository."
 
 Files = Mapping[str, Original]
@@ -79,6 +81,8 @@ class _History:
         self.git.run("init", "-q", "--bare", "--template=", "--initial-branch=none", str(bare))
         own = _named_by(marker)
         common = (own / (_text(own / "commondir") or ".").strip()).resolve()
+        if any(path.is_symlink() for path in (marker, common / "refs", common / "objects")):
+            raise ImportRejected("The folder's .git has links in it.", "Leave --since out.")
         head = _text(own / "HEAD") or ""
         if not _HEAD.fullmatch(head) or "\n" in str(common):
             raise _NoCommitError("The folder's repository has no commit.", _NO_COMMIT)
@@ -156,24 +160,26 @@ def _oid(content: bytes) -> str:
 
 
 def _named_by(marker: Path) -> Path:
-    """The git directory of a checkout."""
+    """The git directory of a checkout; one elsewhere has to know it: nobody points to another's repository."""
     if marker.is_dir():
         return marker
     pointer = _POINTER.fullmatch(_text(marker) or "")
-    if pointer is None:
+    named = (marker.parent / pointer[1]).resolve() if pointer is not None else marker
+    back = (_text(named / "gitdir") or "").strip()
+    if any(named.is_relative_to(above / ".git" / "modules") for above in marker.parent.parents):
+        return named
+    if not back or (named / back).resolve() != marker.resolve():
         raise ImportRejected("The folder's .git cannot be read.", "Leave --since out.")
-    return marker.parent / pointer[1]
+    return named
 
 
 def _names(common: Path) -> dict[str, str]:
     """Branches and tags, by their full names."""
     names = {name: sha for sha, name in _PACKED.findall(_text(common / "packed-refs") or "")[:_MOST_NAMES]}
-    for path in _below(common / "refs"):
-        name, text = path.relative_to(common).as_posix(), _text(path) or ""
+    for path in itertools.islice(_below(common / "refs"), _MOST_NAMES):
+        name, text = path.relative_to(common).as_posix(), _text(path, _NAME_BYTES) or ""
         if _SHA.fullmatch(text) and _PACKED.fullmatch(f"{text.strip()} {name}"):
             names[name] = text.strip()
-        if len(names) >= _MOST_NAMES:
-            break
     return names
 
 
@@ -189,14 +195,14 @@ def _exists(path: Path) -> bool:
     return False
 
 
-def _text(path: Path) -> str | None:
+def _text(path: Path, most: int = 16 * MIB) -> str | None:
     """A small regular file; None when it is none."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 return None
-            return file.read(16 * MIB).decode("utf-8", "replace")
+            return file.read(most).decode("utf-8", "replace")
     except OSError:
         return None
 

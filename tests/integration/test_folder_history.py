@@ -89,6 +89,33 @@ async def test_folders_without_a_history_have_no_difference(checkout: Path, tmp_
     assert any("what changed since the last commit" in note for note in source.notes)
 
 
+async def test_a_submodule_has_its_own_history(checkout: Path, tmp_path: Path) -> None:
+    outer = tmp_path / "outer"
+    outer.mkdir()
+    git(outer, "init", "-q", "-b", "main")
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(checkout), "inner")
+    commit(outer, m=OLD)
+    write(outer / "inner", pkg__m=NEW)
+    assert (await diff_of(outer / "inner")).files == {"pkg/m.py": (6,)}
+
+
+async def test_nobody_points_to_the_repository_of_another(checkout: Path, tmp_path: Path) -> None:
+    commit(checkout, pkg__m=NEW)
+    write(tmp_path / "thief", pkg__m=OLD)
+    place = tmp_path / "thief" / ".git"
+    place.write_text(f"gitdir: {checkout}/.git\n")
+    assert await diff_of(tmp_path / "thief") == SourceDiff()
+    place.unlink()
+    place.symlink_to(checkout / ".git")
+    assert await diff_of(tmp_path / "thief") == SourceDiff()
+    place.unlink()
+    place.mkdir()
+    (place / "HEAD").write_text("ref: refs/heads/main\n")
+    for name in ("refs", "objects"):
+        (place / name).symlink_to(checkout / ".git" / name)
+    assert await diff_of(tmp_path / "thief") == SourceDiff()
+
+
 @pytest.mark.parametrize("since", ["nowhere", "--output=x", "HEAD:pkg", "HEAD^{tree}", "", "a b"])
 async def test_what_is_no_commit_is_refused(checkout: Path, since: str) -> None:
     with pytest.raises(ImportRejected, match="no commit"):

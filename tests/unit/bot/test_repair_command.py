@@ -153,6 +153,11 @@ def test_a_person_sees_a_table_every_diff_and_how_to_go_on(
     assert "found        calc.py:6" in capsys.readouterr().err, "progress goes to standard error"
 
 
+def test_what_was_asked_for_goes_into_the_command_that_is_proposed(settings: Make, tmp_path: Path) -> None:
+    result = Bench().repair(settings(), tmp_path, seed=4, seconds=30.0)
+    assert f"metaagent fix {tmp_path} --seed 4 --time-limit 30 --apply" in result.text
+
+
 def test_no_more_is_shown_than_was_asked_for(settings: Make, tmp_path: Path) -> None:
     found = Bench().repair(settings(), tmp_path, show=1).json_object
     assert len(found["candidates"]) == 1
