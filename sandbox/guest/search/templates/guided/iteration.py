@@ -1,4 +1,4 @@
-"""An iterator that ended, or something changed while it was gone through."""
+"""An iterator that ended, something changed while it was gone through, a view or a set where a sequence is wanted."""
 
 from __future__ import annotations
 
@@ -29,8 +29,25 @@ CHANGES = (
         "def f(a):\n    while True:\n        raise StopIteration\n        yield 1\n",
         "def f(a):\n    while True:\n        return\n        yield 1\n",
     ),
+    (
+        "TypeError: Population must be a sequence. For dicts or sets, use sorted(d).",
+        2,
+        "def f(d):\n    return sample(d.keys(), 2)\n",
+        "def f(d):\n    return sample(list(d.keys()), 2)\n",
+    ),
+    (
+        "TypeError: object of type 'filter' has no len()",
+        2,
+        "def f(a):\n    return g(filter(None, a))\n",
+        "def f(a):\n    return g(list(filter(None, a)))\n",
+    ),
 )
-UNTOUCHED = (("RuntimeError: no", 2, "def f(d):\n    for k in d:\n        del d[k]\n"),)
+UNTOUCHED = (
+    ("RuntimeError: no", 2, "def f(d):\n    for k in d:\n        del d[k]\n"),
+    ("TypeError: object of type 'int' has no len()", 2, "def f(n):\n    return g(n, [n])\n"),
+)
+NO_SEQUENCES = ("keys", "values", "items", "set", "frozenset", "map", "filter", "zip", "reversed", "iter", "enumerate")
+"""Calls whose results are gone through, but have no length or no places."""
 
 
 def propose(view: View) -> Iterator[Change]:
@@ -38,8 +55,12 @@ def propose(view: View) -> Iterator[Change]:
     failure = view.failure
     ended = failure.is_a("StopIteration", "StopAsyncIteration") or "StopIteration" in failure.message
     changed = "changed size during iteration" in failure.message or "mutated during iteration" in failure.message
+    wanted = failure.is_a("TypeError") and any(
+        words in failure.message for words in ("sequence", "subscriptable", "has no len", "not reversible")
+    )
     for depth, spot in enumerate(view.spots[:2]):
         changes: Iterator[Change] = _ended(spot) if ended else _changed(spot) if changed else iter(())
+        changes = _made_a_sequence(spot) if wanted else changes
         for change in changes:
             yield change._replace(cost=change.cost + 0.4 * depth)
 
@@ -70,3 +91,12 @@ def _changed(spot: Spot) -> Iterator[Change]:
         yield spot.edit(COST, Edit(*spot.source.span(loop.iter), f"{spot.source.part(loop.iter, 16)}.copy()"))
     for comprehension in spot.find(ast.comprehension):
         yield spot.replace(COST - 0.1, comprehension.iter, f"list({spot.text(comprehension.iter)})")
+
+
+def _made_a_sequence(spot: Spot) -> Iterator[Change]:
+    """A list of what is handed over, looked into, or assigned."""
+    for node in spot.find(ast.expr):
+        name = getattr(node.func, "attr", getattr(node.func, "id", "")) if isinstance(node, ast.Call) else ""
+        if isinstance(node, (ast.Set, ast.SetComp)) or (name in NO_SEQUENCES and not spot.in_annotation(node)):
+            for rank, maker in enumerate(("list", "sorted", "tuple")):
+                yield spot.replace(COST - 0.2 + 0.1 * rank, node, f"{maker}({spot.text(node)})")
