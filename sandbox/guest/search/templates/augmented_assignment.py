@@ -18,7 +18,7 @@ CHANGES = (
     ("def f(a):\n    a.strip()\n    return a\n", "def f(a):\n    a = a.strip()\n    return a\n"),
     ("def f(a, b):\n    a += b\n    return a\n", "def f(a, b):\n    a = b + a\n    return a\n"),
 )
-UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
+UNTOUCHED = ("def f(a, b):\n    return a + b\n", "def f(a, b):\n    (a, b) = (1, 2)\n")
 
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:

@@ -26,7 +26,7 @@ CHANGES = (
         "def f(a, b):\n    b[0] = 1\n    b[0] = 2\n    return b[0]\n",
     ),
 )
-UNTOUCHED = ("def f():\n    return 1\n",)
+UNTOUCHED = ("def f():\n    return 1\n", "def f(a):\n    return None\n")
 
 
 def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:

@@ -19,7 +19,7 @@ CHANGES = (
     ("def f(a, b):\n    b = a * 2\n    return b\n", "def f(a, b):\n    b = b + a * 2\n    return b\n"),
     ("def f(a, b):\n    return a + b\n", "def f(a, b):\n    return a + ' ' + b\n"),
 )
-UNTOUCHED = ("def f():\n    pass\n",)
+UNTOUCHED = ("def f():\n    pass\n", "import os\n\n\ndef f():\n    os.x()\n")
 
 NO_NUMBER = (
     ast.Compare, ast.BoolOp, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.SetComp,

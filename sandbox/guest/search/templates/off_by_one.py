@@ -16,7 +16,7 @@ CHANGES = (
     ("def f(n):\n    return list(range(1, n))\n", "def f(n):\n    return list(range(n))\n"),
     ("def f(a, b):\n    return g(a if b else 0)\n", "def f(a, b):\n    return g((a if b else 0) + 1)\n"),
 )
-UNTOUCHED = ("def f():\n    return [1, 2]\n", "def f():\n    return 'a'\n")
+UNTOUCHED = ("def f():\n    return [1, 2]\n", "def f():\n    return 'a'\n", "import os\n\n\ndef f():\n    os.x()\n")
 
 NO_NUMBER = (
     ast.Compare, ast.BoolOp, ast.List, ast.Dict, ast.Set, ast.Tuple, ast.ListComp, ast.GeneratorExp, ast.SetComp,

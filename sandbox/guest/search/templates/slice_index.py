@@ -19,7 +19,7 @@ CHANGES = (
     ("def f(a):\n    return a[0]\n", "def f(a):\n    return a\n"),
     ("def f(a):\n    return a\n", "def f(a):\n    return a[0]\n"),
 )
-UNTOUCHED = ("def f():\n    return 1\n",)
+UNTOUCHED = ("def f():\n    return 1\n", "import os\n\n\ndef f():\n    os.x()\n")
 
 
 SHIFTS = {"1": ("2", "-1"), "-1": ("1", "-2"), "2": ("1", "3")}

@@ -33,7 +33,7 @@ CHANGES = (
         "def f(a):\n    return a.casefold()\n\n\ndef g(b):\n    return b.casefold()\n",
     ),
 )
-UNTOUCHED = ("def f():\n    return 1\n",)
+UNTOUCHED = ("def f():\n    return 1\n", "import os\n\n\ndef f():\n    os.x()\n")
 
 WRAPPERS = (
     (0.0, "abs"), (0.0, "len"), (0.1, "set"), (0.1, "list"), (0.1, "sorted"), (0.1, "str"), (0.1, "int"),
