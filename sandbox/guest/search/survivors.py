@@ -12,6 +12,8 @@ from sandbox.guest.search.situation import Situation
 from sandbox.guest.search.splicing import Changes, whole_changes
 
 MOST_NEAR_MISSES = 10
+DOUBTED = 4
+"""How many times longer is looked on when there are doubts about all that was found."""
 LONGEST_GRACE_S = 12.0
 
 
@@ -30,6 +32,8 @@ class Survivors:
         self._texts: List[Any] = []
         self._undone: List[Any] = []
         self._near_misses = 0
+        self._sound = False
+        """A survivor without doubts was found."""
 
     def add(self, ready: Ready, *, ends: bool = True) -> None:
         """Tell the host of a survivor, unless its text is that of an earlier one.
@@ -51,12 +55,13 @@ class Survivors:
         (self._undone if candidate.undoes else self._texts).append(files)
         course = self._course
         whole = candidate._replace(source=changes[0][0], edits=changes[0][1], more=changes[1:])
+        doubts = doubts_about(whole, self._situation.literals)
         course.emit({
             "kind": "survivor", "template": candidate.template, "path": changes[0][0].path,
             "line": candidate.line, "cost": candidate.cost, "suspicion": candidate.suspicion,
             "edits": spans_of(changes), "lane": ready.lane, "description": candidate.description[:300],
             "tried": course.tried, "seconds": course.seconds(),
-            "warnings": doubts_about(whole, self._situation.literals),
+            "warnings": doubts,
         })  # fmt: skip
         swaps: Tuple[Any, ...] = tuple(ready.trial.swaps) if ready.trial is not None else ()
         units = [c.unit for c in (ready.first, candidate) if c is not None and c.unit is not None]
@@ -64,9 +69,13 @@ class Survivors:
         if not ends:
             return
         course.survivors += 1
-        if course.survivors == 1:
-            # Look a little longer: how many different fixes there are is worth knowing, and the first may not be best.
-            course.hurry(min(max(0.7, 0.6 * course.seconds()), LONGEST_GRACE_S))
+        # Look a little longer: how many different fixes there are is worth knowing, and the first may not be best.
+        grace = min(max(0.7, 0.6 * course.seconds()), LONGEST_GRACE_S)
+        if not doubts and not self._sound:
+            self._sound = True
+            course.hurry(grace)
+        elif course.survivors == 1:
+            course.hurry(DOUBTED * grace)
 
     def nearly(self, ready: Ready, fixed: Sequence[str]) -> None:
         """Tell the host of a candidate that fixes some failing tests and breaks none."""
