@@ -1,13 +1,18 @@
 """Suites as projects have them: every kind of test, plugins in the options, layouts, fixtures that outlive a test."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from benchmarks.search_rate import SUITE, measured
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
+from sandbox.backends.guest_tree import GUEST_DIR
 from sandbox.spec import SandboxSpec
 from sandbox.types import TrialStarted
+from sandbox.workspace import Sandboxes
 from tests.searching import new_text, searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
@@ -179,3 +184,21 @@ async def test_a_fixture_that_the_edited_code_made_is_made_anew(backend: Backend
     }
     events = await searched(backend, tmp_path, files, lanes=(lane,))
     assert files["table.py"].replace("n - 1", "n - 0") in [new_text(s, files) for s in survivors(events)]
+
+
+async def test_a_dear_fixture_is_set_up_once_for_many_candidates(backend: Backend, tmp_path: Path) -> None:
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    dear = SUITE["test_cart.py"].replace("    return {", "    sum(range(2_000_000))\n    return {")
+    for name, text in {**SUITE, "test_cart.py": dear.replace("range(90)", "range(9)")}.items():
+        (folder / name).write_text(text)
+    red = "test_cart.py::TestDiscount::test_at_the_threshold[100]"
+    (folder / "meta.json").write_text(json.dumps({"failing": [red], "passing": []}))
+    told: dict[str, Any] = await measured(
+        Sandboxes(SandboxSpec(), backend, tmp_path / "data"), folder, f"{GUEST_DIR} 100 2"
+    )
+    assert told.get("because") is None, told
+    assert told["screens differ"] == []
+    assert told["disagreements"] == []
+    ways = told["ways"]
+    assert ways["e: chunks"]["cpu_ms_each"] < 0.5 * ways["d: fork for each candidate"]["cpu_ms_each"]
