@@ -29,6 +29,7 @@ from benchmarks.sets.halves import MODES, hidden_tests
 from benchmarks.sets.judge import Judgement, open_bug, open_judge
 from bot.domain.diagnosis import FailureKind
 from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
+from bot.fixers.rung1_search.plain_run import keep_what_holds
 from bot.fixers.rung1_search.request import request_for
 from bot.mission.analyze import analyze_failures
 from bot.mission.reports import narrowed
@@ -55,6 +56,7 @@ async def measure(sandboxes: Sandboxes, bug: Bug, terms: Terms) -> dict[str, Any
             request = await _request(workspace, bug, terms)
             asked = time.monotonic()
             found = await attempt(workspace, request) if request.failing else Attempt(request)
+            await keep_what_holds(workspace, found)
             searched = time.monotonic()
     row = {
         "bug": bug.name,
@@ -125,6 +127,7 @@ def _told(found: Attempt) -> dict[str, Any]:
         "survivors": len(found.survivors),
         "behaviours": found.shown[0].ranked.behaviours if found.shown else 0,
         "near": len(found.near),
+        "refuted": found.refuted,
         "tried": found.tried,
         "candidates": started.candidates if started else 0,
         "started_s": round(started.seconds, 2) if started else None,

@@ -13,6 +13,7 @@ from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Rung
 from bot.errors import UsageError
 from bot.fixers.rung1_search.attempt import Attempt, attempt
+from bot.fixers.rung1_search.plain_run import keep_what_holds
 from bot.fixers.rung1_search.request import request_for
 from bot.mission.analyze import analyze_failures
 from bot.pipeline import Line, folder_checkout
@@ -106,6 +107,7 @@ async def _searched(order: RepairOrder, folder: Path, settings: Settings, build:
             request = _bounded(order, await _request(workspace, report, record, order.seed), line)
             told = None if order.as_json else SearchProgress()
             found = await attempt(workspace, request, told=told.tell if told else lambda _: None)
+            await keep_what_holds(workspace, found)
     return _outcome(found, report, order.show)
 
 

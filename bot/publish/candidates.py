@@ -48,6 +48,8 @@ def searched_json(searched: Searched) -> dict[str, Any]:
         "behaviours": searched.shown[0].ranked.behaviours if searched.shown else 0,
         "tried": found.tried if found else 0,
         "held_out": len(found.request.held_out) if found else 0,
+        "plain_run": pen.line(found.plain_run) if found else "",
+        "refuted": found.refuted if found else 0,
         "seconds": done.seconds if done else 0.0,
         "ended": done.reason if done else "",
         "detail": pen.line(done.detail) if done else "",
@@ -207,4 +209,8 @@ def _search(found: dict[str, Any]) -> list[str]:
     lines = ["Search", f"  {found['tried']} candidates in {found['seconds']:.1f} s{rate}; ended: {ended}"]
     if found["held_out"]:
         lines.append(f"  {found['held_out']} passing tests were kept back and judged what was found")
+    if found["plain_run"]:
+        lines.append(f"  a plain run of the command with the first candidate: {found['plain_run']}")
+    if found["refuted"]:
+        lines.append(f"  such a run refuted {found['refuted']} other candidates")
     return [*lines, *(f"  {note}" for note in found["lanes"])]

@@ -41,6 +41,10 @@ class Attempt:
     """Path to the text of each file that somebody wants to change; the sandbox's word for it is not taken."""
     shown: tuple[Shown, ...] = ()
     """Fixes, best first."""
+    plain_run: str = ""
+    """What the first of them gave in a plain run of the command; empty when none was made."""
+    refuted: int = 0
+    """How many fixes such a run refuted; they are shown no more."""
 
     @property
     def tried(self) -> int:
@@ -57,6 +61,8 @@ class Attempt:
             "enough": "the search ended early",
             "refused": "the search could not start",
         }[self.done.reason]
+        if self.refuted:
+            words = f"{self.refuted} fixes held in the search and not in a plain run of the command"
         return f"{words}: {self.done.detail}" if self.done.detail else words
 
     def hear(self, event: TrialEvent) -> None:

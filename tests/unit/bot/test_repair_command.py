@@ -24,6 +24,7 @@ pytestmark = pytest.mark.usefixtures("loggers_as_they_were")
 Make = Callable[..., Settings]
 FIELDS = {
     *("outcome", "reason", "confident", "failing", "candidates", "plausible", "behaviours", "tried", "held_out"),
+    *("plain_run", "refuted"),
     *("seconds", "ended", "detail", "lanes", "suspects"),
 }
 CANDIDATE_FIELDS = {
