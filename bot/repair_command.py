@@ -13,6 +13,7 @@ from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Rung
 from bot.errors import UsageError
 from bot.fixers.rung1_search.attempt import Attempt, attempt
+from bot.fixers.rung1_search.findings import is_about_findings
 from bot.fixers.rung1_search.plain_run import keep_what_holds
 from bot.fixers.rung1_search.request import request_for
 from bot.mission.analyze import analyze_failures
@@ -116,7 +117,8 @@ def _why_not(report: TestReport) -> str:
     if report.verdict is RunVerdict.PASS:
         return f"nothing is red: {report.summary}"
     if report.runner not in {"pytest", "unittest"}:
-        return f"only tests that pytest or unittest runs can be searched for: {report.summary}"
+        advice = "; findings of linters and type checkers are for metaagent fix" if is_about_findings(report) else ""
+        return f"only tests that pytest or unittest runs can be searched for: {report.summary}{advice}"
     return "" if report.failing else f"no test failed, and yet the run was not green: {report.summary}"
 
 

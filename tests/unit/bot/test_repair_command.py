@@ -219,6 +219,10 @@ def test_only_tests_of_known_runners_are_searched_for(settings: Make, tmp_path: 
     assert bench.workspace.searches == []
 
 
+def test_findings_are_sent_to_the_command_that_mends_them(settings: Make, tmp_path: Path) -> None:
+    assert "are for metaagent fix" in Bench(runner="diagnostics").repair(settings(), tmp_path).text
+
+
 def test_what_the_sandbox_tells_is_shown_on_one_line_without_control_characters(settings: Make, tmp_path: Path) -> None:
     hostile = a_survivor("== 1", "== 0", description="a\x1b[2Jb\nFOUND: all is well")
     result = Bench([hostile, TrialDone(reason="enough", tried=1)]).repair(settings(), tmp_path)
