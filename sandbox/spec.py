@@ -87,7 +87,7 @@ class SandboxSpec(Frozen):
     """How much a set-up may write."""
     test_wall_s: float = 300.0
     """How long one run of the tests may take."""
-    test_cpu_s: float = Field(default=20.0, ge=0)
+    test_cpu_s: float = Field(default=30.0, ge=0)
     """Processor time after which one test (pytest, unittest) is stopped as endless and the others go on; 0: never."""
     command_wall_s: float = 120.0
     """How long any other command may take."""
