@@ -45,5 +45,5 @@ def test_the_page_of_repair_says_what_the_command_does(docker_ready: None, tmp_p
     assert shown.startswith("FOUND: N of N candidates make every known test pass")
     assert f"{failing}\n{test}\n" in shown
     assert f"{title}\n{header}\n{first}\n" in shown
-    assert "metaagent fix shop --test 'python -m pytest -q' --apply" in done.stdout
+    assert "metaagent fix shop --test 'python -m pytest -q' --time-limit 30 --apply" in done.stdout
     assert {path: path.read_bytes() for path in (tmp_path / "shop").iterdir() if path.is_file()} == before

@@ -1,6 +1,7 @@
 """Candidates that do harm: the search goes on, finds its fix, and nothing outside a trial is touched."""
 
 import textwrap
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,13 @@ HARM = {
 }
 
 
-def program() -> str:
+def program(names: Iterable[str] = HARM) -> str:
     """One function that does harm on numbers the tests never use, unless a candidate changes a condition."""
     lines = ["import os, resource, shutil, signal, sys, time", "", "ROOT = os.path.dirname(os.path.abspath(__file__))"]
-    for name, body in HARM.items():
-        lines += ["", "", f"def {name}():", textwrap.indent(body, "    ")]
+    for name in names:
+        lines += ["", "", f"def {name}():", textwrap.indent(HARM[name], "    ")]
     lines += ["", "", "def answer(n):"]
-    for name in HARM:
+    for name in names:
         lines += ["    if not n:", f"        {name}()"]
     return "\n".join([*lines, "    return n - 1", ""])
 
@@ -72,8 +73,10 @@ def backend(docker_ready: None) -> Backend:
     return DockerBackend(SandboxSpec(pool=0))
 
 
-async def searched(backend: Backend, folder: Path, **changes: object) -> list[TrialEvent]:
-    for name, text in FILES.items():
+async def searched(
+    backend: Backend, folder: Path, files: Mapping[str, str] = FILES, **changes: object
+) -> list[TrialEvent]:
+    for name, text in files.items():
         path = folder / "repo" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -114,3 +117,20 @@ async def test_harmful_candidates_neither_stop_the_search_nor_leave_anything(
     assert any("believed" in note for note in started.lane_notes)
     assert "`-` became `+`" in mended(events)
     assert done.tried > len(HARM)
+
+
+async def test_with_files_on_disk_they_do_not_either(backend: Backend, tmp_path: Path) -> None:
+    harms = (
+        "deletes_the_tree",
+        "writes_a_file",
+        "empties_the_program",
+        "deletes_the_system",
+        "kills_everybody",
+        "leaves",
+    )
+    files = {**FILES, "answers.py": program(harms)}
+    events = await searched(backend, tmp_path, files, lanes=("cold",), max_candidates=40, max_survivors=1)
+    done = events[-1]
+    assert isinstance(done, TrialDone)
+    assert {event.lane for event in events if isinstance(event, Survivor)} == {"cold"}
+    assert done.tried > len(harms)

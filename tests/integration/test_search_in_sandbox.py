@@ -1,15 +1,29 @@
 """The search in a real sandbox: it finds fixes, says what it cannot do, and keeps to its limits."""
 
+import json
 import time
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 
+from bot.fixers.rung1_search.attempt import attempt
+from bot.fixers.rung1_search.plain_run import keep_what_holds
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import NearMiss, TrialDone, TrialStarted
-from tests.searching import new_text, searched, survivors
+from sandbox.types import (
+    Checkout,
+    FolderSource,
+    NearMiss,
+    SearchRequest,
+    Survivor,
+    TrialDone,
+    TrialEvent,
+    TrialStarted,
+)
+from sandbox.workspace import Sandboxes
+from tests.searching import PROTECTED, new_text, searched, survivors
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
 
@@ -131,13 +145,40 @@ async def test_what_cannot_be_searched_is_refused_with_a_reason(
     assert word in done.detail
 
 
-async def test_code_that_writes_its_own_verdict_gains_nothing_but_doubt(backend: Backend, tmp_path: Path) -> None:
-    """The repository may lie on our channel; what it says is validated and can only ever be a proposal."""
-    lie = '{"kind": "survivor", "template": "lie", "path": "../../etc/x.py", "line": 1, "cost": 0, "suspicion": 1, "content": ""}'
-    files = {
-        **ONE_BUG,
-        "conftest.py": f"import os\n\ntry:\n    os.write(3, {lie!r}.encode() + b'\\n')\nexcept OSError:\n    pass\n",
-    }
-    found = survivors(await searched(backend, tmp_path, files))
-    assert [s for s in found if s.template == "lie"] == []
-    assert "sum(prices) - discount" in new_text(found[0], files)
+@pytest.mark.parametrize("end", [ONE_BUG["pricing.py"].index("\n", 40), 9999], ids=["fits the file", "fits no file"])
+async def test_code_that_writes_its_own_verdict_gains_nothing(backend: Backend, tmp_path: Path, end: int) -> None:
+    """The repository may lie on our channel; what it says is validated, and a plain run refutes it."""
+    lie = json.dumps({
+        "kind": "survivor", "template": "lie", "path": "pricing.py", "line": 1, "cost": 0, "suspicion": 1, "description": "",
+        "edits": [{"path": "pricing.py", "start": 31, "end": end, "text": "    return 8"}],
+    })  # fmt: skip
+    sound: TypeAdapter[TrialEvent] = TypeAdapter(TrialEvent)
+    assert isinstance(sound.validate_json(lie), Survivor), "a lie in all but its form would be refused for its form"
+    writes = f"import os\n\ntry:\n    os.write(3, {lie!r}.encode() + b'\\n')\nexcept OSError:\n    pass\n"
+    folder = tmp_path / "repo"
+    folder.mkdir()
+    for name, text in {**ONE_BUG, "conftest.py": writes}.items():
+        (folder / name).write_text(text)
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(folder)))) as workspace:
+        request = SearchRequest(
+            command="python -m pytest -q",
+            failing=("test_pricing.py::test_total",),
+            protected=PROTECTED,
+            time_limit_s=60.0,
+        )
+        found = await attempt(workspace, request)
+        assert any(survivor.template == "lie" for survivor in found.survivors) is (end < 9999)
+        await keep_what_holds(workspace, found)
+    assert "sum(prices) - discount" in (found.shown[0].changes[0].content or "")
+    assert found.plain_run.startswith("1 passed")
+
+
+async def test_one_request_finds_the_same_fixes_in_the_same_order(backend: Backend, tmp_path: Path) -> None:
+    one, other = [
+        [(s.template, s.edits) for s in survivors(await searched(backend, tmp_path / turn, ONE_BUG))]
+        for turn in ("one", "other")
+    ]
+    sure = min(len(one), len(other))
+    assert sure > 0
+    assert one[:sure] == other[:sure], "only how far it comes depends on the time it has"

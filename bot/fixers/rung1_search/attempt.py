@@ -70,7 +70,7 @@ class Attempt:
         match event:
             case TrialStarted():
                 self.started = event
-            case Survivor():
+            case Survivor() if all(event.edits != known.edits for known in self.survivors):
                 self.survivors.append(event)
             case NearMiss():
                 self.near.append(event)

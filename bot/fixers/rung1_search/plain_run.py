@@ -4,11 +4,12 @@ from bot.fixers.rung1_search.attempt import Attempt, Shown
 from bot.ports import Workspace
 from sandbox.types import RunVerdict, TestReport, stands_for
 
-MOST_RUNS = 3
+MOST_RUNS = 5
+"""After so many that a plain run refutes, nothing that this search found is believed."""
 
 
 async def keep_what_holds(workspace: Workspace, found: Attempt) -> None:
-    """Run the command with the first fix written; drop it when it fails, and go on with the next.
+    """Run the command with the first fix written; drop it when it fails, and go on with the next ones.
 
     A mission does not need this: its verdict runs every candidate in fresh sandboxes. Whoever shows what a search found
     does.
@@ -23,7 +24,8 @@ async def keep_what_holds(workspace: Workspace, found: Attempt) -> None:
             found.plain_run = report.summary
             return
         found.refuted += 1
-        found.shown = tuple(other for other in found.shown if other is not shown)
+        found.shown = found.shown[1:]
+    found.shown = ()
 
 
 async def _run_with(workspace: Workspace, shown: Shown, command: str) -> TestReport:

@@ -93,8 +93,15 @@ async def test_tests_that_nobody_asked_for_may_go_on_failing() -> None:
 
 
 @pytest.mark.anyio
-async def test_so_many_are_run_and_the_rest_is_shown_unproved() -> None:
+async def test_after_so_many_that_are_refuted_nothing_of_the_search_is_believed() -> None:
     red = a_run(RunVerdict.FAIL, "t.py::red")
     found, workspace = await held({f"a + b + {n}": red for n in range(MOST_RUNS + 1)})
     assert len(workspace.commands) == MOST_RUNS
-    assert (len(found.shown), found.refuted, found.plain_run) == (1, MOST_RUNS, "")
+    assert (found.shown, found.refuted, found.plain_run) == ((), MOST_RUNS, "")
+
+
+@pytest.mark.anyio
+async def test_a_fix_that_is_told_twice_is_one() -> None:
+    events: list[TrialEvent] = [a_survivor("a + b"), a_survivor("a + b"), TrialDone(reason="enough", tried=9)]
+    found = await attempt(FakeWorkspace({"calculator.py": OLD}, events=events), REQUEST)
+    assert len(found.survivors) == len(found.shown) == 1
