@@ -85,9 +85,9 @@ async def searched(
         "failing": ("test_answers.py::test_answer", "test_answers.py::test_next"),
         "passing": ("test_answers.py::test_kind",),
         "protected": ("test_*.py",),
-        "time_limit_s": 240.0,
+        "time_limit_s": 420.0,
         "max_survivors": 50,
-        "max_candidates": 400,
+        "max_candidates": 160,
         # The conditions are turned first, and what mends it is found behind them.
         "template_shifts": {"negate_condition": -3.3},
     }

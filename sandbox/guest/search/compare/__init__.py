@@ -17,7 +17,8 @@ from sandbox.guest.search.limits import Limiter
 __all__ = ["Alternative", "compare"]
 
 LEAST_S = 0.3
-MOST_S = 10.0
+MOST_S, MOST_WALL_S = 10.0, 40.0
+"""Of processor time, and by the clock on a machine that is busy with others; a second is usual."""
 OBSERVING = 0.7
 """Of the time, for calling; the rest is for mutants of the patched lines."""
 READING_S = 2.0
@@ -37,7 +38,7 @@ def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Op
     """
     if not survivors or seconds < LEAST_S:
         return None
-    deadline = time.monotonic() + min(seconds, MOST_S)
+    deadline = time.monotonic() + min(seconds, MOST_WALL_S)
 
     def left() -> float:
         return deadline - time.monotonic()
@@ -82,7 +83,8 @@ def _observed(ground: Any, survivors: Sequence[Alternative], wait_s: float) -> D
     count = int(getattr(ground, "compare_inputs", 200))
 
     def work(limiter: Limiter, report: Report) -> None:
-        report(Phase(ground, survivors, 0.9 * wait_s, count).run(limiter))
+        seconds = 0.9 * min(wait_s, OBSERVING * MOST_S)
+        report(Phase(ground, survivors, seconds, wall_s=0.9 * wait_s, count=count).run(limiter))
 
     reports = collect(work, wait_s, ground.screen.bounds)
     return _checked(reports[-1] if reports else None, len(survivors))

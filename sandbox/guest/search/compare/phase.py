@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import time
 import types
 from typing import Any, Dict, List, Optional, Sequence
@@ -33,24 +34,27 @@ class Phase:
     Args:
         ground: What the search stands on.
         alternatives: The survivors.
-        seconds: How long all of it may take.
+        seconds: Of processor time, how long all of it may take.
+        wall_s: How long by the clock; a busy machine gives less of it.
         count: How many neighbours are wanted.
     """
 
-    def __init__(self, ground: Any, alternatives: Sequence[Alternative], seconds: float, count: int) -> None:
+    def __init__(
+        self, ground: Any, alternatives: Sequence[Alternative], seconds: float, *, wall_s: float, count: int
+    ) -> None:
         self._ground = ground
         self._alternatives = alternatives
         self._count = count
-        self._started = time.monotonic()
-        self._deadline = self._started + seconds
-        self._seconds = seconds
+        self._started, self._cpu = time.monotonic(), _cpu_s()
+        self._seconds, self._wall_s = seconds, wall_s
         self._reach = Reach(ground.root, tuple(ground.protected))
         self._watched: List[types.FunctionType] = []
         self._examples: List[Example] = []
 
     def left(self) -> float:
-        """Seconds."""
-        return self._deadline - time.monotonic()
+        """Seconds, of processor time where the machine is busy with others."""
+        used = (_cpu_s() - self._cpu) / self._seconds
+        return self._seconds * (1.0 - max(used, (time.monotonic() - self._started) / self._wall_s))
 
     def run(self, limiter: Limiter) -> Dict[str, Any]:
         """Everything there is to tell."""
@@ -72,9 +76,9 @@ class Phase:
         functions = project_functions(lambda name: self._reach.relative(name) is not None)
         edited = list(edited_functions(self._alternatives)) or self._of_edited_files(functions)
         recorder = Recorder(functions, [f.__code__ for f in edited], lambda n: self._reach.relative(n) is not None)
-        until = self._started + RECORDING * self._seconds
-        self._record_tests(recorder, self._passing()[:MOST_TESTS], limiter, until)
-        self._record_mended(recorder, limiter, until + 0.1 * self._seconds)
+        spare = (1.0 - RECORDING) * self._seconds
+        self._record_tests(recorder, self._passing()[:MOST_TESTS], limiter, spare)
+        self._record_mended(recorder, limiter, spare - 0.1 * self._seconds)
         self._watched = [*edited, *(f for f in recorder.entries if f not in edited)]
         self._examples = examples_of(self._watched)
         self._record_examples(recorder, limiter)
@@ -85,24 +89,24 @@ class Phase:
         found = [f for code, f in functions.items() if self._reach.relative(code.co_filename) in paths]
         return sorted(found, key=lambda f: (f.__code__.co_filename, f.__code__.co_firstlineno, f.__qualname__))
 
-    def _record_mended(self, recorder: Recorder, limiter: Limiter, until: float) -> None:
+    def _record_mended(self, recorder: Recorder, limiter: Limiter, spare: float) -> None:
         """Failing tests go on behind the line where they failed once they are mended."""
         failing = self._failing()[:MOST_TESTS]
         mended = next((one for one in self._alternatives if one.swaps), None)
         if mended is None:
-            return self._record_tests(recorder, failing, limiter, until)
+            return self._record_tests(recorder, failing, limiter, spare)
         olds = [(function, function.__code__) for function, _ in mended.swaps]
         for function, code in mended.swaps:
             function.__code__ = code
             recorder.learn(function, code)
-        self._record_tests(recorder, failing, limiter, until)
+        self._record_tests(recorder, failing, limiter, spare)
         for function, code in olds:
             function.__code__ = code
         return None
 
-    def _record_tests(self, recorder: Recorder, tests: Sequence[int], limiter: Limiter, until: float) -> None:
+    def _record_tests(self, recorder: Recorder, tests: Sequence[int], limiter: Limiter, spare: float) -> None:
         for _ in record(self._ground.items, tests, recorder, limiter, limit_of=self._limit_of):
-            if time.monotonic() > until:
+            if self.left() < spare:
                 return
 
     def _record_examples(self, recorder: Recorder, limiter: Limiter) -> None:
@@ -196,6 +200,11 @@ class Phase:
              "results": [result[:200] for result in parted.results]}
             for (one, other), parted in best.items()
         ]  # fmt: skip
+
+
+def _cpu_s() -> float:
+    """Processor time of this process and of its children that ended."""
+    return sum(os.times()[:4])
 
 
 def _steady(inputs: Sequence[Input], observed: Sequence[Optional[Observed]]) -> Any:
