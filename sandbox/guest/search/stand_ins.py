@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any, Callable, Dict, Optional, Sequence
 
 MARKS = (
@@ -39,38 +40,34 @@ class Timed:
 
 
 def stand_ins() -> Any:
-    """A plugin of pytest, which has to be importable."""
+    """A plugin of pytest, which has to be importable; a module, for not every pytest likes fixtures of instances."""
     import pytest
 
-    class StandIns:
-        """The marks and fixtures."""
+    def pytest_configure(config: Any) -> None:
+        """Whoever wants all marks to be known finds them."""
+        for mark in MARKS:
+            config.addinivalue_line("markers", f"{mark}: of a plugin that is off")
 
-        def pytest_configure(self, config: Any) -> None:
-            """Whoever wants all marks to be known finds them."""
-            for mark in MARKS:
-                config.addinivalue_line("markers", f"{mark}: of a plugin that is off")
+    def worker_id() -> str:
+        """There is one worker only."""
+        return "master"
 
-        @pytest.fixture(scope="session")
-        def worker_id(self) -> str:
-            """There is one worker only."""
-            return "master"
+    def testrun_uid() -> str:
+        """It is always the same."""
+        return "metaagent"
 
-        @pytest.fixture(scope="session")
-        def testrun_uid(self) -> str:
-            """It is always the same."""
-            return "metaagent"
+    def nothing() -> None:
+        """Nothing is measured."""
 
-        @pytest.fixture
-        def cov(self) -> None:
-            """Nothing is measured."""
+    def benchmark() -> Timed:
+        """Nothing is timed."""
+        return Timed()
 
-        @pytest.fixture
-        def no_cover(self) -> None:
-            """Nothing is measured."""
-
-        @pytest.fixture
-        def benchmark(self) -> Timed:
-            """Nothing is timed."""
-            return Timed()
-
-    return StandIns()
+    plugin: Any = types.ModuleType("metaagent_stand_ins")
+    plugin.pytest_configure = pytest_configure
+    for fixture in (worker_id, testrun_uid):
+        setattr(plugin, fixture.__name__, pytest.fixture(scope="session")(fixture))
+    for name in ("cov", "no_cover"):
+        setattr(plugin, name, pytest.fixture(name=name)(nothing))
+    plugin.benchmark = pytest.fixture(benchmark)
+    return plugin
