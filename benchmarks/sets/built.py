@@ -1,5 +1,6 @@
 """A real package in a folder: downloaded and checked, what its tests execute, and the bugs planted in it."""
 
+import argparse
 import hashlib
 import json
 import shutil
@@ -7,7 +8,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +17,14 @@ from typing import Any
 from benchmarks.sets.bug import COMMAND, Bug, relative
 from benchmarks.sets.halves import without
 from bot.fixers.rung1_search.request import PROTECTED
+from sandbox.backends import open_backend
 from sandbox.changes import is_protected
+from sandbox.errors import SandboxError
+from sandbox.spec import SandboxSpec
+from sandbox.workspace import Sandboxes
 
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
 
 
 @dataclass(frozen=True)
@@ -176,3 +182,31 @@ def may_be_mutated(path: str) -> bool:
 def say(text: str) -> None:
     """Tell whoever builds."""
     print(text, file=sys.stderr, flush=True)
+
+
+def builder_options(doc: str | None) -> argparse.ArgumentParser:
+    """What every builder of a set is asked with; one adds its own."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="names, or what they begin with")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser
+
+
+async def build_each(builds: Iterable[tuple[str, Callable[[Sandboxes], Awaitable[None]]]]) -> None:
+    """Build one after the other; what has no sandbox, or breaks it, is named and passed over.
+
+    Args:
+        builds: Names, and what builds them.
+    """
+    spec = SandboxSpec(pool=0)
+    with tempfile.TemporaryDirectory() as data:
+        sandboxes = Sandboxes(spec, open_backend(spec), Path(data))
+        try:
+            for name, build in builds:
+                try:
+                    await build(sandboxes)
+                except SandboxError as error:
+                    say(f"{name}: {error.message} {error.advice}")
+        finally:
+            await sandboxes.close()

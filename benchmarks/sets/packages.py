@@ -6,25 +6,30 @@
 source of theirs is kept in this repository: a folder that is not is filled, once, and used again.
 """
 
-import argparse
 import asyncio
 import json
 import random
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.sets.built import HERE, Built, Package, Planted, fetch, may_be_mutated, say
+from benchmarks.sets.built import (
+    HERE,
+    Built,
+    Package,
+    Planted,
+    build_each,
+    builder_options,
+    fetch,
+    may_be_mutated,
+    say,
+)
 from benchmarks.sets.judge import open_bug
 from benchmarks.sets.mutation import Mutation, compiles, mutations
-from sandbox.backends import open_backend
-from sandbox.errors import SandboxError
-from sandbox.spec import SandboxSpec
 from sandbox.types import ChangeAction, FileChange, TestReport, TestStatus
 from sandbox.workspace import Sandboxes, SandboxWorkspace
 
-ROOT = HERE.parents[1]
 TRACER = "bench_trace_lines"
 MUTANTS = 10
 DRAWS = 60
@@ -183,25 +188,14 @@ async def build(sandboxes: Sandboxes, built: Built, *, count: int, seed: int) ->
 
 async def main() -> None:
     """Build them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME")
+    parser = builder_options(__doc__)
     parser.add_argument("--mutants", type=int, default=MUTANTS)
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    spec = SandboxSpec(pool=0)
-    with tempfile.TemporaryDirectory() as data:
-        sandboxes = Sandboxes(spec, open_backend(spec), Path(data))
-        try:
-            for package in Package.all():
-                if not arguments.only or package.name in arguments.only:
-                    try:
-                        built = Built(arguments.folder, package)
-                        await build(sandboxes, built, count=arguments.mutants, seed=arguments.seed)
-                    except SandboxError as error:
-                        say(f"{package.name}: {error.message} {error.advice}")
-        finally:
-            await sandboxes.close()
+    asked = parser.parse_args()
+    await build_each(
+        (package.name, partial(build, built=Built(asked.folder, package), count=asked.mutants, seed=asked.seed))
+        for package in Package.all()
+        if not asked.only or package.name.startswith(tuple(asked.only))
+    )
 
 
 if __name__ == "__main__":

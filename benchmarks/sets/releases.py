@@ -7,7 +7,6 @@ release fail without it. No source of theirs is kept in this repository: a folde
 again.
 """
 
-import argparse
 import ast
 import asyncio
 import difflib
@@ -15,19 +14,26 @@ import itertools
 import json
 import random
 import re
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.sets.built import HERE, Built, Package, Planted, fetch, may_be_mutated, say
+from benchmarks.sets.built import (
+    HERE,
+    Built,
+    Package,
+    Planted,
+    build_each,
+    builder_options,
+    fetch,
+    may_be_mutated,
+    say,
+)
 from benchmarks.sets.judge import open_bug, same_program
 from benchmarks.sets.mutation import compiles
-from benchmarks.sets.packages import ROOT, failing_with, likely_to_fail, survey
-from sandbox.backends import open_backend
-from sandbox.errors import SandboxError
-from sandbox.spec import SandboxSpec
+from benchmarks.sets.packages import failing_with, likely_to_fail, survey
 from sandbox.workspace import Sandboxes, SandboxWorkspace
 
 KIND = "releases"
@@ -196,24 +202,14 @@ async def build(sandboxes: Sandboxes, older: Built, newer: Built, *, count: int,
 
 async def main() -> None:
     """Build them."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", type=Path, default=ROOT / "build" / "bench")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="releases, or beginnings: `click-8`")
+    parser = builder_options(__doc__)
     parser.add_argument("--bugs", type=int, default=BUGS, help="of one release")
-    parser.add_argument("--seed", type=int, default=0)
-    arguments = parser.parse_args()
-    spec = SandboxSpec(pool=0)
-    with tempfile.TemporaryDirectory() as data:
-        sandboxes = Sandboxes(spec, open_backend(spec), Path(data))
-        try:
-            for older, newer in pairs(arguments.folder):
-                if not arguments.only or newer.home.name.startswith(tuple(arguments.only)):
-                    try:
-                        await build(sandboxes, older, newer, count=arguments.bugs, seed=arguments.seed)
-                    except SandboxError as error:
-                        say(f"{newer.package.name} {newer.package.version}: {error.message} {error.advice}")
-        finally:
-            await sandboxes.close()
+    asked = parser.parse_args()
+    await build_each(
+        (newer.home.name, partial(build, older=older, newer=newer, count=asked.bugs, seed=asked.seed))
+        for older, newer in pairs(asked.folder)
+        if not asked.only or newer.home.name.startswith(tuple(asked.only))
+    )
 
 
 if __name__ == "__main__":
