@@ -81,8 +81,8 @@ class _History:
         self.git.run("init", "-q", "--bare", "--template=", "--initial-branch=none", str(bare))
         own = _named_by(marker)
         common = (own / (_text(own / "commondir") or ".").strip()).resolve()
-        if any(path.is_symlink() for path in (marker, common / "refs", common / "objects")):
-            raise ImportRejected("The folder's .git has links in it.", "Leave --since out.")
+        if marker.is_symlink() or _borrows(common):
+            raise ImportRejected("The folder's .git has links in it, or borrows from another.", "Leave --since out.")
         head = _text(own / "HEAD") or ""
         if not _HEAD.fullmatch(head) or "\n" in str(common):
             raise _NoCommitError("The folder's repository has no commit.", _NO_COMMIT)
@@ -171,6 +171,14 @@ def _named_by(marker: Path) -> Path:
     if not back or (named / back).resolve() != marker.resolve():
         raise ImportRejected("The folder's .git cannot be read.", "Leave --since out.")
     return named
+
+
+def _borrows(common: Path) -> bool:
+    """Whether what is read there may be another repository's."""
+    folders = (common / "objects", common / "objects" / "pack", common / "objects" / "info")
+    within = itertools.chain.from_iterable(folder.glob("*") for folder in folders)
+    linked = any(path.is_symlink() for path in (common / "refs", *folders, *within))
+    return linked or _exists(folders[-1] / "alternates")
 
 
 def _names(common: Path) -> dict[str, str]:

@@ -116,6 +116,24 @@ async def test_nobody_points_to_the_repository_of_another(checkout: Path, tmp_pa
     assert await diff_of(tmp_path / "thief") == SourceDiff()
 
 
+@pytest.mark.parametrize("way", ["alternates", "a linked folder of objects"])
+async def test_nobody_borrows_the_objects_of_another(checkout: Path, tmp_path: Path, way: str) -> None:
+    commit(checkout, pkg__m=NEW)
+    thief = tmp_path / "thief"
+    thief.mkdir()
+    git(thief, "init", "-q", "-b", "main")
+    write(thief, pkg__m=OLD)
+    objects = checkout / ".git" / "objects"
+    (thief / ".git" / "refs" / "heads" / "main").write_text(git(checkout, "rev-parse", "HEAD"))
+    if way == "alternates":
+        (thief / ".git" / "objects" / "info" / "alternates").write_text(f"{objects}\n")
+    else:
+        for folder in objects.glob("??"):
+            (thief / ".git" / "objects" / folder.name).symlink_to(folder)
+    assert git(thief, "show", "HEAD:pkg/m.py") == NEW.strip(), "git itself would show it"
+    assert await diff_of(thief) == SourceDiff()
+
+
 @pytest.mark.parametrize("since", ["nowhere", "--output=x", "HEAD:pkg", "HEAD^{tree}", "", "a b"])
 async def test_what_is_no_commit_is_refused(checkout: Path, since: str) -> None:
     with pytest.raises(ImportRejected, match="no commit"):
