@@ -28,7 +28,7 @@ def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotPro
     broken = broken_repository("broken_math")
     push_green(github, broken)
     told = watch(github, broken, push_red(github, broken))
-    assert told.pull_request is not None
+    assert told.pull_request is not None, told.own_check.summary
     assert told.pull_request.pull is not None
     body = told.pull_request.body or ""
     for wanted in (
