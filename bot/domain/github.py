@@ -97,6 +97,14 @@ class CheckAnnotation(Frozen):
     message: str
 
 
+class CheckAction(Frozen):
+    """A button of our check run."""
+
+    label: str = Field(max_length=20)
+    description: str = Field(max_length=40)
+    identifier: str = Field(max_length=20)
+
+
 class CheckUpdate(Frozen):
     """What our own check run shall show; always neutral, so it never blocks."""
 
@@ -105,6 +113,7 @@ class CheckUpdate(Frozen):
     summary: str
     text: str = ""
     annotations: tuple[CheckAnnotation, ...] = ()
+    actions: tuple[CheckAction, ...] = Field(default=(), max_length=3)
     details_url: str | None = None
     external_id: str | None = None
     """The mission id: how we find our own check run again."""
@@ -116,3 +125,75 @@ class BranchCommit(Frozen):
     branch: str
     parent: str = Field(pattern=SHA)
     message: str
+
+
+class WorkflowRunState(Frozen):
+    """A workflow run, and who set it off."""
+
+    id: int
+    name: str = ""
+    event: str = ""
+    """`push`, `pull_request`."""
+    head_sha: str = Field(pattern=SHA)
+    head_branch: str | None = None
+    from_fork: bool = False
+    status: str = "completed"
+    conclusion: str | None = None
+    path: str | None = None
+    actor: str = ""
+    triggering_actor: str = ""
+    run_attempt: int = 1
+
+
+class PullRequestFile(Frozen):
+    """A file of a pull request, with the lines that may be commented on."""
+
+    path: str
+    status: str = "modified"
+    patch: str = ""
+    """Unified hunks; empty when GitHub gives none (binary, or too large)."""
+
+
+class Suggestion(Frozen):
+    """Lines of a pull request's head, and what should stand there instead."""
+
+    path: str
+    start_line: int = Field(ge=1)
+    end_line: int = Field(ge=1)
+    text: str
+    """The new lines; empty takes them away."""
+    why: str = ""
+
+
+class BranchRules(Frozen):
+    """What a branch demands of a push, as far as GitHub tells."""
+
+    needs_pull_request: bool = False
+    needs_signature: bool = False
+    no_update: bool = False
+    names: tuple[str, ...] = ()
+
+
+class HookDelivery(Frozen):
+    """One attempt to deliver a webhook, as the App's own log has it."""
+
+    id: int
+    guid: str
+    event: str
+    action: str | None = None
+    delivered_at: str
+    """ISO 8601."""
+    status_code: int = 0
+    redelivery: bool = False
+    repository_id: int | None = None
+    installation_id: int | None = None
+
+
+class InstallationRef(Frozen):
+    """Where the App is installed."""
+
+    id: int
+    account: str = ""
+    suspended: bool = False
+    permissions: dict[str, str] = Field(default_factory=dict)
+    events: tuple[str, ...] = ()

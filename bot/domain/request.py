@@ -1,4 +1,4 @@
-"""What one event comes down to: MissionRequest, Feedback or Ignored."""
+"""What one event comes down to: RedHead, MissionRequest, Feedback, HeadMoved, InstallationChange or Ignored."""
 
 from enum import StrEnum
 from typing import Literal
@@ -30,8 +30,24 @@ class Trigger(StrEnum):
     """What asked for the mission."""
 
     CHECK_RUN = "check_run"
+    """A red check, whichever event told of it."""
     COMMENT = "comment"
+    """A person: a comment, a button, a label."""
+    SCHEDULE = "schedule"
+    """The recovery sweep, or the repository's own schedule."""
+    ACTION = "action"
+    """A step of a workflow."""
     COMMAND_LINE = "command_line"
+
+
+class Depth(StrEnum):
+    """How far a mission goes."""
+
+    FIX = "fix"
+    EXPLAIN = "explain"
+    """Until the cause is known; nothing is changed."""
+    REPRODUCE = "reproduce"
+    """Until the failure is reproduced and told apart from a flake or an outage."""
 
 
 class CheckRef(Frozen):
@@ -56,6 +72,17 @@ class CommentRef(Frozen):
     author: str
     number: int
     """Issue or pull request it stands in."""
+    in_review: bool = False
+    """It stands in a review thread: reactions and replies have other addresses there."""
+
+
+class Answer(Frozen):
+    """What a person answered to our question."""
+
+    proposal_id: str
+    choice: int | None = Field(default=None, ge=1)
+    """Which of the shown changes, counted from one; None for words."""
+    text: str = Field(default="", max_length=4_000)
 
 
 class MissionRequest(Frozen):
@@ -68,11 +95,21 @@ class MissionRequest(Frozen):
     head_sha: str | None = Field(default=None, pattern=SHA)
     head_branch: str | None = None
     check: CheckRef | None = None
+    """The check that is repaired."""
+    also_red: tuple[CheckRef, ...] = ()
+    """Other red checks of the same head: one mission answers for all of them."""
     pull_request: int | None = None
     comment: CommentRef | None = None
     tier: TrustTier = TrustTier.BRANCH
     delivery_id: str | None = None
     requested_by: str | None = None
+    actors: tuple[str, ...] = ()
+    """Who set off the red run: actor and triggering actor."""
+    depth: Depth = Depth.FIX
+    answer: Answer | None = None
+    """Goes on where an earlier mission asked a person."""
+    supersedes: str | None = None
+    """The mission on an older commit of the same branch that a push ended."""
     folder: str | None = None
     """A red working tree on this host (command line only)."""
     command: str | None = None
@@ -91,6 +128,60 @@ class MissionRequest(Frozen):
         return f"{self.repository.id}:fork" if self.tier is TrustTier.FORK else str(self.repository.id)
 
 
+class RedHead(Frozen):
+    """A check of a commit is red; all that are red become one mission when the set of checks has settled."""
+
+    kind: Literal["red_head"] = "red_head"
+    repository: RepositoryRef
+    head_sha: str = Field(pattern=SHA)
+    head_branch: str | None = None
+    check: CheckRef | None = None
+    """The red check, when the event names one; a workflow run or a status names none."""
+    pull_request: int | None = None
+    tier: TrustTier = TrustTier.BRANCH
+    actors: tuple[str, ...] = ()
+    """Who set off the red run: actor and triggering actor, where the event tells."""
+    workflow_run: int | None = None
+    trigger: Trigger = Trigger.CHECK_RUN
+    delivery_id: str | None = None
+
+    @property
+    def mission_id(self) -> str:
+        """The one mission that all red checks of this commit ask for."""
+        return f"mission:{self.repository.id}:{self.head_sha}:auto"
+
+
+class HeadMoved(Frozen):
+    """Somebody pushed to a branch, or took it away: work on what was there is needless."""
+
+    kind: Literal["head_moved"] = "head_moved"
+    repository: RepositoryRef
+    branch: str
+    before: str | None = Field(default=None, pattern=SHA)
+    after: str | None = Field(default=None, pattern=SHA)
+    """None when the branch was deleted."""
+    pull_request: int | None = None
+    """Known when a pull request was synchronized or closed."""
+    closed: bool = False
+    """The pull request was closed: nobody waits for a repair of it."""
+    pusher: str = ""
+    delivery_id: str | None = None
+
+
+class InstallationChange(Frozen):
+    """The App was installed, removed, suspended, or given other repositories or rights."""
+
+    kind: Literal["installation"] = "installation"
+    installation_id: int
+    account: str = ""
+    action: str
+    """`created`, `deleted`, `suspend`, `unsuspend`, `new_permissions_accepted`, `added`, `removed`."""
+    added: tuple[int, ...] = ()
+    """Ids of repositories."""
+    removed: tuple[int, ...] = ()
+    delivery_id: str | None = None
+
+
 class Feedback(Frozen):
     """What became of something we proposed."""
 
@@ -99,6 +190,10 @@ class Feedback(Frozen):
     pull_request: int
     merged: bool
     branch: str
+    fate: Literal["merged", "closed", "reverted", "reopened"] | None = None
+    """None follows `merged`."""
+    by: str = ""
+    merge_sha: str | None = Field(default=None, pattern=SHA)
     delivery_id: str | None = None
 
 

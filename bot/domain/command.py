@@ -1,0 +1,72 @@
+"""What a person asks us by comment, button or label: Command."""
+
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field
+
+from bot.domain.request import SHA, CommentRef, RepositoryRef
+from sandbox.types import Frozen
+
+
+class Verb(StrEnum):
+    """What can be asked."""
+
+    FIX = "fix"
+    EXPLAIN = "explain"
+    REPRODUCE = "reproduce"
+    RERUN = "rerun"
+    RETRY = "retry"
+    APPLY = "apply"
+    REJECT = "reject"
+    UNDO = "undo"
+    OFF = "off"
+    ON = "on"
+    STATUS = "status"
+    CONFIG = "config"
+    LESSONS = "lessons"
+    ANSWER = "answer"
+    STOP = "stop"
+    HELP = "help"
+
+
+class Origin(StrEnum):
+    """Where it was asked."""
+
+    COMMENT = "comment"
+    BUTTON = "button"
+    LABEL = "label"
+
+
+class Command(Frozen):
+    """One thing a person asks; whether they may is GitHub's to say, after the 202."""
+
+    kind: Literal["command"] = "command"
+    command_id: str
+    """Deterministic: the same comment, press or label asks once."""
+    verb: Verb | None
+    """None for a word we do not know: it is answered with help, once."""
+    word: str = Field(default="", max_length=100)
+    """As it was written."""
+    target: str = Field(default="", max_length=500)
+    """The free argument after the verb."""
+    options: dict[str, str] = Field(default_factory=dict)
+    """`--key=value`; a bare `--key` has the value `true`."""
+    origin: Origin = Origin.COMMENT
+    repository: RepositoryRef
+    author: str
+    """Who asks."""
+    number: int | None = None
+    """The issue or pull request; None for a button on a commit without one."""
+    is_pull_request: bool = True
+    comment: CommentRef | None = None
+    check_run: int | None = None
+    """Our check run whose button was pressed."""
+    mission_id: str | None = None
+    """The mission that this check run tells of (its external id)."""
+    head_sha: str | None = Field(default=None, pattern=SHA)
+    head_branch: str | None = None
+    path: str | None = None
+    """The file of a review thread."""
+    line: int | None = None
+    delivery_id: str | None = None

@@ -1,0 +1,25 @@
+"""Every seam of the bot as a protocol: what a step needs from outside is passed in as one of these."""
+
+from bot.ports.github import AppHooks, GitHub, GitHubRuns, GitHubUpkeep
+from bot.ports.memory import LessonStore, Recall, Registry
+from bot.ports.sandboxes import Fixer, OpenWorkspace, Workspace
+from bot.ports.work import Checkpoint, Clock, DeliveryInbox, MissionQueue, Progress, Work
+
+__all__ = [
+    "AppHooks",
+    "Checkpoint",
+    "Clock",
+    "DeliveryInbox",
+    "Fixer",
+    "GitHub",
+    "GitHubRuns",
+    "GitHubUpkeep",
+    "LessonStore",
+    "MissionQueue",
+    "OpenWorkspace",
+    "Progress",
+    "Recall",
+    "Registry",
+    "Work",
+    "Workspace",
+]

@@ -1,0 +1,109 @@
+"""What is remembered: lessons, and what is under way where."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from bot.domain.lesson import Forecast, Lesson, RecalledLesson
+from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
+from bot.domain.request import Feedback
+
+
+class Recall(Protocol):
+    """Lessons, read side."""
+
+    async def recall(
+        self, *, repository_id: str, fingerprint: str, error: str | None, words: Sequence[str], limit: int = 5
+    ) -> tuple[RecalledLesson, ...]:
+        """Lessons that bear on a failure, best first."""
+        ...
+
+    async def template_record(self, *, repository_id: str, error: str | None) -> dict[str, tuple[int, int]]:
+        """Per template: how often it won, and how often that was rejected later."""
+        ...
+
+    async def forecasts(self, *, repository_id: str) -> tuple[Forecast, ...]:
+        """Every confidence shown whose fate is known: what calibrates the next one."""
+        ...
+
+
+class LessonStore(Recall, Protocol):
+    """Lessons, write side."""
+
+    async def remember(self, lesson: Lesson) -> None:
+        """Keep a lesson; the same id again replaces it."""
+        ...
+
+    async def feed_back(self, feedback: Feedback) -> int:
+        """Record what became of a pull request; how many lessons that touched."""
+        ...
+
+
+class Registry(Protocol):
+    """What is under way where; survives a restart. Every method may raise a StoreError."""
+
+    async def begin(self, mission: LiveMission) -> None:
+        """A mission waits or runs; the same id again replaces it."""
+        ...
+
+    async def end(self, mission_id: str) -> None:
+        """It does not any more."""
+        ...
+
+    async def live(
+        self, repository_id: int, *, branch: str | None = None, pull_request: int | None = None
+    ) -> tuple[LiveMission, ...]:
+        """Missions that wait or run, oldest first; on a branch or for a pull request when given."""
+        ...
+
+    async def attempts(self, repository_id: int, *, branch: str) -> int:
+        """Automatic missions begun on a branch since a person last pushed or asked there."""
+        ...
+
+    async def forgive(self, repository_id: int, *, branch: str) -> None:
+        """Count attempts on a branch from zero: a person pushed or asked."""
+        ...
+
+    async def offer(self, fix: OfferedFix) -> None:
+        """A fix was put before people, or its state is known better; the same key again replaces it."""
+        ...
+
+    async def offered(
+        self,
+        repository_id: int,
+        *,
+        fingerprint: str | None = None,
+        state: FixState | None = None,
+        pull_request: int | None = None,
+    ) -> tuple[OfferedFix, ...]:
+        """Offered fixes, newest first, narrowed by what is given."""
+        ...
+
+    async def is_blocked(self, repository_id: int, patch_id: str) -> OfferedFix | None:
+        """The fix of this very change that a person closed or undid, if there is one."""
+        ...
+
+    async def propose(self, proposal: Proposal) -> None:
+        """Keep what a person has to decide; the same id again replaces it."""
+        ...
+
+    async def proposal(
+        self, repository_id: int, *, pull_request: int | None = None, proposal_id: str | None = None
+    ) -> Proposal | None:
+        """The newest open one for a pull request, or the one with this id."""
+        ...
+
+    async def switch(self, switch: Switch) -> None:
+        """Turn off or on."""
+        ...
+
+    async def off(self, repository_id: int, pull_request: int | None = None) -> Switch | None:
+        """The switch that keeps us off here: the pull request's own wins over the repository's."""
+        ...
+
+    async def note_installation(self, state: InstallationState) -> None:
+        """What an installation is like now."""
+        ...
+
+    async def installation(self, installation_id: int) -> InstallationState | None:
+        """What was last known of it."""
+        ...

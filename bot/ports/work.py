@@ -1,0 +1,85 @@
+"""Where work waits and goes on: inbox, queue, checkpoint, progress, clock."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from bot.domain.command import Command
+from bot.domain.delivery import Receipt
+from bot.domain.mission import MissionContext
+from bot.domain.request import Feedback, HeadMoved, Ignored, InstallationChange, MissionRequest, RedHead
+
+Value = TypeVar("Value", bound=BaseModel)
+
+Work = MissionRequest | RedHead | Command | Feedback | HeadMoved | InstallationChange
+"""What a delivery can ask for."""
+
+
+class MissionQueue(Protocol):
+    """Where missions wait; survives a restart."""
+
+    async def submit(self, request: MissionRequest) -> bool:
+        """Put a mission in line; False when the same mission id is there already."""
+        ...
+
+    async def feed_back(self, feedback: Feedback) -> None:
+        """Put a verdict of a human in line."""
+        ...
+
+    async def settle(self, red: RedHead) -> bool:
+        """Wait until the checks of this head have settled, then ask for its mission; False when that waits already."""
+        ...
+
+    async def command(self, command: Command) -> bool:
+        """Put what a person asked in line, before automatic work; False when it is there already."""
+        ...
+
+    async def notice(self, change: HeadMoved | InstallationChange) -> None:
+        """Put something that changes what is under way in line."""
+        ...
+
+    async def cancel(self, mission_id: str) -> None:
+        """Stop a mission, waiting or running."""
+        ...
+
+    async def status(self, mission_id: str) -> str | None:
+        """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
+        ...
+
+
+class DeliveryInbox(Protocol):
+    """Where deliveries are written down before they are answered."""
+
+    async def accept(self, delivery: str, event: str, action: str | None, decision: Work | Ignored) -> Receipt:
+        """Write it down, durably, and say what becomes of it. Raises QueueError when that cannot be done now."""
+        ...
+
+
+class Checkpoint(Protocol):
+    """Runs a stage once and remembers its value: in memory, or durably by the engine."""
+
+    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+        """The remembered value of this step, or the value of calling it now. Names are stable and unique."""
+        ...
+
+
+class Progress(Protocol):
+    """Tells somebody how far a mission is."""
+
+    async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
+        """A stage begins. Never raises: progress must not break a mission."""
+        ...
+
+
+class Clock(Protocol):
+    """The time."""
+
+    def now(self) -> datetime:
+        """The wall clock, UTC."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that only grow."""
+        ...

@@ -1,0 +1,1 @@
+"""Beside the line: what is under way where, kept over restarts."""

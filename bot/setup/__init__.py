@@ -1,0 +1,1 @@
+"""From nothing to a working App in minutes: manifest flow, live checks."""
