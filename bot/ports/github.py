@@ -74,6 +74,10 @@ class GitHub(Protocol):
         """Where to fetch, with a token scoped to reading this repository."""
         ...
 
+    async def release(self, repository: RepositoryRef) -> None:
+        """Give back every right held for this repository; what is asked later asks for new ones. Never raises."""
+        ...
+
     async def commit_on_new_branch(
         self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]
     ) -> str:

@@ -1,8 +1,6 @@
-"""FakeGitHub: the GitHub port in memory, strict about what the real one is strict about."""
+"""FakeGitHub: the GitHub ports in memory, strict about what the real one is strict about."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from hashlib import sha1
 
 from bot.domain.github import (
     BranchCommit,
@@ -16,62 +14,14 @@ from bot.domain.github import (
 from bot.domain.request import RepositoryRef
 from bot.errors import Conflict, GitHubError, NotFound
 from sandbox.types import FileEdit
+from tests.fakes.fake_github_state import BODY_LIMIT, FakeCheck, FakeComment, FakeReview
+from tests.fakes.fake_github_upkeep import FakeHooks, FakeRuns, FakeUpkeep, sha_of
 
-BODY_LIMIT = 65_536
-
-
-@dataclass
-class FakeComment:
-    """A comment somebody wrote."""
-
-    id: int
-    number: int
-    author: str
-    body: str
+__all__ = ["FakeCheck", "FakeComment", "FakeGitHub", "FakeReview"]
 
 
-@dataclass
-class FakeCheck:
-    """Our check run on a commit, with every update it got."""
-
-    id: int
-    sha: str
-    updates: list[CheckUpdate] = field(default_factory=list)
-
-
-class FakeGitHub:
-    """One repository in memory. Tests fill its public attributes and read them back.
-
-    Args:
-        app_slug: Who we are: what we write is by `<app_slug>[bot]`.
-    """
-
-    def __init__(self, app_slug: str = "metaagent") -> None:
-        self.bot = f"{app_slug}[bot]"
-        self.permissions: dict[str, str] = {}
-        self.branches: dict[str, str] = {}
-        self.commits: dict[str, CommitState] = {}
-        self.edits: dict[str, tuple[FileEdit, ...]] = {}
-        """By commit: what it changed."""
-        self.files: dict[tuple[str, str], bytes] = {}
-        """By (ref, path)."""
-        self.jobs: dict[int, FailedJob] = {}
-        self.logs: dict[int, str] = {}
-        self.merge_bases: dict[tuple[str, str], str] = {}
-        self.other_checks: list[CheckRunState] = []
-        self.pulls: dict[int, PullRequestState] = {}
-        self.titles: dict[int, str] = {}
-        self.drafts: set[int] = set()
-        self.comments: list[FakeComment] = []
-        self.reactions: list[tuple[int, str]] = []
-        self.checks: list[FakeCheck] = []
-        self.calls: list[str] = []
-        """The name of every call, in order."""
-        self.faults: dict[str, list[BaseException]] = {}
-        """By name of a call: what the next ones raise instead of answering."""
-        self.after: dict[str, list[BaseException]] = {}
-        """By name of a call: what the next ones raise after they did their work (the answer is lost)."""
-        self._number = 100
+class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
+    """One repository in memory; see `FakeState` for what tests fill in and read back."""
 
     # --- read --------------------------------------------------------------------------------------
 
@@ -150,6 +100,11 @@ class FakeGitHub:
         self._begin("clone_source")
         return CloneSource(url=f"https://github.invalid/{repository.full_name}.git", authorization="Basic none")
 
+    async def release(self, repository: RepositoryRef) -> None:
+        """Noted in `released`."""
+        self.calls.append("release")
+        self.released.append(repository.id)
+
     # --- write -------------------------------------------------------------------------------------
 
     async def commit_on_new_branch(
@@ -157,8 +112,7 @@ class FakeGitHub:
     ) -> str:
         """The same commit again is found again; another one on the same branch is a conflict."""
         self._begin("commit_on_new_branch")
-        content = "\n".join(edit.model_dump_json() for edit in edits)
-        sha = sha1(f"{commit.parent}\n{commit.message}\n{content}".encode(), usedforsecurity=False).hexdigest()
+        sha = sha_of(commit, edits)
         if self.branches.get(commit.branch, sha) != sha:
             raise Conflict(f"the branch {commit.branch} exists", status=422)
         self.branches[commit.branch] = sha
@@ -248,22 +202,3 @@ class FakeGitHub:
         check.updates.append(update)
         self._end("publish_check")
         return check.id
-
-    # --- inside --------------------------------------------------------------------------------------
-
-    def _begin(self, name: str) -> None:
-        self.calls.append(name)
-        if self.faults.get(name):
-            raise self.faults[name].pop(0)
-
-    def _end(self, name: str) -> None:
-        if self.after.get(name):
-            raise self.after[name].pop(0)
-
-    def _next(self) -> int:
-        self._number += 1
-        return self._number
-
-    def _check_length(self, body: str) -> None:
-        if len(body) > BODY_LIMIT:
-            raise GitHubError("body is too long (maximum is 65536 characters)", status=422)
