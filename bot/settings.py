@@ -1,5 +1,6 @@
 """Every setting, its default and its meaning; read once, from options, the environment and metaagent.toml."""
 
+import json
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -18,6 +19,12 @@ DEFAULT_FILE = "metaagent.toml"
 GITHUB_API = "https://api.github.com/"
 INHERITED = {"ca_bundle": ("PIP_CERT", "SSL_CERT_FILE"), "index_url": ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")}
 """Sandbox settings that default to what the host's installers use."""
+APP_FILE = "app.json"
+"""In the data directory: the App as set-up stored it, readable by its owner only."""
+OF_AN_APP = ("app_id", "private_key", "private_key_file", "webhook_secret")
+"""What belongs to one App and cannot be mixed with another's."""
+STORED = ("app_id", "app_slug", "github_api_url", "private_key", "webhook_secret")
+"""Settings that set-up stores."""
 
 
 class Settings(BaseModel):
@@ -43,6 +50,11 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Lowest level logged.")
     host: str = Field(default="127.0.0.1", description="Address `serve` listens on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port `serve` listens on; 0 takes a free one.")
+    public_url: str | None = Field(
+        default=None,
+        pattern=r"^https?://[^/\s?#@]+/?$",
+        description="Where GitHub and people reach this service, `https://bot.example.com`.",
+    )
     workers: int = Field(default=2, ge=1, description="Missions that run at the same time.")
     webhook_max_bytes: int = Field(default=25 * 1024 * 1024, description="Largest webhook body accepted.")
     limits: Limits = Field(default=Limits(), description="Limits of a mission.")
@@ -67,6 +79,11 @@ class Settings(BaseModel):
             raise SettingsError(message, f"check {PREFIX}PRIVATE_KEY_FILE") from error
         except UnicodeDecodeError as error:
             raise SettingsError("the private key file is not text", f"check {PREFIX}PRIVATE_KEY_FILE") from error
+
+    @property
+    def needs_setup(self) -> bool:
+        """Whether nothing at all is known of an App."""
+        return all(getattr(self, name) is None for name in OF_AN_APP)
 
     @property
     def secrets(self) -> tuple[SecretStr, ...]:
@@ -149,6 +166,7 @@ def load(
     for key, value in (options or {}).items():
         _put(merged, tuple(key.split(".")), value)
         origins[key] = "--" + key.replace(".", "-").replace("_", "-")
+    _adopt_app(merged, origins)
     try:
         return Settings(**merged)
     except ValidationError as error:
@@ -164,6 +182,23 @@ def _adopt(into: dict[str, Any], origins: dict[str, str], variables: Mapping[str
         if isinstance(sandbox, dict) and key not in sandbox and found and "@" not in variables[found]:
             sandbox[key] = variables[found]
             origins[f"sandbox.{key}"] = found
+
+
+def _adopt_app(into: dict[str, Any], origins: dict[str, str]) -> None:
+    """The App that set-up stored counts when no part of one is given otherwise: parts of two Apps are of no use."""
+    path = Path(into.get("data_dir") or Settings.model_fields["data_dir"].default) / APP_FILE
+    if any(into.get(name) is not None for name in OF_AN_APP) or not path.is_file():
+        return
+    try:
+        if path.stat().st_mode & 0o077:
+            raise SettingsError(f"{path} can be read by others, and holds the App's key", f"chmod 600 {path}")
+        stored = json.loads(path.read_text())
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{path} cannot be read ({type(error).__name__})", "run `metaagent setup` again") from error
+    known = stored if isinstance(stored, dict) else {}
+    for key in STORED:
+        if key in known and key not in into:
+            into[key], origins[key] = known[key], str(path)
 
 
 def load_from_options(options: Mapping[str, Any]) -> Settings:

@@ -1,5 +1,6 @@
 """Settings come from four places, and a wrong one is named with the place it came from."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,48 @@ def test_secrets_do_not_show() -> None:
     settings = load({}, environment={"METAAGENT_WEBHOOK_SECRET": "hunter2", "METAAGENT_PRIVATE_KEY": "hunter3"})
     assert "hunter" not in repr(settings)
     assert "hunter" not in settings.model_dump_json()
+
+
+def stored(folder: Path, **more: str) -> dict[str, str]:
+    """A data directory with an App in it, as an environment."""
+    app = {"app_id": "7", "app_slug": "fixer", "private_key": "KEY", "webhook_secret": "hush", "html_url": "x", **more}
+    (folder / "app.json").write_text(json.dumps(app))
+    (folder / "app.json").chmod(0o600)
+    return {"METAAGENT_DATA_DIR": str(folder)}
+
+
+def test_the_app_that_set_up_stored_is_used_as_a_whole(tmp_path: Path) -> None:
+    settings = load({"app_slug": "mine"}, environment=stored(tmp_path))
+    assert (settings.app_id, settings.app_slug, settings.signing_key.get_secret_value()) == ("7", "mine", "KEY")
+    assert not settings.needs_setup
+
+
+@pytest.mark.parametrize("given", ["app_id", "private_key", "webhook_secret"])
+def test_parts_of_two_apps_are_never_mixed(tmp_path: Path, given: str) -> None:
+    settings = load({given: "9"}, environment=stored(tmp_path))
+    assert not settings.needs_setup
+    assert {settings.app_id, settings.private_key, settings.webhook_secret} - {None} == {getattr(settings, given)}
+
+
+def test_a_stored_app_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    environment = stored(tmp_path)
+    (tmp_path / "app.json").chmod(0o640)
+    with pytest.raises(SettingsError, match="can be read by others"):
+        load({}, environment=environment)
+
+
+def test_a_stored_app_that_is_damaged_is_told(tmp_path: Path) -> None:
+    environment = stored(tmp_path)
+    (tmp_path / "app.json").write_text("{")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        load({}, environment=environment)
+
+
+def test_without_any_part_of_an_app_set_up_is_needed(tmp_path: Path) -> None:
+    assert load({}, environment={"METAAGENT_DATA_DIR": str(tmp_path)}).needs_setup
+
+
+@pytest.mark.parametrize("url", ["bot.example.com", "https://a/b", "https://user@a", "ftp://a"])
+def test_the_public_address_is_one_of_a_server(url: str) -> None:
+    with pytest.raises(SettingsError, match="public_url"):
+        load({"public_url": url}, environment={})
