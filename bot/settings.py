@@ -201,6 +201,11 @@ def _adopt_app(into: dict[str, Any], origins: dict[str, str]) -> None:
             into[key], origins[key] = known[key], str(path)
 
 
+def environment() -> Mapping[str, str]:
+    """The process's variables, for what reads names that are not ours (those of a workflow's runner)."""
+    return os.environ
+
+
 def load_from_options(options: Mapping[str, Any]) -> Settings:
     """Settings from parsed command-line options: those whose name begins with `setting:` and were given.
 
