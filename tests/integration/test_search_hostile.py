@@ -1,5 +1,6 @@
 """Candidates that do harm: the search goes on, finds its fix, and nothing outside a trial is touched."""
 
+import asyncio
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,7 +10,17 @@ import pytest
 from sandbox.backends.base import Backend
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource, SearchRequest, Survivor, TrialDone, TrialEvent, TrialStarted
+from sandbox.types import (
+    Checkout,
+    Compared,
+    FolderSource,
+    JobHints,
+    SearchRequest,
+    Survivor,
+    TrialDone,
+    TrialEvent,
+    TrialStarted,
+)
 from sandbox.workspace import Sandboxes
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
@@ -134,3 +145,29 @@ async def test_with_files_on_disk_they_do_not_either(backend: Backend, tmp_path:
     assert isinstance(done, TrialDone)
     assert {event.lane for event in events if isinstance(event, Survivor)} == {"cold"}
     assert done.tried > len(harms)
+
+
+async def test_a_sandbox_full_of_processes_does_not_disturb_a_search_in_another(
+    backend: Backend, tmp_path: Path
+) -> None:
+    files = {
+        "answers.py": "def answer(n):\n    return n - 1\n\n\ndef even(n):\n    return n % 2 == 1\n",
+        "test_answers.py": (
+            "from answers import answer, even\n\n\ndef test_answer():\n    assert answer(4) == 5\n\n\n"
+            "def test_even():\n    assert even(4)\n    assert not even(3)\n"
+        ),
+    }
+    both = ("test_answers.py::test_answer", "test_answers.py::test_even")
+    (tmp_path / "busy").mkdir()
+    crowded = Checkout(source=FolderSource(path=str(tmp_path / "busy")), hints=JobHints(command="true"))
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    async with sandboxes.open_workspace(crowded) as busy:
+        crowd = asyncio.create_task(busy.run("for n in $(seq 150); do sleep 60 & done; wait", timeout_s=60.0))
+        await asyncio.sleep(1.0)
+        events = await searched(backend, tmp_path, files, failing=both, passing=(), template_shifts={})
+        assert not crowd.done()
+        crowd.cancel()
+        await asyncio.gather(crowd, return_exceptions=True)
+    compared = next(event for event in events if isinstance(event, Compared))
+    assert compared.inputs > 0
+    assert len(set(compared.clusters)) < len(compared.clusters)

@@ -11,7 +11,7 @@ import signal
 import time
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
-from sandbox.guest.search.limits import GIBIBYTE, Limiter, bound_harm, bound_memory, running_processes
+from sandbox.guest.search.limits import GIBIBYTE, Limiter, bound_harm, bound_memory, fork, running_processes
 
 RESULTS = 3
 """The descriptor our results leave by; no child that runs candidates may keep it."""
@@ -57,7 +57,7 @@ class Child:
         self._buffer = b""
         self._ended = False
         self._read, write = _pipe()
-        self.pid = os.fork()
+        self.pid = fork()
         if self.pid == 0:
             _child(work, write, bounds)
         os.close(write)

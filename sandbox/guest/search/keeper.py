@@ -16,6 +16,7 @@ from sandbox.guest.search.collected import Command
 from sandbox.guest.search.failing import told
 from sandbox.guest.search.ground import Request
 from sandbox.guest.search.host import Host, Links, mute
+from sandbox.guest.search.limits import fork
 from sandbox.guest.search.link import Link, pair
 from sandbox.guest.search.sources import Kit
 from sandbox.guest.search.tree_memory import TreeMemory
@@ -80,7 +81,7 @@ class Keeper:
         mute()
         self._links["host"], host_end = pair()
         host_zygote, self._links["zygote"] = pair()
-        self._host = os.fork()
+        self._host = fork()
         if self._host == 0:
             self._be_host(Links(host_end, host_zygote))
         for link in (host_end, host_zygote):
@@ -152,7 +153,7 @@ class Keeper:
         spoiled = len(self._unfit) >= ATTEMPTS
         names = [] if spoiled else [n for n in self._modules if n.split(".")[0] not in self._unfit]
         ours, theirs = pair()
-        pid = os.fork()
+        pid = fork()
         if pid == 0:
             self._be_zygote(names, theirs)
         theirs.close()

@@ -12,6 +12,7 @@ from typing import Callable, Iterable, List
 
 from sandbox.guest.search.broken.model import Broken, TextProposal
 from sandbox.guest.search.broken.proposing import propose
+from sandbox.guest.search.limits import fork
 from sandbox.guest.search.render import Edit
 
 MAX_ANSWER = 16 << 20
@@ -37,7 +38,7 @@ def in_child(work: Callable[[], Iterable[TextProposal]], seconds: float) -> List
         seconds: How long the child may take.
     """
     reader, writer = os.pipe()
-    child = os.fork()
+    child = fork()
     if child == 0:
         status = 1
         try:

@@ -10,7 +10,7 @@ import signal
 import time
 from typing import Any, Callable, List
 
-from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.limits import Limiter, fork
 
 MOST_BYTES = 8 << 20
 
@@ -18,7 +18,7 @@ MOST_BYTES = 8 << 20
 def branch(work: Callable[[Limiter], Any], wait_s: float) -> Any:
     """What `work` returns in a process of its own, as JSON; None when it dies, hangs or says too much."""
     read, write = os.pipe()
-    pid = os.fork()
+    pid = fork()
     if pid == 0:
         _inside(work, write)
     os.close(write)

@@ -109,9 +109,9 @@ class ColdLane:
         return None if ran.status is None else cold_run.outcomes_of(ran.output)
 
     def _bounds(self, wall_s: float) -> cold_run.Bounds:
-        return cold_run.Bounds(
-            wall_s, self._memory_bytes + (1 << 30), running_processes() + MORE_PROCESSES, self._tree.guard
-        )
+        running = running_processes()
+        most = running + MORE_PROCESSES if running else 0
+        return cold_run.Bounds(wall_s, self._memory_bytes + (1 << 30), most, self._tree.guard)
 
     def _place(self, path: str) -> str:
         return os.path.join(self._command.root, path)

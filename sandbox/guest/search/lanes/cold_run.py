@@ -17,6 +17,7 @@ from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tup
 
 from sandbox.guest.search.collected import Command
 from sandbox.guest.search.harness import FAIL, PASS, SKIP
+from sandbox.guest.search.limits import fork
 
 RECORDS = 3
 MOST_OUTPUT = 256 * 1024
@@ -40,6 +41,7 @@ class Bounds(NamedTuple):
     wall_s: float
     memory_bytes: int
     processes: int
+    """0 bounds nothing."""
     guard: Any = None
 
 
@@ -57,7 +59,7 @@ def run(argv: Sequence[str], cwd: str, bounds: Bounds, *, stdin: bytes = b"", ta
     with tempfile.TemporaryFile() as order:
         order.write(stdin)
         order.seek(0)
-        pid = os.fork()
+        pid = fork()
         if pid == 0:
             _become(argv, cwd, bounds, ends=(order.fileno(), write), takes=takes)
     os.close(write)
