@@ -21,7 +21,7 @@ BUSY_S = 30.0
 _SCHEMA = """
 create table if not exists live (
     id text primary key, repository integer not null, branch text, pull_request integer, since text not null,
-    value text not null
+    ended integer not null, value text not null
 ) strict;
 create index if not exists live_by_repository on live (repository);
 create table if not exists attempt (
@@ -73,7 +73,10 @@ class SqliteRegistry:
                 "repository": mission.repository.id,
                 "branch": mission.branch,
             }
-            row |= {"pull_request": mission.pull_request, "since": mission.since}
+            row |= {"pull_request": mission.pull_request, "since": mission.since, "ended": 0}
+            # Of those that ended only the newest of a branch is of use.
+            spent = "delete from live where ended = 1 and repository = ? and (branch = ? or branch is null)"
+            database.execute(spent, (mission.repository.id, mission.branch))
             _put(database, "live", row, mission)
             if mission.branch is not None and mission.requested_by is None:
                 database.execute(
@@ -85,14 +88,23 @@ class SqliteRegistry:
 
     async def end(self, mission_id: str) -> None:
         """It does not any more."""
-        await self._do(lambda database: database.execute("delete from live where id = ?", (mission_id,)))
+        await self._do(lambda database: database.execute("update live set ended = 1 where id = ?", (mission_id,)))
 
     async def live(
         self, repository_id: int, *, branch: str | None = None, pull_request: int | None = None
     ) -> tuple[LiveMission, ...]:
         """Missions that wait or run, oldest first; on a branch or for a pull request when given."""
         wanted: dict[str, Value] = {"repository": repository_id, "branch": branch, "pull_request": pull_request}
+        wanted["ended"] = 0
         return await self._do(lambda database: _find(database, LiveMission, "live", wanted, order="since, rowid"))
+
+    async def last(self, repository_id: int, *, branch: str) -> LiveMission | None:
+        """The newest mission begun on a branch, whether it ended or not."""
+        wanted: dict[str, Value] = {"repository": repository_id, "branch": branch}
+        order = "since desc, rowid desc"
+        return next(
+            iter(await self._do(lambda database: _find(database, LiveMission, "live", wanted, order=order))), None
+        )
 
     async def attempts(self, repository_id: int, *, branch: str) -> int:
         """Automatic missions begun on a branch since a person last pushed or asked there."""

@@ -78,6 +78,19 @@ async def test_live_missions_are_found_by_branch_and_pull_request_until_they_end
     assert await registry.live(HERE) == (second,)
 
 
+async def test_the_newest_mission_of_a_branch_is_known_also_when_it_ended(registry: Registry) -> None:
+    assert await registry.last(HERE, branch="main") is None
+    for name in ("m-1", "m-2"):
+        await registry.begin(a_live_mission(name))
+        await registry.end(name)
+    await registry.begin(a_live_mission("m-3", branch="other"))
+    assert await registry.last(HERE, branch="main") == a_live_mission("m-2")
+    assert await registry.last(HERE, branch="other") == a_live_mission("m-3")
+    assert await registry.last(ELSEWHERE.id, branch="main") is None
+    await registry.begin(a_live_mission("m-2"))
+    assert await registry.live(HERE, branch="main") == (a_live_mission("m-2"),)
+
+
 async def test_the_same_mission_begun_again_is_one_mission_and_one_attempt(registry: Registry) -> None:
     await registry.begin(a_live_mission())
     again = a_live_mission(pull_request=9)

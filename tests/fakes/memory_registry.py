@@ -8,6 +8,7 @@ class MemoryRegistry:
 
     def __init__(self) -> None:
         self.missions: dict[str, LiveMission] = {}
+        self.ended: dict[str, LiveMission] = {}
         self.tries: set[tuple[int, str, str]] = set()
         """Repository, branch and mission of every automatic attempt."""
         self.fixes: dict[str, OfferedFix] = {}
@@ -18,12 +19,14 @@ class MemoryRegistry:
     async def begin(self, mission: LiveMission) -> None:
         """The same id again replaces it, and is the same attempt."""
         self.missions[mission.mission_id] = mission
+        self.ended.pop(mission.mission_id, None)
         if mission.branch is not None and mission.requested_by is None:
             self.tries.add((mission.repository.id, mission.branch, mission.mission_id))
 
     async def end(self, mission_id: str) -> None:
         """It does not any more."""
-        self.missions.pop(mission_id, None)
+        if mission_id in self.missions:
+            self.ended[mission_id] = self.missions.pop(mission_id)
 
     async def live(
         self, repository_id: int, *, branch: str | None = None, pull_request: int | None = None
@@ -37,6 +40,12 @@ class MemoryRegistry:
             and pull_request in {None, mission.pull_request}
         ]
         return tuple(sorted(found, key=lambda mission: mission.since))
+
+    async def last(self, repository_id: int, *, branch: str) -> LiveMission | None:
+        """Ended or not."""
+        begun = [*self.ended.values(), *self.missions.values()]
+        found = [one for one in begun if (one.repository.id, one.branch) == (repository_id, branch)]
+        return max(found, key=lambda one: one.since, default=None)
 
     async def attempts(self, repository_id: int, *, branch: str) -> int:
         """Automatic missions since forgiven."""
