@@ -2,14 +2,13 @@
 
 import base64
 from types import MappingProxyType
-from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from bot.domain.github import CloneSource
 from bot.domain.request import RepositoryRef
 from bot.github.client import AppClient
-from bot.github.names import repository_path
+from bot.github.names import repository_path, web_url
 from bot.github.tokens import CLONE
 from bot.github.writing import GitHubWriting
 
@@ -21,6 +20,7 @@ NEEDED = MappingProxyType(
         "issues": "read",
         "checks": "write",
         "actions": "read",
+        "statuses": "read",
     }
 )
 """What the App must be granted; no workflows, no administration."""
@@ -65,8 +65,4 @@ class GitHubGateway(GitHubWriting):
 
 def clone_url(api_url: str, repository: RepositoryRef) -> str:
     """Where git finds a repository, from where its API is."""
-    parts = urlsplit(api_url)
-    host = parts.netloc
-    if host == "api.github.com" or (host.startswith("api.") and host.endswith(".ghe.com")):
-        host = host.removeprefix("api.")
-    return f"{parts.scheme}://{host}{repository_path(repository).removeprefix('/repos')}.git"
+    return f"{web_url(api_url)}{repository_path(repository).removeprefix('/repos')}.git"

@@ -1,7 +1,7 @@
 """Names that come from outside, checked and percent-encoded before they stand in an address."""
 
 import re
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError
@@ -82,3 +82,12 @@ def file_segment(path: str) -> str:
 def login_segment(login: str) -> str:
     """A user's login as part of an address (`name[bot]` for bots)."""
     return quote(login, safe="")
+
+
+def web_url(api_url: str) -> str:
+    """Where people find the GitHub whose API this is, without a slash at the end."""
+    parts = urlsplit(api_url)
+    host = parts.netloc
+    if host == "api.github.com" or (host.startswith("api.") and host.endswith(".ghe.com")):
+        host = host.removeprefix("api.")
+    return f"{parts.scheme}://{host}"
