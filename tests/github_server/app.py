@@ -23,6 +23,8 @@ from tests.github_server import (
     routes_issues,
     routes_pulls,
     routes_repos,
+    routes_reviews,
+    routes_statuses,
 )
 from tests.github_server.auth import authorize, identify
 from tests.github_server.entities import Repository
@@ -45,6 +47,8 @@ ALL_ROUTES = (
     *routes_actions.ROUTES,
     *routes_pulls.ROUTES,
     *routes_issues.ROUTES,
+    *routes_reviews.ROUTES,
+    *routes_statuses.ROUTES,
 )
 
 

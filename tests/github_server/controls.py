@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from tests.github_server import events
 from tests.github_server.auth import token_for
 from tests.github_server.entities import Ci, Comment, Issue, Repository
+from tests.github_server.entities_reviews import Review, ReviewComment
 from tests.github_server.gitstore import GitStore
-from tests.github_server.routes_issues import add_comment
+from tests.github_server.routes_issues import add_comment, put_labels, take_label
 from tests.github_server.routes_pulls import open_pull, set_state
+from tests.github_server.routes_reviews import comment_on_lines, find_place, open_review, reply
 from tests.github_server.watching import Watching
 
 Files = Mapping[str, str | bytes | None]
@@ -194,6 +196,64 @@ class Controls(Watching):
         with self.world.lock:
             found = self.world.named(repo)
             set_state(self.hub, found.issues[number], "closed", user or found.owner)
+
+    def reopen(self, repo: str, number: int, user: str | None = None) -> None:
+        """Reopen a pull request."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            set_state(self.hub, found.issues[number], "open", user or found.owner)
+
+    def delete_branch(self, repo: str, branch: str, user: str | None = None) -> None:
+        """Delete a branch as a person; open pull requests from it are closed."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            events.set_branch(self.hub, found, f"refs/heads/{branch}", None, user or found.owner)
+
+    def label(self, repo: str, number: int, name: str, user: str | None = None) -> None:
+        """Put a label on an issue or a pull request as a person; the label is made when it is new."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            put_labels(self.hub, found.issues[number], [name], user or found.owner)
+
+    def unlabel(self, repo: str, number: int, name: str, user: str | None = None) -> None:
+        """Take a label off as a person."""
+        with self.world.lock:
+            found = self.world.named(repo)
+            take_label(self.hub, found.issues[number], name, user or found.owner)
+
+    def review_comment(
+        self,
+        repo: str,
+        number: int,
+        user: str,
+        body: str,
+        *,
+        path: str = "",
+        line: int = 1,
+        reply_to: int | None = None,
+    ) -> ReviewComment:
+        """Comment on a line of a pull request's head as a person, or answer in a thread."""
+        with self.world.lock:
+            issue = self.world.named(repo).issues[number]
+            if reply_to is not None:
+                return reply(self.hub, self.world.review_comments[reply_to], user, body)
+            place = find_place(self.world, issue, {"path": path, "line": line})
+            if isinstance(place, str) or issue.pull is None:
+                raise ValueError(f"{repo}#{number} {path}:{line}: {place}")
+            review = open_review(self.world, issue, issue.pull, user, {"event": "COMMENT"})
+            return comment_on_lines(self.hub, review, place, body)
+
+    def reviews(self, repo: str, number: int) -> list[Review]:
+        """The reviews of a pull request, oldest first."""
+        wanted = (self.world.named(repo).id, number)
+        with self.world.lock:
+            return [one for one in self.world.reviews.values() if (one.repository, one.number) == wanted]
+
+    def review_comments(self, repo: str, number: int) -> list[ReviewComment]:
+        """The comments on lines of a pull request, oldest first."""
+        wanted = (self.world.named(repo).id, number)
+        with self.world.lock:
+            return [one for one in self.world.review_comments.values() if (one.repository, one.number) == wanted]
 
     def pull_requests(self, repo: str) -> list[Issue]:
         """The pull requests of a repository, oldest first."""

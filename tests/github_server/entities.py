@@ -24,6 +24,7 @@ APP_EVENTS = (
     "pull_request",
     "pull_request_review_comment",
     "push",
+    "status",
     "workflow_job",
     "workflow_run",
 )
@@ -171,6 +172,8 @@ class Pull:
     merged_at: str | None = None
     merged_by: str | None = None
     merge_commit_sha: str | None = None
+    reviewers: list[str] = field(default_factory=list)
+    teams: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from tests.github_server.entities import (
     Suite,
     WorkflowRun,
 )
+from tests.github_server.entities_reviews import ReviewComment, Status
 from tests.github_server.gitstore import ZERO
 from tests.github_server.hub import Hub, Trigger
 from tests.github_server.render import installation_json, node, repository_json, user_json
@@ -22,8 +23,9 @@ from tests.github_server.render_checks import (
     workflow_json,
     workflow_run_json,
 )
-from tests.github_server.render_git import html, simple_commit_json
-from tests.github_server.render_pulls import comment_json, issue_json, pull_json
+from tests.github_server.render_git import branch_json, commit_json, html, simple_commit_json
+from tests.github_server.render_pulls import comment_json, issue_json, pull_json, pull_simple_json
+from tests.github_server.render_reviews import review_comment_json
 
 
 def emit(hub: Hub, event: str, repo: Repository, sender: str, payload: Json) -> None:
@@ -164,6 +166,37 @@ def comment_event(hub: Hub, comment: Comment, action: str, actor: str) -> None:
     if action == "edited":
         payload["changes"] = {}
     emit(hub, "issue_comment", repo, actor, payload)
+
+
+def review_comment_event(hub: Hub, comment: ReviewComment, action: str, actor: str) -> None:
+    """A `pull_request_review_comment` event."""
+    repo = hub.world.repositories[comment.repository]
+    pull = pull_simple_json(hub.world, repo.issues[comment.number])
+    body = {"action": action, "comment": review_comment_json(hub.world, comment), "pull_request": pull}
+    emit(hub, "pull_request_review_comment", repo, actor, body)
+
+
+def status_event(hub: Hub, status: Status) -> None:
+    """A `status` event."""
+    world, repo = hub.world, hub.world.repositories[status.repository]
+    heads = repo.store.refs("refs/heads/").items()
+    body = {
+        "id": status.id,
+        "sha": status.sha,
+        "name": repo.full_name,
+        "avatar_url": user_json(world, status.creator)["avatar_url"],
+        "target_url": status.target_url,
+        "context": status.context,
+        "description": status.description,
+        "state": status.state,
+        "commit": commit_json(world, repo, status.sha),
+        "branches": [
+            branch_json(world, repo, name.removeprefix("refs/heads/"), sha) for name, sha in heads if sha == status.sha
+        ],
+        "created_at": status.created_at,
+        "updated_at": status.created_at,
+    }
+    emit(hub, "status", repo, status.creator, body)
 
 
 def installation_event(hub: Hub, installation: Installation, action: str) -> None:

@@ -15,6 +15,11 @@ from tests.github_server.entities import Json
 # refused by a limit of the operation, too fast, unavailable.
 UNLISTED = {301, 304, 400, 401, 403, 404, 422, 429, 503}
 HOST = "https://api.github.com"
+# The subset of the description has no `status` event: its keys, as GitHub's own schema names them.
+STATUS = {
+    *("avatar_url", "branches", "commit", "context", "created_at", "description", "id", "name", "repository"),
+    *("sender", "sha", "state", "target_url", "updated_at", "installation"),
+}
 
 
 @dataclass(slots=True)
@@ -222,6 +227,8 @@ class HookDescription:
 
     def check(self, event: str, action: str | None, payload: Json) -> str | None:
         """What is wrong with a payload, if anything."""
+        if event == "status":
+            return f"webhook status: {sorted(STATUS ^ set(payload))}" if STATUS ^ set(payload) else None
         name = "-".join([event.replace("_", "-"), *([action.replace("_", "-")] if action else [])])
         if name not in self._events.get(event, {}):
             return f"webhook {name} is not in GitHub's description"

@@ -1,6 +1,9 @@
 """Reads what `git diff` says about the files that differ between two commits."""
 
+import re
 from dataclasses import dataclass
+
+HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +54,20 @@ def _change(record: tuple[str, list[str]], numbers: str, body: str) -> Change:
         deletions=int(removed) if removed.isdigit() else 0,
         patch=body[hunks + 1 :].rstrip("\n") if hunks >= 0 else None,
     )
+
+
+def find_line(patch: str, line: int, side: str) -> tuple[int, str] | None:
+    """Where a line of one side stands in a patch: its position and the hunk up to it; nothing outside the hunks."""
+    old = new = 0
+    hunk: list[str] = []
+    for position, text in enumerate(patch.split("\n")):
+        head = HUNK.match(text)
+        if head:
+            old, new, hunk = int(head[1]), int(head[2]), [text]
+            continue
+        hunk.append(text)
+        left, right = text[:1] in {" ", "-"}, text[:1] in {" ", "+"}
+        if (side == "RIGHT" and right and new == line) or (side == "LEFT" and left and old == line):
+            return position, "\n".join(hunk)
+        old, new = old + left, new + right
+    return None

@@ -126,6 +126,11 @@ def ref_json(world: World, repo: Repository, name: str, sha: str) -> Json:
     }
 
 
+def branch_json(world: World, repo: Repository, name: str, sha: str) -> Json:
+    """A branch as lists show it."""
+    return {"name": name, "commit": {"sha": sha, "url": f"{api(world, repo)}/commits/{sha}"}, "protected": False}
+
+
 def content_json(world: World, repo: Repository, entry: Entry, ref: str) -> Json:
     """An entry of a folder."""
     root, page, path = api(world, repo), html(world, repo), quote(entry.path)

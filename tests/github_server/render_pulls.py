@@ -57,7 +57,7 @@ def comment_json(world: World, comment: Comment) -> Json:
 
 def labels_json(world: World, repo: Repository, issue: Issue) -> list[Json]:
     """The labels of an issue."""
-    return [label_json(world, repo, repo.labels[name]) for name in issue.labels]
+    return [label_json(world, repo, repo.labels[name.lower()]) for name in issue.labels]
 
 
 def _common(world: World, repo: Repository, issue: Issue) -> Json:
@@ -157,7 +157,7 @@ def pull_simple_json(world: World, issue: Issue) -> Json:
         "statuses_url": links["statuses"],
         "merged_at": pull.merged_at,
         "merge_commit_sha": pull.merge_commit_sha,
-        "requested_reviewers": [],
+        "requested_reviewers": [user_json(world, login) for login in pull.reviewers],
         "requested_teams": [],
         "head": side_json(world, world.repositories.get(pull.head_repository), pull.head_ref, pull.head_sha),
         "base": side_json(world, repo, pull.base_ref, pull.base_sha),
@@ -179,7 +179,9 @@ def pull_json(world: World, issue: Issue, *, mergeable: bool | None = True) -> J
         "rebaseable": mergeable,
         "mergeable_state": "clean" if mergeable else "unknown",
         "comments": len(issue.comments),
-        "review_comments": 0,
+        "review_comments": sum(
+            (one.repository, one.number) == (repo.id, issue.number) for one in world.review_comments.values()
+        ),
         "maintainer_can_modify": pull.maintainer_can_modify,
         "commits": len(repo.store.history(f"{pull.base_sha}..{pull.head_sha}")),
         "additions": sum(change.additions for change in changes),

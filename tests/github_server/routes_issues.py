@@ -128,7 +128,7 @@ def delete_comment(call: Call) -> Reply:
     return Reply(status=204)
 
 
-def _react(call: Call, reactions: list[Reaction]) -> Reply:
+def react(call: Call, reactions: list[Reaction]) -> Reply:
     """Add a reaction, or answer 200 with the one already there."""
     content = call.field("content")
     if content not in FACES:
@@ -143,12 +143,12 @@ def _react(call: Call, reactions: list[Reaction]) -> Reply:
 
 def react_to_issue(call: Call) -> Reply:
     """POST /repos/{owner}/{repo}/issues/{issue_number}/reactions."""
-    return _react(call, find_issue(call).reactions)
+    return react(call, find_issue(call).reactions)
 
 
 def react_to_comment(call: Call) -> Reply:
     """POST /repos/{owner}/{repo}/issues/comments/{comment_id}/reactions."""
-    return _react(call, find_comment(call).reactions)
+    return react(call, find_comment(call).reactions)
 
 
 def list_comment_reactions(call: Call) -> Reply:
@@ -167,7 +167,7 @@ def delete_comment_reaction(call: Call) -> Reply:
 
 def ensure_label(world: World, repo: Repository, name: str) -> Label:
     """A label of the repository, made when it is new (adding an unknown label to an issue makes it)."""
-    return repo.labels.setdefault(name, Label(world.next_id(), name))
+    return repo.labels.setdefault(name.lower(), Label(world.next_id(), name))
 
 
 def list_issue_labels(call: Call) -> Reply:
@@ -175,31 +175,42 @@ def list_issue_labels(call: Call) -> Reply:
     return page(call, labels_json(call.world, call.repo, find_issue(call)))
 
 
+def put_labels(hub: Hub, issue: Issue, names: list[str], actor: str) -> None:
+    """Put labels on an issue or a pull request and tell the world."""
+    repo = hub.world.repositories[issue.repository]
+    for name in names:
+        label = ensure_label(hub.world, repo, name)
+        if label.name in issue.labels:
+            continue
+        issue.labels.append(label.name)
+        if issue.pull:
+            events.pull_event(hub, issue, "labeled", actor, {"label": label_json(hub.world, repo, label)})
+
+
+def take_label(hub: Hub, issue: Issue, name: str, actor: str) -> None:
+    """Take a label off and tell the world."""
+    repo = hub.world.repositories[issue.repository]
+    if name not in issue.labels:
+        raise ApiError(404, "Label does not exist")
+    issue.labels.remove(name)
+    if issue.pull:
+        more = {"label": label_json(hub.world, repo, repo.labels[name.lower()])}
+        events.pull_event(hub, issue, "unlabeled", actor, more)
+
+
 def add_labels(call: Call) -> Reply:
     """POST /repos/{owner}/{repo}/issues/{issue_number}/labels."""
     issue = find_issue(call)
     given = call.body.get("labels", []) if isinstance(call.body, dict) else call.body or []
     names = [one["name"] if isinstance(one, dict) else one for one in given]
-    for name in names:
-        label = ensure_label(call.world, call.repo, name)
-        if name in issue.labels:
-            continue
-        issue.labels.append(name)
-        if issue.pull:
-            more = {"label": label_json(call.world, call.repo, label)}
-            events.pull_event(call.hub, issue, "labeled", call.actor.login, more)
+    put_labels(call.hub, issue, names, call.actor.login)
     return Reply(labels_json(call.world, call.repo, issue))
 
 
 def remove_label(call: Call) -> Reply:
     """DELETE /repos/{owner}/{repo}/issues/{issue_number}/labels/{name}."""
-    issue, name = find_issue(call), call.params["name"]
-    if name not in issue.labels:
-        raise ApiError(404, "Label does not exist")
-    issue.labels.remove(name)
-    if issue.pull:
-        more = {"label": label_json(call.world, call.repo, call.repo.labels[name])}
-        events.pull_event(call.hub, issue, "unlabeled", call.actor.login, more)
+    issue = find_issue(call)
+    take_label(call.hub, issue, call.params["name"], call.actor.login)
     return Reply(labels_json(call.world, call.repo, issue))
 
 
@@ -211,7 +222,7 @@ def list_labels(call: Call) -> Reply:
 def create_label(call: Call) -> Reply:
     """POST /repos/{owner}/{repo}/labels."""
     name = call.field("name")
-    if name in call.repo.labels:
+    if name.lower() in call.repo.labels:
         raise validation("Label", "name", "already_exists")
     label = ensure_label(call.world, call.repo, name)
     label.color = call.body.get("color") or label.color
@@ -221,7 +232,7 @@ def create_label(call: Call) -> Reply:
 
 def get_label(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/labels/{name}."""
-    found = call.repo.labels.get(call.params["name"])
+    found = call.repo.labels.get(call.params["name"].lower())
     if found is None:
         raise not_found()
     return Reply(label_json(call.world, call.repo, found))

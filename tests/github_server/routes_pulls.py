@@ -4,6 +4,7 @@ from tests.github_server import events
 from tests.github_server.entities import Issue, Pull, Repository
 from tests.github_server.errors import ApiError, not_found, validation
 from tests.github_server.hub import Hub
+from tests.github_server.render import user_json
 from tests.github_server.render_git import change_json, commit_json
 from tests.github_server.render_pulls import pull_json, pull_simple_json
 from tests.github_server.routing import Call, Reply, Route, page
@@ -172,8 +173,22 @@ def list_pull_commits(call: Call) -> Reply:
 
 
 def request_reviewers(call: Call) -> Reply:
-    """POST /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers."""
-    issue, _ = find_pull(call)
+    """POST /repos/{owner}/{repo}/pulls/{pull_number}/requested_reviewers: collaborators only, never the author."""
+    issue, pull = find_pull(call)
+    logins: list[str] = call.body.get("reviewers") or []
+    if issue.user in logins:
+        raise ApiError(422, "Review cannot be requested from pull request author.")
+    able = {login.lower() for login, level in call.repo.permissions.items() if level != "none"}
+    if call.body.get("team_reviewers") or any(login.lower() not in able for login in logins):
+        text = "One or more of the users or teams you specified is not a collaborator of the"
+        raise ApiError(
+            422, f"Reviews may only be requested from collaborators. {text} {call.repo.full_name} repository."
+        )
+    for login in logins:
+        if login not in pull.reviewers:
+            pull.reviewers.append(login)
+            more = {"requested_reviewer": user_json(call.world, login)}
+            events.pull_event(call.hub, issue, "review_requested", call.actor.login, more)
     return Reply(pull_simple_json(call.world, issue), 201)
 
 

@@ -2,11 +2,10 @@
 
 import re
 
-from tests.github_server.entities import Json
 from tests.github_server.errors import ApiError, not_found
 from tests.github_server.gitstore import Entry, GitFailed
 from tests.github_server.render import public_user_json, repository_json, user_json
-from tests.github_server.render_git import api, change_json, commit_json, content_json, file_json, html
+from tests.github_server.render_git import api, branch_json, change_json, commit_json, content_json, file_json, html
 from tests.github_server.render_pulls import pull_simple_json
 from tests.github_server.routing import Call, Reply, Route, page
 
@@ -152,18 +151,12 @@ def _side(call: Call, name: str) -> str:
     return found
 
 
-def _branch(call: Call, name: str, sha: str) -> Json:
-    return {
-        "name": name,
-        "commit": {"sha": sha, "url": f"{api(call.world, call.repo)}/commits/{sha}"},
-        "protected": False,
-    }
-
-
 def list_branches(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}/branches."""
     heads = call.repo.store.refs("refs/heads/").items()
-    return page(call, [_branch(call, name.removeprefix("refs/heads/"), sha) for name, sha in heads])
+    return page(
+        call, [branch_json(call.world, call.repo, name.removeprefix("refs/heads/"), sha) for name, sha in heads]
+    )
 
 
 def get_branch(call: Call) -> Reply:

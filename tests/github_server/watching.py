@@ -6,9 +6,11 @@ from pathlib import Path
 from tests.github_server import events
 from tests.github_server.ci import LocalCi, wait_until
 from tests.github_server.entities import App, CheckRun, Json
+from tests.github_server.entities_reviews import Status
 from tests.github_server.exchange import Checker
 from tests.github_server.faults import Faults
 from tests.github_server.hub import Hub
+from tests.github_server.routes_statuses import set_status
 from tests.github_server.webhooks import Delivery, Webhooks
 from tests.github_server.world import World
 
@@ -83,6 +85,17 @@ class Watching:
             events.check_run_event(self.hub, run, "completed", found.owner)
             events.check_suite_event(self.hub, suite, "completed", found.owner)
         return run
+
+    def status(
+        self, repo: str, sha: str, context: str, state: str, *, creator: str = "old-ci", target_url: str | None = None
+    ) -> Status:
+        """A commit status, as an older CI sets it."""
+        with self.world.lock:
+            number, found = self.world.next_large_id(), self.world.named(repo)
+            text = f"{context}: {state}"
+            made = Status(number, found.id, sha, state, context, creator, self.world.now(), text, target_url)
+            set_status(self.hub, made)
+        return made
 
     def force_conclusions(self, repo: str, *conclusions: str) -> None:
         """Plan the conclusions of the next CI runs of a repository, whatever its commands say (a flaky check)."""

@@ -26,6 +26,7 @@ NEEDS = {
     "pull_request": "pull_requests",
     "pull_request_review_comment": "pull_requests",
     "push": "contents",
+    "status": "statuses",
 }
 
 

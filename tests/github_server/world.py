@@ -25,6 +25,7 @@ from tests.github_server.entities import (
     User,
     WorkflowRun,
 )
+from tests.github_server.entities_reviews import Review, ReviewComment, Status
 from tests.github_server.faults import Faults
 from tests.github_server.gitstore import GitStore, Person, utc
 
@@ -71,6 +72,9 @@ class World:
         self.repositories: dict[int, Repository] = {}
         self.renamed: dict[str, int] = {}
         self.comments: dict[int, Comment] = {}
+        self.reviews: dict[int, Review] = {}
+        self.review_comments: dict[int, ReviewComment] = {}
+        self.statuses: list[Status] = []
         self.suites: dict[int, Suite] = {}
         self.check_runs: dict[int, CheckRun] = {}
         self.runs: dict[int, WorkflowRun] = {}
