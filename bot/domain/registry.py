@@ -63,6 +63,8 @@ class OfferedFix(Frozen):
     """The red pull request, when there is one."""
     checks: tuple[str, ...] = ()
     """The names of the red checks it answers."""
+    paths: tuple[str, ...] = ()
+    """The files it changes: what undoing it has to put back."""
     mission_id: str
     state: FixState = FixState.OPEN
     note: str = ""

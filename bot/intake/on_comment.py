@@ -1,64 +1,83 @@
-"""Someone wrote /metaagent fix: ask for a mission."""
+"""Somebody wrote `/metaagent …` in a comment or a review thread: a command."""
 
-import re
+from pydantic import Field
 
-from bot.domain.request import CommentRef, Ignored, MissionRequest, Trigger
-from bot.github.events import Delivery, IssueCommentEvent, cut
+from bot.domain.command import Command
+from bot.domain.request import SHA, CommentRef, Ignored
+from bot.github.events import Comment, Delivery, Id, IssueCommentEvent, PullRequestEvent, cut
 from bot.intake.identity import OwnApp
-
-_COMMAND = re.compile(r"/metaagent(?:[ \t]+(?P<word>[A-Za-z-]+))?(?:[ \t].*)?")
-_FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})")
-KNOWN_LATER = frozenset({"help", "retry", "stop", "why"})
-"""Words that are ours but start no mission."""
+from bot.intake.spoken import Spoken, spoken_in
 
 
-def command_in(body: str) -> str | None:
-    """The command a comment gives: the first line that begins with `/metaagent`, outside quotes and code.
+class ReviewComment(Comment):
+    """A comment at a line of a pull request."""
 
-    Returns:
-        The word after it, lower case, "" when there is none, or None for a comment without a command.
-    """
-    fence: str | None = None
-    for line in body.replace("\r\n", "\n").replace("\r", "\n").lstrip("\ufeff").split("\n"):
-        mark = _FENCE.match(line)
-        if fence is not None:
-            if mark is not None and mark["fence"].startswith(fence) and not line.strip(" `~"):
-                fence = None
-            continue
-        if mark is not None:
-            fence = mark["fence"]
-            continue
-        if (found := _COMMAND.fullmatch(line)) is not None:
-            return (found["word"] or "").lower()
-    return None
+    in_reply_to_id: Id | None = None
+    path: str | None = None
+    line: int | None = None
+    commit_id: str | None = Field(default=None, pattern=SHA)
 
 
-def on_comment(delivery: Delivery, own: OwnApp) -> MissionRequest | Ignored:
-    """`issue_comment.created`: a mission for `/metaagent fix` on an open pull request.
+class ReviewCommentEvent(PullRequestEvent):
+    """`pull_request_review_comment`."""
 
-    Whether the author may ask is GitHub's to say, after the answer.
-    """
+    comment: ReviewComment
+
+
+def on_comment(delivery: Delivery, own: OwnApp) -> Command | Ignored:
+    """`issue_comment.created`: a command that starts the comment. Whether its author may is asked after the answer."""
     event = cut(delivery, IssueCommentEvent)
-    author = event.comment.user
-    word = command_in(event.comment.body or "")
-    if word is None:
-        return Ignored(reason="the comment gives no command")
-    if author is None or author.is_bot or author.login == own.login:
-        return Ignored(reason="a bot may not command us")
-    if event.issue.pull_request is None:
-        return Ignored(reason="commands are understood on pull requests only")
-    if event.issue.state == "closed":
-        return Ignored(reason="the pull request is closed")
-    if word != "fix":
-        known = f"/metaagent {word} is not answered yet" if word in KNOWN_LATER else "the command is unknown"
-        return Ignored(reason=known)
-    repository = event.repository_ref
-    return MissionRequest(
-        mission_id=f"mission:{repository.id}:pr{event.issue.number}:c{event.comment.id}",
-        trigger=Trigger.COMMENT,
+    said = _said(event.comment, own)
+    if isinstance(said, Ignored):
+        return said
+    spoken, author = said
+    repository, comment, number = event.repository_ref, event.comment.id, event.issue.number
+    return Command(
+        command_id=f"command:{repository.id}:c{comment}",
+        **spoken.model_dump(),
         repository=repository,
-        pull_request=event.issue.number,
-        comment=CommentRef(id=event.comment.id, author=author.login, number=event.issue.number),
+        author=author,
+        number=number,
+        is_pull_request=event.issue.pull_request is not None,
+        comment=CommentRef(id=comment, author=author, number=number),
         delivery_id=delivery.id,
-        requested_by=author.login,
     )
+
+
+def on_review_comment(delivery: Delivery, own: OwnApp) -> Command | Ignored:
+    """`pull_request_review_comment.created`: the same in a review thread."""
+    event = cut(delivery, ReviewCommentEvent)
+    said = _said(event.comment, own)
+    if isinstance(said, Ignored):
+        return said
+    spoken, author = said
+    repository, comment, number = event.repository_ref, event.comment, event.pull_request.number
+    thread = comment.in_reply_to_id or comment.id
+    return Command(
+        command_id=f"command:{repository.id}:r{comment.id}",
+        **spoken.model_dump(),
+        repository=repository,
+        author=author,
+        number=number,
+        comment=CommentRef(id=comment.id, author=author, number=number, in_review=True, thread=thread),
+        head_sha=event.pull_request.head.sha,
+        head_branch=event.pull_request.head.ref,
+        path=comment.path,
+        line=comment.line,
+        delivery_id=delivery.id,
+    )
+
+
+def _said(comment: Comment, own: OwnApp) -> tuple[Spoken, str] | Ignored:
+    """The command and who gave it."""
+    spoken = spoken_in(comment.body or "")
+    if spoken is None:
+        return Ignored(reason="the comment gives no command")
+    if comment.user is None or is_bot(comment.user.login, own, said_so=comment.user.is_bot):
+        return Ignored(reason="a bot may not command us")
+    return spoken, comment.user.login
+
+
+def is_bot(login: str, own: OwnApp, *, said_so: bool) -> bool:
+    """Whether an account is no person; GitHub's word for it is missing in older payloads, the suffix never is."""
+    return said_so or login == own.login or login.endswith("[bot]")

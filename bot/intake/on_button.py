@@ -1,0 +1,60 @@
+"""Somebody pressed a button of our check run, or asked GitHub to run it again: a command."""
+
+from bot.domain.command import Command, Origin, Verb
+from bot.domain.request import Ignored
+from bot.github.events import CheckRun, CheckRunEvent, Delivery, Slim, cut
+from bot.intake import guards
+from bot.intake.identity import OwnApp
+from bot.intake.on_comment import is_bot
+
+
+class PressedRun(CheckRun):
+    """Our check run; its external id names the mission it tells of."""
+
+    external_id: str | None = None
+
+
+class Press(Slim):
+    """The button; its identifier is a verb."""
+
+    identifier: str
+
+
+class PressEvent(CheckRunEvent):
+    """`check_run.requested_action` and `check_run.rerequested`."""
+
+    check_run: PressedRun
+    requested_action: Press | None = None
+
+
+def on_button(delivery: Delivery, own: OwnApp) -> Command | Ignored:
+    """`check_run.requested_action`: the verb of the button; `check_run.rerequested`: another try.
+
+    GitHub shows buttons to people it takes for writers; whether they are is asked again after the answer.
+    """
+    event = cut(delivery, PressEvent)
+    run = event.check_run
+    if run.app is not None and own.app_id is not None and run.app.id != own.app_id:
+        return Ignored(reason="the check is not ours")
+    if event.sender is None or is_bot(event.sender.login, own, said_so=event.sender.is_bot):
+        return Ignored(reason="a bot may not command us")
+    word = event.requested_action.identifier if event.requested_action else Verb.RETRY.value
+    verb = next((verb for verb in Verb if verb.value == word), None)
+    if verb is None:
+        return Ignored(reason="the button is none of ours")
+    repository = event.repository_ref
+    here = [p for p in guards.pull_requests_here(event) if p.head.sha == run.head_sha]
+    return Command(
+        command_id=f"command:{repository.id}:b{delivery.id}",
+        verb=verb,
+        word=verb.value,
+        origin=Origin.BUTTON,
+        repository=repository,
+        author=event.sender.login,
+        number=here[0].number if here else None,
+        check_run=run.id,
+        mission_id=run.external_id or None,
+        head_sha=run.head_sha,
+        head_branch=run.check_suite.head_branch if run.check_suite else None,
+        delivery_id=delivery.id,
+    )

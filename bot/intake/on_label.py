@@ -1,0 +1,52 @@
+"""Somebody put a label of ours on a pull request: a command."""
+
+from bot.domain.command import Command, Origin, Verb
+from bot.domain.request import Ignored
+from bot.github.events import Delivery, PullRequestEvent, Slim, cut
+from bot.intake.identity import OwnApp
+from bot.intake.on_comment import is_bot
+
+FIX_LABEL = "metaagent:fix"
+"""Asks for a mission; taken off when it is asked for."""
+OFF_LABEL = "metaagent:off"
+"""Keeps us off a pull request for as long as it is there."""
+
+_VERBS = {FIX_LABEL: Verb.FIX, OFF_LABEL: Verb.OFF}
+
+
+class Label(Slim):
+    """A label."""
+
+    name: str
+
+
+class LabelEvent(PullRequestEvent):
+    """`pull_request.labeled`."""
+
+    label: Label | None = None
+
+
+def on_label(delivery: Delivery, own: OwnApp) -> Command | Ignored:
+    """`pull_request.labeled`: `metaagent:fix` and `metaagent:off` are commands of whoever put them there.
+
+    People below write access can label, so this too is asked again after the answer.
+    """
+    event = cut(delivery, LabelEvent)
+    verb = _VERBS.get(event.label.name.lower()) if event.label else None
+    if verb is None:
+        return Ignored(reason="the label is none of ours")
+    if event.sender is None or is_bot(event.sender.login, own, said_so=event.sender.is_bot):
+        return Ignored(reason="a bot may not command us")
+    repository, pull = event.repository_ref, event.pull_request
+    return Command(
+        command_id=f"command:{repository.id}:l{delivery.id}",
+        verb=verb,
+        word=verb.value,
+        origin=Origin.LABEL,
+        repository=repository,
+        author=event.sender.login,
+        number=pull.number,
+        head_sha=pull.head.sha,
+        head_branch=pull.head.ref,
+        delivery_id=delivery.id,
+    )
