@@ -85,7 +85,7 @@ async def test_the_newest_mission_of_a_branch_is_known_also_when_it_ended(regist
         await registry.end(name)
     await registry.begin(a_live_mission("m-3", branch="other"))
     assert await registry.last(HERE, branch="main") == a_live_mission("m-2")
-    assert await registry.last(HERE, branch="other") == a_live_mission("m-3")
+    assert await registry.last(HERE, branch="other") == a_live_mission("m-3", branch="other")
     assert await registry.last(ELSEWHERE.id, branch="main") is None
     await registry.begin(a_live_mission("m-2"))
     assert await registry.live(HERE, branch="main") == (a_live_mission("m-2"),)
