@@ -22,7 +22,18 @@ from bot.intake.policy_file import read_folder_policy
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
 from bot.mission.loop import MissionPorts, run_mission
-from bot.ports import Checkpoint, Clock, Fixer, GitHub, LessonStore, OpenWorkspace, Progress, Workspace
+from bot.ports import (
+    Checkpoint,
+    Clock,
+    Fixer,
+    GitHub,
+    GitHubUpkeep,
+    LessonStore,
+    OpenWorkspace,
+    Progress,
+    Registry,
+    Workspace,
+)
 from bot.publish.publisher import publish_outcome
 from bot.publish.story import Story, a_story
 from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TrustTier
@@ -61,6 +72,10 @@ class Line:
     close: Callable[[], Awaitable[None]] = _nothing
     """Gives back what is held ready for the next mission."""
     keep_evidence: KeepEvidence = _keep_nothing
+    registry: Registry | None = None
+    """What is under way where; None on the command line."""
+    upkeep: GitHubUpkeep | None = None
+    """The calls that the life of a fix needs; None leaves it at a new pull request."""
 
 
 async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:

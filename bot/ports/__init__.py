@@ -3,7 +3,7 @@
 from bot.ports.github import AppHooks, GitHub, GitHubRuns, GitHubUpkeep
 from bot.ports.memory import LessonStore, Recall, Registry
 from bot.ports.sandboxes import Fixer, OpenWorkspace, Workspace
-from bot.ports.work import Checkpoint, Clock, DeliveryInbox, MissionQueue, Progress, Work
+from bot.ports.work import Checkpoint, Clock, DeliveryInbox, MissionQueue, PatientCheckpoint, Progress, Work
 
 __all__ = [
     "AppHooks",
@@ -17,6 +17,7 @@ __all__ = [
     "LessonStore",
     "MissionQueue",
     "OpenWorkspace",
+    "PatientCheckpoint",
     "Progress",
     "Recall",
     "Registry",

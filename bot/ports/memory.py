@@ -55,6 +55,10 @@ class Registry(Protocol):
         """Missions that wait or run, oldest first; on a branch or for a pull request when given."""
         ...
 
+    async def last(self, repository_id: int, *, branch: str) -> LiveMission | None:
+        """The newest mission begun on a branch, whether it ended or not."""
+        ...
+
     async def attempts(self, repository_id: int, *, branch: str) -> int:
         """Automatic missions begun on a branch since a person last pushed or asked there."""
         ...

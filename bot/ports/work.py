@@ -65,6 +65,14 @@ class Checkpoint(Protocol):
         ...
 
 
+class PatientCheckpoint(Checkpoint, Protocol):
+    """A checkpoint that can let time pass."""
+
+    async def pause(self, seconds: float) -> None:
+        """Let time pass between steps; a wait that was begun is not begun again after a restart."""
+        ...
+
+
 class Progress(Protocol):
     """Tells somebody how far a mission is."""
 

@@ -4,9 +4,10 @@ import asyncio
 import logging
 from datetime import timedelta
 
-from bot.domain.request import MissionRequest
+from bot.domain.command import Command
+from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
 from bot.errors import QueueError
-from bot.ports import MissionQueue
+from bot.ports import MissionQueue, Work
 from bot.queue.inbox import Inbox, Waiting
 
 log = logging.getLogger(__name__)
@@ -73,9 +74,28 @@ class Dispatcher:
             log.warning("old deliveries stay: %s", error.message)
 
     async def _hand_over(self, one: Waiting) -> None:
-        if isinstance(one.work, MissionRequest):
-            new = await self._queue.submit(one.work)
-            log.info("mission %s: %s", "queued" if new else "there already", one.work.mission_id)
-        else:
-            await self._queue.feed_back(one.work)
+        new = await put_in_line(one.work, self._queue)
+        log.info(
+            "%s: %s", type(one.work).__name__, "queued" if new else "there already", extra={"delivery": one.delivery}
+        )
         await self._inbox.submitted(one.delivery)
+
+
+async def put_in_line(work: Work, queue: MissionQueue) -> bool:
+    """Each kind of work where it belongs; False when it is there already.
+
+    Raises:
+        QueueError: the queue does not take it.
+    """
+    match work:
+        case MissionRequest():
+            return await queue.submit(work)
+        case RedHead():
+            return await queue.settle(work)
+        case Command():
+            return await queue.command(work)
+        case Feedback():
+            await queue.feed_back(work)
+        case HeadMoved() | InstallationChange():
+            await queue.notice(work)
+    return True

@@ -1,11 +1,11 @@
-"""The only code that knows dbos: missions as durable workflows on one SQLite file."""
+"""The engine: everything that takes longer than an answer is a durable workflow on one SQLite file."""
 
 import asyncio
 import fcntl
-import json
+import hashlib
 import logging
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -14,45 +14,39 @@ from typing import IO, Any, ParamSpec, TypeVar
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
-from bot.domain.mission import MissionContext, Outcome
-from bot.domain.request import Feedback, MissionRequest
-from bot.errors import GitHubError, MetaAgentError, QueueError, RateLimited
-from bot.ports import Checkpoint
-from bot.queue.records import Record, keep, keep_error, recall
-from sandbox.errors import SandboxError
+from bot.domain.command import Command
+from bot.domain.mission import Outcome
+from bot.domain.request import Feedback, MissionRequest, RedHead, Trigger
+from bot.errors import QueueError
+from bot.queue.checkpoint import PAUSES_S, DurableCheckpoint
+from bot.queue.workflows import Change, Handlers, Workflows, workflow_for
 
-Value = TypeVar("Value", bound=BaseModel)
 Result = TypeVar("Result")
 P = ParamSpec("P")
-HandleRequest = Callable[[MissionRequest, Checkpoint], Awaitable[MissionContext]]
-HandleFeedback = Callable[[Feedback], Awaitable[None]]
 
-PROTOCOL = "mission-protocol-2"
+PROTOCOL = "mission-protocol-3"
 """Application version: changes only with the order or the names of steps, else waiting missions would be stranded."""
 
-MISSIONS = "missions"
-FEEDBACK = "feedback"
+MISSIONS, INTAKE, COMMANDS, NOTICES = "missions", "intake", "commands", "notices"
+"""The queues. Only missions are heavy: they take turns in each repository."""
+SETTLING = 1_000
+"""Red heads that are watched at the same time; nearly all of that time is sleep."""
+ASKED, AUTOMATIC = 1, 10
+"""Whose mission of a repository is first in line: the lower number."""
+ENDED = frozenset({"done", "failed", "cancelled"})
 SQLITE = "sqlite:///"
 DEATHS = 5
 """A mission that took its process with it this often is given up."""
 
-PAUSES_S = (20.0, 120.0, 600.0, 1_800.0)
-"""Before a step is tried again that GitHub did not take; a limit of GitHub's says itself how long to wait."""
-LONGEST_WAIT_S = 3_700.0
-"""The longest limit, the hourly one, ends before this."""
-
-log = logging.getLogger(__name__)
-
 
 class DurableEngine:
-    """Missions that survive `kill -9`: a queue per repository, every stage checkpointed.
+    """Work that survives `kill -9`: missions with a queue per repository, and what leads to them.
 
     One process at a time may hold the file; a second one refuses to launch.
 
     Args:
         url: `sqlite:///` and the absolute path of the file.
-        handle_request: The whole line, from admission to lessons.
-        handle_feedback: What to do with a human's verdict.
+        handlers: What is done with each kind of work.
         workers: Missions that run at the same time.
         poll_s: How often the queue is looked at.
         pauses_s: Before a step is tried again that GitHub did not take.
@@ -61,8 +55,7 @@ class DurableEngine:
     def __init__(
         self,
         url: str,
-        handle_request: HandleRequest,
-        handle_feedback: HandleFeedback,
+        handlers: Handlers,
         *,
         workers: int = 2,
         poll_s: float = 0.2,
@@ -75,14 +68,12 @@ class DurableEngine:
             )
         self._url = url
         self._path = Path(url.removeprefix(SQLITE))
-        self._handle_request = handle_request
-        self._handle_feedback = handle_feedback
+        self._handlers = handlers
+        self._workflows = Workflows(handlers, partial(DurableCheckpoint, pauses_s), self.submit)
         self._workers = workers
         self._poll_s = poll_s
-        self._pauses_s = pauses_s
         self._lock: IO[str] | None = None
-        self._mission: Callable[..., Any] | None = None
-        self._feedback: Callable[..., Any] | None = None
+        self._registered: dict[str, Callable[..., Any]] = {}
         # Synchronous calls in threads of our own: dbos would replace the caller's pool by its own.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="engine")
 
@@ -103,15 +94,34 @@ class DurableEngine:
 
     async def submit(self, request: MissionRequest) -> bool:
         """Put a mission in line; False when it is there already and has not failed."""
-        return await self._in_thread(self._submit, request)
+        new = await self._in_thread(self._submit, request)
+        if new:
+            await self._handlers.begun(request)
+        return new
+
+    async def settle(self, red: RedHead) -> bool:
+        """Watch a red head until its checks have settled; False when that is done already, or its mission is there."""
+        return await self._in_thread(self._settle, red)
+
+    async def command(self, command: Command) -> bool:
+        """Put what a person asked in line; False when it is there already."""
+        return await self._in_thread(self._enqueue, COMMANDS, f"command:{command.command_id}", command)
 
     async def feed_back(self, feedback: Feedback) -> None:
         """Put a verdict of a human in line."""
-        await self._in_thread(self._submit_feedback, feedback)
+        fate = feedback.fate or ("merged" if feedback.merged else "closed")
+        about = f"feedback:{feedback.repository.id}:{feedback.pull_request}:{fate}:{feedback.delivery_id or ''}"
+        await self._in_thread(self._enqueue, NOTICES, about, feedback)
+
+    async def notice(self, change: Change) -> None:
+        """Put something that changes what is under way in line."""
+        content = hashlib.sha256(change.model_dump_json().encode()).hexdigest()[:32]
+        await self._in_thread(self._enqueue, NOTICES, f"notice:{content}", change)
 
     async def cancel(self, mission_id: str) -> None:
         """Stop a mission, waiting or running."""
         await self._in_thread(self._cancel, mission_id)
+        await self._handlers.ended(mission_id)
 
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
@@ -189,7 +199,8 @@ class DurableEngine:
                 "run_migrations": True,
             }
         )
-        self._register()
+        for name, work in self._workflows.by_name.items():
+            self._registered[name] = DBOS.workflow(name=name, max_recovery_attempts=DEATHS)(work)
         DBOS.launch()
         DBOS.register_queue(
             MISSIONS,
@@ -198,35 +209,10 @@ class DurableEngine:
             polling_interval_sec=self._poll_s,
             on_conflict="always_update",
         )
-        DBOS.register_queue(FEEDBACK, worker_concurrency=1, polling_interval_sec=1.0, on_conflict="always_update")
-
-    def _register(self) -> None:
-        from dbos import DBOS
-
-        handle_request, handle_feedback, pauses_s = self._handle_request, self._handle_feedback, self._pauses_s
-
-        async def mission(data: Record) -> Record:
-            request = MissionRequest.model_validate_json(json.dumps(data))
-            try:
-                context = await handle_request(request, DurableCheckpoint(pauses_s))
-            except (MetaAgentError, SandboxError) as error:
-                log.exception("mission %s broke", request.mission_id, extra={"mission": request.mission_id})
-                return keep_error(error)
-            return {"ok": {"outcome": context.outcome.value if context.outcome else None}}
-
-        async def feedback(data: Record) -> Record:
-            async def hand_over() -> Record:
-                try:
-                    await handle_feedback(Feedback.model_validate_json(json.dumps(data)))
-                except (MetaAgentError, SandboxError) as error:
-                    log.exception("feedback was not taken")
-                    return keep_error(error)
-                return {"ok": {}}
-
-            return await DBOS.run_step_async({"name": "feed_back"}, hand_over)
-
-        self._mission = DBOS.workflow(name="mission", max_recovery_attempts=DEATHS)(mission)
-        self._feedback = DBOS.workflow(name="feedback", max_recovery_attempts=DEATHS)(feedback)
+        for name, at_once in ((INTAKE, SETTLING), (COMMANDS, 4), (NOTICES, 4)):
+            DBOS.register_queue(
+                name, worker_concurrency=at_once, polling_interval_sec=self._poll_s, on_conflict="always_update"
+            )
 
     def _close(self) -> None:
         from dbos import DBOS
@@ -235,29 +221,42 @@ class DurableEngine:
         self._drop_lock()
 
     def _submit(self, request: MissionRequest) -> bool:
+        if request.repository is None:
+            raise QueueError("a mission needs a repository")
+        partition = str(request.repository.id)
+        priority = ASKED if request.trigger is Trigger.COMMENT else AUTOMATIC
+        return self._enqueue(MISSIONS, request.mission_id, request, partition=partition, priority=priority)
+
+    def _settle(self, red: RedHead) -> bool:
+        if self._status(red.mission_id) not in {None, "failed"}:
+            return False
+        # A head that settled without a mission was green again: the next red check is news.
+        return self._enqueue(INTAKE, f"intake:{red.repository.id}:{red.head_sha}", red, anew=ENDED)
+
+    def _enqueue(
+        self,
+        queue: str,
+        name: str,
+        value: BaseModel,
+        *,
+        partition: str | None = None,
+        priority: int | None = None,
+        anew: frozenset[str] = frozenset({"failed"}),
+    ) -> bool:
+        """Under this name at most once, unless it ended in a state that allows it `anew`."""
         from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
 
-        if self._mission is None or request.repository is None:
-            raise QueueError("the engine is not launched" if self._mission is None else "a mission needs a repository")
-        before = self._status(request.mission_id)
-        if before == "failed":
-            DBOS.delete_workflow(request.mission_id)
+        workflow = self._registered.get(workflow_for(value))
+        if workflow is None:
+            raise QueueError("the engine is not launched")
+        before = self._status(name)
+        if before in anew:
+            DBOS.delete_workflow(name)
         elif before is not None:
             return False
-        partition = str(request.repository.id)
-        with SetWorkflowID(request.mission_id), SetEnqueueOptions(queue_partition_key=partition):
-            DBOS.enqueue_workflow(MISSIONS, self._mission, to_jsonable_python(request))
+        with SetWorkflowID(name), SetEnqueueOptions(queue_partition_key=partition, priority=priority):
+            DBOS.enqueue_workflow(queue, workflow, to_jsonable_python(value))
         return True
-
-    def _submit_feedback(self, feedback: Feedback) -> None:
-        from dbos import DBOS, SetWorkflowID
-
-        if self._feedback is None:
-            raise QueueError("the engine is not launched")
-        verdict = "merged" if feedback.merged else "closed"
-        name = f"feedback:{feedback.repository.id}:{feedback.pull_request}:{verdict}"
-        with SetWorkflowID(name):
-            DBOS.enqueue_workflow(FEEDBACK, self._feedback, to_jsonable_python(feedback))
 
     def _cancel(self, mission_id: str) -> None:
         from dbos import DBOS
@@ -276,69 +275,6 @@ class DurableEngine:
         from dbos import DBOS
 
         return tuple(step["function_name"] for step in DBOS.list_workflow_steps(mission_id))
-
-
-class DurableCheckpoint:
-    """The checkpoint of a mission in the engine: a step that has a row is not run again.
-
-    An error is kept like a value, because classes of exceptions do not survive the engine's JSON.
-
-    Args:
-        pauses_s: Before each further try of a step that GitHub did not take.
-    """
-
-    def __init__(self, pauses_s: tuple[float, ...] = PAUSES_S) -> None:
-        self._pauses_s = pauses_s
-        self._names: set[str] = set()
-
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
-        """The remembered value, or the value of calling it now.
-
-        A step that GitHub limits, fails or does not answer waits (durably) and is tried again.
-
-        Raises:
-            ValueError: the name was used before; replay would confuse the two.
-        """
-        from dbos import DBOS
-
-        if name in self._names:
-            raise ValueError(f"two steps of one mission are called {name}")
-        self._names.add(name)
-        for turn, pause in enumerate((*self._pauses_s, None), start=1):
-            record = await _run(name if turn == 1 else f"{name}#{turn}", call)
-            try:
-                return recall(record, returns)
-            except GitHubError as error:
-                wait = _wait_s(error, pause)
-                if wait is None:
-                    raise
-                log.warning("step %s waits %.0f s for GitHub: %s", name, wait, error.message)
-                await DBOS.sleep_async(wait)
-        raise AssertionError("a loop over turns ends by returning or raising")
-
-
-def _wait_s(error: GitHubError, pause: float | None) -> float | None:
-    """How long to wait before the next try; None when that makes no sense."""
-    if pause is None or not error.retryable:
-        return None
-    if not isinstance(error, RateLimited):
-        return pause
-    return error.retry_after_s if error.retry_after_s <= LONGEST_WAIT_S else None
-
-
-async def _run(name: str, call: Callable[[], Awaitable[BaseModel]]) -> Record:
-    from dbos import DBOS
-
-    async def body() -> Record:
-        try:
-            return keep(await call())
-        except Exception as error:
-            # The boundary of durability: whatever went wrong is written down, so that a replay goes the same way.
-            if not isinstance(error, MetaAgentError | SandboxError):
-                log.exception("step %s broke unexpectedly", name)
-            return keep_error(error)
-
-    return await DBOS.run_step_async({"name": name, "preemptible": True}, body)
 
 
 def _named(status: str, output: Any) -> str:

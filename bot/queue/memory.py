@@ -1,5 +1,6 @@
 """A checkpoint that lives as long as the process: for the command line and for tests."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -35,3 +36,7 @@ class MemoryCheckpoint:
         self._names.add(name)
         value = await call()
         return returns.model_validate_json(value.model_dump_json()) if self._through_json else value
+
+    async def pause(self, seconds: float) -> None:
+        """Let time pass."""
+        await asyncio.sleep(seconds)

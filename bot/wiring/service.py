@@ -1,6 +1,7 @@
 """What `metaagent serve` needs besides: GitHub, inbox, dispatcher, engine."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -8,21 +9,26 @@ from dataclasses import replace
 from pydantic import SecretStr
 
 from bot.clock import SystemClock
+from bot.domain.command import Command
 from bot.domain.mission import MissionContext
-from bot.domain.request import Feedback, MissionRequest
+from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
 from bot.errors import SettingsError
 from bot.evidence.keep import EvidenceFolder
 from bot.github.gateway import GitHubGateway
 from bot.intake.identity import OwnApp
+from bot.intake.settle import first_request
 from bot.pipeline import handle_feedback, handle_request
-from bot.ports import Checkpoint, Progress
+from bot.ports import Checkpoint, PatientCheckpoint, Progress
 from bot.progress import BothProgress, LogProgress
 from bot.publish.check_run import CheckRunProgress
 from bot.queue.dispatch import Dispatcher
 from bot.queue.engine import DurableEngine
 from bot.queue.inbox import Inbox
+from bot.queue.workflows import Handlers
 from bot.settings import Settings
 from bot.wiring.line import build_line
+
+log = logging.getLogger(__name__)
 
 
 def build_github(settings: Settings) -> GitHubGateway:
@@ -64,7 +70,15 @@ class Service:
             evidence = EvidenceFolder(settings.data_dir / "evidence", settings.evidence, clock)
             self._line = replace(self._line, keep_evidence=evidence.keep)
         self.engine = DurableEngine(
-            settings.engine_url, self._handle_request, self._handle_feedback, workers=settings.workers
+            settings.engine_url,
+            Handlers(
+                mission=self._handle_request,
+                settle=self._settle,
+                command=self._obey,
+                feedback=self._handle_feedback,
+                notice=self._take_notice,
+            ),
+            workers=settings.workers,
         )
         self.inbox = Inbox(settings.data_dir / "inbox.sqlite", clock, self.engine.status)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
@@ -92,6 +106,15 @@ class Service:
 
     async def _handle_request(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
         return await handle_request(request, self._line, self.github, checkpoint)
+
+    async def _settle(self, red: RedHead, _: PatientCheckpoint) -> MissionRequest | None:
+        return first_request(red)
+
+    async def _obey(self, command: Command, _: Checkpoint) -> None:
+        log.info("not obeyed yet: %s", command.word)
+
+    async def _take_notice(self, change: HeadMoved | InstallationChange) -> None:
+        log.info("noted: %s", change.kind)
 
     async def _handle_feedback(self, feedback: Feedback) -> None:
         await handle_feedback(feedback, self._line)

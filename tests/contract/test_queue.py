@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.command import Command
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
-from bot.domain.request import Feedback, MissionRequest, Trigger
+from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead, Trigger
 from bot.errors import GitHubError, NotPermitted, QueueError, RateLimited
-from bot.ports import Checkpoint, MissionQueue
+from bot.intake.settle import first_request
+from bot.ports import Checkpoint, MissionQueue, PatientCheckpoint
 from bot.queue.engine import DurableEngine
+from bot.queue.workflows import Handlers
 from tests.builders import a_repository
 from tests.fakes.memory_queue import MemoryQueue
 
@@ -24,6 +27,8 @@ class Missions:
     def __init__(self) -> None:
         self.steps: list[str] = []
         self.feedback: list[Feedback] = []
+        self.commands: list[Command] = []
+        self.notices: list[HeadMoved | InstallationChange] = []
         self.at_once = 0
         self.most_at_once: dict[int, int] = {}
         self.release = asyncio.Event()
@@ -56,6 +61,25 @@ class Missions:
     async def handle_feedback(self, feedback: Feedback) -> None:
         self.feedback.append(feedback)
 
+    async def settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
+        await checkpoint.pause(0.1)
+        return first_request(red)
+
+    async def obey(self, command: Command, checkpoint: Checkpoint) -> None:
+        self.commands.append(command)
+
+    async def take_notice(self, change: HeadMoved | InstallationChange) -> None:
+        self.notices.append(change)
+
+    def handlers(self) -> Handlers:
+        return Handlers(
+            mission=self.handle,
+            settle=self.settle,
+            command=self.obey,
+            feedback=self.handle_feedback,
+            notice=self.take_notice,
+        )
+
 
 def a_request(mission: str, repository: int = 42) -> MissionRequest:
     return MissionRequest(mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository(id=repository))
@@ -83,8 +107,7 @@ async def missions() -> Missions:
 async def engine(tmp_path: Path, missions: Missions) -> AsyncIterator[DurableEngine]:
     built = DurableEngine(
         f"sqlite:///{tmp_path}/engine.sqlite",
-        missions.handle,
-        missions.handle_feedback,
+        missions.handlers(),
         workers=4,
         poll_s=0.05,
         pauses_s=(0.1, 0.1),
@@ -185,7 +208,7 @@ async def test_feedback_is_handed_over_once(engine: DurableEngine, missions: Mis
 
 
 async def test_a_second_executor_refuses_to_start_and_says_why(engine: DurableEngine, tmp_path: Path) -> None:
-    second = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", Missions().handle, Missions().handle_feedback)
+    second = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", Missions().handlers())
     with pytest.raises(QueueError, match="another process already works") as refused:
         await second.launch()
     assert "METAAGENT_DATA_DIR" in refused.value.advice
@@ -193,7 +216,7 @@ async def test_a_second_executor_refuses_to_start_and_says_why(engine: DurableEn
 
 async def test_a_database_that_is_not_sqlite_is_refused_clearly() -> None:
     with pytest.raises(QueueError, match="SQLite"):
-        DurableEngine("postgresql://x", Missions().handle, Missions().handle_feedback)
+        DurableEngine("postgresql://x", Missions().handlers())
 
 
 async def test_after_a_restart_everything_is_still_known(
@@ -202,7 +225,7 @@ async def test_after_a_restart_everything_is_still_known(
     await engine.submit(a_request("m-1"))
     await ended(engine, "m-1")
     await engine.close()
-    again = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", missions.handle, missions.handle_feedback)
+    again = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", missions.handlers())
     await again.launch()
     assert await again.status("m-1") == "done"
     assert not await again.submit(a_request("m-1"))
@@ -212,7 +235,7 @@ async def test_after_a_restart_everything_is_still_known(
 async def test_a_mission_that_runs_at_an_orderly_stop_goes_on_at_the_next_start(tmp_path: Path) -> None:
     missions = Missions()
     url = f"sqlite:///{tmp_path}/engine.sqlite"
-    first = DurableEngine(url, missions.handle, missions.handle_feedback, poll_s=0.05)
+    first = DurableEngine(url, missions.handlers(), poll_s=0.05)
     await first.launch()
     await first.submit(a_request("slow-1"))
     async with asyncio.timeout(20):
@@ -220,7 +243,7 @@ async def test_a_mission_that_runs_at_an_orderly_stop_goes_on_at_the_next_start(
             await asyncio.sleep(0.02)
     await first.close()
     missions.release.set()
-    second = DurableEngine(url, missions.handle, missions.handle_feedback, poll_s=0.05)
+    second = DurableEngine(url, missions.handlers(), poll_s=0.05)
     await second.launch()
     try:
         assert await ended(second, "slow-1") == "done"

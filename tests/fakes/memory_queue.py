@@ -1,6 +1,7 @@
 """A mission queue in memory that remembers what it was asked."""
 
-from bot.domain.request import Feedback, MissionRequest
+from bot.domain.command import Command
+from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
 from bot.errors import QueueError
 
 
@@ -11,6 +12,10 @@ class MemoryQueue:
         self.requests: dict[str, MissionRequest] = {}
         self.states: dict[str, str] = {}
         self.feedback: list[Feedback] = []
+        self.red: dict[str, RedHead] = {}
+        """The heads that settle, by the mission they ask for."""
+        self.commands: dict[str, Command] = {}
+        self.notices: list[HeadMoved | InstallationChange] = []
         self.away = False
         """While set, nothing is taken."""
 
@@ -28,6 +33,27 @@ class MemoryQueue:
         self._check()
         if not any(f.with_(delivery_id=None) == feedback.with_(delivery_id=None) for f in self.feedback):
             self.feedback.append(feedback)
+
+    async def settle(self, red: RedHead) -> bool:
+        """Wait for the head's other checks; False when that waits already, or its mission is there."""
+        self._check()
+        if red.mission_id in self.red or self.states.get(red.mission_id, "failed") != "failed":
+            return False
+        self.red[red.mission_id] = red
+        return True
+
+    async def command(self, command: Command) -> bool:
+        """Put what a person asked in line; False when it is there already."""
+        self._check()
+        if command.command_id in self.commands:
+            return False
+        self.commands[command.command_id] = command
+        return True
+
+    async def notice(self, change: HeadMoved | InstallationChange) -> None:
+        """Put something that changes what is under way in line."""
+        self._check()
+        self.notices.append(change)
 
     async def cancel(self, mission_id: str) -> None:
         """Stop a mission, waiting or running."""

@@ -14,13 +14,15 @@ from fastapi import FastAPI
 from bot.clock import SystemClock
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
-from bot.domain.request import Feedback, MissionRequest
+from bot.domain.request import MissionRequest, RedHead
 from bot.intake.identity import OwnApp
+from bot.intake.settle import first_request
 from bot.intake.webhook import webhook_router
 from bot.ports import Checkpoint
 from bot.queue.dispatch import Dispatcher
 from bot.queue.engine import DurableEngine
 from bot.queue.inbox import Inbox
+from bot.queue.workflows import Handlers
 from tests.unit.bot.intake.payloads import APP_ID, SECRET
 
 
@@ -37,8 +39,18 @@ class Mission:
         context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
         return context.ended(Outcome.NO_FIX, "done")
 
-    async def feedback(self, feedback: Feedback) -> None:
+    async def settle(self, red: RedHead, checkpoint: Checkpoint) -> MissionRequest:
+        """At once."""
+        return first_request(red)
+
+    async def nothing(self, *_: object) -> None:
         """Nothing."""
+
+    def handlers(self) -> Handlers:
+        """What the engine is given."""
+        return Handlers(
+            mission=self.handle, settle=self.settle, command=self.nothing, feedback=self.nothing, notice=self.nothing
+        )
 
     async def _step(self, name: str, request: MissionRequest) -> Publication:
         self._note(f"begin {name}")
@@ -56,7 +68,7 @@ class Mission:
 async def serve(folder: Path, port: int, *, deaf: bool) -> None:
     """Until killed."""
     mission = Mission(folder)
-    engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", mission.handle, mission.feedback, poll_s=0.05)
+    engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", mission.handlers(), poll_s=0.05)
     inbox = Inbox(folder / "inbox.sqlite", SystemClock(), None if deaf else engine.status)
     inbox.open()
     app = FastAPI()

@@ -21,7 +21,8 @@ from bot.evidence.bundle import read_bundle
 from bot.evidence.keep import EvidenceFolder
 from bot.mission.loop import MissionPorts
 from bot.pipeline import Line, handle_feedback, handle_folder, handle_request
-from bot.ports import OpenWorkspace, Progress, Value, Workspace
+from bot.ports import OpenWorkspace, Progress, Workspace
+from bot.ports.work import Value
 from bot.progress import SilentProgress
 from bot.publish.story import Story
 from bot.queue.memory import MemoryCheckpoint

@@ -1,0 +1,147 @@
+"""What the engine's workflows do, apart from the engine: JSON in, a handler called, JSON out."""
+
+import json
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel, TypeAdapter
+
+from bot.domain.command import Command
+from bot.domain.mission import MissionContext
+from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
+from bot.errors import MetaAgentError
+from bot.ports import Checkpoint, PatientCheckpoint
+from bot.queue.records import Record, keep_error
+from sandbox.errors import SandboxError
+from sandbox.types import Frozen
+
+Told = TypeVar("Told", bound=BaseModel)
+Change = HeadMoved | InstallationChange
+Workflow = Callable[[Record], Awaitable[Record]]
+Submit = Callable[[MissionRequest], Awaitable[bool]]
+MakeCheckpoint = Callable[[], PatientCheckpoint]
+
+_CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
+
+log = logging.getLogger(__name__)
+
+
+async def _begun(_: MissionRequest) -> None:
+    """Nobody keeps a list of what is under way."""
+
+
+async def _ended(_: str) -> None:
+    """Nobody keeps a list of what is under way."""
+
+
+@dataclass(frozen=True)
+class Handlers:
+    """What is done with each kind of work; a handler may be called again after a death, a step of it is not."""
+
+    mission: Callable[[MissionRequest, Checkpoint], Awaitable[MissionContext]]
+    """The whole line, from admission to lessons."""
+    settle: Callable[[RedHead, PatientCheckpoint], Awaitable[MissionRequest | None]]
+    """Waits for the other checks of a red head; the mission to ask for, or None when nothing is red any more."""
+    command: Callable[[Command, Checkpoint], Awaitable[None]]
+    feedback: Callable[[Feedback], Awaitable[None]]
+    notice: Callable[[Change], Awaitable[None]]
+    begun: Callable[[MissionRequest], Awaitable[None]] = _begun
+    """A mission was put in line."""
+    ended: Callable[[str], Awaitable[None]] = _ended
+    """A mission neither waits nor runs any more."""
+
+
+class Workflows:
+    """The five workflows.
+
+    Args:
+        handlers: What is done.
+        checkpoint: Makes the checkpoint of one workflow.
+        submit: Puts a mission in line.
+    """
+
+    def __init__(self, handlers: Handlers, checkpoint: MakeCheckpoint, submit: Submit) -> None:
+        self._handlers = handlers
+        self._checkpoint = checkpoint
+        self._submit = submit
+        works = (self._mission, self._settle, self._command, self._feedback, self._notice)
+        self.by_name: Mapping[str, Workflow] = {work.__name__.lstrip("_"): _plain(work) for work in works}
+        """The workflows by the name that the engine's rows have for them."""
+
+    async def _mission(self, data: Record) -> Record:
+        """From a request to what people are told."""
+        request = _read(MissionRequest, data)
+        # Said when it was put in line, too; a death between the two must not hide it.
+        await self._handlers.begun(request)
+        try:
+            context = await self._handlers.mission(request, self._checkpoint())
+            record: Record = {"ok": {"outcome": context.outcome.value if context.outcome else None}}
+        except (MetaAgentError, SandboxError) as error:
+            log.exception("mission %s broke", request.mission_id, extra={"mission": request.mission_id})
+            record = keep_error(error)
+        # Not when the process stops: then the mission goes on at the next start.
+        await self._handlers.ended(request.mission_id)
+        return record
+
+    async def _settle(self, data: Record) -> Record:
+        """From the first red check of a head to the one mission for all of them."""
+        red = _read(RedHead, data)
+        try:
+            request = await self._handlers.settle(red, self._checkpoint())
+            if request is not None:
+                await self._submit(request)
+        except (MetaAgentError, SandboxError) as error:
+            log.exception("a red head was not answered", extra={"mission": red.mission_id})
+            return keep_error(error)
+        return {"ok": {"mission": request.mission_id if request else None}}
+
+    async def _command(self, data: Record) -> Record:
+        """What a person asked."""
+        command = _read(Command, data)
+        try:
+            await self._handlers.command(command, self._checkpoint())
+        except (MetaAgentError, SandboxError) as error:
+            log.exception("command %s was not obeyed", command.command_id)
+            return keep_error(error)
+        return {"ok": {}}
+
+    async def _feedback(self, data: Record) -> Record:
+        """What became of something we proposed."""
+        return await self._told("feed_back", _read(Feedback, data), self._handlers.feedback)
+
+    async def _notice(self, data: Record) -> Record:
+        """Something changed under what is under way."""
+        return await self._told("notice", _CHANGE.validate_json(json.dumps(data)), self._handlers.notice)
+
+    async def _told(self, name: str, value: Told, handle: Callable[[Told], Awaitable[None]]) -> Record:
+        async def hand_over() -> Frozen:
+            await handle(value)
+            return Frozen()
+
+        try:
+            await self._checkpoint().step(name, Frozen, hand_over)
+        except (MetaAgentError, SandboxError) as error:
+            log.exception("%s was not taken", name)
+            return keep_error(error)
+        return {"ok": {}}
+
+
+def workflow_for(value: BaseModel) -> str:
+    """The name of the workflow that takes a value."""
+    names = {MissionRequest: "mission", RedHead: "settle", Command: "command", Feedback: "feedback"}
+    return names.get(type(value), "notice")
+
+
+def _plain(work: Workflow) -> Workflow:
+    """A function: the engine marks what it registers, and a method cannot be marked."""
+
+    async def run(data: Record) -> Record:
+        return await work(data)
+
+    return run
+
+
+def _read(kind: type[Told], data: Record) -> Told:
+    return kind.model_validate_json(json.dumps(data))
