@@ -34,6 +34,7 @@ from bot.ports import (
     Registry,
     Workspace,
 )
+from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
 from bot.publish.story import Story, a_story
 from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TrustTier
@@ -173,9 +174,8 @@ async def _keep(context: MissionContext, checkout: Checkout, line: Line, checkpo
 
 async def _publish(context: MissionContext, line: Line, github: GitHub, kept: KeptEvidence) -> Publication:
     confidence = await _confidence(context, line)
-    return await publish_outcome(
-        context, github, app_slug=line.app_slug, confidence=confidence, secrets=line.secrets, bundle=kept
-    )
+    story = a_story(context, confidence=confidence, secrets=line.secrets, bundle=kept)
+    return await publish_outcome(story, Places(github, line.app_slug, line.registry, line.upkeep))
 
 
 async def _confidence(context: MissionContext, line: Line) -> Confidence:

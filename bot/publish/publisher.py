@@ -3,15 +3,14 @@
 import logging
 from typing import assert_never
 
-from bot.domain.evidence import KeptEvidence
-from bot.domain.mission import Confidence, MissionContext, Outcome
+from bot.domain.mission import Outcome
 from bot.domain.publication import Publication
 from bot.errors import GitHubError
-from bot.ports import GitHub
 from bot.publish.check_run import publish_result
 from bot.publish.comment import is_fork, reply
+from bot.publish.places import Places
 from bot.publish.pull_request import Offer, offer_fix
-from bot.publish.story import Story, a_story
+from bot.publish.story import Story
 from sandbox.types import Frozen
 
 log = logging.getLogger(__name__)
@@ -26,39 +25,27 @@ class Told(Frozen):
     refused: tuple[str, ...] = ()
 
 
-async def publish_outcome(
-    context: MissionContext,
-    github: GitHub,
-    *,
-    app_slug: str,
-    confidence: Confidence | None = None,
-    secrets: tuple[str, ...] = (),
-    bundle: KeptEvidence | None = None,
-) -> Publication:
+async def publish_outcome(story: Story, places: Places) -> Publication:
     """Tell the outcome of a mission on GitHub.
 
     Everything is looked up by the mission's marker or by the failure's branch before it is made, so running this
     twice leaves the same traces as running it once. What GitHub refuses for good costs one trace, not the others.
 
     Args:
-        context: The finished mission; one without a repository is not told here.
-        github: Where to tell it.
-        app_slug: Who we are there: pull requests by `<app_slug>[bot]` are ours.
-        confidence: The confidence after verification, when it was worked out.
-        secrets: Values that must not appear in anything written.
-        bundle: Where the evidence was kept, when it was.
+        story: The finished mission; one without a repository is not told here.
+        places: Where to tell it.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
     """
-    story = a_story(context, confidence=confidence, secrets=secrets, bundle=bundle)
+    context, github = story.context, places.github
     if context.request.repository is None:
         return Publication(mission_id=context.mission_id, outcome=story.outcome, skipped="there is no repository")
     refused: list[str] = []
     offer = None
     if _offers(story):
         try:
-            offer = await offer_fix(story, github, app_slug=app_slug)
+            offer = await offer_fix(story, places)
         except GitHubError as error:
             refused.append(_refused("The fix could not be pushed", error))
             offer = Offer(outcome=story.outcome, note=refused[0])

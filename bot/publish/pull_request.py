@@ -8,6 +8,7 @@ from bot.domain.request import RepositoryRef, Trigger
 from bot.errors import Conflict
 from bot.ports import GitHub
 from bot.publish.branch import branch_commit, branch_names, trailers
+from bot.publish.places import Places
 from bot.publish.report import mission_report
 from bot.publish.story import Story, identity, marker, patch_marker
 from bot.publish.title import fix_title
@@ -25,7 +26,7 @@ class Offer(Frozen):
     pull_request: PullRequestState | None = None
 
 
-async def offer_fix(story: Story, github: GitHub, *, app_slug: str) -> Offer:
+async def offer_fix(story: Story, places: Places) -> Offer:
     """One commit on a new branch, one pull request into the red branch.
 
     Everything is looked up before it is made, so that a step that ran but was not remembered can run again.
@@ -33,7 +34,7 @@ async def offer_fix(story: Story, github: GitHub, *, app_slug: str) -> Offer:
     Raises:
         GitHubError: GitHub refused, failed or could not be reached.
     """
-    request = story.context.request
+    request, github = story.context.request, places.github
     if request.repository is None or request.head_sha is None or request.head_branch is None:
         return Offer(
             outcome=story.outcome, note="The branch of the failing commit is not known, so nothing was pushed."
@@ -41,7 +42,7 @@ async def offer_fix(story: Story, github: GitHub, *, app_slug: str) -> Offer:
     repository = request.repository
     for name in branch_names(story.context):
         existing = await github.pull_requests_from(repository, name)
-        known = await _known(story, github, existing, ours=frozenset({app_slug, f"{app_slug}[bot]"}))
+        known = await _known(story, github, existing, ours=places.ours)
         if known is not None:
             return known
         if existing:

@@ -48,8 +48,7 @@ def write_annotations(story: Story, out: TextIO, *, folder: str = "") -> None:
         out: The step's log.
         folder: Where the project stands in the repository, `` or `sub/folder/`.
     """
-    for note in annotations(story):
-        out.write(_annotation(note.with_(path=folder + note.path)))
+    out.writelines(_annotation(note.with_(path=folder + note.path)) for note in annotations(story))
 
 
 def write_notice(message: str, out: TextIO, *, level: str = "notice") -> None:

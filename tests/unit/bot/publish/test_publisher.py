@@ -7,7 +7,9 @@ from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.errors import GitHubError, NotPermitted
+from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
+from bot.publish.story import a_story
 from sandbox.types import TrustTier
 from tests.builders import (
     HEAD,
@@ -33,7 +35,8 @@ def github() -> FakeGitHub:
 
 
 async def published(context: MissionContext, fake: FakeGitHub) -> Publication:
-    return await publish_outcome(context, fake, app_slug="metaagent", confidence=Confidence(value=0.9))
+    story = a_story(context, confidence=Confidence(value=0.9))
+    return await publish_outcome(story, Places(fake, "metaagent"))
 
 
 async def test_a_fix_becomes_one_commit_and_one_pull_request_into_the_red_branch() -> None:
