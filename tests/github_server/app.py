@@ -1,5 +1,6 @@
 """The ASGI application: REST under /api/v3, git under /{owner}/{repo}.git, every REST exchange handed to the checker."""
 
+import hashlib
 import json
 import re
 import time
@@ -37,6 +38,7 @@ from tests.github_server.permissions import Permissions
 from tests.github_server.routing import Call, Reply, Route, Router
 
 API = "/api/v3"
+VARY = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding, Accept, X-Requested-With"
 GIT_PATH = re.compile(r"^/(?P<owner>[^/]+)/(?P<repo>[^/]+?)\.git(?P<rest>/.*)$")
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 ALL_ROUTES = (
@@ -63,6 +65,7 @@ class GitHubApp:
         self._checker = checker
         self._router = Router(ALL_ROUTES)
         self.requests: list[str] = []
+        self._used = 0
 
     def asgi(self) -> Starlette:
         """The application for uvicorn."""
@@ -74,25 +77,38 @@ class GitHubApp:
         if raw.startswith(f"{API}/"):
             return await self._api(request, raw.removeprefix(API), body)
         if raw == "/api/graphql":
-            return await run_in_threadpool(self._graphql, request.headers.get("authorization"), body)
+            return await self._graphql(request.headers.get("authorization"), body)
         git = GIT_PATH.match(raw)
         if git:
             return await self._git(request, raw, (git["owner"], git["repo"], git["rest"]), body)
         return Response("Not Found", 404)
 
-    def _graphql(self, authorization: str | None, body: bytes) -> Response:
-        """Answer a GraphQL request; its schema is GitHub's, so the execution is the check."""
+    async def _graphql(self, authorization: str | None, body: bytes) -> Response:
+        """Answer a GraphQL request, or the fault planned for it."""
+        self.requests.append("POST /graphql")
+        fault = self._hub.world.faults.take("POST", "/graphql")
+        if fault and fault.delay:
+            await anyio.sleep(fault.delay)
+        planned = fault is not None and fault.status != 0
+        answer = Reply()
+        if not planned or (fault and fault.after):
+            answer = await run_in_threadpool(self._query, authorization, body)
+        if fault and planned:
+            answer = Reply(self._hub.world.faults.body(fault), fault.status, dict(fault.headers))
+        return JSONResponse(answer.body, answer.status, answer.headers)
+
+    def _query(self, authorization: str | None, body: bytes) -> Reply:
+        """Execute a GraphQL request; its schema is GitHub's, so the execution is the check."""
         from tests.github_server import graphql_api
 
-        self.requests.append("POST /graphql")
         with self._hub.world.lock:
             if authorization is None:
-                return JSONResponse({"message": "This endpoint requires you to be authenticated."}, 401)
+                return Reply({"message": "This endpoint requires you to be authenticated."}, 401)
             try:
                 self._schema = self._schema or graphql_api.load_schema(self._folder)
-                return JSONResponse(graphql_api.answer(self._hub, self._schema, authorization, body))
+                return Reply(graphql_api.answer(self._hub, self._schema, authorization, body))
             except ApiError as error:
-                return JSONResponse(error.body, error.status)
+                return Reply(error.body, error.status)
 
     async def _git(self, request: Request, raw: str, target: tuple[str, str, str], body: bytes) -> Response:
         """Answer git, or the fault planned for its request."""
@@ -110,8 +126,9 @@ class GitHubApp:
         exchange = Exchange(request.method, raw, parse_qsl(request.url.query, keep_blank_values=True), body)
         exchange.request_headers = dict(request.headers)
         self.requests.append(f"{request.method} {raw}")
-        reply = await run_in_threadpool(self._answer, exchange, fault)
+        reply = self._conditional(exchange, await run_in_threadpool(self._answer, exchange, fault))
         content = reply.content()
+        self._used += reply.status != 304  # an answer that says "as you have it" is free
         headers = {**self._rate_headers(), **reply.headers}
         exchange.status, exchange.response_headers, exchange.response_body = reply.status, headers, content
         exchange.media_type = reply.media_type
@@ -136,6 +153,15 @@ class GitHubApp:
             exchange.injected = True
             return Reply(self._hub.world.faults.body(fault), fault.status, dict(fault.headers))
         return reply
+
+    def _conditional(self, exchange: Exchange, reply: Reply) -> Reply:
+        """An answer with its ETag; 304 and nothing for a client that has it already."""
+        if exchange.method != "GET" or reply.status != 200:
+            return reply
+        tag = f'W/"{hashlib.sha256(reply.content()).hexdigest()}"'
+        reply.headers |= {"etag": tag, "cache-control": "private, max-age=60, s-maxage=60", "vary": VARY}
+        known = exchange.request_headers.get("if-none-match", "")
+        return Reply(b"", 304, reply.headers, "") if tag in known.split(", ") else reply
 
     def _handle(self, exchange: Exchange) -> Reply:
         """Identify, route, authorize, call."""
@@ -189,7 +215,7 @@ class GitHubApp:
         return Reply(body, 301, {"location": url})
 
     def _rate_headers(self) -> dict[str, str]:
-        used = len(self.requests) % 5000
+        used = self._used % 5000
         return {
             "x-ratelimit-limit": "5000",
             "x-ratelimit-remaining": str(5000 - used),

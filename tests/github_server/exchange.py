@@ -193,6 +193,8 @@ def _unlisted(exchange: Exchange) -> str | None:
     """A status the description does not list: one of the known ones, with GitHub's error body."""
     if exchange.status not in UNLISTED:
         return f"status {exchange.status} is not in GitHub's description"
+    if exchange.status == 304:
+        return None
     body = json.loads(exchange.response_body or b"{}")
     missing = {"message", "documentation_url"} - set(body)
     return f"the error body lacks {sorted(missing)}" if missing else None

@@ -1,5 +1,6 @@
 """Switches that make the local GitHub misbehave the way the real one does on a bad day."""
 
+import time
 from dataclasses import dataclass, field
 
 from tests.github_server.entities import Json
@@ -63,6 +64,17 @@ class Faults:
             headers["retry-after"] = str(retry_after)
         message = "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
         return self.add(method, path, 403, times=times, headers=headers, message=message)
+
+    def primary_limit(self, method: str, path: str, *, times: int = 1, resets_in: float = 60) -> Fault:
+        """The hourly limit is used up."""
+        reset = str(int(time.time() + resets_in))
+        headers = {"x-ratelimit-remaining": "0", "x-ratelimit-used": "5000", "x-ratelimit-reset": reset}
+        message = "API rate limit exceeded for installation ID 1. If you reach out to GitHub Support for help, ask."
+        return self.add(method, path, 403, times=times, headers=headers, message=message)
+
+    def too_many(self, method: str, path: str, *, times: int = 1) -> Fault:
+        """A bare 429, as a proxy before GitHub gives it."""
+        return self.add(method, path, 429, times=times, message="Too Many Requests")
 
     def take(self, method: str, path: str) -> Fault | None:
         """The fault for this request, counted down."""

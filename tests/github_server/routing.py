@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote, urlencode
 
 from tests.github_server.auth import Actor
 from tests.github_server.entities import Json, Repository
@@ -144,9 +144,11 @@ def _integer(text: str | None, default: int) -> int:
 
 def _page_url(call: Call, number: int) -> str:
     """The address of another page of the same list."""
-    path = re.sub(r"\{(\w+)\}", lambda match: call.params[match[1]], call.template)
+    path = re.sub(r"\{(\w+)\}", lambda match: quote(call.params[match[1]]), call.template)
+    if call.repository is not None:  # GitHub's links name a repository by its id
+        path = path.replace(f"/repos/{call.params['owner']}/{call.params['repo']}", f"/repositories/{call.repo.id}", 1)
     query = {**call.query, "page": str(number)}
-    return f"{call.world.api_url}{path}?" + "&".join(f"{name}={value}" for name, value in query.items())
+    return f"{call.world.api_url}{path}?" + urlencode(query)
 
 
 __all__ = ["ApiError", "Call", "Handler", "Reply", "Route", "Router", "page"]

@@ -140,3 +140,26 @@ def test_the_checker_sees_what_is_wrong(local_github: LocalGitHub, rest: httpx.C
     assert "bad request" in found[1]
     assert "'check_run' is a required property" in found[2]
     assert local_github.violations == []
+
+
+def test_what_a_client_has_already_is_not_sent_again(local_github: LocalGitHub, rest: httpx.Client) -> None:
+    local_github.create_repository("octo", "math", RED)
+    first = rest.get("repos/octo/math/branches")
+    known = {"if-none-match": first.headers["etag"]}
+    again = rest.get("repos/octo/math/branches", headers=known)
+    assert (again.status_code, again.content) == (304, b"")
+    assert again.headers["x-ratelimit-used"] == first.headers["x-ratelimit-used"]
+    local_github.push(REPO, "more", {"x": ""})
+    assert rest.get("repos/octo/math/branches", headers=known).status_code == 200
+
+
+def test_limits_come_with_and_without_headers(local_github: LocalGitHub, rest: httpx.Client) -> None:
+    local_github.create_repository("octo", "math", RED)
+    local_github.faults.primary_limit("GET", "/branches")
+    assert rest.get("repos/octo/math/branches").headers["x-ratelimit-remaining"] == "0"
+    local_github.faults.too_many("POST", "/graphql")
+    local_github.faults.add("POST", "/graphql", 502)
+    url = local_github.api_url.replace("/v3/", "/graphql")
+    answers = [rest.post(url, json={"query": "{ viewer { login } }"}) for _ in range(3)]
+    assert [one.status_code for one in answers] == [429, 502, 200]
+    assert answers[2].json()["data"]["viewer"]["login"] == "octo"
