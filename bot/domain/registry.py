@@ -63,8 +63,8 @@ class OfferedFix(Frozen):
     """The red pull request, when there is one."""
     checks: tuple[str, ...] = ()
     """The names of the red checks it answers."""
-    paths: tuple[str, ...] = ()
-    """The files it changes: what undoing it has to put back."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """The files it changes, and their modes: what undoing it has to put back."""
     mission_id: str
     state: FixState = FixState.OPEN
     note: str = ""

@@ -74,8 +74,6 @@ class CommentRef(Frozen):
     """Issue or pull request it stands in."""
     in_review: bool = False
     """It stands in a review thread: reactions and replies have other addresses there."""
-    thread: int | None = None
-    """The first comment of that thread: only it can be replied to."""
 
 
 class Answer(Frozen):

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from bot.domain.command import Command
 from bot.domain.request import SHA, CommentRef, Ignored
-from bot.github.events import Comment, Delivery, Id, IssueCommentEvent, PullRequestEvent, cut
+from bot.github.events import Comment, Delivery, IssueCommentEvent, PullRequestEvent, cut
 from bot.intake.identity import OwnApp
 from bot.intake.spoken import Spoken, spoken_in
 
@@ -12,7 +12,6 @@ from bot.intake.spoken import Spoken, spoken_in
 class ReviewComment(Comment):
     """A comment at a line of a pull request."""
 
-    in_reply_to_id: Id | None = None
     path: str | None = None
     line: int | None = None
     commit_id: str | None = Field(default=None, pattern=SHA)
@@ -52,14 +51,13 @@ def on_review_comment(delivery: Delivery, own: OwnApp) -> Command | Ignored:
         return said
     spoken, author = said
     repository, comment, number = event.repository_ref, event.comment, event.pull_request.number
-    thread = comment.in_reply_to_id or comment.id
     return Command(
         command_id=f"command:{repository.id}:r{comment.id}",
         **spoken.model_dump(),
         repository=repository,
         author=author,
         number=number,
-        comment=CommentRef(id=comment.id, author=author, number=number, in_review=True, thread=thread),
+        comment=CommentRef(id=comment.id, author=author, number=number, in_review=True),
         head_sha=event.pull_request.head.sha,
         head_branch=event.pull_request.head.ref,
         path=comment.path,

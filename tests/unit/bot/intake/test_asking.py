@@ -107,14 +107,11 @@ def test_a_comment_whose_author_is_gone_commands_nothing() -> None:
     assert "bot" in why_not("issue_comment", payload)
 
 
-def test_a_review_comment_keeps_its_thread_and_line() -> None:
-    asked_for = command("pull_request_review_comment", review_comment("/metaagent explain", in_reply_to_id=80))
+def test_a_review_comment_keeps_its_line() -> None:
+    asked_for = command("pull_request_review_comment", review_comment("/metaagent explain"))
     assert asked_for.comment is not None
-    assert (asked_for.comment.in_review, asked_for.comment.thread, asked_for.comment.id) == (True, 80, 88)
+    assert (asked_for.comment.in_review, asked_for.comment.id) == (True, 88)
     assert (asked_for.path, asked_for.line, asked_for.head_sha) == ("a.py", 3, payloads.HEAD)
-    first = command("pull_request_review_comment", review_comment("/metaagent explain"))
-    assert first.comment is not None
-    assert first.comment.thread == 88
 
 
 def test_a_review_comment_and_a_comment_of_the_same_number_are_two_commands() -> None:
