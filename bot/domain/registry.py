@@ -67,6 +67,8 @@ class OfferedFix(Frozen):
     """The files it changes, and their modes: what undoing it has to put back."""
     mission_id: str
     state: FixState = FixState.OPEN
+    taken_over: str = ""
+    """The person who pushed to the fix branch: it is theirs now, and we never touch it again."""
     note: str = ""
     at: str = ""
     """When it was offered; ISO 8601, UTC."""
