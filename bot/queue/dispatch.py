@@ -8,7 +8,8 @@ from bot.domain.command import Command
 from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
 from bot.errors import QueueError
 from bot.ports import MissionQueue, Work
-from bot.queue.inbox import Inbox, Waiting
+from bot.queue.inbox import Inbox
+from bot.queue.inbox_table import Waiting
 
 log = logging.getLogger(__name__)
 

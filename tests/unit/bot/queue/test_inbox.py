@@ -1,16 +1,28 @@
 """Every delivery on disk before the answer; a delivery once."""
 
+import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import anyio
 import pytest
 
+from bot.domain.command import Command, Verb
 from bot.domain.delivery import Receipt
-from bot.domain.request import Feedback, Ignored, MissionRequest, Trigger
+from bot.domain.request import (
+    Feedback,
+    HeadMoved,
+    Ignored,
+    InstallationChange,
+    MissionRequest,
+    RedHead,
+    Trigger,
+)
 from bot.errors import QueueError
+from bot.ports import Work
 from bot.queue.dispatch import Dispatcher
 from bot.queue.inbox import Inbox
 from tests.builders import a_repository
@@ -18,6 +30,15 @@ from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_queue import MemoryQueue
 
 pytestmark = pytest.mark.anyio
+
+EVERY_KIND: tuple[Work, ...] = (
+    MissionRequest(mission_id="m-1", trigger=Trigger.COMMENT, repository=a_repository()),
+    RedHead(repository=a_repository(), head_sha="a" * 40),
+    Command(command_id="c-1", verb=Verb.FIX, options={"rungs": "0"}, repository=a_repository(), author="mona"),
+    Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1"),
+    HeadMoved(repository=a_repository(), branch="main", before="a" * 40, after=None),
+    InstallationChange(installation_id=3, action="suspend"),
+)
 
 
 @pytest.fixture
@@ -159,16 +180,51 @@ async def test_settled_deliveries_are_forgotten_in_time(inbox: Inbox, queue: Mem
     assert len(await inbox.waiting()) == 1
 
 
-async def test_a_locked_database_is_a_queue_error(inbox: Inbox, tmp_path: Path) -> None:
+async def test_a_locked_database_is_a_queue_error_for_all_who_wait(tmp_path: Path, clock: FixedClock) -> None:
+    inbox = Inbox(tmp_path / "inbox.sqlite", clock, busy_s=0.05)
+    inbox.open()
     holder = sqlite3.connect(tmp_path / "inbox.sqlite", isolation_level=None)
     holder.execute("BEGIN IMMEDIATE")
-    assert inbox._database is not None
-    inbox._database.execute("PRAGMA busy_timeout=50")
-    with pytest.raises(QueueError, match="locked"):
-        await accept(inbox)
+    refused = await asyncio.gather(
+        *(accept(inbox, f"d-{n}", a_request(f"m-{n}")) for n in range(5)), return_exceptions=True
+    )
+    assert [type(one) for one in refused] == [QueueError] * 5
     holder.execute("ROLLBACK")
     holder.close()
     assert (await accept(inbox)).result == "queued"
+    inbox.close()
+
+
+async def test_deliveries_that_come_together_are_all_written_in_their_order(inbox: Inbox) -> None:
+    names = [f"d-{number}" for number in range(600)]
+    receipts = await asyncio.gather(*(accept(inbox, name, a_request(name)) for name in names))
+    assert [receipt.delivery for receipt in receipts] == names
+    assert {receipt.result for receipt in receipts} == {"queued"}
+    assert [one.delivery for one in await inbox.waiting()] == names
+    assert await inbox.known(["d-0", "d-599", "d-600"]) == {"d-0", "d-599"}
+
+
+async def test_a_delivery_whose_sender_went_away_is_on_disk_all_the_same(inbox: Inbox) -> None:
+    gone = asyncio.create_task(accept(inbox))
+    await asyncio.sleep(0)
+    gone.cancel()
+    assert (await accept(inbox, "d-2", a_request("m-2"))).result == "queued"
+    assert {one.delivery for one in await inbox.waiting()} == {"d-1", "d-2"}
+
+
+@pytest.mark.parametrize("work", EVERY_KIND, ids=lambda work: type(work).__name__)
+async def test_every_kind_of_work_comes_out_as_it_went_in(inbox: Inbox, work: Work) -> None:
+    assert (await inbox.accept("d-1", "event", None, work)).result == "queued"
+    (waiting,) = await inbox.waiting()
+    assert waiting.work == work
+
+
+async def test_every_red_check_of_a_head_is_one_mission(inbox: Inbox) -> None:
+    red = RedHead(repository=a_repository(), head_sha="a" * 40)
+    first = await inbox.accept("d-1", "check_run", "completed", red)
+    second = await inbox.accept("d-2", "workflow_run", "completed", red.with_(workflow_run=7, delivery_id="d-2"))
+    other = await inbox.accept("d-3", "check_run", "completed", red.with_(head_sha="b" * 40))
+    assert [r.result for r in (first, second, other)] == ["queued", "duplicate", "queued"]
 
 
 async def test_a_closed_inbox_takes_nothing(inbox: Inbox) -> None:
@@ -183,11 +239,13 @@ def test_a_folder_that_cannot_be_made_is_a_queue_error(tmp_path: Path, clock: Fi
         Inbox(tmp_path / "file" / "inbox.sqlite", clock).open()
 
 
-async def test_a_row_of_another_version_does_not_hold_up_the_others(inbox: Inbox, queue: MemoryQueue) -> None:
+async def test_a_row_of_another_version_does_not_hold_up_the_others(
+    inbox: Inbox, queue: MemoryQueue, tmp_path: Path
+) -> None:
     await accept(inbox)
     await accept(inbox, "d-2", a_request("m-2"))
-    assert inbox._database is not None
-    inbox._database.execute("UPDATE delivery SET work = '{\"old\": 1}' WHERE id = 'd-1'")
+    with closing(sqlite3.connect(tmp_path / "inbox.sqlite", isolation_level=None)) as database:
+        database.execute("UPDATE delivery SET work = '{\"old\": 1}' WHERE id = 'd-1'")
     assert await Dispatcher(inbox, queue).deliver() == 1
     assert list(queue.requests) == ["m-2"]
     assert await inbox.waiting() == ()
