@@ -22,6 +22,7 @@ from tests.github_server import (
     routes_checks,
     routes_git,
     routes_issues,
+    routes_manifest,
     routes_pulls,
     routes_repos,
     routes_reviews,
@@ -40,9 +41,11 @@ from tests.github_server.routing import Call, Reply, Route, Router
 API = "/api/v3"
 VARY = "Accept, Authorization, Cookie, X-GitHub-OTP, Accept-Encoding, Accept, X-Requested-With"
 GIT_PATH = re.compile(r"^/(?P<owner>[^/]+)/(?P<repo>[^/]+?)\.git(?P<rest>/.*)$")
+PAGE = re.compile(r"^(?:/organizations/(?P<organization>[^/]+))?/settings/apps/new$")
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 ALL_ROUTES = (
     *routes_apps.ROUTES,
+    *routes_manifest.ROUTES,
     *routes_repos.ROUTES,
     *routes_git.ROUTES,
     *routes_checks.ROUTES,
@@ -78,10 +81,18 @@ class GitHubApp:
             return await self._api(request, raw.removeprefix(API), body)
         if raw == "/api/graphql":
             return await self._graphql(request.headers.get("authorization"), body)
+        page = PAGE.match(raw)
+        if page:
+            return self._page(request, page["organization"], body)
         git = GIT_PATH.match(raw)
         if git:
             return await self._git(request, raw, (git["owner"], git["repo"], git["rest"]), body)
         return Response("Not Found", 404)
+
+    def _page(self, request: Request, organization: str | None, body: bytes) -> Response:
+        """The page where a browser brings an App's manifest."""
+        with self._hub.world.lock:
+            return routes_manifest.create_from_page(self._hub, organization, request.url.query, body)
 
     async def _graphql(self, authorization: str | None, body: bytes) -> Response:
         """Answer a GraphQL request, or the fault planned for it."""

@@ -134,7 +134,7 @@ def authorize(world: World, actor: Actor, needed: str, repo: Repository | None, 
             raise ApiError(401, "Requires authentication")
     elif needed == "user":
         if actor.kind != "user":
-            raise forbidden()
+            raise ApiError(401, "Requires authentication") if actor.kind == "anonymous" else forbidden()
     elif needed not in {"none", "any"}:
         _authorize_scoped(world, actor, needed, repo, template)
 

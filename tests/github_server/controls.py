@@ -1,10 +1,10 @@
 """What a test or the demo does to the local GitHub from Python: people pushing, commenting, merging."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tests.github_server import events
 from tests.github_server.auth import token_for
-from tests.github_server.entities import Ci, Comment, Issue, Repository
+from tests.github_server.entities import Ci, Comment, Installation, Issue, Repository
 from tests.github_server.entities_reviews import Review, ReviewComment
 from tests.github_server.gitstore import GitStore
 from tests.github_server.routes_issues import add_comment, put_labels, take_label
@@ -125,9 +125,30 @@ class Controls(Watching):
     def suspend(self, owner: str, *, suspended: bool = True) -> None:
         """Suspend or unsuspend our App's installation on an account."""
         with self.world.lock:
+            events.suspend(self.hub, self.world.install(owner), suspended=suspended)
+
+    def install(self, owner: str, repos: Sequence[str] | None = None) -> Installation:
+        """Install our App on an account that has it not, on all repositories or on chosen ones."""
+        with self.world.lock:
+            made = self.world.install(owner)
+            made.repository_ids = None if repos is None else {self.world.named(one).id for one in repos}
+            events.installation_event(self.hub, made, "created")
+        return made
+
+    def choose_repositories(self, owner: str, *, added: Sequence[str] = (), removed: Sequence[str] = ()) -> None:
+        """Give our App's installation (on chosen repositories from now on) more repositories or fewer."""
+        with self.world.lock:
             installation = self.world.install(owner)
-            installation.suspended_at = self.world.now() if suspended else None
-            events.installation_event(self.hub, installation, "suspend" if suspended else "unsuspend")
+            if installation.repository_ids is None:
+                mine = {repo.id for repo in self.world.repositories.values() if repo.owner.lower() == owner.lower()}
+                installation.repository_ids = mine
+            plus, minus = ([self.world.named(one) for one in names] for names in (added, removed))
+            events.select_repositories(self.hub, installation, plus, minus)
+
+    def ping(self) -> None:
+        """Send the event every hook begins with."""
+        with self.world.lock:
+            events.ping(self.hub)
 
     def uninstall(self, owner: str) -> None:
         """Remove our App from an account."""

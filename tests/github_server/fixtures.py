@@ -6,8 +6,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.github_server.keys import new_private_key
 from tests.github_server.receiver import WebhookReceiver
-from tests.github_server.server import LocalGitHub, Options, new_private_key, strict_github
+from tests.github_server.server import LocalGitHub, Options, strict_github
 
 
 @pytest.fixture(scope="session")

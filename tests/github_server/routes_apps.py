@@ -1,5 +1,6 @@
 """The App itself: who it is, its installations, its tokens and its hook deliveries."""
 
+from tests.github_server import events
 from tests.github_server.auth import LEVELS, covers, mint
 from tests.github_server.entities import Installation, Json
 from tests.github_server.errors import ApiError, invalid, not_found
@@ -44,6 +45,21 @@ def get_repository_installation(call: Call) -> Reply:
     if found is None:
         raise not_found()
     return Reply(installation_json(call.world, found))
+
+
+def get_account_installation(call: Call) -> Reply:
+    """GET /orgs/{org}/installation and /users/{username}/installation."""
+    account = (call.params.get("org") or call.params["username"]).lower()
+    for one in call.world.installations.values():
+        if one.account.lower() == account:
+            return Reply(installation_json(call.world, one))
+    raise not_found()
+
+
+def suspend(call: Call) -> Reply:
+    """PUT /app/installations/{installation_id}/suspended."""
+    events.suspend(call.hub, _installation(call), suspended=True)
+    return Reply(status=204)
 
 
 def create_token(call: Call) -> Reply:
@@ -158,6 +174,9 @@ ROUTES = (
     Route("GET", "/app/installations/{installation_id}", get_installation),
     Route("POST", "/app/installations/{installation_id}/access_tokens", create_token),
     Route("GET", "/repos/{owner}/{repo}/installation", get_repository_installation),
+    Route("GET", "/orgs/{org}/installation", get_account_installation),
+    Route("GET", "/users/{username}/installation", get_account_installation),
+    Route("PUT", "/app/installations/{installation_id}/suspended", suspend),
     Route("DELETE", "/installation/token", revoke_token),
     Route("GET", "/installation/repositories", list_repositories),
     Route("GET", "/app/hook/deliveries", list_deliveries),

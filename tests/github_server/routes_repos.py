@@ -208,6 +208,11 @@ def get_user(call: Call) -> Reply:
     return Reply(public_user_json(call.world, found))
 
 
+def get_own_user(call: Call) -> Reply:
+    """GET /user: for people only."""
+    return Reply(public_user_json(call.world, call.world.user(call.actor.login)))
+
+
 def get_meta(_call: Call) -> Reply:
     """GET /meta: hooks come from loopback here."""
     return Reply(
@@ -235,6 +240,7 @@ ROUTES = (
     Route("GET", "/repos/{owner}/{repo}/rules/branches/{branch}", get_branch_rules),
     Route("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", get_permission),
     Route("GET", "/users/{username}", get_user),
+    Route("GET", "/user", get_own_user),
     Route("GET", "/meta", get_meta),
     Route("GET", "/rate_limit", get_rate_limit),
 )

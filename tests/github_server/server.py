@@ -21,19 +21,13 @@ from tests.github_server.ci import LocalCi, wait_until
 from tests.github_server.controls import Controls
 from tests.github_server.exchange import Checker
 from tests.github_server.hub import Hub
+from tests.github_server.keys import new_private_key
 from tests.github_server.webhooks import Webhooks
 from tests.github_server.world import World
 
 DESCRIPTION = ("github-openapi-subset.json", "github-webhooks-subset.json", "github-permissions.json")
 
-
-def new_private_key() -> str:
-    """An RSA key for the App."""
-    from cryptography.hazmat.primitives.asymmetric import rsa
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+__all__ = ["LocalGitHub", "Options", "new_private_key", "strict_github"]
 
 
 @dataclass(frozen=True, slots=True)

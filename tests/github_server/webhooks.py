@@ -30,6 +30,11 @@ NEEDS = {
 }
 
 
+def host_of(url: str) -> str | None:
+    """The host of an address."""
+    return urlsplit(url).hostname
+
+
 @dataclass(frozen=True, slots=True)
 class Delivery:
     """One attempt to deliver an event."""
@@ -79,7 +84,7 @@ class Webhooks:
 
     @url.setter
     def url(self, value: str) -> None:
-        if value and urlsplit(value).hostname not in LOOPBACK:
+        if value and host_of(value) not in LOOPBACK:
             raise ValueError("the local GitHub sends webhooks to loopback only")
         self._url = value
 

@@ -19,6 +19,7 @@ from tests.github_server.entities import (
     Installation,
     Issue,
     Job,
+    Json,
     Repository,
     Suite,
     Token,
@@ -61,6 +62,7 @@ class World:
         )
         self.private_key_pem = private_key_pem
         self.webhook_secret = secrets.token_hex(20)
+        self.manifests: dict[str, tuple[str | None, Json]] = {}
         self.faults = Faults()
         self.web_url = ""
         self.blob_url = ""
@@ -100,6 +102,14 @@ class World:
     def next_large_id(self) -> int:
         """An id above 32 bits."""
         return next(self.counters.large)
+
+    def become(self, app: App, private_key_pem: str, webhook_secret: str) -> None:
+        """Our App is another one now, which nobody has installed yet."""
+        del self.apps[self.app.id]
+        self.app, self.private_key_pem, self.webhook_secret = app, private_key_pem, webhook_secret
+        self.apps[app.id] = app
+        self.installations.clear()
+        self.tokens = {value: token for value, token in self.tokens.items() if token.installation is None}
 
     def add_app(self, app: App) -> App:
         """Register another App (GitHub Actions, or a third party's CI)."""
