@@ -18,10 +18,10 @@ from bot.domain.publication import Publication
 from bot.domain.request import Feedback, MissionRequest
 from bot.errors import GitHubError, StoreError, Superseded, UsageError
 from bot.intake.admission import admit
-from bot.intake.policy_file import read_folder_policy
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
 from bot.mission.loop import MissionPorts, run_mission
+from bot.policy.policy_file import read_folder_policy
 from bot.ports import (
     Checkpoint,
     Clock,

@@ -9,7 +9,7 @@ from typing import Any
 from bot.command import a_folder
 from bot.domain.policy import RepositoryPolicy
 from bot.errors import UsageError
-from bot.intake.policy_file import POLICY_PATH, read_folder_policy
+from bot.policy.policy_file import POLICY_PATH, read_folder_policy
 from bot.settings import Settings
 from sandbox.errors import SetupFailed
 from sandbox.gate import clean

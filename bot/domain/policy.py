@@ -1,88 +1,123 @@
 """RepositoryPolicy: what this repository allows us."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from sandbox.types import Frozen
 
+Rungs = Annotated[tuple[Annotated[int, Field(ge=0, le=2)], ...], Field(max_length=3)]
+Glob = Annotated[str, Field(min_length=1, max_length=200)]
+Globs = Annotated[tuple[Glob, ...], Field(max_length=100)]
+Command = Annotated[str, Field(min_length=1, max_length=2_000)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Money = Annotated[float, Field(ge=0.0, le=1_000_000.0)]
+
 
 class Triggers(Frozen):
     """What may start a mission."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     checks: bool = True
     """Red check runs, check suites and workflow runs."""
     statuses: bool = True
     """Red commit statuses of older CI."""
     comments: bool = True
+    """`/metaagent` in comments of people with write access."""
     labels: bool = True
+    """The label `metaagent:fix`."""
     buttons: bool = True
+    """The buttons of our check run."""
 
 
 class DeliveryRule(Frozen):
     """How a verified fix is handed over, where this rule matches; the first that matches counts."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     deliver: Literal["pull-request", "push", "suggest", "report"]
-    rungs: tuple[int, ...] = (0, 1, 2)
-    paths: tuple[str, ...] = ("**",)
+    """A pull request, a commit on the red branch itself, suggestions in the red pull request, or words only."""
+    rungs: Rungs = (0, 1, 2)
+    """Where the fix comes from: 0 tools, 1 search, 2 a model."""
+    paths: Globs = ("**",)
     """Every changed file must match one of them."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
+    """A fix with less is none for this rule; one whose confidence is not known counts as 0."""
 
 
 class PolicyLimits(Frozen):
     """What may be spent here."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     attempts: int = Field(default=3, ge=0, le=50)
-    """Automatic missions for one pull request (or branch) until a person pushes or asks."""
+    """Automatic missions for one branch until a person pushes or asks; 0 is none."""
     open_pull_requests: int = Field(default=5, ge=0, le=100)
     """Pull requests of ours that may be open at the same time."""
-    usd_per_mission: float = Field(default=1.0, ge=0.0)
-    usd_per_pull_request: float = Field(default=3.0, ge=0.0)
-    usd_per_day: float = Field(default=10.0, ge=0.0)
+    seconds_per_mission: float | None = Field(default=None, gt=0.0, le=86_400.0)
+    """How long a mission may take; never longer than the service allows."""
+    usd_per_mission: Money = 1.0
+    """Money for models in one mission."""
+    usd_per_pull_request: Money = 3.0
+    """Money for models in all missions of one pull request (or branch)."""
+    usd_per_day: Money = 10.0
+    """Money for models in all missions of a day."""
 
 
 class RepositoryPolicy(Frozen):
     """Read from the default branch only; everything has a safe default."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     enabled: bool = True
+    """False switches MetaAgent off here, for people who ask too."""
     automatic: bool = True
     """React to red checks without being asked."""
-    rungs: tuple[int, ...] = (0, 1)
-    test_command: str | None = None
-    setup: tuple[str, ...] = ()
-    python: str | None = None
-    draft: bool = False
-    time_limit_s: float = 90.0
-    """For one climb of the ladder."""
-    flaky_reruns: int = 3
-    dependencies: Literal["ask", "never"] = "ask"
-    """Whether a person is asked to declare a distribution that is imported and not declared; none is added unasked."""
     mode: Literal["active", "staged"] = "active"
     """Staged: everything but writes; our check run says what would have been done."""
     triggers: Triggers = Triggers()
-    deliver: tuple[DeliveryRule, ...] = ()
-    """Without a matching rule, a pull request."""
-    paths_allowed: tuple[str, ...] = ("**",)
-    """Files a fix may touch, as glob patterns."""
-    paths_protected: tuple[str, ...] = ()
+    """What may start a mission."""
+    rungs: Rungs = (0, 1)
+    """Where fixes may come from: 0 tools, 1 search, 2 a model."""
+    test_command: Command | None = None
+    """The command that is red; without it, CI's own files say."""
+    setup: tuple[Command, ...] = Field(default=(), max_length=20)
+    """Commands run with the set-up's network before the tests."""
+    python: str | None = Field(default=None, pattern=r"^3\.\d{1,2}$")
+    """The version the tests need, quoted: `"3.11"`."""
+    time_limit_s: float = Field(default=90.0, gt=0.0, le=3_600.0)
+    """For one climb of the ladder."""
+    flaky_reruns: int = Field(default=3, ge=0, le=50)
+    """How often failing tests run again at least before any edit."""
+    dependencies: Literal["ask", "never"] = "ask"
+    """Whether a person is asked to declare a distribution that is imported and not declared; none is added unasked."""
+    paths_allowed: Globs = ("**",)
+    """Files a fix may touch."""
+    paths_protected: Globs = ()
     """Files a fix may not touch, besides tests, CI and lock files, which it never may."""
-    base_branches: tuple[str, ...] = ("**",)
-    """Branches that red checks are answered on unasked."""
-    forks: Literal["ask", "off"] = "ask"
+    base_branches: Globs = ("**",)
+    """Branches that red checks are answered on unasked; of a pull request, the branch it goes to."""
+    forks: Literal["ask", "never"] = "ask"
     """Forks' pull requests are repaired on request, as a comment, or not at all."""
-    reviewers: tuple[str, ...] = ()
+    deliver: tuple[DeliveryRule, ...] = Field(default=(), max_length=50)
+    """How a verified fix is handed over; without a matching rule, as a pull request."""
+    draft: bool = False
+    """Open pull requests as drafts."""
+    reviewers: tuple[Name, ...] = Field(default=(), max_length=15)
     """Logins, or `org/team`, asked to review our pull requests."""
-    labels: tuple[str, ...] = ()
+    labels: tuple[Name, ...] = Field(default=(), max_length=20)
     """Put on our pull requests."""
     expire_days: int = Field(default=14, ge=0, le=365)
     """Untouched pull requests of ours are closed after this many days; 0 keeps them."""
-    schedule: str | None = None
-    """When to look for red branches unasked: `daily`, `weekly`; None leaves it to the service."""
+    schedule: Literal["never", "daily", "weekly"] | None = None
+    """How often to look for red branches unasked; null leaves it to the service."""
     limits: PolicyLimits = PolicyLimits()
+    """What may be spent here."""
     origins: dict[str, str] = Field(default_factory=dict)
-    """Per key that was set: the file (and line) it comes from."""
+    """Per key that was set: the file and line it comes from."""
     problems: tuple[str, ...] = ()
-    """What could not be read, said to the person by name."""
+    """What could not be read, said to the person by file and line."""
 
 
 class Limits(Frozen):

@@ -11,7 +11,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import CheckRef, MissionRequest, RepositoryRef, Trigger
 from bot.errors import GitHubError, NotFound
 from bot.intake import guards
-from bot.intake.policy_file import POLICY_PATH, read_policy
+from bot.policy.policy_file import POLICY_PATH, read_policy
 from bot.ports import GitHub
 from sandbox.types import Checkout, GitSource, JobHints, LogReading, TrustTier
 

@@ -149,7 +149,7 @@ async def test_the_policy_comes_from_the_default_branch_only(github: FakeGitHub)
     github.files[POLICY] = b"test_command: make check\nsetup: [make deps]\ncolour: red\n"
     admission = await admit(automatic(), github)
     assert admission.admitted
-    assert admission.policy.problems == ("unknown key `colour`",)
+    assert admission.policy.problems == (".github/metaagent.yml:3: unknown key `colour`",)
     assert admission.checkout is not None
     assert admission.checkout.hints.command == "make check"
     assert admission.checkout.hints.setup == ("make deps",)
