@@ -9,7 +9,6 @@ import httpx
 from pydantic import Field, SecretStr, ValidationError
 
 from bot.errors import GitHubError
-from bot.github.client import TIMEOUT
 from bot.github.events import Account, Id, Slim
 from bot.github.gateway import NEEDED
 from bot.github.names import login_segment, web_url
@@ -35,6 +34,7 @@ OPTIONAL = MappingProxyType({"actions": "write"})
 LONGEST_NAME = 34
 """Characters of an App's name."""
 
+_TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
@@ -93,7 +93,7 @@ async def convert(api_url: str, code: str) -> NewApp:
     base = api_url if api_url.endswith("/") else f"{api_url}/"
     headers = {"accept": "application/vnd.github+json", "user-agent": "metaagent"}
     try:
-        async with httpx.AsyncClient(base_url=base, timeout=TIMEOUT) as client:
+        async with httpx.AsyncClient(base_url=base, timeout=_TIMEOUT) as client:
             # Sent once: a code that was used is gone.
             reply = await client.post(f"app-manifests/{quote(code, safe='')}/conversions", headers=headers)
     except httpx.HTTPError as error:

@@ -1,1 +1,1 @@
-"""From nothing to a working App in minutes: manifest flow, live checks."""
+"""From nothing to a working App in minutes: the manifest flow, guarded by a code from the console."""

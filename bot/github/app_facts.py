@@ -1,0 +1,73 @@
+"""What set-up and the doctor ask GitHub: the App itself, where its webhooks go, which workflows a repository has."""
+
+from pydantic import Field
+
+from bot.domain.request import RepositoryRef
+from bot.github.app_client import AppClient
+from bot.github.events import Slim
+from bot.github.reading import read
+from sandbox.types import Frozen
+
+
+class HookReply(Slim):
+    """Where webhooks go."""
+
+    url: str = ""
+
+
+class AppEventsReply(Slim):
+    """What the App is subscribed to."""
+
+    slug: str = ""
+    html_url: str = ""
+    events: tuple[str, ...] = ()
+    permissions: dict[str, str] = Field(default_factory=dict)
+
+
+class WorkflowReply(Slim):
+    """A workflow of a repository."""
+
+    path: str
+    state: str = "active"
+
+
+class WorkflowsReply(Slim):
+    """A page of workflows."""
+
+    workflows: tuple[WorkflowReply, ...]
+
+
+class Workflow(Frozen):
+    """A workflow of a repository."""
+
+    path: str
+    is_active: bool
+
+
+class AppFacts:
+    """Facts about the App; nothing here is part of a mission.
+
+    Args:
+        client: Signed in as the App.
+    """
+
+    def __init__(self, client: AppClient) -> None:
+        self._client = client
+
+    async def app(self) -> AppEventsReply:
+        """What the App was given and is subscribed to."""
+        return AppEventsReply.model_validate_json((await self._client.as_app("GET", "/app")).content)
+
+    async def hook_url(self) -> str:
+        """Where webhooks go; empty when the App has none."""
+        return HookReply.model_validate_json((await self._client.as_app("GET", "/app/hook/config")).content).url
+
+    async def set_hook_secret(self, secret: str) -> None:
+        """Have webhooks signed with this."""
+        await self._client.as_app("PATCH", "/app/hook/config", json={"secret": secret})
+
+    async def workflows(self, repository: RepositoryRef) -> tuple[Workflow, ...]:
+        """The workflows of a repository, every page."""
+        replies = await self._client.pages(repository, "/actions/workflows", needs="actions:read", params={})
+        found = (one for reply in replies for one in read(reply, WorkflowsReply).workflows)
+        return tuple(Workflow(path=one.path, is_active=one.state == "active") for one in found)

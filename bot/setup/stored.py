@@ -1,0 +1,71 @@
+"""Where the App's keys are kept: one file in the data directory, for its owner's eyes only, never written over."""
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+from bot.errors import SettingsError
+from bot.github.manifest import NewApp
+from bot.settings import APP_FILE
+
+_OWNER_ONLY = 0o600
+
+
+def make_room(folder: Path) -> None:
+    """See that the App can be stored before GitHub is asked for it: its key is shown only once.
+
+    Raises:
+        SettingsError: there is one already, or nothing can be written there.
+    """
+    if (folder / APP_FILE).exists():
+        raise SettingsError(f"{folder / APP_FILE} holds an App already", "move it away to set up another one")
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        probe = folder / f"{APP_FILE}.probe"
+        probe.touch(_OWNER_ONLY)
+        probe.unlink()
+    except OSError as error:
+        raise SettingsError(
+            f"nothing can be written to {folder} ({error.strerror})", "set METAAGENT_DATA_DIR"
+        ) from error
+
+
+def store_app(folder: Path, app: NewApp, *, webhook_secret: str, api_url: str) -> Path:
+    """Keep the App: all of it or nothing, and only when there is none.
+
+    Args:
+        folder: The data directory.
+        app: As GitHub made it.
+        webhook_secret: What its webhooks are signed with.
+        api_url: Where it lives.
+
+    Raises:
+        SettingsError: there is one already, or it cannot be written.
+    """
+    content = {
+        "app_id": str(app.id),
+        "app_slug": app.slug,
+        "github_api_url": api_url,
+        "private_key": app.pem.get_secret_value(),
+        "webhook_secret": webhook_secret,
+        "client_id": app.client_id,
+        "client_secret": app.client_secret.get_secret_value(),
+        "html_url": app.html_url,
+        "owner": app.owner.login if app.owner else "",
+    }
+    path, draft = folder / APP_FILE, folder / f"{APP_FILE}.{os.getpid()}"
+    try:
+        descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, _OWNER_ONLY)
+        with os.fdopen(descriptor, "w") as file:
+            json.dump(content, file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        # A link is refused where a file is: two at once leave the first.
+        os.link(draft, path)
+    except OSError as error:
+        raise SettingsError(f"{path} cannot be written ({error.strerror})", "see that it is not there yet") from error
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    return path
