@@ -45,9 +45,7 @@ def webhook_router(
     """
     if not secret:
         raise SettingsError("no webhook secret", "set METAAGENT_WEBHOOK_SECRET to the secret of the GitHub App")
-    router = APIRouter()
 
-    @router.post("/webhook", status_code=202)
     async def receive(request: Request) -> JSONResponse:
         """Take one delivery."""
         try:
@@ -64,13 +62,18 @@ def webhook_router(
             return JSONResponse({"error": "the inbox cannot be written now; deliver again"}, 503)
         return JSONResponse(receipt.model_dump(include={"delivery", "result", "reason"}), 202)
 
+    router = APIRouter()
+    # A plain route: the body is read and checked here, and nothing is left for the framework to take apart.
+    router.add_route("/webhook", receive, methods=["POST"])
     return router
 
 
 async def _decided(delivery: Delivery, inbox: DeliveryInbox, own: OwnApp) -> Receipt:
     decision = route(delivery, own)
     receipt = await inbox.accept(delivery.id, delivery.event, delivery.action, decision)
-    log.info(
+    # Most deliveries are none of our business; why is in the inbox.
+    log.log(
+        logging.DEBUG if receipt.result == "ignored" else logging.INFO,
         "delivery %s: %s",
         receipt.result,
         receipt.reason or receipt.mission_id or "",
