@@ -1,94 +1,70 @@
-"""Sign in as the App, send one request well: scoped tokens, time limits, careful repeats."""
+"""GitHub as one who holds tokens sees it: requests about repositories, pages, logs, GraphQL."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import httpx
-from pydantic import SecretStr
-from typing_extensions import override
 
 from bot.domain.request import RepositoryRef
-from bot.errors import GitHubError, NotFound, NotPermitted, RateLimited, SettingsError
 from bot.github.names import repository_path
-from bot.github.refusals import refusal
-from bot.github.replies import AppReply, InstallationReply, TokenReply
-from bot.github.tokens import LIFE_S, YOUNG_S, Permissions, Token, TokenStore, rights_for
+from bot.github.refusals import graphql_refusal, refusal
+from bot.github.sending import TIMEOUT, WHOLE_S, Answers, Pace, Sender, careful, unreachable
+from bot.github.tokens import Permissions, Token, TokenStore, rights_for
 
-API_VERSION = "2022-11-28"
-"""Understood by github.com and by every Enterprise Server in use; we read nothing that differs later."""
+WRITE_PAUSE_S = 1.0
+"""GitHub asks for a second between writes."""
 
-TIMEOUT = httpx.Timeout(20.0, connect=5.0)
-PAUSES_S = (0.5, 1.5, 4.0)
-"""Before a repeat; six seconds are also what a new token may need to be known everywhere."""
-
-SHORT_WAIT_S = 5.0
-"""A limit that ends so soon is waited for; a longer one is the caller's to plan."""
-
-Send = Callable[[], Awaitable[httpx.Response]]
+REPEATABLE = frozenset({"GET", "DELETE"})
+"""Done twice is done once; everything else may leave a second trace."""
 
 
-class _Pooled(httpx.AsyncBaseTransport):
-    """Connections that outlive the client of one request: githubkit makes a client for each."""
+@dataclass(frozen=True)
+class Identity:
+    """Who we are on GitHub."""
 
-    def __init__(self) -> None:
-        self._inner = httpx.AsyncHTTPTransport(limits=httpx.Limits(max_connections=16, keepalive_expiry=20.0))
-
-    @override
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        return await self._inner.handle_async_request(request)
-
-    @override
-    async def aclose(self) -> None:
-        """Stays open; `really_close` closes."""
-
-    async def really_close(self) -> None:
-        await self._inner.aclose()
+    login: str
+    """`metaagent[bot]`."""
+    app_id: int | None = None
+    """None for a person's token."""
 
 
 @dataclass
-class _Lane:
+class Lane:
     """What belongs to one event loop: connections, locks and tokens cannot be shared between loops."""
 
-    transport: _Pooled = field(default_factory=_Pooled)
+    sender: Sender
     tokens: TokenStore = field(default_factory=TokenStore)
+    answers: Answers = field(default_factory=Answers)
     installations: dict[int, int] = field(default_factory=dict)
-    writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    paces: dict[int, Pace] = field(default_factory=dict)
 
 
-class AppClient:
-    """GitHub, seen by our App.
+class GitHubClient(ABC):
+    """Sends requests with the token that each may have.
 
     Args:
-        app_id: The App's numeric id (or client id).
-        private_key: Its key, PEM.
         api_url: `https://api.github.com/`, or `https://HOST/api/v3/`.
+        write_pause_s: Seconds between two writes to one repository.
     """
 
-    def __init__(self, app_id: str, private_key: SecretStr, api_url: str) -> None:
+    renewable = True
+    """Whether a refused token can be replaced."""
+
+    def __init__(self, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
         self.api_url = api_url if api_url.endswith("/") else f"{api_url}/"
-        self._app_id = app_id
-        self._private_key = private_key
-        self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, _Lane] = WeakKeyDictionary()
-        self._jwt_cache: Any = None
-        self._app: AppReply | None = None
+        self._write_pause_s = write_pause_s
+        self._lanes: WeakKeyDictionary[asyncio.AbstractEventLoop, Lane] = WeakKeyDictionary()
+        self._identity: Identity | None = None
 
-    async def aclose(self) -> None:
-        """Close the connections of this event loop."""
-        lane = self._lanes.pop(asyncio.get_running_loop(), None)
-        if lane is not None:
-            await lane.transport.really_close()
-
-    async def app(self) -> AppReply:
-        """Who we are."""
-        if self._app is None:
-            reply = await self._as_app("GET", "/app")
-            self._app = AppReply.model_validate_json(reply.content)
-        return self._app
+    async def identity(self) -> Identity:
+        """Who we are; asked once."""
+        if self._identity is None:
+            self._identity = await self._who()
+        return self._identity
 
     async def call(
         self,
@@ -104,7 +80,7 @@ class AppClient:
 
         Args:
             repository: Whose.
-            method: GET, POST, PATCH.
+            method: GET, POST, PATCH, DELETE.
             path: Below `/repos/owner/name`, already percent-encoded.
             needs: The permission, `checks:write`.
             params: The query.
@@ -113,12 +89,11 @@ class AppClient:
         Raises:
             GitHubError: refused, failed or not reached.
         """
-        url = repository_path(repository) + path
+        what = (method, repository_path(repository) + path, params, json)
         if method == "GET":
-            return await self._as_installation(repository, needs, method, (url, params, json))
-        # One write at a time, as GitHub asks.
-        async with self._lane().writing:
-            return await self._as_installation(repository, needs, method, (url, params, json))
+            return await self._signed(repository, needs, what)
+        async with self._lane().paces.setdefault(repository.id, Pace()).turn(self._write_pause_s):
+            return await self._signed(repository, needs, what)
 
     async def pages(
         self, repository: RepositoryRef, path: str, *, needs: str, params: Mapping[str, str | int], most: int = 10
@@ -132,9 +107,35 @@ class AppClient:
                 break
         return replies
 
+    async def mutate(self, repository: RepositoryRef, query: str, variables: Mapping[str, Any], *, needs: str) -> Any:
+        """One GraphQL mutation about a repository; its data.
+
+        Raises:
+            GitHubError: refused, failed or not reached.
+        """
+        what = ("POST", graphql_url(self.api_url), None, {"query": query, "variables": dict(variables)})
+        async with self._lane().paces.setdefault(repository.id, Pace()).turn(self._write_pause_s):
+            reply = await self._signed(repository, needs, what)
+        refused = graphql_refusal(reply, needs)
+        if refused is not None:
+            raise refused
+        return reply.json()["data"]
+
     async def token(self, repository: RepositoryRef, rights: Permissions) -> Token:
         """A token for this repository with these rights."""
         return await self._lane().tokens.get(repository.id, rights, lambda: self._mint(repository, rights))
+
+    async def release(self, repository: RepositoryRef) -> None:
+        """Give back every token held for a repository; never raises."""
+        await self._revoke(self._lane().tokens.take(repository.id))
+
+    async def aclose(self) -> None:
+        """Give back the tokens and close the connections of this event loop."""
+        lane = self._lanes.get(asyncio.get_running_loop())
+        if lane is not None:
+            await self._revoke(lane.tokens.take())
+            self._lanes.pop(asyncio.get_running_loop(), None)
+            await lane.sender.aclose()
 
     async def tail_of(self, url: str, limit: int, most: int) -> bytes:
         """The end of a document at a signed address, which must not see our token.
@@ -144,178 +145,82 @@ class AppClient:
             limit: Bytes kept.
             most: Bytes read before giving up on the rest.
         """
-        kept = bytearray()
-        read = 0
-        async with httpx.AsyncClient(transport=self._lane().transport, timeout=TIMEOUT, follow_redirects=True) as plain:
-            try:
-                async with plain.stream("GET", url) as reply:
-                    if reply.is_error:
-                        await reply.aread()
-                        raise refusal(reply, "actions:read")
-                    async for part in reply.aiter_bytes():
-                        kept += part
-                        del kept[:-limit]
-                        read += len(part)
-                        if read > most:
-                            break
-            except httpx.HTTPError as error:
-                raise _unreachable(error) from error
-        return bytes(kept)
+        try:
+            async with asyncio.timeout(WHOLE_S):
+                return await self._tail_of(url, limit, most)
+        except (httpx.HTTPError, TimeoutError) as error:
+            raise unreachable(error if isinstance(error, httpx.HTTPError) else httpx.ReadTimeout("slow")) from error
 
-    # --- signing in -------------------------------------------------------------------------------
+    # --- what differs by kind of token --------------------------------------------------------------
 
-    def _lane(self) -> _Lane:
+    @abstractmethod
+    async def _who(self) -> Identity: ...
+
+    @abstractmethod
+    async def _mint(self, repository: RepositoryRef, rights: Permissions) -> Token: ...
+
+    @abstractmethod
+    async def _revoke(self, tokens: list[Token]) -> None: ...
+
+    # --- inside -------------------------------------------------------------------------------------
+
+    def _lane(self) -> Lane:
         loop = asyncio.get_running_loop()
         lane = self._lanes.get(loop)
         if lane is None:
-            lane = self._lanes[loop] = _Lane()
+            lane = self._lanes[loop] = Lane(Sender(self.api_url))
         return lane
 
-    async def _mint(self, repository: RepositoryRef, rights: Permissions) -> Token:
-        wanted = {"repository_ids": [repository.id], "permissions": dict(rights)}
-        try:
-            installation = await self._installation(repository)
-            path = f"/app/installations/{installation}/access_tokens"
-            try:
-                reply = await self._as_app("POST", path, json=wanted, repeatable=True)
-            except NotPermitted as error:
-                raise await self._named(installation, rights, error) from error
-        except NotFound as error:
-            advice = "install the App on this repository"
-            raise NotPermitted("the App is not installed there", advice, status=error.status) from error
-        minted = TokenReply.model_validate_json(reply.content)
-        return Token(minted.token, time.monotonic(), _life_s(reply, minted))
-
-    async def _installation(self, repository: RepositoryRef) -> int:
-        if repository.installation_id is not None:
-            return repository.installation_id
-        known = self._lane().installations
-        if repository.id not in known:
-            reply = await self._as_app("GET", f"{repository_path(repository)}/installation")
-            known[repository.id] = InstallationReply.model_validate_json(reply.content).id
-        return known[repository.id]
-
-    async def _named(self, installation: int, rights: Permissions, error: NotPermitted) -> NotPermitted:
-        """The same refusal, saying which permissions the installation has not granted."""
-        if error.status != httpx.codes.UNPROCESSABLE_ENTITY:
-            return error
-        reply = await self._as_app("GET", f"/app/installations/{installation}")
-        granted = InstallationReply.model_validate_json(reply.content).permissions
-        lacking = [f"{name}:{level}" for name, level in rights if not _covers(granted.get(name), level)]
-        named = ", ".join(lacking) or "that was asked for"
-        message = f"the installation has not granted {named}"
-        return NotPermitted(message, f"accept the permission {named} for the App", status=error.status)
-
-    async def _as_app(self, method: str, path: str, *, json: Any = None, repeatable: bool = False) -> httpx.Response:
-        from githubkit import AppAuthStrategy
-
-        auth = AppAuthStrategy(self._app_id, self._private_key.get_secret_value())
-        return await self._careful(
-            lambda: self._send(auth, method, (path, None, json)),
-            needs="metadata:read",
-            repeatable=repeatable or method == "GET",
-        )
-
-    async def _as_installation(
-        self, repository: RepositoryRef, needs: str, method: str, what: tuple[str, Any, Any]
-    ) -> httpx.Response:
+    async def _signed(self, repository: RepositoryRef, needs: str, what: tuple[str, str, Any, Any]) -> httpx.Response:
         from githubkit import TokenAuthStrategy
 
-        rights = rights_for(needs)
+        rights, lane = rights_for(needs), self._lane()
+        method, url, params, json = what
+        key = (repository.id, rights, url, tuple(sorted((params or {}).items())))
+        is_read = method == "GET"
 
         async def send() -> httpx.Response:
             token = await self.token(repository, rights)
-            response = await self._send(TokenAuthStrategy(token.value), method, what)
-            if response.status_code == httpx.codes.UNAUTHORIZED and not token.is_young:
-                self._lane().tokens.drop(repository.id, rights, token)
-            return response
+            headers = lane.answers.condition(key) if is_read else None
+            auth = TokenAuthStrategy(token.value)
+            reply = await lane.sender.send(auth, method, url, params=params, json=json, headers=headers)
+            if reply.status_code == httpx.codes.UNAUTHORIZED and not token.is_young:
+                lane.tokens.drop(repository.id, rights, token)
+            return lane.answers.settle(key, reply) if is_read else reply
 
-        return await self._careful(send, needs=needs, repeatable=method == "GET", renewable=True)
-
-    async def _send(self, auth: Any, method: str, what: tuple[str, Any, Any]) -> httpx.Response:
-        from githubkit import GitHub
-        from githubkit.cache import MemCacheStrategy
-        from githubkit.exception import AuthCredentialError, RequestError, RequestFailed
-
-        if self._jwt_cache is None:
-            # Not githubkit's own: that one is shared by every client of the process, by issuer only.
-            self._jwt_cache = MemCacheStrategy()
-        url, params, json = what
-        github = GitHub(
-            auth,
-            base_url=self.api_url,
-            user_agent="metaagent",
-            timeout=TIMEOUT,
-            async_transport=self._lane().transport,
-            cache_strategy=self._jwt_cache,
-            http_cache=False,
-            auto_retry=False,
-            follow_redirects=not url.endswith("/logs"),
+        return await careful(
+            send,
+            needs=needs,
+            repeatable=method in REPEATABLE,
+            renewable=self.renewable,
+            ready=lambda: self.token(repository, rights),
         )
-        try:
-            headers = {"X-GitHub-Api-Version": API_VERSION}
-            reply = await github.arequest(method, url, params=params, json=json, headers=headers)
-        except RequestFailed as error:
-            return error.response.raw_response
-        except RequestError as error:
-            raise _unreachable(error.exc) from error
-        except AuthCredentialError as error:
-            raise SettingsError(f"GitHub sign-in failed: {error}", "check METAAGENT_APP_ID") from error
-        return reply.raw_response
 
-    async def _careful(self, send: Send, *, needs: str, repeatable: bool, renewable: bool = False) -> httpx.Response:
-        """Send, and again where that is safe: never a write that may have happened."""
-        for pause in (*PAUSES_S, None):
-            try:
-                response = await send()
-            except GitHubError as error:
-                if pause is None or not (repeatable and error.retryable):
-                    raise
-                await asyncio.sleep(pause)
-                continue
-            if not response.is_error:
-                return response
-            refused = refusal(response, needs)
-            wait = _worth_waiting(refused, repeatable=repeatable, renewable=renewable, pause=pause)
-            if wait is None:
-                raise refused
-            await asyncio.sleep(wait)
-        raise AssertionError("the last turn returns or raises")
+    async def _tail_of(self, url: str, limit: int, most: int) -> bytes:
+        kept = bytearray()
+        read = 0
+        transport = self._lane().sender.transport
+        async with (
+            httpx.AsyncClient(transport=transport, timeout=TIMEOUT, follow_redirects=True) as plain,
+            plain.stream("GET", url) as reply,
+        ):
+            if reply.is_error:
+                await reply.aread()
+                raise refusal(reply, "actions:read")
+            async for part in reply.aiter_bytes():
+                kept += part
+                del kept[:-limit]
+                read += len(part)
+                if read > most:
+                    break
+        return bytes(kept)
 
 
-def _worth_waiting(refused: GitHubError, *, repeatable: bool, renewable: bool, pause: float | None) -> float | None:
-    """Seconds until a repeat makes sense, or None."""
-    if pause is None:
-        return None
-    if isinstance(refused, RateLimited):
-        return refused.retry_after_s if refused.retry_after_s <= SHORT_WAIT_S else None
-    if refused.status == httpx.codes.UNAUTHORIZED:
-        # Nothing was done: a new token is not known everywhere yet, or an old one was revoked.
-        return pause if renewable else None
-    return pause if repeatable and refused.retryable else None
+def graphql_url(api_url: str) -> str:
+    """Where GraphQL is answered, from where REST is."""
+    if api_url.endswith("/api/v3/"):
+        return f"{api_url.removesuffix('v3/')}graphql"
+    return f"{api_url}graphql"
 
 
-def _unreachable(error: Exception) -> GitHubError | SettingsError:
-    if isinstance(error, httpx.TimeoutException):
-        return GitHubError("GitHub did not answer in time", "try again later", retryable=True)
-    if isinstance(error, httpx.HTTPError):
-        reason = f"GitHub cannot be reached ({type(error).__name__})"
-        return GitHubError(reason, "check METAAGENT_GITHUB_API_URL and the network", retryable=True)
-    # The only other thing that happens while sending is signing in.
-    reason = f"the App cannot sign in ({type(error).__name__})"
-    return SettingsError(reason, "check METAAGENT_PRIVATE_KEY: it must be the App's key in PEM form")
-
-
-def _life_s(reply: httpx.Response, minted: TokenReply) -> float:
-    """How long to use a token, by GitHub's own clock."""
-    if minted.expires_at is None:
-        return LIFE_S
-    try:
-        now = parsedate_to_datetime(reply.headers.get("date", ""))
-        return min(LIFE_S, (minted.expires_at - now).total_seconds() - YOUNG_S)
-    except (ValueError, TypeError):
-        return LIFE_S
-
-
-def _covers(granted: Any, wanted: str) -> bool:
-    return granted in {"write", "admin"} or granted == wanted
+__all__ = ["TIMEOUT", "GitHubClient", "Identity", "graphql_url"]

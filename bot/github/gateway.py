@@ -1,4 +1,4 @@
-"""GitHubGateway: the calls we make, signed in as the App."""
+"""GitHubGateway: the calls we make, signed in as the App; TokenGateway: with a token that was given to us."""
 
 import base64
 from types import MappingProxyType
@@ -7,10 +7,13 @@ from pydantic import SecretStr
 
 from bot.domain.github import CloneSource
 from bot.domain.request import RepositoryRef
-from bot.github.client import AppClient
+from bot.github.app_client import AppClient
+from bot.github.client import WRITE_PAUSE_S
+from bot.github.hooks import Hooks
 from bot.github.names import repository_path, web_url
+from bot.github.token_client import TokenClient
 from bot.github.tokens import CLONE
-from bot.github.writing import GitHubWriting
+from bot.github.upkeep import GitHubKeeping
 
 NEEDED = MappingProxyType(
     {
@@ -26,17 +29,8 @@ NEEDED = MappingProxyType(
 """What the App must be granted; no workflows, no administration."""
 
 
-class GitHubGateway(GitHubWriting):
-    """GitHub for the steps of a mission; reading, writing, and the right to fetch.
-
-    Args:
-        app_id: The App's numeric id.
-        private_key: Its key, PEM.
-        api_url: GitHub's API.
-    """
-
-    def __init__(self, app_id: str, private_key: SecretStr, api_url: str) -> None:
-        super().__init__(AppClient(app_id, private_key, api_url))
+class _Gateway(GitHubKeeping):
+    """GitHub for the steps of a mission; reading, writing, and the right to fetch."""
 
     async def clone_source(self, repository: RepositoryRef) -> CloneSource:
         """Where to fetch, with a token scoped to reading this repository."""
@@ -44,13 +38,37 @@ class GitHubGateway(GitHubWriting):
         pair = base64.b64encode(f"x-access-token:{token.value}".encode()).decode("ascii")
         return CloneSource(url=clone_url(self._client.api_url, repository), authorization=f"Basic {pair}")
 
+    async def release(self, repository: RepositoryRef) -> None:
+        """Give back every right held for this repository; what is asked later asks for new ones. Never raises."""
+        await self._client.release(repository)
+
     async def app_slug(self) -> str:
-        """Our App's slug, for its bot user's name."""
-        return (await self._client.app()).slug
+        """The name before `[bot]` of who we are."""
+        return (await self._client.identity()).login.removesuffix("[bot]")
+
+    async def aclose(self) -> None:
+        """Give back all rights and close the connections of this event loop."""
+        await self._client.aclose()
+
+
+class GitHubGateway(_Gateway, Hooks):
+    """GitHub, seen by our App.
+
+    Args:
+        app_id: The App's numeric id.
+        private_key: Its key, PEM.
+        api_url: GitHub's API.
+        write_pause_s: Seconds between two writes to one repository.
+    """
+
+    def __init__(self, app_id: str, private_key: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
+        client = AppClient(app_id, private_key, api_url, write_pause_s)
+        _Gateway.__init__(self, client)
+        Hooks.__init__(self, client)
 
     async def missing_permissions(self) -> tuple[str, ...]:
         """What the App was not given and needs, `checks: write`; empty when it has everything."""
-        given = (await self._client.app()).permissions
+        given = (await self._app.app()).permissions
         order = ("none", "read", "write", "admin")
         return tuple(
             f"{name}: {level}"
@@ -58,9 +76,18 @@ class GitHubGateway(GitHubWriting):
             if order.index(str(given.get(name, "none"))) < order.index(level)
         )
 
-    async def aclose(self) -> None:
-        """Close the connections of this event loop."""
-        await self._client.aclose()
+
+class TokenGateway(_Gateway):
+    """GitHub, seen with one token that was given to us: a workflow's own, or a person's.
+
+    Args:
+        token: `GITHUB_TOKEN`, or a personal access token.
+        api_url: GitHub's API.
+        write_pause_s: Seconds between two writes to one repository.
+    """
+
+    def __init__(self, token: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
+        super().__init__(TokenClient(token, api_url, write_pause_s))
 
 
 def clone_url(api_url: str, repository: RepositoryRef) -> str:

@@ -91,3 +91,8 @@ def web_url(api_url: str) -> str:
     if host == "api.github.com" or (host.startswith("api.") and host.endswith(".ghe.com")):
         host = host.removeprefix("api.")
     return f"{parts.scheme}://{host}"
+
+
+def label_segment(label: str) -> str:
+    """A label as part of an address; a label may hold anything."""
+    return quote(label, safe="")

@@ -7,10 +7,10 @@ from typing import TypeVar
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from bot.domain.github import CheckRunState, CommitState, FailedJob, PullRequestState
+from bot.domain.github import CheckRunState, CommitState, FailedJob, PullRequestState, WorkflowRunState
 from bot.domain.request import RepositoryRef
-from bot.errors import GitHubError, NotFound
-from bot.github.client import AppClient
+from bot.errors import GitHubError, NotFound, NotPermitted
+from bot.github.client import GitHubClient
 from bot.github.names import branch_segment, commit_segment, file_segment, is_branch_name, login_segment, sha_segment
 from bot.github.replies import (
     CheckRunReply,
@@ -23,6 +23,8 @@ from bot.github.replies import (
     PullReply,
     RefReply,
     RunReply,
+    RunsReply,
+    StatusesReply,
 )
 
 Read = TypeVar("Read")
@@ -35,13 +37,13 @@ LOG_READ = 64 * 1024 * 1024
 
 
 class GitHubReading:
-    """What GitHub knows, asked by the App.
+    """What GitHub knows, asked with our token.
 
     Args:
         client: Signs in and sends.
     """
 
-    def __init__(self, client: AppClient) -> None:
+    def __init__(self, client: GitHubClient) -> None:
         self._client = client
 
     async def permission(self, repository: RepositoryRef, login: str) -> str:
@@ -76,13 +78,11 @@ class GitHubReading:
             return None
         job = read(reply, JobReply)
         run = await self._maybe(repository, f"/actions/runs/{job.run_id}", needs="actions:read")
-        path = read(run, RunReply).path if run is not None else None
         return FailedJob(
             id=job.id,
             name=job.name,
             run_id=job.run_id,
-            # A reusable workflow's path carries `@ref`.
-            workflow_path=path.partition("@")[0] if path else None,
+            workflow_path=read(run, RunReply).workflow_path if run is not None else None,
             steps=tuple(step.state() for step in job.steps or ()),
         )
 
@@ -149,6 +149,28 @@ class GitHubReading:
         pages = await self._client.pages(repository, path, needs="checks:read", params=more)
         return tuple(run for page in pages for run in read(page, CheckRunsReply).check_runs)
 
+    async def workflow_run(self, repository: RepositoryRef, run_id: int) -> WorkflowRunState | None:
+        """A workflow run, or None."""
+        reply = await self._maybe(repository, f"/actions/runs/{run_id}", needs="actions:read")
+        return None if reply is None else read(reply, RunReply).state(repository.id)
+
+    async def runs_at(self, repository: RepositoryRef, sha: str) -> tuple[WorkflowRunState, ...]:
+        """The workflow runs of a commit, newest first."""
+        params = {"head_sha": sha_segment(sha)}
+        pages = await self._client.pages(repository, "/actions/runs", needs="actions:read", params=params)
+        runs = (run.state(repository.id) for page in pages for run in read(page, RunsReply).workflow_runs)
+        return tuple(sorted(runs, key=lambda run: run.id, reverse=True))
+
+    async def red_statuses(self, repository: RepositoryRef, sha: str) -> tuple[str, ...]:
+        """The contexts of the commit statuses that are failure or error; none where we may not look."""
+        path = f"/commits/{sha_segment(sha)}/status"
+        try:
+            pages = await self._client.pages(repository, path, needs="statuses:read", params={})
+        except NotPermitted:
+            return ()
+        there = (status for page in pages for status in read(page, StatusesReply).statuses)
+        return tuple(status.context for status in there if status.state in {"failure", "error"})
+
     async def _pulls(
         self, repository: RepositoryRef, path: str, params: dict[str, str | int], most: int = 10
     ) -> tuple[PullRequestState, ...]:
@@ -158,7 +180,7 @@ class GitHubReading:
         return tuple(
             pull.pull_request(repository.id)
             for page in pages
-            for pull in _read(page, many)
+            for pull in read_as(page, many)
             if pull.base.repo is not None and pull.base.repo.id == repository.id
         )
 
@@ -183,10 +205,11 @@ def read(reply: httpx.Response, model: type[Read]) -> Read:
     Raises:
         GitHubError: a field we need is missing.
     """
-    return _read(reply, TypeAdapter(model))
+    return read_as(reply, TypeAdapter(model))
 
 
-def _read(reply: httpx.Response, adapter: TypeAdapter[Read]) -> Read:
+def read_as(reply: httpx.Response, adapter: TypeAdapter[Read]) -> Read:
+    """The same, for what an adapter describes."""
     try:
         return adapter.validate_json(reply.content)
     except ValidationError as error:

@@ -6,12 +6,14 @@ import httpx
 from pydantic import ValidationError
 
 from bot.errors import Conflict, GitHubError, NotFound, NotPermitted, RateLimited
-from bot.github.replies import ErrorReply
+from bot.github.replies import ErrorReply, GraphQLError, GraphQLReply
 
 SECONDARY_WAIT_S = 60.0
 """GitHub asks for at least a minute when it names no time."""
 
 _TAKEN = ("already exists", "no commits between", "is not a fast forward", "reference update failed")
+
+_RULED = ("rule violation", "protected branch", "branch protection", "required status check", "must be made through")
 
 
 def refusal(response: httpx.Response, needs: str) -> GitHubError:
@@ -51,11 +53,48 @@ def _unprocessable(what: str, said: str, needs: str) -> GitHubError:
     status = int(httpx.codes.UNPROCESSABLE_ENTITY)
     if "no commit found" in said:
         return NotFound(what, status=status)
+    if any(word in said for word in _RULED):
+        return NotPermitted(what, "the rules of the branch do not allow it", status=status)
+    if "refusing to allow" in said and "workflow" in said:
+        return NotPermitted(what, "a repair never changes workflows", status=status)
     if any(word in said for word in _TAKEN):
         return Conflict(what, status=status)
     if "permissions requested are not granted" in said:
         return NotPermitted(what, f"grant the App the permission {needs}", status=status)
     return GitHubError(what, status=status)
+
+
+def graphql_refusal(response: httpx.Response, needs: str) -> GitHubError | None:
+    """The error a GraphQL answer holds, or None; GitHub refuses with status 200 there.
+
+    Args:
+        response: Its answer.
+        needs: The permission the call needs, `contents:write`.
+    """
+    try:
+        reply = GraphQLReply.model_validate_json(response.content)
+    except ValidationError:
+        return GitHubError("GitHub's answer to a GraphQL query cannot be read")
+    if reply.errors:
+        return _by_type(reply.errors[0], response, needs)
+    return None if reply.data is not None else GitHubError("GitHub's answer to a GraphQL query is empty")
+
+
+def _by_type(error: GraphQLError, response: httpx.Response, needs: str) -> GitHubError:
+    said = error.message[:500]
+    what = f"GraphQL: {error.type or 'error'} {said}"
+    if error.type == "RATE_LIMITED":
+        return RateLimited(f"GitHub limits us: {said}", retry_after_s=wait_s(response))
+    if error.type == "STALE_DATA":
+        return Conflict(what, status=409)
+    if error.type == "NOT_FOUND":
+        return NotFound(what, f"it is absent, or the App lacks {needs}", status=404)
+    ruled = any(word in said.lower() for word in _RULED)
+    if error.type in {"FORBIDDEN", "INSUFFICIENT_SCOPES"} or ruled:
+        advice = "the rules of the branch do not allow it" if ruled else f"grant the App the permission {needs}"
+        return NotPermitted(what, advice, status=403)
+    # Without a type something broke inside GitHub.
+    return GitHubError(what, status=422 if error.type else 0, retryable=not error.type)
 
 
 def is_rate_limit(response: httpx.Response, said: str) -> bool:

@@ -6,9 +6,17 @@ from typing import Any
 
 from pydantic import Field
 
-from bot.domain.github import CheckRunState, CommitState, JobStep, PullRequestState
+from bot.domain.github import (
+    CheckRunState,
+    CommitState,
+    HookDelivery,
+    InstallationRef,
+    JobStep,
+    PullRequestState,
+    WorkflowRunState,
+)
 from bot.domain.request import SHA
-from bot.github.events import Account, App, Id, Side, Slim
+from bot.github.events import Account, App, Id, Repository, Side, SideRepository, Slim
 
 
 class TokenReply(Slim):
@@ -26,11 +34,67 @@ class AppReply(Slim):
     permissions: dict[str, Any] = Field(default_factory=dict)
 
 
+class UserReply(Slim):
+    """A person, or a bot."""
+
+    login: str
+
+
 class InstallationReply(Slim):
     """An installation."""
 
     id: Id
     permissions: dict[str, Any] = Field(default_factory=dict)
+    account: Account | dict[str, Any] | None = None
+    suspended_at: datetime | None = None
+    events: tuple[str, ...] = ()
+
+    def state(self) -> InstallationRef:
+        """As the bot knows it."""
+        return InstallationRef(
+            id=self.id,
+            account=self.account.login if isinstance(self.account, Account) else "",
+            suspended=self.suspended_at is not None,
+            permissions={name: str(level) for name, level in self.permissions.items()},
+            events=self.events,
+        )
+
+
+class RepositoriesReply(Slim):
+    """A page of an installation's repositories."""
+
+    repositories: tuple[Repository, ...]
+
+
+class HookDeliveryReply(Slim):
+    """One attempt to deliver a webhook."""
+
+    id: Id
+    guid: str
+    event: str
+    action: str | None = None
+    delivered_at: datetime
+    status_code: int = 0
+    redelivery: bool = False
+    repository_id: Id | None = None
+    installation_id: Id | None = None
+
+    def state(self) -> HookDelivery:
+        """As the bot knows it."""
+        return HookDelivery(**{**self.model_dump(), "delivered_at": self.delivered_at.isoformat()})
+
+
+class HookRequest(Slim):
+    """What was sent."""
+
+    payload: Any = None
+
+
+class HookDeliveryDetail(Slim):
+    """One attempt with what was sent."""
+
+    event: str
+    request: HookRequest
 
 
 class PermissionReply(Slim):
@@ -79,7 +143,59 @@ class JobReply(Slim):
 class RunReply(Slim):
     """A workflow run."""
 
+    id: Id
+    name: str | None = None
+    event: str = ""
+    head_sha: str = Field(pattern=SHA)
+    head_branch: str | None = None
+    head_repository: SideRepository | None = None
+    status: str | None = None
+    conclusion: str | None = None
     path: str | None = None
+    actor: Account | None = None
+    triggering_actor: Account | None = None
+    run_attempt: int | None = None
+
+    @property
+    def workflow_path(self) -> str | None:
+        """Its file; a reusable workflow's path carries `@ref`."""
+        return self.path.partition("@")[0] if self.path else None
+
+    def state(self, repository_id: int) -> WorkflowRunState:
+        """As the bot knows it."""
+        return WorkflowRunState(
+            id=self.id,
+            name=self.name or "",
+            event=self.event,
+            head_sha=self.head_sha,
+            head_branch=self.head_branch,
+            from_fork=self.head_repository is None or self.head_repository.id != repository_id,
+            status=self.status or "completed",
+            conclusion=self.conclusion,
+            path=self.workflow_path,
+            actor=self.actor.login if self.actor else "",
+            triggering_actor=self.triggering_actor.login if self.triggering_actor else "",
+            run_attempt=self.run_attempt or 1,
+        )
+
+
+class RunsReply(Slim):
+    """A page of workflow runs."""
+
+    workflow_runs: tuple[RunReply, ...]
+
+
+class StatusReply(Slim):
+    """A commit status."""
+
+    context: str
+    state: str
+
+
+class StatusesReply(Slim):
+    """A page of the newest status of every context."""
+
+    statuses: tuple[StatusReply, ...]
 
 
 class Person(Slim):
@@ -101,6 +217,16 @@ class Parent(Slim):
     sha: str = Field(pattern=SHA)
 
 
+class CommitFile(Slim):
+    """A file that a commit, or a pull request, changes."""
+
+    filename: str
+    previous_filename: str | None = None
+    status: str = "modified"
+    sha: str | None = None
+    patch: str | None = None
+
+
 class CommitReply(Slim):
     """A commit."""
 
@@ -108,6 +234,7 @@ class CommitReply(Slim):
     commit: CommitDetail
     author: Account | dict[str, Any] | None = None
     parents: tuple[Parent, ...] = ()
+    files: tuple[CommitFile, ...] | None = None
 
     def state(self) -> CommitState:
         """As the bot knows it."""
@@ -133,12 +260,19 @@ class RefReply(Slim):
     object: GitObject
 
 
+class Verification(Slim):
+    """Whether GitHub believes a signature."""
+
+    verified: bool = False
+
+
 class GitCommitReply(Slim):
     """A commit as a git object."""
 
     sha: str = Field(pattern=SHA)
     tree: GitObject
     parents: tuple[Parent, ...] = ()
+    verification: Verification = Verification()
 
 
 class CompareReply(Slim):
@@ -225,6 +359,49 @@ class CommentReply(Slim):
     body: str | None = None
     user: Account | None = None
     performed_via_github_app: App | None = None
+
+
+class ReviewReply(Slim):
+    """A review."""
+
+    id: Id
+    body: str | None = None
+    user: Account | None = None
+
+
+class ReviewCommentReply(Slim):
+    """A comment in a review thread."""
+
+    id: Id
+    body: str | None = None
+    user: Account | None = None
+    in_reply_to_id: Id | None = None
+
+
+class LabelReply(Slim):
+    """A label."""
+
+    name: str
+
+
+class RuleReply(Slim):
+    """A rule for a branch."""
+
+    type: str
+
+
+class GraphQLError(Slim):
+    """Why GraphQL refused."""
+
+    message: str = ""
+    type: str | None = None
+
+
+class GraphQLReply(Slim):
+    """GraphQL's answer."""
+
+    data: dict[str, Any] | None = None
+    errors: tuple[GraphQLError, ...] | None = None
 
 
 class ErrorReply(Slim):

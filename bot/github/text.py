@@ -49,6 +49,19 @@ def _closing(head: str) -> str:
     return (f"\n{fence}" if fence else "") + "\n\n</details>" * max(folds, 0)
 
 
+def fenced(text: str, language: str) -> str:
+    """Text in a code fence that nothing in it can close.
+
+    Args:
+        text: Whatever it is.
+        language: The word after the fence, `suggestion`.
+    """
+    runs = (len(run) for run in re.findall(r"`+", text))
+    fence = "`" * max(3, *(1 + run for run in runs), 3)
+    body = text if not text or text.endswith("\n") else f"{text}\n"
+    return f"{fence}{language}\n{body}{fence}"
+
+
 def with_marker(body: str, marker: str) -> str:
     """The body with its hidden marker in it, however long it is."""
     if marker in body[:BODY_LIMIT]:

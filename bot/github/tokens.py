@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 Permissions = tuple[tuple[str, str], ...]
 
@@ -22,8 +23,24 @@ CLONE: Permissions = (("contents", "read"),)
 CHECKS: Permissions = (("checks", "write"),)
 """Our own check run."""
 
-PUBLISH: Permissions = (("contents", "write"), ("pull_requests", "write"))
-"""Branch, pull request, comments."""
+COMMIT: Permissions = (("contents", "write"),)
+"""Branches and commits."""
+
+TALK: Permissions = (("contents", "read"), ("pull_requests", "write"))
+"""Pull requests, comments, reviews, labels; what is never allowed to change code."""
+
+RERUN: Permissions = (("actions", "write"),)
+"""Running a workflow again; many do not grant it."""
+
+STATUSES: Permissions = (("statuses", "read"),)
+"""Commit statuses, which only older CI uses; apart, because many do not grant it."""
+
+METADATA: Permissions = (("metadata", "read"),)
+"""Which repositories there are."""
+
+_WRITING = MappingProxyType(
+    {"checks:write": CHECKS, "contents:write": COMMIT, "actions:write": RERUN, "pull_requests:write": TALK}
+)
 
 YOUNG_S = 60.0
 """GitHub needs some seconds until every server knows a new token."""
@@ -34,9 +51,9 @@ LIFE_S = 3_000.0
 
 def rights_for(needs: str) -> Permissions:
     """The narrowest of our sets that holds a permission such as `checks:write`."""
-    if needs.endswith(":read"):
-        return READ
-    return CHECKS if needs == "checks:write" else PUBLISH
+    if needs == "statuses:read":
+        return STATUSES
+    return READ if needs.endswith(":read") else _WRITING[needs]
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,11 @@ class TokenStore:
                 token = await mint()
                 self._tokens[key] = token
             return token
+
+    def take(self, repository_id: int | None = None) -> list[Token]:
+        """The tokens of one repository, or all, which are forgotten here."""
+        keys = [key for key in self._tokens if repository_id in {None, key[0]}]
+        return [self._tokens.pop(key) for key in keys]
 
     def drop(self, repository_id: int, rights: Permissions, token: Token) -> None:
         """Forget a token that GitHub does not know any more."""

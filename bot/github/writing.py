@@ -1,19 +1,20 @@
 """The calls that leave a trace; each can be repeated without leaving a second one."""
 
-import base64
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from bot.domain.github import BranchCommit, CheckAnnotation, CheckUpdate, PullRequestState
+from bot.domain.github import CheckAnnotation, CheckUpdate, PullRequestState
 from bot.domain.request import RepositoryRef
-from bot.errors import Conflict, GitHubError
-from bot.github.names import branch_segment, is_file_path, sha_segment
-from bot.github.reading import GitHubReading, read
-from bot.github.replies import AppReply, CheckRunReply, CommentReply, GitCommitReply, GitObject, PullReply, RefReply
+from bot.errors import GitHubError
+from bot.github.client import Identity
+from bot.github.commits import GitHubCommits
+from bot.github.events import Account
+from bot.github.names import branch_segment, sha_segment
+from bot.github.reading import read
+from bot.github.replies import CheckRunReply, CommentReply, PullReply
 from bot.github.text import CHECK_TEXT_LIMIT, cut, with_marker
-from sandbox.types import FileEdit
 
 CHECK_NAME = "MetaAgent"
 ANNOTATIONS_A_REQUEST = 50
@@ -22,43 +23,8 @@ ANNOTATION_LIMIT = 60_000
 """Characters of a message; GitHub takes 64 KB."""
 
 
-class GitHubWriting(GitHubReading):
+class GitHubWriting(GitHubCommits):
     """What we tell GitHub."""
-
-    async def commit_on_new_branch(
-        self, repository: RepositoryRef, commit: BranchCommit, edits: Sequence[FileEdit]
-    ) -> str:
-        """One commit by the API on a branch that must not exist (or already hold this very commit); its SHA.
-
-        Raises:
-            Conflict: the branch exists and holds something else.
-        """
-        branch = branch_segment(commit.branch)
-        parent = await self._git_commit(repository, commit.parent)
-        entries = [await self._entry(repository, edit) for edit in edits]
-        body = {"base_tree": parent.tree.sha, "tree": entries}
-        tree = read(await self._post(repository, "/git/trees", body), GitObject).sha
-        if (held := await self._held(repository, commit, tree)) is not None:
-            return held
-        body = {"message": commit.message, "tree": tree, "parents": [commit.parent]}
-        made = read(await self._post(repository, "/git/commits", body), GitObject).sha
-        try:
-            ref = {"ref": f"refs/heads/{commit.branch}", "sha": made}
-            return read(await self._post(repository, "/git/refs", ref), RefReply).object.sha
-        except Conflict:
-            # Made between our look and our write: by another run of this step, or by somebody else.
-            held = await self._held(repository, commit, tree)
-            if held is None:
-                raise
-            return held
-        except GitHubError as error:
-            if error.status != 0:
-                raise
-            # No answer does not mean it was not made.
-            held = await self._held(repository, commit, tree)
-            if held is None:
-                raise GitHubError(f"the branch {branch} could not be made", retryable=True) from error
-            return held
 
     async def open_pull_request(
         self, repository: RepositoryRef, *, head: str, base: str, title: str, body: str, draft: bool
@@ -87,14 +53,14 @@ class GitHubWriting(GitHubReading):
     async def comment(self, repository: RepositoryRef, number: int, body: str, *, marker: str) -> int:
         """A comment, made once: one of ours that carries `marker` is found again and updated instead."""
         text = with_marker(body, marker)
-        app = await self._client.app()
+        me = await self._client.identity()
         pages = await self._client.pages(
             repository, f"/issues/{number}/comments", needs="pull_requests:read", params={}
         )
         many = TypeAdapter(tuple[CommentReply, ...])
         for page in pages:
             for there in many.validate_json(page.content):
-                if marker in (there.body or "") and _is_ours(there, app):
+                if marker in (there.body or "") and is_by(there.user, me):
                     if there.body != text:
                         path = f"/issues/comments/{there.id}"
                         await self._client.call(
@@ -127,50 +93,19 @@ class GitHubWriting(GitHubReading):
         return run
 
     async def _own_check(self, repository: RepositoryRef, sha: str, external_id: str | None) -> CheckRunReply | None:
-        app = await self._client.app()
+        app_id = (await self._client.identity()).app_id
+        if app_id is None:
+            # Only an App has check runs; GitHub will say so.
+            return None
         # `latest` would show only the newest of ours: another mission on the same commit would hide this one.
-        runs = await self._check_runs(repository, sha, check_name=CHECK_NAME, app_id=app.id, filter="all")
-        mine = [r for r in runs if r.app is not None and r.app.id == app.id and r.name == CHECK_NAME]
+        runs = await self._check_runs(repository, sha, check_name=CHECK_NAME, app_id=app_id, filter="all")
+        mine = [r for r in runs if r.app is not None and r.app.id == app_id and r.name == CHECK_NAME]
         return max((r for r in mine if r.external_id == external_id), key=lambda r: r.id, default=None)
 
-    async def _git_commit(self, repository: RepositoryRef, sha: str) -> GitCommitReply:
-        path = f"/git/commits/{sha_segment(sha)}"
-        return read(await self._client.call(repository, "GET", path, needs="contents:read"), GitCommitReply)
 
-    async def _entry(self, repository: RepositoryRef, edit: FileEdit) -> dict[str, Any]:
-        """One file of the new tree."""
-        if not is_file_path(edit.path):
-            raise GitHubError(f"{edit.path[:80]!r} is not a path inside a repository")
-        if edit.mode == "deleted":
-            return {"path": edit.path, "mode": "100644", "type": "blob", "sha": None}
-        blob = {"content": base64.b64encode(edit.content).decode("ascii"), "encoding": "base64"}
-        sha = read(await self._post(repository, "/git/blobs", blob), GitObject).sha
-        return {"path": edit.path, "mode": edit.mode, "type": "blob", "sha": sha}
-
-    async def _held(self, repository: RepositoryRef, commit: BranchCommit, tree: str) -> str | None:
-        """The branch's commit when it is the one we want to make, None when there is no branch.
-
-        Raises:
-            Conflict: the branch holds something else.
-        """
-        head = await self.branch_head(repository, commit.branch)
-        if head is None:
-            return None
-        there = await self._git_commit(repository, head)
-        if there.tree.sha == tree and [p.sha for p in there.parents] == [commit.parent]:
-            return there.sha
-        raise Conflict(f"the branch {commit.branch} exists and holds something else", status=409)
-
-    async def _post(
-        self, repository: RepositoryRef, path: str, body: dict[str, Any], *, needs: str = "contents:write"
-    ) -> Any:
-        return await self._client.call(repository, "POST", path, needs=needs, json=body)
-
-
-def _is_ours(comment: CommentReply, app: AppReply) -> bool:
-    via = comment.performed_via_github_app
-    by_bot = comment.user is not None and comment.user.login == f"{app.slug}[bot]"
-    return by_bot or (via is not None and via.id == app.id and comment.user is not None and comment.user.is_bot)
+def is_by(user: Account | None, me: Identity) -> bool:
+    """Whether we wrote something; nobody else can have our login."""
+    return user is not None and user.login == me.login
 
 
 def _batches(annotations: Sequence[CheckAnnotation]) -> list[Sequence[CheckAnnotation]]:

@@ -107,7 +107,9 @@ class ServerStage:
 
     def __init__(self, server: LocalGitHub) -> None:
         self.server = server
-        self.gateway = GitHubGateway(str(server.app_id), SecretStr(server.private_key_pem), server.api_url)
+        self.gateway = GitHubGateway(
+            str(server.app_id), SecretStr(server.private_key_pem), server.api_url, write_pause_s=0
+        )
         self.github: GitHub = self.gateway
         made = server.create_repository("octo", "calculator", {**FILES, POLICY_PATH: "draft: true\n"})
         self.main = server.store("octo/calculator").ref("refs/heads/main") or ""

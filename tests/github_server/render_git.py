@@ -49,6 +49,8 @@ def git_commit_json(world: World, repo: Repository, commit: Commit) -> Json:
 
 def account_of(world: World, person: Person) -> Json | None:
     """The account behind a commit's e-mail address, when it is one of ours."""
+    if person.email == "noreply@github.com":
+        return user_json(world, world.user("web-flow").login)
     login = person.email.removesuffix("@users.noreply.github.com").partition("+")[2]
     return user_json(world, login) if login.lower() in world.users else None
 

@@ -11,8 +11,9 @@ from pydantic import SecretStr
 from typing_extensions import override
 
 from bot.errors import GitHubError, NotPermitted, RateLimited, SettingsError
-from bot.github.client import AppClient, _covers, _life_s, _unreachable, _worth_waiting
+from bot.github.app_client import AppClient, covers, life_s
 from bot.github.replies import TokenReply
+from bot.github.sending import unreachable, worth_waiting
 from bot.github.tokens import CLONE, LIFE_S
 from tests.builders import a_repository
 from tests.github_server.server import new_private_key
@@ -51,7 +52,7 @@ class Script:
                 self.end_headers()
                 self.wfile.write(body)
 
-            do_GET = do_POST = do_PATCH = answer  # noqa: N815 - the library calls them so
+            do_GET = do_POST = do_PATCH = do_DELETE = answer  # noqa: N815 - the library calls them so
 
             @override
             def log_message(self, format: str, *args: object) -> None:
@@ -80,7 +81,7 @@ async def script() -> AsyncIterator[Script]:
 
 @pytest.fixture
 async def client(script: Script, key: str) -> AsyncIterator[AppClient]:
-    made = AppClient("1", SecretStr(key), script.url)
+    made = AppClient("1", SecretStr(key), script.url, write_pause_s=0)
     yield made
     await made.aclose()
 
@@ -194,7 +195,7 @@ def test_what_is_worth_waiting_for(
     pause: float | None,
     wait: float | None,
 ) -> None:
-    assert _worth_waiting(error, repeatable=repeatable, renewable=renewable, pause=pause) == wait
+    assert worth_waiting(error, repeatable=repeatable, renewable=renewable, pause=pause) == wait
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_what_is_worth_waiting_for(
     ],
 )
 def test_what_went_wrong_while_sending_has_one_at_fault(error: Exception, kind: type[Exception], words: str) -> None:
-    found = _unreachable(error)
+    found = unreachable(error)
     assert isinstance(found, kind)
     assert words in str(found)
 
@@ -222,12 +223,12 @@ def test_what_went_wrong_while_sending_has_one_at_fault(error: Exception, kind: 
 def test_a_tokens_life_is_told_by_githubs_own_clock(expires: str | None, date: str, life: float | None) -> None:
     reply = httpx.Response(201, headers={"date": date} if date else {})
     minted = TokenReply.model_validate({"token": TOKEN, "expires_at": expires})
-    found = _life_s(reply, minted)
+    found = life_s(reply, minted)
     assert found == life if life is not None else 0 < found <= 600
 
 
 @pytest.mark.parametrize(
-    ("granted", "wanted", "covers"),
+    ("granted", "wanted", "enough"),
     [
         ("write", "read", True),
         ("admin", "write", True),
@@ -236,8 +237,8 @@ def test_a_tokens_life_is_told_by_githubs_own_clock(expires: str | None, date: s
         (None, "read", False),
     ],
 )
-def test_a_higher_right_covers_a_lower_one(granted: str | None, wanted: str, *, covers: bool) -> None:
-    assert _covers(granted, wanted) is covers
+def test_a_higher_right_covers_a_lower_one(granted: str | None, wanted: str, *, enough: bool) -> None:
+    assert covers(granted, wanted) is enough
 
 
 def test_the_address_of_the_api_ends_with_a_slash(key: str) -> None:

@@ -1,0 +1,157 @@
+"""GitHub, seen by our App: tokens are made for one repository and one step, and given back."""
+
+import asyncio
+import time
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+from pydantic import SecretStr
+from typing_extensions import override
+
+from bot.domain.request import RepositoryRef
+from bot.errors import GitHubError, NotFound, NotPermitted, SettingsError
+from bot.github.client import WRITE_PAUSE_S, GitHubClient, Identity
+from bot.github.names import repository_path
+from bot.github.replies import AppReply, InstallationReply, TokenReply
+from bot.github.sending import careful
+from bot.github.tokens import LIFE_S, METADATA, YOUNG_S, Permissions, Token
+
+
+class AppClient(GitHubClient):
+    """GitHub, seen by our App.
+
+    Args:
+        app_id: The App's numeric id (or client id).
+        private_key: Its key, PEM.
+        api_url: `https://api.github.com/`, or `https://HOST/api/v3/`.
+        write_pause_s: Seconds between two writes to one repository.
+    """
+
+    def __init__(self, app_id: str, private_key: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> None:
+        super().__init__(api_url, write_pause_s)
+        self._app_id = app_id
+        self._private_key = private_key
+        self._app: AppReply | None = None
+
+    async def app(self) -> AppReply:
+        """Our App; asked once."""
+        if self._app is None:
+            self._app = AppReply.model_validate_json((await self.as_app("GET", "/app")).content)
+        return self._app
+
+    async def as_app(
+        self, method: str, path: str, *, params: Any = None, json: Any = None, repeatable: bool = False
+    ) -> httpx.Response:
+        """One request signed by the App itself."""
+        from githubkit import AppAuthStrategy
+
+        auth = AppAuthStrategy(self._app_id, self._private_key.get_secret_value())
+        sender = self._lane().sender
+        return await careful(
+            lambda: sender.send(auth, method, path, params=params, json=json),
+            needs="metadata:read",
+            repeatable=repeatable or method == "GET",
+        )
+
+    async def repositories_of(self, installation: int, most: int = 50) -> list[httpx.Response]:
+        """The pages that list an installation's repositories, read with a token that may do nothing else."""
+        from githubkit import TokenAuthStrategy
+
+        token = await self._minted(installation, {"permissions": dict(METADATA)})
+        auth, sender = TokenAuthStrategy(token.value), self._lane().sender
+        replies: list[httpx.Response] = []
+        try:
+            for page in range(1, most + 1):
+                params = {"per_page": 100, "page": page}
+                reply = await careful(
+                    lambda params=params: sender.send(  # type: ignore[misc]
+                        auth, "GET", "/installation/repositories", params=params
+                    ),
+                    needs="metadata:read",
+                    repeatable=True,
+                    renewable=True,
+                )
+                replies.append(reply)
+                if "next" not in reply.links:
+                    break
+        finally:
+            await self._revoke([token])
+        return replies
+
+    @override
+    async def _who(self) -> Identity:
+        app = await self.app()
+        return Identity(f"{app.slug}[bot]", app.id)
+
+    @override
+    async def _mint(self, repository: RepositoryRef, rights: Permissions) -> Token:
+        wanted = {"repository_ids": [repository.id], "permissions": dict(rights)}
+        try:
+            installation = await self._installation(repository)
+            try:
+                return await self._minted(installation, wanted)
+            except NotPermitted as error:
+                raise await self._named(installation, rights, error) from error
+        except NotFound as error:
+            advice = "install the App on this repository"
+            raise NotPermitted("the App is not installed there", advice, status=error.status) from error
+
+    async def _minted(self, installation: int, wanted: dict[str, Any]) -> Token:
+        # A token made twice leaves no trace: the one POST that may be repeated.
+        path = f"/app/installations/{installation}/access_tokens"
+        reply = await self.as_app("POST", path, json=wanted, repeatable=True)
+        minted = TokenReply.model_validate_json(reply.content)
+        return Token(minted.token, time.monotonic(), life_s(reply, minted))
+
+    @override
+    async def _revoke(self, tokens: list[Token]) -> None:
+        from githubkit import TokenAuthStrategy
+
+        sender = self._lane().sender
+
+        async def revoke(token: Token) -> None:
+            # They die within the hour anyway: no repeats, and nobody waits for long.
+            with suppress(GitHubError, SettingsError, TimeoutError):
+                async with asyncio.timeout(5):
+                    auth = TokenAuthStrategy(token.value)
+                    await sender.send(auth, "DELETE", "/installation/token")
+
+        await asyncio.gather(*(revoke(token) for token in tokens if token.is_alive))
+
+    async def _installation(self, repository: RepositoryRef) -> int:
+        if repository.installation_id is not None:
+            return repository.installation_id
+        known = self._lane().installations
+        if repository.id not in known:
+            reply = await self.as_app("GET", f"{repository_path(repository)}/installation")
+            known[repository.id] = InstallationReply.model_validate_json(reply.content).id
+        return known[repository.id]
+
+    async def _named(self, installation: int, rights: Permissions, error: NotPermitted) -> NotPermitted:
+        """The same refusal, saying which permissions the installation has not granted."""
+        if error.status != httpx.codes.UNPROCESSABLE_ENTITY:
+            return error
+        reply = await self.as_app("GET", f"/app/installations/{installation}")
+        granted = InstallationReply.model_validate_json(reply.content).permissions
+        lacking = [f"{name}:{level}" for name, level in rights if not covers(granted.get(name), level)]
+        named = ", ".join(lacking) or "that was asked for"
+        message = f"the installation has not granted {named}"
+        return NotPermitted(message, f"accept the permission {named} for the App", status=error.status)
+
+
+def life_s(reply: httpx.Response, minted: TokenReply) -> float:
+    """How long to use a token, by GitHub's own clock."""
+    if minted.expires_at is None:
+        return LIFE_S
+    try:
+        now = parsedate_to_datetime(reply.headers.get("date", ""))
+        return min(LIFE_S, (minted.expires_at - now).total_seconds() - YOUNG_S)
+    except (ValueError, TypeError):
+        return LIFE_S
+
+
+def covers(granted: Any, wanted: str) -> bool:
+    """Whether a granted level is enough for a wanted one."""
+    return granted in {"write", "admin"} or granted == wanted
