@@ -1,5 +1,7 @@
 """What people were told, and where."""
 
+from typing import Literal
+
 from bot.domain.mission import Outcome
 from sandbox.types import Frozen
 
@@ -14,6 +16,10 @@ class Publication(Frozen):
     commit: str | None = None
     pull_request: int | None = None
     pull_request_url: str | None = None
+    way: Literal["pull-request", "push", "suggest", "report"] | None = None
+    """How the fix was handed over; None when it was not."""
+    review: int | None = None
+    """The review that carries the suggestions."""
     check_run: int | None = None
     comments: tuple[int, ...] = ()
     skipped: str | None = None

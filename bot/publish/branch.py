@@ -11,7 +11,7 @@ from bot.publish.title import fix_title
 
 PREFIX = "metaagent/"
 NAMES_TRIED = 5
-"""A merged or refused fix may have left its branch behind; after this many names a person has to tidy up."""
+"""A merged or refused fix may have left its branch behind; so many names are tried before the commit's own."""
 TITLE_CHARS = 72
 
 
@@ -23,10 +23,14 @@ def branch_slug(branch: str) -> str:
 
 
 def branch_names(context: MissionContext) -> tuple[str, ...]:
-    """`metaagent/<branch-slug>/<fingerprint-8>`, and the names used when an earlier, ended fix still holds it."""
+    """`metaagent/<branch-slug>/<fingerprint-8>`, and the names used when an earlier fix still holds it.
+
+    The last of them carries the failing commit, so that an old failure does not run out of names.
+    """
     fingerprint = identity(context.fingerprint)[:8] or identity(context.mission_id)[-8:]
     name = f"{PREFIX}{branch_slug(context.request.head_branch or '')}/{fingerprint}"
-    return (name, *(f"{name}-{number}" for number in range(2, NAMES_TRIED + 1)))
+    numbered = (f"{name}-{number}" for number in range(2, NAMES_TRIED + 1))
+    return (name, *numbered, *([f"{name}-{context.request.head_sha[:12]}"] if context.request.head_sha else []))
 
 
 def commit_message(context: MissionContext, candidate: Candidate, *, pen: Pen | None = None) -> str:

@@ -5,8 +5,8 @@ import contextlib
 from types import TracebackType
 from typing import Self
 
-from bot.domain.github import CheckAnnotation, CheckUpdate
-from bot.domain.mission import MissionContext
+from bot.domain.github import CheckAction, CheckAnnotation, CheckUpdate
+from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest
 from bot.errors import MetaAgentError
 from bot.ports import Clock, GitHub
@@ -21,6 +21,12 @@ CALL_S = 10.0
 ANNOTATIONS = 10
 CHECK_LIMIT = 60_000
 """Characters per text: below GitHub's 65,535 even with some characters of several bytes."""
+
+FIX = CheckAction(label="Fix", description="Look at this check (again)", identifier="fix")
+APPLY = CheckAction(label="Apply", description="Verify the change again and offer it", identifier="apply")
+RERUN = CheckAction(label="Rerun flaky", description="Run the failed jobs again", identifier="rerun")
+OFF = CheckAction(label="Turn off here", description="Leave this alone until somebody asks", identifier="off")
+_BY_CHANCE = frozenset({Outcome.FLAKY, Outcome.INFRA, Outcome.NOT_REPRODUCED})
 
 
 async def publish_result(story: Story, github: GitHub) -> int | None:
@@ -38,10 +44,21 @@ async def publish_result(story: Story, github: GitHub) -> int | None:
         summary=answer(story, limit=CHECK_LIMIT),
         text=mission_report(story, limit=CHECK_LIMIT),
         annotations=annotations(story),
+        actions=actions(story),
         details_url=story.pull_request_url or None,
         external_id=story.context.mission_id,
     )
     return await github.publish_check(request.repository, request.head_sha, update)
+
+
+def actions(story: Story) -> tuple[CheckAction, ...]:
+    """The buttons that make sense after this outcome; what they are called is what can be commanded."""
+    if story.delivered or story.outcome in {Outcome.DUPLICATE, Outcome.STALE}:
+        return (OFF,)
+    if story.outcome in _BY_CHANCE:
+        return (RERUN, FIX, OFF)
+    # Of several changes a person has to name one; a button cannot.
+    return (APPLY, FIX, OFF) if len(story.choices) == 1 else (FIX, OFF)
 
 
 def annotations(story: Story) -> tuple[CheckAnnotation, ...]:

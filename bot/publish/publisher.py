@@ -6,10 +6,13 @@ from typing import assert_never
 from bot.domain.mission import Outcome
 from bot.domain.publication import Publication
 from bot.errors import GitHubError
+from bot.policy.rules import LABEL_NEEDS_HUMAN
 from bot.publish.check_run import publish_result
 from bot.publish.comment import is_fork, reply
+from bot.publish.handover import hand_over
+from bot.publish.offer import Offer
 from bot.publish.places import Places
-from bot.publish.pull_request import Offer, offer_fix
+from bot.publish.remembered import propose
 from bot.publish.story import Story
 from sandbox.types import Frozen
 
@@ -45,11 +48,13 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
     offer = None
     if _offers(story):
         try:
-            offer = await offer_fix(story, places)
+            offer = await hand_over(story, places)
         except GitHubError as error:
             refused.append(_refused("The fix could not be pushed", error))
             offer = Offer(outcome=story.outcome, note=refused[0])
         story = _retold(story, offer)
+    proposal = await propose(story, places)
+    story = story.with_(choices=tuple(change.title for change in proposal.changes) if proposal else ())
     try:
         comment = await reply(story, github)
     except GitHubError as error:
@@ -60,9 +65,24 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
     except GitHubError as error:
         check_run = None
         refused.append(_refused("No check run could be written", error))
+    await _label(story, places)
     for trace in refused:
         log.warning("%s", trace, extra={"mission": context.mission_id})
     return _publication(story, Told(offer=offer, comment=comment, check_run=check_run, refused=tuple(refused)))
+
+
+async def _label(story: Story, places: Places) -> None:
+    """Whoever waits for a person says so on the red pull request, until the answer has led to something."""
+    request = story.context.request
+    if places.upkeep is None or request.repository is None or request.pull_request is None:
+        return
+    try:
+        if story.outcome is Outcome.NEEDS_HUMAN:
+            await places.upkeep.add_labels(request.repository, request.pull_request, [LABEL_NEEDS_HUMAN])
+        elif request.answer is not None and story.delivered:
+            await places.upkeep.remove_label(request.repository, request.pull_request, LABEL_NEEDS_HUMAN)
+    except GitHubError as error:
+        log.warning("%s", _refused("No label could be written", error), extra={"mission": story.context.mission_id})
 
 
 def _refused(what: str, error: GitHubError) -> str:
@@ -76,7 +96,7 @@ def _offers(story: Story) -> bool:
     """Whether this outcome is told by a pull request; every outcome is told in the check and to whoever asked."""
     match story.outcome:
         case Outcome.FIXED:
-            return story.fix is not None and story.fix[1].green and not is_fork(story)
+            return story.fix is not None and story.fix[1].green
         case (
             Outcome.PARTIAL  # shown as a patch, never applied
             | Outcome.NOT_REPRODUCED
@@ -99,15 +119,33 @@ def _offers(story: Story) -> bool:
 
 
 def _retold(story: Story, offer: Offer) -> Story:
-    url = offer.pull_request.url if offer.pull_request and offer.outcome is Outcome.FIXED else ""
-    return story.with_(outcome=offer.outcome, note=offer.note, pull_request_url=url)
+    url = offer.pull_request.url if offer.pull_request and offer.delivered else ""
+    return story.with_(outcome=offer.outcome, note=offer.note, pull_request_url=url, delivered=_where(story, offer))
+
+
+def _where(story: Story, offer: Offer) -> str:
+    """Where the change is now, in our own words; empty when it is only shown."""
+    if not offer.delivered:
+        return ""
+    match offer.way:
+        case "pull-request":
+            number = offer.pull_request.number if offer.pull_request else 0
+            return f"Pull request: {(offer.pull_request.url if offer.pull_request else '') or f'#{number}'}"
+        case "push":
+            return f"Pushed to {story.pen.code(offer.branch or '')} as commit {(offer.commit or '')[:12]}."
+        case "suggest":
+            return "Suggested in the pull request: accept the suggestions, and the change is made."
+        case "report":
+            return ""
+        case _:
+            assert_never(offer.way)
 
 
 def _publication(story: Story, told: Told) -> Publication:
     offer = told.offer
     pull_request = offer.pull_request if offer else None
     skipped = [*([offer.note] if offer and offer.note else []), *told.refused]
-    if story.outcome is Outcome.FIXED and offer is None:
+    if story.outcome is Outcome.FIXED and is_fork(story) and not story.delivered:
         skipped.append("the branch belongs to a fork: the patch was handed over instead")
     return Publication(
         mission_id=story.context.mission_id,
@@ -117,6 +155,8 @@ def _publication(story: Story, told: Told) -> Publication:
         pull_request=pull_request.number if pull_request else None,
         pull_request_url=(pull_request.url or None) if pull_request else None,
         check_run=told.check_run,
+        way=offer.way if offer and offer.delivered else None,
+        review=offer.review if offer else None,
         comments=(told.comment,) if told.comment is not None else (),
         skipped="; ".join(dict.fromkeys(skipped)) or None,
     )

@@ -4,13 +4,15 @@ import json
 import shlex
 
 from bot.domain.diagnosis import Diagnosis
-from bot.domain.mission import MissionContext
+from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, TestChange
 from bot.publish.ci_section import ci_section
 from bot.publish.evidence import agreement, commands, cost_per_rung, evidence, excerpts, mutants
 from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, table
+from bot.publish.picture import bar, boxes, timeline
 from bot.publish.story import Story, headline, marker, patch_marker, winner
 from bot.publish.title import steps_of_fix
+from sandbox.types import TrustTier
 
 ROWS_SHOWN = 30
 """Tests in the table that everybody sees; the evidence has more."""
@@ -18,17 +20,25 @@ ROWS_SHOWN = 30
 _SURE = {True: "calibrated on earlier outcomes", False: "a rule of thumb, **not calibrated** yet"}
 
 
-def mission_report(story: Story, *, limit: int = BODY_LIMIT) -> str:
-    """The whole story as Markdown of at most `limit` characters, with the hidden marker at its end."""
+def mission_report(story: Story, *, limit: int = BODY_LIMIT, offered: bool = False) -> str:
+    """The whole story as Markdown of at most `limit` characters, with the hidden marker at its end.
+
+    Args:
+        story: The finished mission.
+        limit: Characters.
+        offered: It is the text of a pull request, in which people can tick what they think of it.
+    """
     sections = [*_opening(story), ci_section(story), *_proof(story), *_judgement(story), *_background(story)]
+    if offered:
+        sections.append(boxes())
     ending = "\n\n".join(part for part in (_commands(story), marker(story.context), patch_marker(story)) if part)
     return fit([s for s in sections if s is not None], limit=limit, ending=ending)
 
 
 def answer(story: Story, *, limit: int = BODY_LIMIT) -> str:
     """The short form: a reply, or our check's summary. The patch goes along when nothing was pushed."""
-    sections = [*_opening(story), ci_section(story), _reproduce(story)]
-    if story.fix is not None and not story.pull_request_url:
+    sections = [*_opening(story), _choices(story), ci_section(story), _reproduce(story)]
+    if story.fix is not None and not story.delivered:
         sections.append(_diff(story))
     return fit([s for s in sections if s is not None], limit=limit, ending=marker(story.context))
 
@@ -53,12 +63,29 @@ def _opening(story: Story) -> list[Section | None]:
     context, pen = story.context, story.pen
     lines = [f"**{headline(story)}**"]
     lines += [pen.prose(text) for text in (story.reason, context.advice) if text]
-    if story.pull_request_url:
-        lines.append(f"Pull request: {story.pull_request_url}")
+    if story.delivered:
+        lines.append(story.delivered)
     question = None
     if context.question:
         question = fenced("Question", pen.block(context.question, cap=8000))
     return [Section(lead="\n\n".join(lines)), question, _cause(story, context.diagnosis)]
+
+
+def _choices(story: Story) -> Section | None:
+    """What a person can have with a word: one of several changes, or the one that is only shown."""
+    if not story.choices or story.context.request.pull_request is None:
+        return None
+    if story.outcome is Outcome.NEEDS_HUMAN:
+        rows = [f"{number}. {story.pen.prose(title, cap=200)}" for number, title in enumerate(story.choices, start=1)]
+        lead = (
+            "\n".join(rows)
+            + "\n\nComment `/metaagent answer 1` (or another number) and the change is verified again and offered"
+        )
+    elif story.context.request.tier is TrustTier.FORK:
+        return None
+    else:
+        lead = "Comment `/metaagent apply` and the change below is verified again and offered"
+    return Section(title="Your word", lead=f"{lead}; `/metaagent reject` refuses it.")
 
 
 def _cause(story: Story, diagnosis: Diagnosis | None) -> Section | None:
@@ -159,14 +186,14 @@ def before_and_after(change: TestChange, story: Story) -> tuple[str, str]:
 
 
 def _judgement(story: Story) -> list[Section | None]:
-    return [_confidence(story), _critique(story), _reproduce(story)]
+    return [_confidence(story), timeline(story), _critique(story), _reproduce(story)]
 
 
 def _confidence(story: Story) -> Section | None:
     after, pen = story.confidence, story.pen
     items = []
     if after.value is not None:
-        items.append(f"**after verification: {after.value:.2f}** ({_SURE[after.calibrated]})")
+        items.append(f"{bar(after.value)} **after verification: {after.value:.2f}** ({_SURE[after.calibrated]})")
     elif story.fix is not None:
         items.append("after verification: no number (there is too little to go by)")
     items += [f"counts: {pen.prose(factor, cap=200)}" for factor in after.factors]

@@ -26,6 +26,10 @@ class Story(Frozen):
     """Why it is told differently from how the mission ended, or what could not be published."""
     confidence: Confidence = Confidence()
     pull_request_url: str = ""
+    delivered: str = ""
+    """Where people have the change now, in our own words; empty when it is only shown."""
+    choices: tuple[str, ...] = ()
+    """The changes a person may choose from, as kept for them; foreign text."""
     bundle: KeptEvidence = KeptEvidence()
     """The file from which all this can be run again."""
     secrets: Needles = Field(default=Needles(), repr=False)
@@ -133,8 +137,13 @@ def marker(context: MissionContext) -> str:
     return f"<!-- metaagent:mission={identity(context.mission_id)} fingerprint={fingerprint} -->"
 
 
+def patch_id(diff: str) -> str:
+    """Names a change: what is taken away and what comes instead, wherever in its files that stands by now."""
+    beside = ("@@", " ", "index ", "\\")
+    lines = [line for line in diff.splitlines() if not line.startswith(beside)]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
 def patch_marker(story: Story) -> str:
     """The hidden line that names the very patch, so that one a person refused is known again; empty without one."""
-    if story.fix is None:
-        return ""
-    return f"<!-- metaagent:patch={hashlib.sha256(story.fix[1].diff.encode()).hexdigest()[:16]} -->"
+    return f"<!-- metaagent:patch={patch_id(story.fix[1].diff)} -->" if story.fix else ""

@@ -62,7 +62,7 @@ async def test_a_failing_commit_on_no_known_branch_is_not_pushed() -> None:
 async def test_when_every_name_is_spent_a_person_is_asked_to_tidy_up() -> None:
     fake = FakeGitHub()
     fake.branches["main"] = HEAD
-    for number, suffix in enumerate(("", "-2", "-3", "-4", "-5"), start=1):
+    for number, suffix in enumerate(("", "-2", "-3", "-4", "-5", f"-{HEAD[:12]}"), start=1):
         fake.pulls[number] = a_pull_request(number=number, state="closed", head_ref=f"metaagent/main/01234567{suffix}")
     offer = await offer_fix(a_story(a_mission()), Places(fake, "metaagent"))
     assert "stand in the way" in offer.note

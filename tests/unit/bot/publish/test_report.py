@@ -195,7 +195,7 @@ def test_a_question_stands_in_a_fence() -> None:
 def test_an_answer_carries_the_patch_only_when_nothing_was_pushed() -> None:
     story = a_story(a_mission(request=a_commanded_request()))
     assert "+    return a + b" in answer(story)
-    pushed = story.with_(pull_request_url="https://github.invalid/octo/calculator/pull/1")
+    pushed = story.with_(delivered="Pull request: https://github.invalid/octo/calculator/pull/1")
     assert "+    return a + b" not in answer(pushed)
     assert "Pull request: https://github.invalid/octo/calculator/pull/1" in answer(pushed)
 

@@ -1,0 +1,155 @@
+"""What is remembered of fixes: refused ones, offered ones, and what was shown for a person to decide."""
+
+import logging
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.patch import Candidate, Verification
+from bot.domain.registry import FixState, OfferedFix, Proposal, ProposedChange
+from bot.domain.request import Trigger
+from bot.errors import StoreError
+from bot.publish.offer import Offer
+from bot.publish.places import Places
+from bot.publish.story import Story, patch_id
+from sandbox.types import ChangeAction, FileEdit
+
+Answer = TypeVar("Answer")
+
+SHOWN = 3
+"""Changes of one proposal."""
+
+log = logging.getLogger(__name__)
+
+
+async def refused_before(story: Story, places: Places) -> OfferedFix | None:
+    """This very change as a person closed or undid it; nobody is asked when a person wants the fix now."""
+    request = story.context.request
+    if places.registry is None or request.repository is None or story.fix is None or is_asked(story):
+        return None
+    found = await _quietly(places.registry.is_blocked(request.repository.id, patch_id(story.fix[1].diff)))
+    return found if found is not None and found.mission_id != story.context.mission_id else None
+
+
+def is_asked(story: Story) -> bool:
+    """Whether a person asked for this mission."""
+    return story.context.request.trigger is Trigger.COMMENT
+
+
+async def ended_by_us(places: Places, repository_id: int, number: int) -> bool:
+    """Whether a closed pull request was closed by ourselves: nobody refused what it offered."""
+    if places.registry is None:
+        return False
+    rows = await _quietly(places.registry.offered(repository_id, pull_request=number)) or ()
+    return any(row.state in {FixState.SUPERSEDED, FixState.EXPIRED} for row in rows)
+
+
+async def remember_offer(story: Story, places: Places, offer: Offer) -> None:
+    """Write down what was offered; what people decided since stays as they decided it."""
+    request = story.context.request
+    if places.registry is None or request.repository is None or request.head_sha is None or story.fix is None:
+        return
+    if not offer.delivered:
+        return
+    verification = story.fix[1]
+    checks = (*((request.check,) if request.check else ()), *request.also_red)
+    fix = OfferedFix(
+        repository=request.repository,
+        fingerprint=story.context.fingerprint,
+        base_branch=request.head_branch or "",
+        head_sha=request.head_sha,
+        branch=offer.branch or request.head_branch or "",
+        commit=offer.commit or request.head_sha,
+        patch_id=patch_id(verification.diff),
+        pull_request=offer.pull_request.number if offer.pull_request else None,
+        for_pull_request=request.pull_request,
+        checks=tuple(dict.fromkeys(check.name for check in checks)),
+        files={edit.path: edit.mode for edit in verification.edits},
+        mission_id=story.context.mission_id,
+        at=story.context.created_at,
+    )
+    known = await _quietly(places.registry.offered(request.repository.id, fingerprint=fix.fingerprint)) or ()
+    earlier = next((row for row in known if row.key == fix.key), None)
+    if earlier is None or (earlier.state is FixState.OPEN and not earlier.taken_over):
+        await _quietly(places.registry.offer(fix))
+
+
+async def propose(story: Story, places: Places) -> Proposal | None:
+    """Keep what was shown and not handed over, so that a person can take it with a word."""
+    request = story.context.request
+    if places.registry is None or request.repository is None or request.head_sha is None or story.delivered:
+        return None
+    changes = changes_shown(story)
+    if not changes:
+        return None
+    proposal = Proposal(
+        proposal_id=story.context.mission_id,
+        repository=request.repository,
+        head_sha=request.head_sha,
+        head_branch=request.head_branch,
+        pull_request=request.pull_request,
+        question=story.context.question or "",
+        changes=changes,
+        at=story.context.created_at,
+    )
+    earlier = await _quietly(places.registry.proposal(request.repository.id, proposal_id=proposal.proposal_id))
+    if earlier is not None and earlier.decided:
+        return None
+    await _quietly(places.registry.propose(proposal))
+    return proposal
+
+
+def changes_shown(story: Story) -> tuple[ProposedChange, ...]:
+    """The change that was verified, and with a question its rivals; the one the question names comes second."""
+    if story.fix is None or story.outcome in {Outcome.STALE, Outcome.DUPLICATE, Outcome.CANCELLED}:
+        return ()
+    candidate, verification = story.fix
+    first = ProposedChange(
+        title=candidate.title,
+        diff=verification.diff,
+        edits=verification.edits,
+        patch_id=patch_id(verification.diff),
+        rung=int(candidate.rung),
+        template=candidate.template,
+        explanation=candidate.explanation,
+    )
+    if story.outcome is not Outcome.NEEDS_HUMAN:
+        return (first,)
+    return (first, *_rivals(story.context, candidate, verification))[:SHOWN]
+
+
+def _rivals(context: MissionContext, candidate: Candidate, verification: Verification) -> list[ProposedChange]:
+    """Other candidates of the same climb that make every test pass, as far as they can be written down."""
+    attempt = context.current.attempt if context.current else None
+    asked = next((rival for rival in candidate.rivals if rival.distinguishing_input), None)
+    modes = {edit.path: edit.mode for edit in verification.edits}
+    others = [other for other in (attempt.candidates if attempt else ()) if other.changes != candidate.changes]
+    if asked is not None:
+        others.sort(key=lambda other: not other.title.endswith(asked.description))
+    return [
+        ProposedChange(
+            title=other.title,
+            diff="",
+            edits=tuple(
+                FileEdit(
+                    path=change.path, mode=modes.get(change.path, "100644"), content=(change.content or "").encode()
+                )
+                for change in other.changes
+            ),
+            patch_id="",
+            rung=int(other.rung),
+            template=other.template,
+            explanation=other.explanation,
+        )
+        for other in others
+        if all(change.action is ChangeAction.REPLACE and change.search_for is None for change in other.changes)
+    ]
+
+
+async def _quietly(asked: Awaitable[Answer]) -> Answer | None:
+    """An answer of the registry; what was found out is told to people also when the registry is broken."""
+    try:
+        return await asked
+    except StoreError as error:
+        log.warning("%s; %s", error.message, error.advice)
+        return None
