@@ -21,7 +21,13 @@ class Controls(Watching):
     # --- repositories -------------------------------------------------------------------------
 
     def create_repository(
-        self, owner: str, name: str, files: Files | None = None, *, ci: Ci | str | None = None, private: bool = False
+        self,
+        owner: str,
+        name: str,
+        files: Files | None = None,
+        *,
+        ci: Ci | str | Sequence[Ci] | None = None,
+        private: bool = False,
     ) -> Repository:
         """Make a repository with a first commit on `main`, with our App installed on the owner's account.
 
@@ -29,12 +35,13 @@ class Controls(Watching):
             owner: the account, made when it is new, administrator of the repository.
             name: the repository's name.
             files: contents by path; the first commit is pushed like any other and so runs the CI.
-            ci: a command or a `Ci`; without one a workflow file in the commit decides.
+            ci: a command, a workflow or several; without one the workflow files in the commit decide.
             private: whether strangers get 404.
         """
         with self.world.lock:
             repo = self.world.add_repository(owner, name, private=private)
-            repo.ci = Ci.command(ci) if isinstance(ci, str) else ci
+            flows = (Ci.command(ci),) if isinstance(ci, str) else (ci,) if isinstance(ci, Ci) else tuple(ci or ())
+            repo.ci, repo.more_ci = (flows[0], flows[1:]) if flows else (None, ())
             self.world.install(owner)
             if files:
                 self.push(repo.full_name, "main", files, message="First commit", author=owner)

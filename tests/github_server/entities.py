@@ -1,6 +1,6 @@
 """What the local GitHub remembers beside git: accounts, repositories, issues, pull requests, checks and runs."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.github_server.gitstore import GitStore
@@ -8,6 +8,8 @@ from tests.github_server.gitstore import GitStore
 Json = dict[str, Any]
 
 ACTIONS_APP_ID = 15368
+ACTIONS_BOT = "github-actions[bot]"
+WORST_FIRST = ("failure", "timed_out", "cancelled", "action_required", "stale", "success", "neutral", "skipped")
 APP_PERMISSIONS = {
     "actions": "read",
     "checks": "write",
@@ -106,6 +108,7 @@ class Ci:
         events: which of `push` and `pull_request` start it.
         timeout: seconds for the whole job; longer is `timed_out` for the check and `failure` elsewhere.
         forced: conclusions of the next runs whatever the commands say, first to last (a flaky check by order).
+        others: further jobs of the same workflow.
     """
 
     steps: tuple[Step, ...]
@@ -115,6 +118,18 @@ class Ci:
     events: tuple[str, ...] = ("push",)
     timeout: float = 60.0
     forced: tuple[str, ...] = ()
+    others: tuple["Ci", ...] = ()
+
+    @property
+    def jobs(self) -> tuple["Ci", ...]:
+        """All jobs of the workflow."""
+        return (self, *self.others)
+
+    @classmethod
+    def matrix(cls, line: str, *names: str, **others: Any) -> "Ci":
+        """Jobs that do the same; `GITHUB_JOB` tells a step in which of them it runs."""
+        first, *more = (cls.command(line, job=name, **others) for name in names)
+        return replace(first, others=tuple(more))
 
     @classmethod
     def command(cls, line: str, *, name: str = "Run tests", **others: Any) -> "Ci":
@@ -150,6 +165,8 @@ class Repository:
     labels: dict[str, Label] = field(default_factory=dict)
     pushed_at: str = ""
     ci_runs: int = 0
+    more_ci: tuple[Ci, ...] = ()
+    approves_forks: bool = False
 
     @property
     def full_name(self) -> str:
@@ -277,6 +294,7 @@ class WorkflowRun:
     head_branch: str
     head_repository: int
     actor: str
+    triggering_actor: str
     created_at: str
     updated_at: str
     attempt: int = 1

@@ -20,6 +20,11 @@ class Trigger:
     actor: str
     head_repository: Repository
 
+    @property
+    def forked(self) -> bool:
+        """Whether the head is in another repository."""
+        return self.head_repository is not self.repository
+
 
 def _no_report(_text: str) -> None:
     """Stands in until the server has a checker."""
@@ -29,7 +34,7 @@ def _no_ci(_trigger: Trigger) -> None:
     """Stands in until the server has a CI."""
 
 
-def _no_rerun(_run: WorkflowRun) -> None:
+def _no_rerun(_run: WorkflowRun, _names: set[str], _actor: str) -> None:
     """Stands in until the server has a CI."""
 
 
@@ -42,11 +47,11 @@ class Hub:
         webhooks: the sender.
         report: told what went wrong in the server itself, which fails the test.
         start_ci: starts the CI for a reason.
-        rerun_ci: starts the next attempt of a run.
+        rerun_ci: runs jobs of a run again, for somebody.
     """
 
     world: World
     webhooks: Webhooks
     report: Callable[[str], None] = _no_report
     start_ci: Callable[[Trigger], None] = _no_ci
-    rerun_ci: Callable[[WorkflowRun], None] = _no_rerun
+    rerun_ci: Callable[[WorkflowRun, set[str], str], None] = _no_rerun

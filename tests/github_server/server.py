@@ -17,11 +17,12 @@ from typing_extensions import override
 
 from tests.github_server.app import GitHubApp
 from tests.github_server.blobs import blob_app
-from tests.github_server.ci import LocalCi, wait_until
+from tests.github_server.ci import LocalCi
 from tests.github_server.controls import Controls
 from tests.github_server.exchange import Checker
 from tests.github_server.hub import Hub
 from tests.github_server.keys import new_private_key
+from tests.github_server.waiting import wait_until
 from tests.github_server.webhooks import Webhooks
 from tests.github_server.world import World
 

@@ -4,13 +4,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from tests.github_server import events
-from tests.github_server.ci import LocalCi, wait_until
-from tests.github_server.entities import App, CheckRun, Json
+from tests.github_server.ci import LocalCi
+from tests.github_server.entities import App, CheckRun, Json, WorkflowRun
 from tests.github_server.entities_reviews import Status
 from tests.github_server.exchange import Checker
 from tests.github_server.faults import Faults
 from tests.github_server.hub import Hub
+from tests.github_server.routes_actions import jobs_of
 from tests.github_server.routes_statuses import set_status
+from tests.github_server.waiting import wait_until
 from tests.github_server.webhooks import Delivery, Webhooks
 from tests.github_server.world import World
 
@@ -96,6 +98,18 @@ class Watching:
             made = Status(number, found.id, sha, state, context, creator, self.world.now(), text, target_url)
             set_status(self.hub, made)
         return made
+
+    def rerun(self, run: WorkflowRun, user: str, *, failed: bool = True) -> None:
+        """Press "Re-run failed jobs" (or "Re-run all jobs") on a finished run."""
+        with self.world.lock:
+            jobs = jobs_of(self.world, run, run.attempt)
+            names = {job.name for job in jobs if not failed or job.conclusion != "success"}
+            self.hub.rerun_ci(run, names, user)
+
+    def workflow_runs(self, sha: str) -> list[WorkflowRun]:
+        """The workflow runs on a commit, oldest first."""
+        with self.world.lock:
+            return [run for run in self.world.runs.values() if run.head_sha == sha]
 
     def force_conclusions(self, repo: str, *conclusions: str) -> None:
         """Plan the conclusions of the next CI runs of a repository, whatever its commands say (a flaky check)."""

@@ -13,6 +13,7 @@ from tests.github_server.entities import (
     ACTIONS_APP_ID,
     APP_EVENTS,
     APP_PERMISSIONS,
+    WORST_FIRST,
     App,
     CheckRun,
     Comment,
@@ -218,8 +219,7 @@ class World:
             return "queued", None
         if any(run.status != "completed" for run in runs):
             return "in_progress", None
-        order = ("failure", "timed_out", "cancelled", "action_required", "stale", "success", "neutral", "skipped")
-        return "completed", min((run.conclusion or "success" for run in runs), key=order.index)
+        return "completed", min((run.conclusion or "success" for run in runs), key=WORST_FIRST.index)
 
     def branch_of(self, repo: Repository, sha: str) -> str | None:
         """A branch whose head is this commit."""

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.github_server.ci import annotations
 from tests.github_server.entities import Step
+from tests.github_server.job_results import annotations
 from tests.github_server.permissions import Permissions
 from tests.github_server.runner import Outcome
 from tests.github_server.workflows import read_workflow
@@ -29,7 +29,7 @@ jobs:
 """
 
 
-def test_the_first_jobs_commands_are_the_steps() -> None:
+def test_a_jobs_commands_are_its_steps() -> None:
     ci = read_workflow(WORKFLOW, "ci.yml")
     assert ci is not None
     assert (ci.workflow, ci.job, ci.path, ci.timeout) == ("CI", "test", ".github/workflows/ci.yml", 60)
@@ -75,3 +75,12 @@ def test_a_failed_step_always_leaves_its_exit_status() -> None:
 )
 def test_the_built_in_permissions_cover_the_routes(method: str, template: str, needed: str) -> None:
     assert Permissions.load(None).needed(method, template) == needed
+
+
+def test_a_matrix_is_spread_out() -> None:
+    axes = "strategy: {matrix: {python: ['3.10', '3.11'], os: [a, b], include: [{x: y}]}}"
+    text = f"on: push\njobs: {{one: {{{axes}, steps: [{{run: 'tox ${{{{ matrix.python }}}}'}}]}}, lint: {{steps: [{{run: ruff}}]}}}}"
+    ci = read_workflow(text, "ci.yml")
+    assert ci is not None
+    assert [one.job for one in ci.jobs] == ["one (3.10, a)", "one (3.10, b)", "one (3.11, a)", "one (3.11, b)", "lint"]
+    assert ci.jobs[2].steps[0].run == "tox 3.11"
