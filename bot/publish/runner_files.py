@@ -1,0 +1,113 @@
+"""What a runner reads when a step has ended: its summary, its outputs, and lines in its log."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from bot.domain.mission import Outcome
+from bot.domain.publication import Publication
+from bot.publish.action_report import PATCH, REPORT
+from bot.publish.markdown import Pen
+from bot.publish.step_summary import (
+    output_lines,
+    short_summary,
+    step_summary,
+    write_annotations,
+    write_notice,
+)
+from bot.publish.story import Story
+
+IGNORED = "IGNORED"
+"""The output `outcome` of a step that had nothing to do."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a step ended."""
+
+    story: Story
+    publication: Publication
+    notes: tuple[str, ...] = ()
+    """What was not done and why: our own words, or gated lines."""
+    warning: str = ""
+    """What the reader of the log must see."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """As it was told."""
+        return self.publication.outcome or self.story.outcome
+
+    @property
+    def summary(self) -> str:
+        """Markdown for the run's page."""
+        return step_summary(self.story, tuple(self.story.pen.prose(note, cap=1_000) for note in self.notes))
+
+
+@dataclass(frozen=True)
+class RunnerFiles:
+    """Where a runner wants to be told.
+
+    Attributes:
+        summary: The file `GITHUB_STEP_SUMMARY`; None without a runner.
+        output: The file `GITHUB_OUTPUT`.
+        log: The step's log.
+    """
+
+    summary: Path | None
+    output: Path | None
+    log: TextIO
+
+    @classmethod
+    def of(cls, environment: Mapping[str, str], log: TextIO) -> "RunnerFiles":
+        """As the runner names them."""
+        paths = (environment.get(name) for name in ("GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"))
+        summary, output = (Path(path) if path else None for path in paths)
+        return cls(summary, output, log)
+
+    def done(self, done: Done, report: Path, *, folder: str) -> None:
+        """Tell how a mission ended.
+
+        Args:
+            done: The mission, and what was written on GitHub.
+            report: The folder with report and patch.
+            folder: Where the project stands in the repository: empty, or `sub/folder/`.
+        """
+        story, publication = done.story, done.publication
+        confidence = story.confidence.value
+        _append(self.summary, done.summary)
+        values = {
+            "outcome": done.outcome.value,
+            "mission-id": publication.mission_id,
+            "branch": publication.branch or "",
+            "pr-number": str(publication.pull_request or ""),
+            "confidence": "" if confidence is None else f"{confidence:.2f}",
+            "report-path": str(report / REPORT),
+            "patch-path": str(report / PATCH) if (report / PATCH).is_file() else "",
+            "cost-usd": f"{story.context.cost_usd:.4f}",
+        }
+        _append(self.output, output_lines(values))
+        write_annotations(story, self.log, folder=folder)
+        if done.warning:
+            write_notice(done.warning, self.log, level="warning")
+        reason = story.pen.line(story.reason, cap=1_000)
+        write_notice(f"{done.outcome.value}: {reason}", self.log)
+
+    def ignored(self, reason: str) -> None:
+        """Tell that there was nothing to do."""
+        pen = Pen()
+        _append(self.summary, short_summary(f"Nothing to do: {pen.prose(reason)}."))
+        _append(self.output, output_lines({"outcome": IGNORED}))
+        write_notice(f"nothing to do: {pen.line(reason)}", self.log)
+
+    def failed(self, message: str, pen: Pen) -> None:
+        """Tell what is wrong with how the step is used, or with us."""
+        _append(self.summary, short_summary(f"**ERROR**: {pen.prose(message)}"))
+        _append(self.output, output_lines({"outcome": Outcome.ERROR.value}))
+        write_notice(pen.line(message, cap=1_000), self.log, level="error")
+
+
+def _append(path: Path | None, text: str) -> None:
+    if path is not None:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
