@@ -27,6 +27,7 @@ from bot.ports import (
     Clock,
     Fixer,
     GitHub,
+    GitHubRuns,
     GitHubUpkeep,
     LessonStore,
     OpenWorkspace,
@@ -75,6 +76,7 @@ class Line:
     keep_evidence: KeepEvidence = _keep_nothing
     registry: Registry | None = None
     """What is under way where; None on the command line."""
+    runs: GitHubRuns | None = None
     upkeep: GitHubUpkeep | None = None
     """The calls that the life of a fix needs; None leaves it at a new pull request."""
 
@@ -100,8 +102,26 @@ async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpo
         raise UsageError("a folder is missing")
     policy, checkout = await folder_checkout(request.folder, request.command, since=request.since)
     admission = Admission(request=request, policy=policy.with_(rungs=request.rungs), checkout=checkout)
-    context = await _mission(admission, checkout, line, checkpoint)
-    await _keep(context, checkout, line, checkpoint)
+    return await handle_admitted(admission, line, checkpoint)
+
+
+async def handle_admitted(
+    admission: Admission, line: Line, checkpoint: Checkpoint, github: GitHub | None = None
+) -> MissionContext:
+    """A mission that is told to nobody but the caller.
+
+    Args:
+        admission: What to work on.
+        line: Everything a mission needs.
+        checkpoint: Remembers its stages.
+        github: Gives the right to fetch; None for files that are here.
+    """
+    if admission.checkout is None:
+        return await _refused(admission, line, checkpoint)
+    if github is not None:
+        line = replace(line, open_workspace=_guarded(line.open_workspace, github, admission))
+    context = await _mission(admission, admission.checkout, line, checkpoint)
+    await _keep(context, admission.checkout, line, checkpoint)
     await _remember(context, Publication(mission_id=context.mission_id), line, checkpoint)
     return context
 
