@@ -5,13 +5,9 @@ from bot.domain.request import Ignored
 from bot.github.events import Delivery, PullRequestEvent, Slim, cut
 from bot.intake.identity import OwnApp
 from bot.intake.on_comment import is_bot
+from bot.policy.rules import LABEL_FIX, LABEL_OFF
 
-FIX_LABEL = "metaagent:fix"
-"""Asks for a mission; taken off when it is asked for."""
-OFF_LABEL = "metaagent:off"
-"""Keeps us off a pull request for as long as it is there."""
-
-_VERBS = {FIX_LABEL: Verb.FIX, OFF_LABEL: Verb.OFF}
+_VERBS = {LABEL_FIX: Verb.FIX, LABEL_OFF: Verb.OFF}
 
 
 class Label(Slim):

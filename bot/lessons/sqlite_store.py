@@ -86,6 +86,11 @@ class SqliteLessons:
             if lesson.confidence is not None and lesson.fate in {"merged", "closed", "reverted"}
         )
 
+    async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
+        """The lessons kept last, newest first."""
+        lessons = await self._read(lambda database: _rows(database, "repository = ?", (repository_id,), limit=limit))
+        return tuple(lessons)
+
     async def remember(self, lesson: Lesson) -> None:
         """Keep a lesson; the same id again replaces it, but never forgets what people decided."""
         await self._write(lambda database: _keep(database, lesson))

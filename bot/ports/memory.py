@@ -27,7 +27,11 @@ class Recall(Protocol):
 
 
 class LessonStore(Recall, Protocol):
-    """Lessons, write side."""
+    """Lessons, write side, and a look at all of them."""
+
+    async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
+        """The lessons kept last, newest first."""
+        ...
 
     async def remember(self, lesson: Lesson) -> None:
         """Keep a lesson; the same id again replaces it."""

@@ -86,6 +86,14 @@ async def test_at_most_the_limit_is_recalled_newest_first(store: LessonStore) ->
     assert [one.lesson.id for one in found] == ["m-8", "m-7", "m-6"]
 
 
+async def test_the_newest_lessons_of_a_repository_can_be_looked_at(store: LessonStore) -> None:
+    for number in (2, 3, 1):
+        await store.remember(a_lesson(id=f"m-{number}", created_at=f"2026-01-0{number}T00:00:00+00:00"))
+    await store.remember(a_lesson(id="elsewhere", repository_id="43", created_at="2026-01-09T00:00:00+00:00"))
+    assert [one.id for one in await store.newest(repository_id="42", limit=2)] == ["m-3", "m-2"]
+    assert await store.newest(repository_id="44") == ()
+
+
 async def test_what_people_accepted_comes_first_among_equals(store: LessonStore) -> None:
     await store.remember(a_lesson(id="closed", fate="closed", created_at="2026-02-01T00:00:00+00:00"))
     await store.remember(a_lesson(id="merged", fate="merged"))

@@ -33,6 +33,11 @@ class MemoryLessons:
             if lesson.confidence is not None and lesson.fate in {"merged", "closed", "reverted"}
         )
 
+    async def newest(self, *, repository_id: str, limit: int = 5) -> tuple[Lesson, ...]:
+        """The lessons kept last, newest first."""
+        found = sorted(self._of(repository_id), key=lambda lesson: lesson.created_at, reverse=True)
+        return tuple(found[:limit])
+
     async def remember(self, lesson: Lesson) -> None:
         """The same id again replaces it, but never forgets what people decided."""
         earlier = self.lessons.get(lesson.id)

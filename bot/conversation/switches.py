@@ -1,0 +1,107 @@
+"""off, on, stop: be quiet here, be there again, drop what runs."""
+
+import contextlib
+
+from bot.conversation.desk import Desk, Done, done, refuse
+from bot.conversation.scene import Scene, missions_here
+from bot.domain.command import Origin
+from bot.domain.github import CheckUpdate
+from bot.domain.registry import LiveMission, Switch
+from bot.errors import GitHubError
+from bot.policy.rules import LABEL_OFF
+
+_ALL = frozenset({"repository", "repo", "everywhere", "all"})
+
+
+async def off(scene: Scene, desk: Desk) -> Done:
+    """Turn off for a pull request, or for the repository, and stop what runs there."""
+    where = _where(scene, desk)
+    if isinstance(where, Done):
+        return where
+    number, place = where
+    if scene.command.origin is Origin.LABEL:
+        # The label itself keeps us off, for as long as it is there.
+        stopped = await _stop_all(scene, desk)
+        return done(f"Off for {place} while the label `{LABEL_OFF}` is there.{stopped}")
+    await _turn(scene, desk, number, off=True)
+    stopped = await _stop_all(scene, desk, everywhere=number is None)
+    again = "`/metaagent on`" if number is not None else "`/metaagent on repository`"
+    return done(f"Off for {place}: red checks are not answered unasked.{stopped} {again} turns it on again.")
+
+
+async def on(scene: Scene, desk: Desk) -> Done:
+    """Turn on again; a policy that says no still says no."""
+    where = _where(scene, desk)
+    if isinstance(where, Done):
+        return where
+    number, place = where
+    await _turn(scene, desk, number, off=False)
+    if number is not None:
+        await desk.github.remove_label(scene.repository, number, LABEL_OFF)
+    if scene.head_branch is not None:
+        await desk.registry.forgive(scene.repository.id, branch=scene.head_branch)
+    text = f"On for {place}."
+    if not scene.policy.enabled:
+        text += " But the policy of this repository keeps MetaAgent off (`enabled: false`); see `/metaagent config`."
+    elif not scene.policy.automatic or not scene.policy.triggers.checks:
+        text += " The policy allows work on request only: red checks are not answered unasked."
+    return done(text)
+
+
+async def stop(scene: Scene, desk: Desk) -> Done:
+    """Drop what waits or runs here."""
+    stopped = await _stop_all(scene, desk)
+    return done(stopped.strip()) if stopped else refuse(f"Nothing waits or runs for {scene.place}.")
+
+
+def _where(scene: Scene, desk: Desk) -> tuple[int | None, str] | Done:
+    """The pull request that is meant (None for the whole repository), and its name."""
+    target = scene.command.target.casefold()
+    if target in _ALL:
+        return None, "this repository"
+    if target and target not in {"here", scene.place}:
+        return refuse(f"{desk.pen.code(scene.command.target)} is no place; say nothing, or `repository`.")
+    if scene.pull is None:
+        word = scene.command.verb
+        return refuse(f"There is no pull request here. `/metaagent {word} repository` is for the whole repository.")
+    return scene.pull.number, scene.place
+
+
+async def _turn(scene: Scene, desk: Desk, number: int | None, *, off: bool) -> None:
+    at = desk.clock.now().isoformat()
+    await desk.registry.switch(
+        Switch(repository_id=scene.repository.id, pull_request=number, off=off, by=scene.command.author, at=at)
+    )
+
+
+async def _stop_all(scene: Scene, desk: Desk, *, everywhere: bool = False) -> str:
+    """Drop missions; a sentence that says which, empty for none."""
+    live = await desk.registry.live(scene.repository.id) if everywhere else await missions_here(scene, desk)
+    stopped = [mission for mission in live if await _stopped(mission, scene, desk)]
+    if not stopped:
+        return ""
+    named = ", ".join(sorted({_name(mission) for mission in stopped}))
+    return f" Stopped {len(stopped)} {'mission' if len(stopped) == 1 else 'missions'}: {named}."
+
+
+async def _stopped(mission: LiveMission, scene: Scene, desk: Desk) -> bool:
+    """Whether it was there to be stopped; its check says that it was."""
+    there = await desk.queue.status(mission.mission_id) in {"waiting", "running"}
+    if there:
+        await desk.queue.cancel(mission.mission_id)
+        if mission.head_sha is not None:
+            update = CheckUpdate(
+                status="completed",
+                title="CANCELLED: stopped on request",
+                summary=f"{desk.pen.code(scene.command.author)} stopped this. `/metaagent fix` begins anew.",
+                external_id=mission.mission_id,
+            )
+            with contextlib.suppress(GitHubError):  # it is stopped, whether its check says so or not
+                await desk.github.publish_check(scene.repository, mission.head_sha, update)
+    await desk.registry.end(mission.mission_id)
+    return there
+
+
+def _name(mission: LiveMission) -> str:
+    commit = f"`{mission.head_sha[:8]}`" if mission.head_sha else "a commit"
+    return f"{commit} of #{mission.pull_request}" if mission.pull_request else commit
