@@ -28,7 +28,7 @@ class Admission(Frozen):
     base_branch: str | None = None
     """Where the pull request wants to go; None for a push."""
     read_only: bool = False
-    """Nothing may be pushed (the head is in a fork): the result is told, not opened."""
+    """Nothing may be pushed (the head is in a fork, or no fix was asked for): the result is told, not opened."""
 
     @property
     def admitted(self) -> bool:

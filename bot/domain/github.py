@@ -66,6 +66,7 @@ class PullRequestState(Frozen):
     author: str = ""
     url: str = ""
     body: str = ""
+    labels: tuple[str, ...] = ()
     merge_sha: str | None = Field(default=None, pattern=SHA)
     """The head merged into the base branch, as CI tests it; None when they cannot be merged, or it is not known."""
 

@@ -3,60 +3,62 @@
 import asyncio
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 from bot.domain.admission import Admission
-from bot.domain.github import CheckRunState, FailedJob, PullRequestState
-from bot.domain.mission import Outcome
-from bot.domain.policy import RepositoryPolicy
-from bot.domain.request import CheckRef, MissionRequest, RepositoryRef, Trigger
-from bot.errors import GitHubError, NotFound
+from bot.domain.github import CheckRunState, CommitState, FailedJob, PullRequestState
+from bot.domain.request import CheckRef, Depth, MissionRequest, RepositoryRef, Trigger
+from bot.errors import GitHubError, NotFound, NotPermitted
 from bot.intake import guards
-from bot.policy.policy_file import POLICY_PATH, read_policy
-from bot.ports import GitHub
+from bot.intake.admission_rules import Facts, No, actors_of, is_bot, may_ask, not_stale, refusal
+from bot.policy.policy_file import load_policy
+from bot.ports import GitHub, GitHubRuns, Registry
 from sandbox.types import Checkout, GitSource, JobHints, LogReading, TrustTier
 
 log = logging.getLogger(__name__)
 
-MAY_COMMAND = frozenset({"admin", "write"})
-"""GitHub reports `maintain` as write and `triage` as read."""
-
-_ASK = "a maintainer may write `/metaagent fix` in the pull request"
-
 
 async def admit(
-    request: MissionRequest, github: GitHub, *, own_app_slug: str = "metaagent", secrets: Sequence[str] = ()
+    request: MissionRequest,
+    github: GitHub,
+    *,
+    runs: GitHubRuns | None = None,
+    registry: Registry | None = None,
+    own_app_slug: str = "metaagent",
+    secrets: Sequence[str] = (),
 ) -> Admission:
     """Whether a request may become a mission, and on what.
 
     Args:
         request: What the payload said.
         github: Who knows the rest.
+        runs: Who knows who set off the red runs; without it, what the request says of that counts.
+        registry: Who knows what was begun and switched off before; without it, nothing was.
         own_app_slug: Whose checks are ours.
         secrets: Must not be seen in what is kept of a log.
 
     Raises:
         GitHubError: GitHub could not be asked.
+        StoreError: The registry could not be asked.
     """
     repository = request.repository
     if repository is None:
         raise ValueError("only requests about a repository are admitted")
-    commanded = request.trigger is Trigger.COMMENT
     pull = await _pull_request(request, repository, github)
-    known = _completed(request, pull)
-    if commanded and (refused := await _no_to_command(known, repository, pull, github)) is not None:
-        return refused
-    policy = read_policy(await github.read_file(repository, POLICY_PATH, repository.default_branch))
-    if (reason := _no_by_policy(policy, commanded=commanded)) is not None:
-        advice = f"change {POLICY_PATH} on {repository.default_branch}"
-        return _refusal(known, Outcome.POLICY, reason, advice=advice, policy=policy)
-    if (stale := await _stale(known, repository, pull, github)) is not None:
-        if not commanded and await _is_in_a_fork(known, repository, github):
-            reason = "the failing commit is in a fork, and forks are repaired on request only"
-            return _refusal(known, Outcome.POLICY, reason, advice=_ASK, policy=policy)
-        return _refusal(known, Outcome.STALE, stale, policy=policy)
-    if commanded:
-        known = known.with_(check=await _red_check(known, repository, github, own_app_slug))
-    admission = await _admission(known, pull, policy, github)
+    facts = Facts(_completed(request, pull), repository, pull=pull, own_login=f"{own_app_slug}[bot]")
+    if facts.commanded:
+        facts = await _permitted(facts, (facts.asker,), github)
+        if (no := may_ask(facts)) is not None:
+            return _refused(facts, no)
+    facts = await _known(facts, github)
+    if not facts.commanded:
+        facts = await _before(await _set_off(facts, github, runs), registry)
+    if (no := refusal(facts)) is not None:
+        return _refused(facts, no)
+    if facts.commanded and facts.request.check is None:
+        check = await _red_check(facts.request, repository, github, own_app_slug)
+        facts = replace(facts, request=facts.request.with_(check=check))
+    admission = await _admission(facts, github)
     if admission.job is None:
         return admission
     return admission.with_(ci_log=await _ci_log(repository, admission.job, github, secrets))
@@ -83,53 +85,65 @@ def _completed(request: MissionRequest, pull: PullRequestState | None) -> Missio
     return known
 
 
-async def _no_to_command(
-    request: MissionRequest, repository: RepositoryRef, pull: PullRequestState | None, github: GitHub
-) -> Admission | None:
-    comment = request.comment
-    if comment is None or pull is None:
-        return _refusal(request, Outcome.POLICY, "the comment does not stand in a pull request")
-    if await github.permission(repository, comment.author) not in MAY_COMMAND:
-        reason = f"{comment.author} has no write access here, and only people who have may start a mission"
-        return _refusal(request, Outcome.POLICY, reason, advice="ask a maintainer to write `/metaagent fix`")
-    if pull.state != "open":
-        return _refusal(request, Outcome.POLICY, "the pull request is not open")
-    if guards.is_own_branch(pull.head_ref) and not pull.from_fork:
-        reason = "this pull request is one of ours, and we do not repair our own repairs"
-        return _refusal(request, Outcome.POLICY, reason, advice="comment on the pull request it wants to repair")
-    return None
+async def _permitted(facts: Facts, logins: Sequence[str], github: GitHub) -> Facts:
+    asked = [login for login in logins if login]
+    answers = await asyncio.gather(*(github.permission(facts.repository, login) for login in asked))
+    return replace(facts, permissions=dict(zip(asked, answers, strict=True)))
 
 
-def _no_by_policy(policy: RepositoryPolicy, *, commanded: bool) -> str | None:
-    if not policy.enabled:
-        return f"{POLICY_PATH} switches MetaAgent off"
-    if not policy.automatic and not commanded:
-        because = f" ({policy.problems[0]})" if policy.problems else ""
-        return f"{POLICY_PATH} allows missions on request only{because}"
-    return None
+async def _known(facts: Facts, github: GitHub) -> Facts:
+    """The policy, the commit, and where its branch stands."""
+    request, repository = facts.request, facts.repository
+    policy, head_now, commit = await asyncio.gather(
+        load_policy(repository, github), _head_now(request, repository, github), _commit(facts, github)
+    )
+    facts = replace(facts, policy=policy, head_now=head_now, commit=commit)
+    if not_stale(facts) is None or request.head_sha is None:
+        return facts
+    # A fork's branch may be called like one of ours.
+    pulls = await github.pull_requests_at(repository, request.head_sha)
+    return replace(facts, in_a_fork=bool(pulls) and all(pull.from_fork for pull in pulls))
 
 
-async def _stale(
-    request: MissionRequest, repository: RepositoryRef, pull: PullRequestState | None, github: GitHub
-) -> str | None:
-    """Whether the failing commit is no longer where work goes on."""
-    head = request.head_sha or ""
-    if pull is not None and pull.head_sha == head and pull.state == "open":
+async def _head_now(request: MissionRequest, repository: RepositoryRef, github: GitHub) -> str | None:
+    if request.head_branch is None or request.tier is TrustTier.FORK:
         return None
+    return await github.branch_head(repository, request.head_branch)
+
+
+async def _commit(facts: Facts, github: GitHub) -> CommitState | None:
+    if facts.request.head_sha is None or (facts.commanded and facts.pull is not None):
+        return None
+    try:
+        return await github.commit(facts.repository, facts.request.head_sha)
+    except NotFound:
+        return None
+
+
+async def _set_off(facts: Facts, github: GitHub, runs: GitHubRuns | None) -> Facts:
+    """Who set off the red runs, and whether they could have pushed."""
+    if runs is not None and facts.request.head_sha is not None:
+        try:
+            facts = replace(facts, runs=await runs.runs_at(facts.repository, facts.request.head_sha))
+        except (NotFound, NotPermitted) as error:
+            log.info("runs not known: %s", error.message, extra={"mission": facts.request.mission_id})
+    people = [login for login in actors_of(facts.request, facts.runs) if not is_bot(login)]
+    return await _permitted(facts, people, github)
+
+
+async def _before(facts: Facts, registry: Registry | None) -> Facts:
+    """What was begun on this branch before, and who turned us off."""
+    request, number = facts.request, facts.repository.id
+    if registry is None:
+        return facts
+    switch = await registry.off(number, request.pull_request)
     if request.head_branch is None:
-        return None
-    now = await github.branch_head(repository, request.head_branch)
-    if now is None:
-        return f"the branch {request.head_branch} is gone"
-    if now != head:
-        return f"the branch {request.head_branch} has moved on from {head[:8]} to {now[:8]}"
-    return None
-
-
-async def _is_in_a_fork(request: MissionRequest, repository: RepositoryRef, github: GitHub) -> bool:
-    """Whether only a fork's pull request has this commit as its head: its branch may be called like one of ours."""
-    pulls = await github.pull_requests_at(repository, request.head_sha or "")
-    return bool(pulls) and all(pull.from_fork for pull in pulls)
+        return replace(facts, switch=switch)
+    begun = await registry.attempts(number, branch=request.head_branch)
+    live = await registry.live(number, branch=request.head_branch)
+    # The mission that asks may have been written down already.
+    itself = any(mission.mission_id == request.mission_id and mission.requested_by is None for mission in live)
+    return replace(facts, switch=switch, attempts=begun - itself)
 
 
 async def _red_check(
@@ -149,14 +163,12 @@ def _may_be_repaired(run: CheckRunState, own_app_slug: str) -> bool:
     return foreign and run.conclusion in guards.RED
 
 
-async def _admission(
-    request: MissionRequest, pull: PullRequestState | None, policy: RepositoryPolicy, github: GitHub
-) -> Admission:
-    repository = request.repository
-    if repository is None or request.head_sha is None:
-        return _refusal(request, Outcome.POLICY, "the failing commit is not known", policy=policy)
+async def _admission(facts: Facts, github: GitHub) -> Admission:
+    request, repository, pull, policy = facts.request, facts.repository, facts.pull, facts.policy
+    if request.head_sha is None:
+        return _refused(facts, No("the failing commit is not known"))
     job = await _job(request, repository, github)
-    base = await _base(repository, request.head_sha, pull, github)
+    base = await _base(facts, github)
     clone = await github.clone_source(repository)
     # The authorization that came with it is dropped here: what we return is stored.
     source = GitSource(
@@ -180,7 +192,7 @@ async def _admission(
         checkout=Checkout(source=source, tier=request.tier, hints=hints),
         job=job,
         base_branch=pull.base_ref if pull else None,
-        read_only=request.tier is TrustTier.FORK,
+        read_only=request.tier is TrustTier.FORK or request.depth is not Depth.FIX,
     )
 
 
@@ -209,25 +221,15 @@ async def _ci_log(
     return await asyncio.to_thread(read_log, text, hint=hint, secrets=secrets)
 
 
-async def _base(repository: RepositoryRef, head: str, pull: PullRequestState | None, github: GitHub) -> str | None:
+async def _base(facts: Facts, github: GitHub) -> str | None:
     """The commit to compare with: where the pull request left its base, or what the push came after."""
+    if facts.pull is None:
+        return next(iter(facts.commit.parents), None) if facts.commit else None
     try:
-        if pull is not None:
-            return await github.merge_base(repository, pull.base_sha, head)
-        parents = (await github.commit(repository, head)).parents
+        return await github.merge_base(facts.repository, facts.pull.base_sha, facts.request.head_sha or "")
     except NotFound:
         return None
-    return parents[0] if parents else None
 
 
-def _refusal(
-    request: MissionRequest,
-    outcome: Outcome,
-    reason: str,
-    *,
-    advice: str = "",
-    policy: RepositoryPolicy | None = None,
-) -> Admission:
-    return Admission(
-        request=request, refusal=outcome, reason=reason, advice=advice, policy=policy or RepositoryPolicy()
-    )
+def _refused(facts: Facts, no: No) -> Admission:
+    return Admission(request=facts.request, refusal=no.outcome, reason=no.reason, advice=no.advice, policy=facts.policy)

@@ -4,14 +4,16 @@ from typing import Any
 
 import pytest
 
-from bot.domain.github import CheckRunState, CommitState, FailedJob, JobStep, PullRequestState
+from bot.domain.github import CheckRunState, CommitState, FailedJob, JobStep, PullRequestState, WorkflowRunState
 from bot.domain.mission import Outcome
-from bot.domain.request import CommentRef, MissionRequest, Trigger
-from bot.errors import GitHubError
+from bot.domain.registry import LiveMission, Switch
+from bot.domain.request import CommentRef, Depth, MissionRequest, Trigger
+from bot.errors import GitHubError, NotPermitted
 from bot.intake.admission import admit
 from sandbox.types import GitSource, TrustTier
 from tests.builders import a_check, a_repository
 from tests.fakes.fake_github import FakeGitHub
+from tests.fakes.memory_registry import MemoryRegistry
 
 pytestmark = pytest.mark.anyio
 HEAD, BASE, TIP = "a" * 40, "b" * 40, "c" * 40
@@ -248,3 +250,74 @@ async def test_the_branch_of_a_fork_that_is_called_like_one_of_ours_starts_nothi
 async def test_an_admission_survives_its_json(github: FakeGitHub) -> None:
     admission = await admit(automatic(), github)
     assert type(admission).model_validate_json(admission.model_dump_json()) == admission
+
+
+async def test_who_set_off_the_run_is_asked_of_github(github: FakeGitHub) -> None:
+    github.runs[1] = WorkflowRunState(
+        id=1, event="pull_request", head_sha=HEAD, conclusion="failure", actor="maintainer", triggering_actor="triager"
+    )
+    assert (await admit(automatic(), github)).admitted
+    admission = await admit(automatic(), github, runs=github)
+    assert admission.refusal is Outcome.POLICY
+    assert "triager" in admission.reason
+    github.faults["runs_at"] = [NotPermitted("no right to read actions")]
+    assert (await admit(automatic(), github, runs=github)).admitted
+
+
+async def test_a_skipped_commit_starts_nothing_unasked(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull()
+    github.commits[HEAD] = CommitState(sha=HEAD, parents=(BASE,), message="wip [skip metaagent]")
+    assert "skip" in (await admit(automatic(), github)).reason
+    assert (await admit(commanded(), github)).admitted
+
+
+async def test_somebody_who_turned_us_off_is_heard(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull()
+    registry = MemoryRegistry()
+    await registry.switch(Switch(repository_id=42, pull_request=3, off=True, by="maintainer"))
+    admission = await admit(automatic(), github, registry=registry)
+    assert admission.reason == "maintainer turned MetaAgent off for this pull request"
+    assert (await admit(commanded(), github, registry=registry)).admitted
+
+
+async def test_a_mission_is_not_counted_against_itself(github: FakeGitHub) -> None:
+    github.files[POLICY] = b"limits: {attempts: 2}"
+    registry = MemoryRegistry()
+    for name, admitted in (("m", True), ("m2", True), ("m3", False)):
+        live = LiveMission(mission_id=name, repository=a_repository(), head_sha=HEAD, branch="feature")
+        await registry.begin(live)
+        admission = await admit(automatic(mission_id=name), github, registry=registry)
+        assert admission.admitted is admitted, admission.reason
+    await registry.forgive(42, branch="feature")
+    assert (await admit(automatic(mission_id="m4"), github, registry=registry)).admitted
+
+
+async def test_the_owner_s_defaults_are_asked_for_too(github: FakeGitHub) -> None:
+    github.files["HEAD", "metaagent.yml"] = b"automatic: false"
+    admission = await admit(automatic(), github)
+    assert "octo/.github/metaagent.yml:1" in admission.reason
+
+
+async def test_a_button_on_a_commit_without_a_pull_request_is_obeyed(github: FakeGitHub) -> None:
+    pressed = automatic(trigger=Trigger.COMMENT, requested_by="maintainer", check=None)
+    admission = await admit(pressed, github)
+    assert admission.admitted, admission.reason
+    assert admission.checkout is not None
+    assert isinstance(admission.checkout.source, GitSource)
+    assert admission.checkout.source.base_sha == BASE
+    refused = await admit(pressed.with_(requested_by="triager"), github)
+    assert refused.refusal is Outcome.POLICY
+    assert "triager" in refused.reason
+
+
+async def test_a_check_a_person_named_is_kept(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull()
+    github.other_checks = [CheckRunState(id=5, name="newest", head_sha=HEAD, conclusion="failure")]
+    admission = await admit(commanded().with_(check=a_check(name="named")), github)
+    assert admission.request.check == a_check(name="named")
+
+
+async def test_nothing_is_pushed_where_no_fix_was_asked_for(github: FakeGitHub) -> None:
+    github.pulls[3] = a_pull()
+    assert not (await admit(commanded(), github)).read_only
+    assert (await admit(commanded().with_(depth=Depth.EXPLAIN), github)).read_only
