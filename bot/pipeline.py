@@ -148,12 +148,20 @@ async def handle_feedback(feedback: Feedback, line: Line) -> None:
 
 
 async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> Admission:
-    try:
-        return await checkpoint.step(
-            "admit", Admission, lambda: admit(request, github, own_app_slug=line.app_slug, secrets=line.secrets)
+    async def ask() -> Admission:
+        return await admit(
+            request,
+            github,
+            runs=line.runs,
+            registry=line.registry,
+            own_app_slug=line.app_slug,
+            secrets=line.secrets,
         )
-    except GitHubError as error:
-        # GitHub may still take an answer though it would not tell us everything: silence is the last thing to do.
+
+    try:
+        return await checkpoint.step("admit", Admission, ask)
+    except (GitHubError, StoreError) as error:
+        # GitHub may still take an answer though we were not told everything: silence is the last thing to do.
         return Admission(request=request, refusal=Outcome.ERROR, reason=error.message, advice=error.advice)
 
 
