@@ -22,13 +22,17 @@ def branch_slug(branch: str) -> str:
     return slug.removesuffix(".lock") or "branch"
 
 
-def branch_names(context: MissionContext) -> tuple[str, ...]:
+def branch_names(context: MissionContext, prefix: str = PREFIX) -> tuple[str, ...]:
     """`metaagent/<branch-slug>/<fingerprint-8>`, and the names used when an earlier fix still holds it.
 
     The last of them carries the failing commit, so that an old failure does not run out of names.
+
+    Args:
+        context: A mission.
+        prefix: How they begin; `metaagent/` unless somebody wants another word.
     """
     fingerprint = identity(context.fingerprint)[:8] or identity(context.mission_id)[-8:]
-    name = f"{PREFIX}{branch_slug(context.request.head_branch or '')}/{fingerprint}"
+    name = f"{prefix}{branch_slug(context.request.head_branch or '')}/{fingerprint}"
     numbered = (f"{name}-{number}" for number in range(2, NAMES_TRIED + 1))
     return (name, *numbered, *([f"{name}-{context.request.head_sha[:12]}"] if context.request.head_sha else []))
 

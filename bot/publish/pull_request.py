@@ -9,7 +9,7 @@ from bot.domain.registry import FixState
 from bot.domain.request import RepositoryRef
 from bot.errors import Conflict, GitHubError
 from bot.ports import GitHub
-from bot.publish.branch import PREFIX, branch_commit, branch_names, trailers
+from bot.publish.branch import branch_commit, branch_names, trailers
 from bot.publish.offer import Offer
 from bot.publish.picture import with_ticks
 from bot.publish.places import Places
@@ -38,18 +38,18 @@ async def offer_fix(story: Story, places: Places) -> Offer:
         )
     repository = request.repository
     older: list[PullRequestState] = []
-    for name in branch_names(story.context):
+    for name in branch_names(story.context, places.branch_prefix):
         existing = await github.pull_requests_from(repository, name)
         offer = await _known(story, places, existing)
         if offer is None and existing:
             # An ended fix, whose name is spent, or an open one for an older commit that this one replaces.
-            older += [pull for pull in existing if pull.state == "open" and pull.base_ref == request.head_branch]
+            older += [pull for pull in existing if pull.state == "open" and pull.base_ref == places.base_of(request)]
             continue
         offer = offer or await _new(story, places, name, replaces=len(older))
         if offer is not None:
             await _replace(story, places, older, offer)
             return offer
-    first = branch_names(story.context)[0]
+    first = branch_names(story.context, places.branch_prefix)[0]
     return Offer(
         outcome=story.outcome, note=f"Branches of earlier fixes stand in the way: delete {first} and the like."
     )
@@ -60,7 +60,7 @@ async def _known(story: Story, places: Places, existing: Sequence[PullRequestSta
     for found in existing:
         if found.author in places.ours and marker(story.context) in found.body:
             return await _refreshed(story, places, found)
-        if found.base_ref != story.context.request.head_branch:
+        if found.base_ref != places.base_of(story.context.request):
             continue
         offer = await (_beside(story, places, found) if found.state == "open" else _after(story, places, found))
         if offer is not None:
@@ -156,7 +156,7 @@ async def _full(story: Story, places: Places, repository: RepositoryRef, replace
         return None
     most = story.context.policy.limits.open_pull_requests
     pulls = await places.upkeep.open_pull_requests(repository)
-    ours = [pull for pull in pulls if pull.author in places.ours and pull.head_ref.startswith(PREFIX)]
+    ours = [pull for pull in pulls if pull.author in places.ours and pull.head_ref.startswith(places.branch_prefix)]
     if len(ours) - replaces < most:
         return None
     note = f"The fix is verified, and shown here: no more than {most} pull requests of ours may be open at a time."
@@ -210,7 +210,7 @@ async def _being_published(story: Story, github: GitHub, repository: RepositoryR
 
 async def _opened(story: Story, places: Places, repository: RepositoryRef, *, name: str, sha: str) -> Offer:
     github = places.github
-    base = story.context.request.head_branch
+    base = places.base_of(story.context.request)
     try:
         pull_request = await github.open_pull_request(
             repository,
