@@ -3,30 +3,26 @@
 import asyncio
 import shutil
 from collections.abc import Iterable
-from typing import Literal
 
 from bot.errors import MetaAgentError
 from bot.settings import Settings
+from bot.setup.finding import Finding
 from bot.wiring.line import build_backend, probe_isolation
 from sandbox.errors import SandboxError
-from sandbox.types import Frozen
+from sandbox.gate import clean
 
 MIN_FREE_BYTES = 5 << 30
 _MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
 
-class Finding(Frozen):
-    """One thing that was looked at."""
+def examine(settings: Settings, *, live: bool = False) -> tuple[Finding, ...]:
+    """Look at everything a mission needs; changes nothing and starts no mission.
 
-    subject: str
-    state: Literal["ok", "missing", "note"]
-    message: str
-    advice: str = ""
-
-
-def examine(settings: Settings) -> tuple[Finding, ...]:
-    """Look at everything a mission needs; changes nothing but may build nothing and starts no mission."""
-    return tuple(asyncio.run(_examine(settings)))
+    Args:
+        settings: All settings.
+        live: Ask GitHub for what only it can say: events, installations, whether webhooks arrive and CI will run.
+    """
+    return tuple(asyncio.run(_examine(settings, live=live)))
 
 
 def render(findings: Iterable[Finding]) -> str:
@@ -36,13 +32,18 @@ def render(findings: Iterable[Finding]) -> str:
         lines.append(f"{_MARKS[finding.state]}  {finding.subject:<16} {finding.message}")
         if finding.advice and finding.state != "ok":
             lines.append(f"{'':27}{finding.advice}")
-    return "\n".join(lines)
+    return clean("\n".join(lines))
 
 
-async def _examine(settings: Settings) -> list[Finding]:
+async def _examine(settings: Settings, *, live: bool) -> list[Finding]:
     findings = [_disk(settings), await _sandbox(settings), *set_up(settings), _secret(settings), _key(settings)]
     if findings[-1].state == "ok" and settings.app_id:
         findings.append(await _app(settings))
+        if live:
+            findings += await _live(settings)
+    elif live:
+        message = "without an App there is nobody to ask"
+        findings.append(Finding(subject="live", state="missing", message=message, advice="run `metaagent setup`"))
     findings.append(
         Finding(subject="model", state="note", message="none is set: rungs 0 and 1 work without one")
         if settings.model is None
@@ -96,7 +97,7 @@ def _secret(settings: Settings) -> Finding:
 
 def _key(settings: Settings) -> Finding:
     if settings.app_id is None:
-        advice = "set METAAGENT_APP_ID; `fix` works without"
+        advice = "run `metaagent setup`, or set METAAGENT_APP_ID; `fix` works without"
         return Finding(subject="GitHub App", state="missing", message="no App id", advice=advice)
     try:
         key = settings.signing_key.get_secret_value()
@@ -126,3 +127,22 @@ async def _app(settings: Settings) -> Finding:
         advice = "grant them on the App's settings page, and accept them in each installation"
         return Finding(subject="permissions", state="missing", message=", ".join(missing), advice=advice)
     return Finding(subject="permissions", state="ok", message="all that are needed")
+
+
+async def _live(settings: Settings) -> list[Finding]:
+    """What only GitHub can say."""
+    from bot.clock import SystemClock
+    from bot.github.app_client import AppClient
+    from bot.github.app_facts import AppFacts
+    from bot.setup.live import Live
+    from bot.wiring.service import build_github
+
+    github, client = (
+        build_github(settings),
+        AppClient(settings.app_id or "", settings.signing_key, settings.github_api_url),
+    )
+    try:
+        return await Live(github, github, AppFacts(client), SystemClock(), settings.public_url).findings()
+    finally:
+        await github.aclose()
+        await client.aclose()
