@@ -50,6 +50,8 @@ class CheckRunState(Frozen):
     conclusion: str | None = None
     status: str = "completed"
     app_slug: str = ""
+    completed_at: str = ""
+    """ISO 8601; empty while it runs, or when GitHub does not say."""
 
 
 class PullRequestState(Frozen):
@@ -67,6 +69,7 @@ class PullRequestState(Frozen):
     url: str = ""
     body: str = ""
     labels: tuple[str, ...] = ()
+    merged: bool = False
     merge_sha: str | None = Field(default=None, pattern=SHA)
     """The head merged into the base branch, as CI tests it; None when they cannot be merged, or it is not known."""
 

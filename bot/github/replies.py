@@ -296,6 +296,7 @@ class CheckRunReply(Slim):
     status: str = "completed"
     conclusion: str | None = None
     external_id: str | None = None
+    completed_at: str | None = None
     app: App | None = None
     output: CheckOutputReply | None = None
 
@@ -308,6 +309,7 @@ class CheckRunReply(Slim):
             status=self.status,
             conclusion=self.conclusion,
             app_slug=(self.app.slug if self.app else None) or "",
+            completed_at=self.completed_at or "",
         )
 
 
@@ -328,6 +330,7 @@ class PullReply(Slim):
     html_url: str = ""
     body: str | None = None
     merge_commit_sha: str | None = None
+    merged_at: str | None = None
 
     def pull_request(self, repository_id: int) -> PullRequestState:
         """As the bot knows it."""
@@ -343,6 +346,7 @@ class PullReply(Slim):
             author=self.user.login if self.user else "",
             url=self.html_url,
             body=self.body or "",
+            merged=self.merged_at is not None,
             # Only while it is open is this what CI tests; afterwards it is what was merged.
             merge_sha=self.merge_commit_sha if self.state == "open" and _is_sha(self.merge_commit_sha) else None,
         )
