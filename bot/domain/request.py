@@ -164,6 +164,8 @@ class HeadMoved(Frozen):
     """Known when a pull request was synchronized or closed."""
     closed: bool = False
     """The pull request was closed: nobody waits for a repair of it."""
+    from_fork: bool = False
+    """The branch is a fork's: its name says nothing of the branches here."""
     pusher: str = ""
     delivery_id: str | None = None
 

@@ -5,7 +5,7 @@ import hmac
 import re
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import from_json
 
 from bot.domain.request import SHA, RepositoryRef
@@ -17,6 +17,15 @@ Id = Annotated[int, Field(ge=0, lt=2**63)]
 
 _DELIVERY = re.compile(r"[A-Za-z0-9._-]{1,100}")
 _WORD = re.compile(r"[a-z_]{1,100}")
+
+
+def _null_is_empty(value: Any) -> Any:
+    return () if value is None else value
+
+
+Item = TypeVar("Item")
+Listed = Annotated[tuple[Item, ...], BeforeValidator(_null_is_empty)]
+"""A list for which GitHub sometimes sends null."""
 
 
 class Slim(BaseModel):
@@ -85,11 +94,14 @@ class PullRequestLink(Slim):
 
 
 class CheckSuite(Slim):
-    """The suite of a check run."""
+    """The suite of a check run, or the subject of its own event."""
 
     id: Id | None = None
+    head_sha: str | None = Field(default=None, pattern=SHA)
     head_branch: str | None = None
+    conclusion: str | None = None
     app: App | None = None
+    pull_requests: Listed[PullRequestLink] = ()
 
 
 class CheckRun(Slim):
@@ -102,12 +114,47 @@ class CheckRun(Slim):
     details_url: str | None = None
     app: App | None = None
     check_suite: CheckSuite | None = None
-    pull_requests: tuple[PullRequestLink, ...] = ()
+    pull_requests: Listed[PullRequestLink] = ()
 
-    @field_validator("pull_requests", mode="before")
-    @classmethod
-    def _null_is_empty(cls, value: Any) -> Any:
-        return () if value is None else value
+
+class WorkflowRun(Slim):
+    """A run of a workflow."""
+
+    id: Id
+    name: str | None = None
+    event: str | None = None
+    head_branch: str | None = None
+    head_sha: str = Field(pattern=SHA)
+    head_repository: SideRepository | None = None
+    conclusion: str | None = None
+    actor: Account | None = None
+    triggering_actor: Account | None = None
+    pull_requests: Listed[PullRequestLink] = ()
+
+
+class WorkflowJob(Slim):
+    """A job of a run; its id is that of its check run."""
+
+    id: Id
+    run_id: Id
+    name: str
+    head_branch: str | None = None
+    head_sha: str = Field(pattern=SHA)
+    conclusion: str | None = None
+    html_url: str | None = None
+
+
+class BranchHead(Slim):
+    """The commit at which a branch stands."""
+
+    sha: str
+
+
+class Branch(Slim):
+    """A branch that contains the commit of a status."""
+
+    name: str
+    commit: BranchHead | None = None
 
 
 class Issue(Slim):
@@ -130,7 +177,9 @@ class PullRequest(Slim):
     """A pull request."""
 
     number: Id
+    state: str | None = None
     merged: bool | None = None
+    merge_commit_sha: str | None = Field(default=None, pattern=SHA)
     user: Account | None = None
     head: Side
     base: Side
@@ -172,9 +221,55 @@ class IssueCommentEvent(Payload):
 
 
 class PullRequestEvent(Payload):
-    """`pull_request`."""
+    """`pull_request`; `before` and `after` come when it was synchronized."""
 
     pull_request: PullRequest
+    before: str | None = Field(default=None, pattern=SHA)
+    after: str | None = Field(default=None, pattern=SHA)
+
+
+class CheckSuiteEvent(Payload):
+    """`check_suite`."""
+
+    check_suite: CheckSuite
+
+
+class WorkflowRunEvent(Payload):
+    """`workflow_run`."""
+
+    workflow_run: WorkflowRun
+
+
+class WorkflowJobEvent(Payload):
+    """`workflow_job`."""
+
+    workflow_job: WorkflowJob
+
+
+class StatusEvent(Payload):
+    """`status`: a commit status of an older CI."""
+
+    sha: str = Field(pattern=SHA)
+    state: str
+    context: str = ""
+    branches: Listed[Branch] = ()
+
+
+class Pusher(Slim):
+    """Who pushed, as git knows them."""
+
+    name: str | None = None
+
+
+class PushEvent(Payload):
+    """`push`: a branch or a tag moved."""
+
+    ref: str
+    before: str | None = Field(default=None, pattern=SHA)
+    after: str | None = Field(default=None, pattern=SHA)
+    created: bool | None = None
+    deleted: bool | None = None
+    pusher: Pusher | None = None
 
 
 class InstallationOwner(Slim):
@@ -184,11 +279,34 @@ class InstallationOwner(Slim):
     account: Account | None = None
 
 
+class Granted(Slim):
+    """A repository that an installation holds."""
+
+    id: Id
+
+
 class InstallationEvent(Slim):
     """`installation` and `installation_repositories`: not about one repository."""
 
     action: str | None = None
     installation: InstallationOwner
+    repositories: Listed[Granted] = ()
+    repositories_added: Listed[Granted] = ()
+    repositories_removed: Listed[Granted] = ()
+
+
+class Hook(Slim):
+    """The hook that says hello; an App's own carries its id."""
+
+    app_id: Id | None = None
+    events: Listed[str] = ()
+
+
+class PingEvent(Slim):
+    """`ping`."""
+
+    hook_id: Id | None = None
+    hook: Hook | None = None
 
 
 class Delivery(Frozen):

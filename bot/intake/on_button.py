@@ -3,7 +3,7 @@
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.request import Ignored
 from bot.github.events import CheckRun, CheckRunEvent, Delivery, Slim, cut
-from bot.intake import guards
+from bot.intake.guards import Head
 from bot.intake.identity import OwnApp
 from bot.intake.on_comment import is_bot
 
@@ -43,7 +43,8 @@ def on_button(delivery: Delivery, own: OwnApp) -> Command | Ignored:
     if verb is None:
         return Ignored(reason="the button is none of ours")
     repository = event.repository_ref
-    here = [p for p in guards.pull_requests_here(event) if p.head.sha == run.head_sha]
+    branch = run.check_suite.head_branch if run.check_suite else None
+    head = Head(sha=run.head_sha, branch=branch, repository_id=repository.id, links=run.pull_requests)
     return Command(
         command_id=f"command:{repository.id}:b{delivery.id}",
         verb=verb,
@@ -51,10 +52,10 @@ def on_button(delivery: Delivery, own: OwnApp) -> Command | Ignored:
         origin=Origin.BUTTON,
         repository=repository,
         author=event.sender.login,
-        number=here[0].number if here else None,
+        number=head.pull_request,
         check_run=run.id,
         mission_id=run.external_id or None,
-        head_sha=run.head_sha,
-        head_branch=run.check_suite.head_branch if run.check_suite else None,
+        head_sha=head.sha,
+        head_branch=head.branch,
         delivery_id=delivery.id,
     )

@@ -1,12 +1,28 @@
-"""The App was installed or removed: nothing to do yet, but said in the log."""
+"""The App was installed, removed, suspended, or given other repositories or rights."""
 
-from bot.domain.request import Ignored
-from bot.github.events import Delivery, InstallationEvent, cut
+from bot.domain.request import Ignored, InstallationChange
+from bot.github.events import Delivery, InstallationEvent, PingEvent, cut
 from bot.intake.identity import OwnApp
 
 
-def on_installation(delivery: Delivery, own: OwnApp) -> Ignored:
-    """`installation` and `installation_repositories`."""
+def on_installation(delivery: Delivery, _: OwnApp) -> InstallationChange:
+    """`installation` and `installation_repositories`: what stops work, or lets it begin."""
     event = cut(delivery, InstallationEvent)
-    account = event.installation.account.login if event.installation.account else "somebody"
-    return Ignored(reason=f"{own.slug}: {delivery.event} {delivery.action or ''} for {account}, noted")
+    everything = tuple(repository.id for repository in event.repositories)
+    return InstallationChange(
+        installation_id=event.installation.id,
+        account=event.installation.account.login if event.installation.account else "",
+        action=delivery.action or "",
+        added=(*(r.id for r in event.repositories_added), *(everything if delivery.action == "created" else ())),
+        removed=(*(r.id for r in event.repositories_removed), *(everything if delivery.action == "deleted" else ())),
+        delivery_id=delivery.id,
+    )
+
+
+def on_ping(delivery: Delivery, own: OwnApp) -> Ignored:
+    """`ping`: the hook works; a hook of another App is named."""
+    event = cut(delivery, PingEvent)
+    other = event.hook.app_id if event.hook is not None else None
+    if other is not None and own.app_id is not None and other != own.app_id:
+        return Ignored(reason=f"a ping of another App ({other}): check METAAGENT_APP_ID")
+    return Ignored(reason="a ping: the webhook works")

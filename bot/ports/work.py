@@ -44,6 +44,10 @@ class MissionQueue(Protocol):
         """Stop a mission, waiting or running."""
         ...
 
+    async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
+        """The missions that wait or run, of one repository or of all."""
+        ...
+
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
         ...

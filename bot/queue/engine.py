@@ -3,7 +3,9 @@
 import asyncio
 import fcntl
 import hashlib
+import json
 import logging
+import re
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +36,7 @@ SETTLING = 1_000
 ASKED, AUTOMATIC = 1, 10
 """Whose mission of a repository is first in line: the lower number."""
 ENDED = frozenset({"done", "failed", "cancelled"})
+_SETTLED = re.compile(r"mission:(?P<repository>\d+):(?P<sha>[0-9a-f]{40}):auto")
 SQLITE = "sqlite:///"
 DEATHS = 5
 """A mission that took its process with it this often is given up."""
@@ -105,7 +108,7 @@ class DurableEngine:
 
     async def command(self, command: Command) -> bool:
         """Put what a person asked in line; False when it is there already."""
-        return await self._in_thread(self._enqueue, COMMANDS, f"command:{command.command_id}", command)
+        return await self._in_thread(self._enqueue, COMMANDS, command.command_id, command)
 
     async def feed_back(self, feedback: Feedback) -> None:
         """Put a verdict of a human in line."""
@@ -123,9 +126,13 @@ class DurableEngine:
         await self._in_thread(self._cancel, mission_id)
         await self._handlers.ended(mission_id)
 
+    async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
+        """The missions that wait or run, of one repository or of all."""
+        return await self._in_thread(self._under_way, repository_id)
+
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
-        return await self._in_thread(self._status, mission_id)
+        return await self._in_thread(self._mission_status, mission_id)
 
     async def steps(self, mission_id: str) -> tuple[str, ...]:
         """The names of the steps a mission has behind it."""
@@ -231,7 +238,7 @@ class DurableEngine:
         if self._status(red.mission_id) not in {None, "failed"}:
             return False
         # A head that settled without a mission was green again: the next red check is news.
-        return self._enqueue(INTAKE, f"intake:{red.repository.id}:{red.head_sha}", red, anew=ENDED)
+        return self._enqueue(INTAKE, _intake(red.repository.id, red.head_sha), red, anew=ENDED)
 
     def _enqueue(
         self,
@@ -263,18 +270,38 @@ class DurableEngine:
 
         DBOS.cancel_workflow(mission_id)
 
-    def _status(self, mission_id: str) -> str | None:
+    def _mission_status(self, mission_id: str) -> str | None:
+        """Of a mission whose head still settles, too; when that came to none, the next red check is news."""
+        state = self._status(mission_id)
+        settling = _SETTLED.fullmatch(mission_id)
+        if state is not None or settling is None:
+            return state
+        state = self._status(_intake(settling["repository"], settling["sha"]))
+        return "failed" if state in ENDED else state
+
+    def _status(self, name: str) -> str | None:
         from dbos import DBOS
 
-        known = DBOS.get_workflow_status(mission_id)
+        known = DBOS.get_workflow_status(name)
         if known is None:
             return None
         return _named(known.status, known.output)
+
+    def _under_way(self, repository_id: int | None) -> tuple[MissionRequest, ...]:
+        from dbos import DBOS
+
+        rows = DBOS.list_workflows(name="mission", status=["ENQUEUED", "DELAYED", "PENDING"], load_output=False)
+        requests = (MissionRequest.model_validate_json(json.dumps(row.input["args"][0])) for row in rows if row.input)
+        return tuple(r for r in requests if repository_id in {None, r.repository.id if r.repository else None})
 
     def _steps(self, mission_id: str) -> tuple[str, ...]:
         from dbos import DBOS
 
         return tuple(step["function_name"] for step in DBOS.list_workflow_steps(mission_id))
+
+
+def _intake(repository: int | str, sha: str) -> str:
+    return f"intake:{repository}:{sha}"
 
 
 def _named(status: str, output: Any) -> str:

@@ -37,7 +37,7 @@ class MemoryQueue:
     async def settle(self, red: RedHead) -> bool:
         """Wait for the head's other checks; False when that waits already, or its mission is there."""
         self._check()
-        if red.mission_id in self.red or self.states.get(red.mission_id, "failed") != "failed":
+        if await self.status(red.mission_id) not in {None, "failed"}:
             return False
         self.red[red.mission_id] = red
         return True
@@ -60,9 +60,14 @@ class MemoryQueue:
         if self.states.get(mission_id) in {"waiting", "running"}:
             self.states[mission_id] = "cancelled"
 
+    async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
+        """The missions that wait or run, of one repository or of all."""
+        live = [r for r in self.requests.values() if self.states[r.mission_id] in {"waiting", "running"}]
+        return tuple(r for r in live if repository_id in {None, r.repository.id if r.repository else None})
+
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
-        return self.states.get(mission_id)
+        return self.states.get(mission_id, "waiting" if mission_id in self.red else None)
 
     def _check(self) -> None:
         if self.away:

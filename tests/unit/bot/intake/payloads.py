@@ -72,6 +72,98 @@ def closed_pull_request(**changes: Any) -> dict[str, Any]:
     return _event("closed", pull_request=pull)
 
 
+def check_suite(action: str = "completed", **changes: Any) -> dict[str, Any]:
+    """All checks of one App on the commit are done, one of them red."""
+    suite = {
+        "id": 5,
+        "head_sha": HEAD,
+        "head_branch": "feature",
+        "conclusion": "failure",
+        "app": {"id": 15_368, "slug": "github-actions"},
+        "pull_requests": [],
+    } | changes
+    return _event(action, check_suite=suite)
+
+
+def workflow_run(**changes: Any) -> dict[str, Any]:
+    """A red run of a workflow for a pull request of this repository."""
+    run = {
+        "id": 77,
+        "name": "CI",
+        "event": "pull_request",
+        "head_branch": "feature",
+        "head_sha": HEAD,
+        "head_repository": {"id": 42},
+        "conclusion": "failure",
+        "actor": {"login": "maintainer", "type": "User"},
+        "triggering_actor": {"login": "rerunner", "type": "User"},
+        "pull_requests": [],
+    } | changes
+    return _event("completed", workflow_run=run)
+
+
+def workflow_job(**changes: Any) -> dict[str, Any]:
+    """A red job."""
+    job = {
+        "id": 99,
+        "run_id": 77,
+        "name": "tests",
+        "head_branch": "feature",
+        "head_sha": HEAD,
+        "conclusion": "failure",
+        "html_url": "https://github.com/octo/calculator/actions/runs/77/job/99",
+    } | changes
+    return _event("completed", workflow_job=job)
+
+
+def status(**changes: Any) -> dict[str, Any]:
+    """A red commit status of an older CI, on the head of two branches."""
+    branches = [
+        {"name": "old", "commit": {"sha": "c" * 40}},
+        {"name": "feature", "commit": {"sha": HEAD}},
+        {"name": "copy", "commit": {"sha": HEAD}},
+    ]
+    body = {"id": 4, "sha": HEAD, "state": "failure", "context": "ci/tests", "branches": branches} | changes
+    event = _event("", **body)
+    del event["action"]
+    return event
+
+
+def push(**changes: Any) -> dict[str, Any]:
+    """Somebody pushed to a branch."""
+    body = {
+        "ref": "refs/heads/feature",
+        "before": HEAD,
+        "after": "b" * 40,
+        "created": False,
+        "deleted": False,
+        "forced": False,
+        "pusher": {"name": "maintainer"},
+    } | changes
+    event = _event("", **body)
+    del event["action"]
+    return event
+
+
+def pull_request(action: str, **changes: Any) -> dict[str, Any]:
+    """Something happened to a person's pull request from a branch of this repository."""
+    more = {key: changes.pop(key) for key in ("before", "after", "label") if key in changes}
+    pull = {
+        "number": 3,
+        "state": "open",
+        "merged": False,
+        "user": {"login": "maintainer", "type": "User"},
+        "head": {"ref": "feature", "sha": HEAD, "repo": {"id": 42}},
+        "base": {"ref": "main", "sha": "b" * 40, "repo": {"id": 42}},
+    } | changes
+    return _event(action, pull_request=pull, **more)
+
+
+def installation(action: str, **changes: Any) -> dict[str, Any]:
+    """The App was installed, removed, suspended."""
+    return {"action": action, "installation": {"id": 7, "account": {"login": "octo"}}} | changes
+
+
 def recorded(shared: Path) -> list[tuple[Path, str]]:
     """Every recorded payload with its event, by the folder it lies in."""
     files = sorted((shared / "github" / "payloads").rglob("*.json"))

@@ -4,14 +4,21 @@ from typing import Any
 
 import pytest
 
-from bot.domain.request import Feedback, Ignored, MissionRequest, Trigger
+from bot.domain.command import Command, Origin, Verb
+from bot.domain.request import CheckRef, Feedback, HeadMoved, Ignored, InstallationChange, RedHead
 from bot.github.events import read_delivery
+from bot.github.manifest import EVENTS
+from bot.intake import guards
 from bot.intake.identity import OwnApp
 from bot.intake.router import HANDLERS, route
 from sandbox.types import TrustTier
 from tests.unit.bot.intake import payloads
 
 OWN = OwnApp(app_id=payloads.APP_ID, slug="metaagent")
+OTHER = "b" * 40
+FORK = {"ref": "feature", "sha": payloads.HEAD, "repo": {"id": 43}}
+GONE = {"ref": "feature", "sha": payloads.HEAD, "repo": None}
+OURS = {"ref": "metaagent/feature/01234567", "sha": payloads.HEAD, "repo": {"id": 42}}
 
 
 def routed(payload: dict[str, Any], event: str) -> Any:
@@ -24,60 +31,93 @@ def why_not(payload: dict[str, Any], event: str) -> str:
     return decision.reason
 
 
-def test_a_red_check_on_a_branch_becomes_a_mission() -> None:
-    request = routed(payloads.check_run(pull_requests=[payloads.pull_request_link()]), "check_run")
-    assert isinstance(request, MissionRequest)
-    assert request.mission_id == f"mission:42:{payloads.HEAD}:auto"
-    assert request.trigger is Trigger.CHECK_RUN
-    assert request.pull_request == 3
-    assert request.tier is TrustTier.BRANCH
-    assert request.check is not None
-    assert request.check.is_actions_job
-    assert request.repository is not None
-    assert request.repository.full_name == "octo/calculator"
-    assert request.repository.installation_id == 7
+# --- a check turned red ------------------------------------------------------------------------------
 
 
-def test_all_red_checks_of_a_commit_ask_for_one_mission() -> None:
-    first = routed(payloads.check_run(id=1, name="tests"), "check_run")
-    second = routed(payloads.check_run(id=2, name="lint"), "check_run")
-    assert first.mission_id == second.mission_id
+def test_a_red_check_on_a_branch_makes_its_head_watched() -> None:
+    red = routed(payloads.check_run(pull_requests=[payloads.pull_request_link()]), "check_run")
+    assert isinstance(red, RedHead)
+    assert red.mission_id == f"mission:42:{payloads.HEAD}:auto"
+    assert (red.pull_request, red.tier) == (3, TrustTier.BRANCH)
+    assert red.check is not None
+    assert red.check.is_actions_job
+    assert red.repository.full_name == "octo/calculator"
+    assert red.repository.installation_id == 7
 
 
-def test_a_push_to_the_default_branch_has_its_own_tier() -> None:
-    assert routed(payloads.check_run(branch="main"), "check_run").tier is TrustTier.DEFAULT_BRANCH
+RED = {
+    "check_run": payloads.check_run(),
+    "check_suite": payloads.check_suite(),
+    "workflow_run": payloads.workflow_run(),
+    "workflow_job": payloads.workflow_job(),
+    "status": payloads.status(),
+}
 
 
-@pytest.mark.parametrize("conclusion", ["success", "neutral", "cancelled", "skipped", "action_required", "stale", None])
-def test_only_red_conclusions_count(conclusion: str | None) -> None:
-    assert "conclusion" in why_not(payloads.check_run(conclusion=conclusion), "check_run")
+@pytest.mark.parametrize("event", sorted(RED))
+def test_every_event_that_tells_of_a_red_check_asks_for_the_same_mission(event: str) -> None:
+    red = routed(RED[event], event)
+    assert isinstance(red, RedHead), red
+    assert red.mission_id == f"mission:42:{payloads.HEAD}:auto"
+    assert (red.head_branch, red.tier, red.delivery_id) == ("feature", TrustTier.BRANCH, "d-1")
 
 
-def test_a_timed_out_check_counts_as_red() -> None:
-    assert isinstance(routed(payloads.check_run(conclusion="timed_out"), "check_run"), MissionRequest)
+@pytest.mark.parametrize("event", sorted(RED))
+def test_a_push_to_the_default_branch_has_its_own_tier(event: str) -> None:
+    made = {
+        "check_run": lambda: payloads.check_run(branch="main"),
+        "check_suite": lambda: payloads.check_suite(head_branch="main"),
+        "workflow_run": lambda: payloads.workflow_run(head_branch="main", event="push"),
+        "workflow_job": lambda: payloads.workflow_job(head_branch="main"),
+        "status": lambda: payloads.status(branches=[{"name": "main", "commit": {"sha": payloads.HEAD}}]),
+    }
+    assert routed(made[event](), event).tier is TrustTier.DEFAULT_BRANCH
+
+
+@pytest.mark.parametrize("event", ["check_run", "check_suite", "workflow_run", "workflow_job"])
+@pytest.mark.parametrize("conclusion", ["success", "neutral", "cancelled", "skipped", "stale", None])
+def test_only_red_conclusions_count(event: str, conclusion: str | None) -> None:
+    made = getattr(payloads, event)
+    assert "conclusion" in why_not(made(conclusion=conclusion), event)
+    assert isinstance(routed(made(conclusion="timed_out"), event), RedHead)
+
+
+def test_a_run_that_waits_for_approval_and_a_broken_workflow_file_say_so() -> None:
+    assert "maintainer" in why_not(payloads.workflow_run(conclusion="action_required"), "workflow_run")
+    assert "workflow file" in why_not(payloads.workflow_run(conclusion="startup_failure"), "workflow_run")
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"app": {"id": payloads.APP_ID, "slug": "metaagent"}}, "our own check"),
+        ({"app": {"id": payloads.APP_ID, "slug": "renamed"}}, "our own check"),
+        ({"app": {"id": 9, "slug": "metaagent"}}, "our own check"),
         ({"app": {"id": 9, "slug": "codecov"}}, "not tests"),
         ({"branch": "metaagent/feature/01234567"}, "our own branch"),
         ({"branch": "dependabot/pip/x-1"}, "Dependabot"),
         ({"branch": "renovate/x"}, "Renovate"),
+        ({"branch": "gh-readonly-queue/main/pr-3-abc"}, "merge queue"),
         ({"branch": None}, "fork"),
+        ({"branch": ""}, "fork"),
         ({"pull_requests": [payloads.pull_request_link(head_repository=43)]}, "fork"),
     ],
 )
 def test_checks_that_are_not_ours_to_repair_are_ignored_with_the_reason(changes: dict[str, Any], reason: str) -> None:
     assert reason in why_not(payloads.check_run(**changes), "check_run")
+    if "branch" in changes:
+        changes = {"head_branch": changes["branch"]}
+        assert reason in why_not(payloads.check_suite(**changes), "check_suite")
+        assert reason in why_not(payloads.workflow_run(**changes), "workflow_run")
+        assert reason in why_not(payloads.workflow_job(**changes), "workflow_job")
+    elif "app" in changes:
+        assert reason in why_not(payloads.check_suite(**changes), "check_suite")
 
 
 def test_pull_requests_of_other_repositories_are_not_looked_at() -> None:
     elsewhere = payloads.pull_request_link(number=9, head_repository=42, base_repository=43)
-    request = routed(payloads.check_run(pull_requests=[elsewhere]), "check_run")
-    assert isinstance(request, MissionRequest)
-    assert request.pull_request is None
+    red = routed(payloads.check_run(pull_requests=[elsewhere]), "check_run")
+    assert isinstance(red, RedHead)
+    assert red.pull_request is None
 
 
 def test_a_pull_request_whose_head_has_moved_is_not_taken_for_this_commit() -> None:
@@ -86,116 +126,236 @@ def test_a_pull_request_whose_head_has_moved_is_not_taken_for_this_commit() -> N
     assert routed(payloads.check_run(pull_requests=[link]), "check_run").pull_request is None
 
 
-def test_a_check_whose_pull_requests_are_null_is_understood() -> None:
-    assert isinstance(routed(payloads.check_run(pull_requests=None), "check_run"), MissionRequest)
+@pytest.mark.parametrize("event", ["check_run", "check_suite", "workflow_run"])
+def test_pull_requests_that_are_null_are_none(event: str) -> None:
+    assert isinstance(routed(getattr(payloads, event)(pull_requests=None), event), RedHead)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "/metaagent fix",
-        "/metaagent fix\r\n",
-        "/metaagent  fix please",
-        "Please look\r\n/metaagent fix tests/test_a.py\r\nthanks",
-        "/metaagent FIX",
-        "```\ncode\n```\n/metaagent fix",
-        "\ufeff/metaagent fix",
-    ],
-)
-def test_a_command_on_a_line_of_its_own_asks_for_a_mission(body: str) -> None:
-    request = routed(payloads.comment(body), "issue_comment")
-    assert isinstance(request, MissionRequest)
-    assert request.mission_id == "mission:42:pr3:c77"
-    assert request.comment is not None
-    assert request.comment.author == "maintainer"
-    assert request.head_sha is None
+@pytest.mark.parametrize("repository", [None, {"id": 43}, {}], ids=["deleted", "fork", "unknown"])
+@pytest.mark.parametrize("branch", ["feature", "main"])
+def test_a_run_of_a_fork_is_one_whatever_its_branch_is_called(repository: object, branch: str) -> None:
+    run = payloads.workflow_run(head_repository=repository, head_branch=branch)
+    assert "fork" in why_not(run, "workflow_run")
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "",
-        "hello",
-        "> /metaagent fix",
-        "```\n/metaagent fix\n```",
-        "~~~\n/metaagent fix\n```\n/metaagent fix",
-        "````\n```\n/metaagent fix\n````",
-        "    /metaagent fix",
-        "please run /metaagent fix",
-        "/metaagents fix",
-        "//metaagent fix",
-    ],
-)
-def test_quotes_code_and_prose_never_command(body: str) -> None:
-    assert why_not(payloads.comment(body), "issue_comment") == "the comment gives no command"
+@pytest.mark.parametrize("event", ["pull_request_target", "issue_comment", "workflow_run", "release", "merge_group"])
+def test_a_run_that_tests_no_code_of_its_commit_is_ignored(event: str) -> None:
+    assert event in why_not(payloads.workflow_run(event=event), "workflow_run")
 
 
-@pytest.mark.parametrize(
-    "body", ["/metaagent", "/metaagent fixture", "/metaagent dance", "/metaagent help", "/metaagent stop"]
-)
-def test_other_words_are_ignored_with_a_reason(body: str) -> None:
-    assert "command" in why_not(payloads.comment(body), "issue_comment") or "answered" in why_not(
-        payloads.comment(body), "issue_comment"
-    )
+def test_who_set_off_a_run_is_kept_unless_it_was_a_push_here() -> None:
+    assert routed(payloads.workflow_run(), "workflow_run").actors == ("maintainer", "rerunner")
+    same = {"login": "maintainer", "type": "User"}
+    assert routed(payloads.workflow_run(triggering_actor=same), "workflow_run").actors == ("maintainer",)
+    assert routed(payloads.workflow_run(actor=None, triggering_actor=None), "workflow_run").actors == ()
+    assert routed(payloads.workflow_run(event="push"), "workflow_run").actors == ()
+    assert routed(payloads.workflow_run(), "workflow_run").workflow_run == 77
+
+
+@pytest.mark.parametrize("state", ["success", "pending"])
+def test_a_status_that_is_not_red_is_ignored(state: str) -> None:
+    assert state in why_not(payloads.status(state=state), "status")
 
 
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"type": "Bot"}, "bot"),
-        ({"login": "metaagent[bot]"}, "bot"),
-        ({"pull_request": None}, "pull requests only"),
-        ({"state": "closed"}, "closed"),
+        ({"context": "codecov/patch"}, "not that of tests"),
+        ({"context": "license/cla"}, "not that of tests"),
+        ({"branches": []}, "fork"),
+        ({"branches": None}, "fork"),
+        ({"branches": [{"name": "main", "commit": {"sha": "c" * 40}}]}, "fork"),
+        ({"branches": [{"name": "metaagent/x/1", "commit": {"sha": payloads.HEAD}}]}, "our own branch"),
+        ({"sender": {"login": "metaagent[bot]", "type": "Bot"}}, "our own status"),
     ],
 )
-def test_commands_from_the_wrong_place_are_ignored(changes: dict[str, Any], reason: str) -> None:
-    assert reason in why_not(payloads.comment("/metaagent fix", **changes), "issue_comment")
+def test_statuses_that_are_not_ours_to_repair_are_ignored(changes: dict[str, Any], reason: str) -> None:
+    assert reason in why_not(payloads.status(**changes), "status")
 
 
-@pytest.mark.parametrize("action", ["edited", "deleted"])
-def test_an_edited_comment_never_commands(action: str) -> None:
-    assert "nothing is done" in why_not({**payloads.comment("/metaagent fix"), "action": action}, "issue_comment")
+def test_a_status_error_counts_and_the_default_branch_is_preferred() -> None:
+    heads = [{"name": name, "commit": {"sha": payloads.HEAD}} for name in ("feature", "main")]
+    red = routed(payloads.status(state="error", branches=heads), "status")
+    assert (red.head_branch, red.check) == ("main", None)
+
+
+# --- what is repaired first --------------------------------------------------------------------------
+
+
+def test_a_job_comes_before_other_ci_tests_before_style_and_the_oldest_first() -> None:
+    def check(number: int, name: str, app: str = "github-actions") -> CheckRef:
+        return CheckRef(id=number, name=name, app_slug=app)
+
+    other, lint, late, early = (
+        check(1, "tests", "circleci"),
+        check(2, "lint"),
+        check(9, "unit"),
+        check(5, "test (3.12)"),
+    )
+    assert guards.best_check((other, lint, late, early)) == (early, late, lint, other)
+
+
+# --- what people do ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("event", "payload", "origin"),
+    [
+        ("issue_comment", payloads.comment("/metaagent fix"), Origin.COMMENT),
+        ("pull_request", payloads.pull_request("labeled", label={"name": "metaagent:fix"}), Origin.LABEL),
+        (
+            "check_run",
+            payloads.check_run(app={"id": payloads.APP_ID}, external_id="m") | {"action": "rerequested"},
+            Origin.BUTTON,
+        ),
+        ("check_suite", payloads.check_suite("rerequested", app={"id": payloads.APP_ID}), Origin.BUTTON),
+    ],
+)
+def test_comments_labels_and_buttons_are_commands(event: str, payload: dict[str, Any], origin: Origin) -> None:
+    command = routed(payload, event)
+    assert isinstance(command, Command), command
+    assert command.origin is origin
+    assert command.verb in {Verb.FIX, Verb.RETRY}
+    assert command.author == "maintainer"
+
+
+def test_a_suite_is_asked_for_again_by_people_and_by_us_not() -> None:
+    other = payloads.check_suite("rerequested")
+    assert "not ours" in why_not(other, "check_suite")
+    bot = payloads.check_suite("rerequested", app={"id": payloads.APP_ID})
+    bot["sender"] = {"login": "x[bot]", "type": "Bot"}
+    assert "bot" in why_not(bot, "check_suite")
+
+
+# --- branches and pull requests ----------------------------------------------------------------------
+
+
+def test_a_push_moves_a_head() -> None:
+    moved = routed(payloads.push(), "push")
+    assert isinstance(moved, HeadMoved)
+    assert (moved.branch, moved.before, moved.after, moved.pusher) == ("feature", payloads.HEAD, OTHER, "maintainer")
+    assert not moved.closed
+
+
+@pytest.mark.parametrize("changes", [{"deleted": True}, {"deleted": True, "after": "0" * 40}, {"after": "0" * 40}])
+def test_a_deleted_branch_has_no_commit_after(changes: dict[str, Any]) -> None:
+    moved = routed(payloads.push(**changes), "push")
+    assert isinstance(moved, HeadMoved)
+    assert moved.after is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"ref": "refs/tags/v1"}, "branches"),
+        ({"before": "0" * 40, "created": True}, "new"),
+        ({"sender": {"login": "metaagent[bot]", "type": "Bot"}}, "our own push"),
+    ],
+)
+def test_pushes_that_end_nothing_are_ignored(changes: dict[str, Any], reason: str) -> None:
+    assert reason in why_not(payloads.push(**changes), "push")
+
+
+def test_a_person_who_pushes_to_a_branch_of_ours_is_heard() -> None:
+    moved = routed(payloads.push(ref=f"refs/heads/{OURS['ref']}"), "push")
+    assert isinstance(moved, HeadMoved)
+    assert moved.branch == OURS["ref"]
+
+
+def test_a_synchronized_pull_request_moves_a_head_and_a_fork_s_is_marked() -> None:
+    moved = routed(payloads.pull_request("synchronize", before=OTHER, after=payloads.HEAD), "pull_request")
+    assert isinstance(moved, HeadMoved)
+    assert (moved.before, moved.after, moved.pull_request, moved.from_fork) == (OTHER, payloads.HEAD, 3, False)
+    for head in (FORK, GONE):
+        assert routed(payloads.pull_request("synchronize", head=head), "pull_request").from_fork
+
+
+@pytest.mark.parametrize("head", [None, FORK, GONE], ids=["here", "fork", "deleted fork"])
+def test_a_closed_pull_request_of_a_person_ends_work_on_it(head: dict[str, Any] | None) -> None:
+    moved = routed(payloads.pull_request("closed", **({"head": head} if head else {})), "pull_request")
+    assert isinstance(moved, HeadMoved)
+    assert (moved.closed, moved.pull_request, moved.from_fork) == (True, 3, head is not None)
 
 
 @pytest.mark.parametrize("merged", [True, False])
 def test_the_end_of_our_pull_request_is_feedback(*, merged: bool) -> None:
-    feedback = routed(payloads.closed_pull_request(merged=merged), "pull_request")
+    feedback = routed(payloads.closed_pull_request(merged=merged, merge_commit_sha=OTHER), "pull_request")
     assert isinstance(feedback, Feedback)
-    assert feedback.merged is merged
-    assert feedback.pull_request == 8
+    assert (feedback.merged, feedback.pull_request, feedback.by) == (merged, 8, "maintainer")
+    assert feedback.merge_sha == (OTHER if merged else None)
+
+
+def test_our_pull_request_that_is_opened_again_is_feedback() -> None:
+    payload = payloads.closed_pull_request(merged=False) | {"action": "reopened"}
+    assert routed(payload, "pull_request").fate == "reopened"
+
+
+def test_a_merged_revert_is_feedback_on_what_it_undoes() -> None:
+    head = {"ref": "revert-8-metaagent/feature/01234567", "sha": payloads.HEAD, "repo": {"id": 42}}
+    feedback = routed(payloads.pull_request("closed", head=head, merged=True), "pull_request")
+    assert isinstance(feedback, Feedback)
+    assert (feedback.fate, feedback.pull_request, feedback.branch) == ("reverted", 8, OURS["ref"])
+    for other in ({"merged": False}, {"merged": True, "head": head | {"repo": {"id": 43}}}):
+        assert isinstance(routed(payloads.pull_request("closed", **{"head": head, **other}), "pull_request"), HeadMoved)
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"head": {"ref": "feature", "sha": payloads.HEAD, "repo": {"id": 42}}},
-        {"head": {"ref": "metaagent/x/1", "sha": payloads.HEAD, "repo": {"id": 43}}},
-        {"head": {"ref": "metaagent/x/1", "sha": payloads.HEAD, "repo": None}},
+        {"head": OURS | {"repo": {"id": 43}}},
+        {"head": OURS | {"repo": None}},
         {"user": {"login": "stranger", "type": "User"}},
+        {"user": None},
     ],
 )
-def test_pull_requests_of_others_are_no_feedback(changes: dict[str, Any]) -> None:
+def test_what_only_looks_like_our_pull_request_is_no_feedback(changes: dict[str, Any]) -> None:
     assert why_not(payloads.closed_pull_request(**changes), "pull_request")
 
 
-@pytest.mark.parametrize("action", ["created", "deleted", "suspend", "unsuspend"])
-def test_an_installation_is_noted(action: str) -> None:
-    payload = {"action": action, "installation": {"id": 7, "account": {"login": "octo"}}}
-    assert "octo" in why_not(payload, "installation")
+def test_a_pull_request_that_is_opened_again_is_looked_at_for_red_checks() -> None:
+    red = routed(payloads.pull_request("reopened"), "pull_request")
+    assert isinstance(red, RedHead)
+    assert (red.check, red.pull_request) == (None, 3)
+    assert "fork" in why_not(payloads.pull_request("reopened", head=FORK), "pull_request")
+
+
+# --- installations and the rest ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", ["created", "deleted", "suspend", "unsuspend", "new_permissions_accepted"])
+def test_an_installation_s_change_is_passed_on(action: str) -> None:
+    change = routed(payloads.installation(action, repositories=[{"id": 42}]), "installation")
+    assert isinstance(change, InstallationChange)
+    assert (change.installation_id, change.account, change.action) == (7, "octo", action)
+    assert change.added == ((42,) if action == "created" else ())
+    assert change.removed == ((42,) if action == "deleted" else ())
+
+
+def test_repositories_that_come_and_go_are_named() -> None:
+    both = {"repositories_added": [{"id": 1}, {"id": 2}], "repositories_removed": [{"id": 3}]}
+    change = routed(payloads.installation("added", **both), "installation_repositories")
+    assert (change.added, change.removed) == ((1, 2), (3,))
+
+
+def test_a_ping_says_whether_it_is_ours() -> None:
+    assert "works" in why_not({"zen": "x", "hook": {"app_id": payloads.APP_ID, "events": ["push"]}}, "ping")
+    assert "METAAGENT_APP_ID" in why_not({"zen": "x", "hook": {"app_id": 9}}, "ping")
+    assert "works" in why_not({"zen": "x"}, "ping")
 
 
 def test_an_unknown_action_of_a_known_event_is_no_error() -> None:
     assert "check_run.invented" in why_not({**payloads.check_run(), "action": "invented"}, "check_run")
 
 
-def test_an_event_without_an_action_is_no_error() -> None:
-    assert "push" in why_not({"ref": "refs/heads/main"}, "push")
+def test_an_unknown_event_is_no_error() -> None:
+    assert "star" in why_not({"starred_at": None}, "star")
 
 
-def test_every_handler_is_named_for_its_event() -> None:
-    assert {handler.__name__ for handler in HANDLERS.values()} == {
-        "on_check_run",
-        "on_comment",
-        "on_pull_request",
-        "on_installation",
-    }
+@pytest.mark.parametrize("event", ["push", "status"])
+def test_an_action_that_an_old_payload_names_does_not_matter(event: str) -> None:
+    assert not isinstance(routed({**getattr(payloads, event)(), "action": event}, event), Ignored)
+
+
+def test_every_event_of_the_app_is_routed() -> None:
+    automatic = {"installation", "installation_repositories", "ping"}
+    assert {event for event, _ in HANDLERS} == {*EVENTS, *automatic}

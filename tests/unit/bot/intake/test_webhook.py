@@ -15,7 +15,7 @@ import pytest
 from fastapi import FastAPI
 
 from bot.domain.delivery import Receipt
-from bot.domain.request import MissionRequest
+from bot.domain.request import RedHead
 from bot.errors import QueueError, SettingsError
 from bot.intake.identity import OwnApp
 from bot.intake.webhook import webhook_router
@@ -67,7 +67,7 @@ async def test_a_red_check_is_on_disk_before_the_answer(inbox: Inbox) -> None:
     assert answer.status_code == 202
     assert answer.json() == {"delivery": "d-1", "result": "queued", "reason": ""}
     (waiting,) = await inbox.waiting()
-    assert isinstance(waiting.work, MissionRequest)
+    assert isinstance(waiting.work, RedHead)
     assert waiting.work.mission_id == f"mission:42:{payloads.HEAD}:auto"
 
 
@@ -201,6 +201,8 @@ async def test_recorded_payloads_of_red_checks_and_commands_ask_for_missions(sha
         "third-party.failure",
     ):
         assert f"check_run/{name}.json" in queued
+    assert "workflow_run/completed.failure.attempt-2.json" in queued
+    assert "workflow_run/completed.failure.fork-with-default-branch-name.json" not in queued
     for name in (
         "actions.failure.fork-pr",
         "actions.cancelled",
@@ -209,9 +211,9 @@ async def test_recorded_payloads_of_red_checks_and_commands_ask_for_missions(sha
         "own-app.failure.loop-guard",
     ):
         assert f"check_run/{name}.json" not in queued
-    for name in ("pr.owner.fix", "pr.stranger.fix", "pr.member.fix-crlf-args"):
+    for name in ("pr.owner.fix", "pr.stranger.fix"):
         assert f"issue_comment/{name}.json" in queued
-    for name in ("pr.bot.fix", "pr.code-block", "pr.quoted"):
+    for name in ("pr.bot.fix", "pr.code-block", "pr.quoted", "pr.member.fix-crlf-args"):
         assert f"issue_comment/{name}.json" not in queued
 
 
