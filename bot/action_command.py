@@ -20,7 +20,7 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import CheckRef, Ignored, MissionRequest, RepositoryRef, Trigger
-from bot.errors import GitHubError, MetaAgentError, UsageError
+from bot.errors import GitHubError, MetaAgentError, NotPermitted, UsageError
 from bot.evidence.keep import EvidenceFile
 from bot.intake.action_event import ActionEvent, RunnerFacts, read_event
 from bot.intake.action_inputs import ActionInputs
@@ -216,6 +216,7 @@ async def _worked(step: Step) -> Done:
     async with AsyncExitStack() as stack:
         if step.github is not None:
             stack.push_async_callback(step.github.aclose)
+            step = await _with_pull_request(step)
         if step.inputs.from_report is not None:
             context, kept = read_mission(step.workspace / step.inputs.from_report), KeptEvidence()
         else:
@@ -252,12 +253,26 @@ def _narrowed(admission: Admission, inputs: ActionInputs) -> Admission:
     return admission.with_(policy=policy, request=admission.request.with_(rungs=policy.rungs))
 
 
+async def _with_pull_request(step: Step) -> Step:
+    """GitHub does not name the pull request when a run was about a fork's."""
+    event, github = step.event, step.github
+    if github is None or event.repository is None or not event.from_fork or event.pull_request is not None:
+        return step
+    pulls = await github.open_pull_requests(event.repository)
+    number = next((pull.number for pull in pulls if pull.head_sha == event.head_sha), None)
+    return replace(step, event=event.with_(pull_request=number))
+
+
 async def _red_check(github: ActionGitHub, repository: RepositoryRef, sha: str) -> CheckRef | None:
     """The first red job of the commit; None leaves it to the tests to say what is red."""
-    runs = [r for r in await github.check_runs(repository, sha) if r.conclusion in RED and r.app_slug not in NOT_TESTS]
+    try:
+        found = await github.check_runs(repository, sha)
+    except NotPermitted:
+        return None  # without `checks: read` the tests themselves say it
+    runs = [run for run in found if run.conclusion in RED and run.app_slug not in NOT_TESTS]
     if not runs:
         return None
-    run = min(runs, key=lambda found: (found.app_slug != "github-actions", found.id))
+    run = min(runs, key=lambda one: (one.app_slug != "github-actions", one.id))
     return CheckRef(id=run.id, name=run.name, app_slug=run.app_slug, conclusion=run.conclusion or "failure")
 
 
@@ -285,7 +300,13 @@ async def _published(step: Step, github: ActionGitHub, done: Done) -> Done:
         if not context.policy.enabled:
             return replace(done, notes=("Nothing was written: the policy of the default branch switches us off.",))
         story = done.story.with_(context=context)
-        places = Places(github=github, app_slug=await github.app_slug(), upkeep=github)
+        places = Places(
+            github=github,
+            app_slug=await github.app_slug(),
+            upkeep=github,
+            branch_prefix=step.inputs.branch_prefix,
+            base_branch=step.inputs.base_branch,
+        )
         publication = await publish_outcome(story, places)
     except (GitHubError, SandboxError) as error:
         reason = ". ".join(part.rstrip(".") for part in (error.message, error.advice) if part)

@@ -51,7 +51,7 @@ async def admit(
         if (no := may_ask(facts)) is not None:
             return _refused(facts, no)
     facts = await _known(facts, github)
-    if not facts.commanded:
+    if not (facts.commanded or facts.in_a_step):
         facts = await _before(await _set_off(facts, github, runs), registry)
     if (no := refusal(facts)) is not None:
         return _refused(facts, no)

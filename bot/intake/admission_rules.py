@@ -55,6 +55,11 @@ class Facts:
         return self.request.trigger is Trigger.COMMENT
 
     @property
+    def in_a_step(self) -> bool:
+        """A step of a workflow asks, and its author has decided when it runs."""
+        return self.request.trigger is Trigger.ACTION
+
+    @property
     def asker(self) -> str:
         """Who asks."""
         comment = self.request.comment
@@ -137,6 +142,13 @@ def policy_is_on(facts: Facts) -> No | None:
             asked = "" if key == "enabled" else " unless somebody asks"
             return No(f"the policy keeps us away{asked} ({because(policy, key)})", advice=_change(facts))
     return None
+
+
+def policy_is_not_off(facts: Facts) -> No | None:
+    """The policy does not switch us off for everybody."""
+    if facts.policy.enabled:
+        return None
+    return No(f"the policy keeps us away ({because(facts.policy, 'enabled')})", advice=_change(facts))
 
 
 def not_in_a_fork(facts: Facts) -> No | None:
@@ -250,13 +262,24 @@ UNASKED: tuple[Rule, ...] = (
 """For a red check. A person who may write can ask all the same, except where the policy switches us off."""
 
 
+IN_A_STEP: tuple[Rule, ...] = (
+    policy_is_not_off,
+    not_stale,
+    pull_request_is_open,
+    not_our_own,
+    not_switched_off,
+    not_skipped,
+)
+"""For a step of a workflow, also on a fork's commit: whether it may lead to something written is asked elsewhere."""
+
+
 def refusal(facts: Facts) -> No | None:
     """Why a mission must not run; the first rule that says so.
 
     Args:
         facts: All that is known.
     """
-    rules = ASKED if facts.commanded else UNASKED
+    rules = IN_A_STEP if facts.in_a_step else ASKED if facts.commanded else UNASKED
     return next((no for rule in rules if (no := rule(facts)) is not None), None)
 
 
