@@ -4,7 +4,7 @@ from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import Outcome
 from bot.domain.patch import Candidate, FixAttempt, Rival, Verification
 from bot.mission.analyze import fingerprint
-from bot.mission.fix import edits_key, find_fix, without_refused
+from bot.mission.fix import edits_key, find_fix, within_policy, without_refused
 from bot.mission.reports import narrowed
 from bot.mission.run import Run
 from bot.mission.steps import end
@@ -85,7 +85,8 @@ async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> 
             shown, diagnosis, workspace, fixers=run.ports.fixers, limits=run.ports.limits, clock=run.ports.clock
         )
         whole = tuple(c.with_(changes=compose(ground.changes, c.changes)) for c in found.candidates)
-        return without_refused(found.with_(candidates=whole), ground.refused)
+        permitted = within_policy(found.with_(candidates=whole), run.context.policy)
+        return without_refused(permitted, ground.refused)
 
     return await run.stage("fix", FixAttempt, climb, detail=diagnosis.title)
 

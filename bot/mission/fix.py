@@ -6,12 +6,15 @@ from collections.abc import Collection, Iterable
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, Rung
-from bot.domain.policy import Limits
+from bot.domain.policy import Limits, RepositoryPolicy
 from bot.fixers.ladder import climb
+from bot.mission.tree import paths_of
+from bot.policy.rules import forbidden
 from bot.ports import Clock, Fixer, Workspace
 from sandbox.types import FileChange
 
 _LEAST_SECONDS = 1.0
+_REASONS_SHOWN = 3
 
 
 async def find_fix(
@@ -78,6 +81,21 @@ def without_refused(attempt: FixAttempt, refused: Collection[str]) -> FixAttempt
         return attempt
     note = f"{len(attempt.candidates) - len(left)} candidates were refused before and not tried again"
     return attempt.with_(candidates=left, notes=(*attempt.notes, note))
+
+
+def within_policy(attempt: FixAttempt, policy: RepositoryPolicy) -> FixAttempt:
+    """An attempt without candidates that touch files the repository's policy keeps from us; a note says which.
+
+    Args:
+        attempt: What the ladder gave.
+        policy: Of the repository.
+    """
+    told = [
+        (c, forbidden(policy, (path for change in c.changes for path in paths_of(change)))) for c in attempt.candidates
+    ]
+    reasons = tuple(dict.fromkeys(reason for _, reasons in told for reason in reasons))
+    left = tuple(candidate for candidate, reasons in told if not reasons)
+    return attempt.with_(candidates=left, notes=(*attempt.notes, *reasons[:_REASONS_SHOWN]))
 
 
 def edits_key(changes: tuple[FileChange, ...]) -> str:

@@ -1,9 +1,12 @@
 """The tamper guard before a verdict: apply a candidate's changes and look at what they really edit."""
 
 from bot.domain.patch import Candidate, Rung
+from bot.domain.policy import RepositoryPolicy
+from bot.mission.tree import paths_of
+from bot.policy.rules import forbidden
 from bot.ports import Workspace
 from sandbox.changes import ChangePolicy, validate_edits
-from sandbox.types import ChangeAction, FileEdit, Frozen
+from sandbox.types import FileEdit, Frozen
 
 
 class Screening(Frozen):
@@ -15,29 +18,29 @@ class Screening(Frozen):
     doubts: tuple[str, ...] = ()
 
 
-async def screen_edits(candidate: Candidate, workspace: Workspace) -> Screening:
+async def screen_edits(candidate: Candidate, workspace: Workspace, policy: RepositoryPolicy) -> Screening:
     """Apply the changes to a fresh workspace and screen the result.
 
     Args:
         candidate: Its changes apply to the failing commit.
         workspace: Fresh, on the failing commit.
+        policy: Which files a fix may touch here.
 
     Raises:
         ChangeRejected: the changes cannot be applied.
     """
-    proposed = {change.path for change in candidate.changes}
-    proposed |= {c.content or "" for c in candidate.changes if c.action is ChangeAction.RENAME}
+    proposed = {path for change in candidate.changes for path in paths_of(change)}
     originals = {path: await _bytes_of(workspace, path) for path in sorted(proposed)}
     await workspace.apply_changes(candidate.changes)
     edits = await workspace.changes()
     # A tool may lay out test files anew, as long as they stay the same program; a fix may not touch them at all.
-    policy = ChangePolicy(purpose="lint" if candidate.rung is Rung.TOOLS else "fix")
-    verdict = validate_edits(edits, originals, policy)
+    purpose = ChangePolicy(purpose="lint" if candidate.rung is Rung.TOOLS else "fix")
+    verdict = validate_edits(edits, originals, purpose)
     strays = tuple(f"{edit.path}: it is edited, but not proposed" for edit in edits if edit.path not in proposed)
     return Screening(
         edits=edits,
         diff=await workspace.diff(),
-        refusals=(*verdict.reasons, *strays),
+        refusals=(*verdict.reasons, *strays, *forbidden(policy, (edit.path for edit in edits))),
         doubts=tuple(f"{c.path}: {c.message}" for c in verdict.concerns if c.severity == "doubt"),
     )
 

@@ -26,6 +26,7 @@ from bot.mission.steps import Ended, Trouble, end
 from bot.mission.think import Thinking, think
 from bot.mission.tree import Tree
 from bot.mission.triage import OUTCOMES, look_again, triage_failure
+from bot.policy.rules import allows
 from sandbox.changes import is_protected
 from sandbox.errors import SandboxError
 from sandbox.types import Checkout, FileChange, LogReading
@@ -166,7 +167,11 @@ async def _weigh(run: Run, *, again: str = "") -> Route:
     if iteration.diagnosis is None or iteration.plan is None:
         raise end(Outcome.ERROR, "there is nothing to weigh")
     diagnosis, plan = iteration.diagnosis, iteration.plan
-    critique = await run.judge(f"critique{again}", Critique, lambda: critique_plan(plan, is_protected=is_protected))
+
+    def kept_from_us(path: str) -> bool:
+        return is_protected(path) or not allows(run.context.policy, (path,))
+
+    critique = await run.judge(f"critique{again}", Critique, lambda: critique_plan(plan, is_protected=kept_from_us))
     meta = await run.judge(f"evaluate{again}", MetaEvaluation, lambda: evaluate_reasoning(diagnosis, plan, critique))
     confidence = await run.judge(
         f"confidence{again}",

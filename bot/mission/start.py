@@ -43,7 +43,11 @@ async def begin(
         test_command=request.command or policy.test_command or "",
         state=MissionState.PLANNING,
         ci_log=ci_log,
-        budget=Budget(iterations=ports.limits.iterations, seconds=ports.limits.mission_wall_s),
+        budget=Budget(
+            iterations=ports.limits.iterations,
+            seconds=min(ports.limits.mission_wall_s, policy.limits.seconds_per_mission or ports.limits.mission_wall_s),
+            money_usd=policy.limits.usd_per_mission,
+        ),
     )
 
     async def started() -> _Started:

@@ -15,7 +15,7 @@ def compose(first: tuple[FileChange, ...], second: tuple[FileChange, ...]) -> tu
     """
     changes = list(first)
     for change in second:
-        same = [i for i, c in enumerate(changes) if change.path in _paths(c)]
+        same = [i for i, c in enumerate(changes) if change.path in paths_of(c)]
         merged = _merge(changes[same[0]], change) if len(same) == 1 else None
         if merged is None:
             changes.append(change)
@@ -24,9 +24,13 @@ def compose(first: tuple[FileChange, ...], second: tuple[FileChange, ...]) -> tu
     return tuple(changes)
 
 
-def _paths(change: FileChange) -> set[str | None]:
-    """Every path a change has to do with."""
-    return {change.path, change.content} if change.action is ChangeAction.RENAME else {change.path}
+def paths_of(change: FileChange) -> tuple[str, ...]:
+    """Every path a change has to do with.
+
+    Args:
+        change: What moves a file names the new path as its content.
+    """
+    return (change.path, change.content or "") if change.action is ChangeAction.RENAME else (change.path,)
 
 
 def _merge(earlier: FileChange, later: FileChange) -> FileChange | None:

@@ -41,7 +41,7 @@ async def _verified(
 ) -> Verification:
     """Apply, screen, run."""
     try:
-        screening = await screen_edits(candidate, workspace)
+        screening = await screen_edits(candidate, workspace, context.policy)
     except ChangeRejected as error:
         return Verification(
             green=False, reason=f"the change cannot be applied: {error.message}", refusals=(error.message,)

@@ -3,10 +3,14 @@
 import pytest
 
 from bot.domain.patch import Rung
+from bot.domain.policy import RepositoryPolicy
+from bot.mission.verify import verify_fix
 from sandbox.types import ChangeAction, FileChange
 from tests.builders import a_change
-from tests.unit.bot.mission.test_verify import verified
-from tests.unit.bot.mission.world import BROKEN, MENDED, PATH, a_fix, a_world
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.scripted_workspace import a_run
+from tests.unit.bot.mission.test_verify import mission, verified
+from tests.unit.bot.mission.world import BROKEN, CHECKOUT, MENDED, PATH, a_fix, a_world, outcomes
 
 pytestmark = pytest.mark.anyio
 
@@ -65,3 +69,15 @@ async def test_tampering_is_refused_before_anything_runs(what: str, rung: Rung) 
 
 async def test_the_honest_part_of_it_alone_is_accepted() -> None:
     assert (await verified(a_world(), a_fix(MENDED))).green
+
+
+@pytest.mark.parametrize(
+    "policy", [RepositoryPolicy(paths_allowed=("docs",)), RepositoryPolicy(paths_protected=(PATH,))]
+)
+async def test_a_file_that_the_policy_keeps_from_us_is_refused_before_anything_runs(policy: RepositoryPolicy) -> None:
+    world = a_world()
+    context = mission(a_run(outcomes(BROKEN))).with_(policy=policy)
+    found = await verify_fix(a_fix(MENDED), context, CHECKOUT, world.open_workspace, clock=FixedClock(step=0.5))
+    assert not found.green
+    assert PATH in found.refusals[0]
+    assert not world.runs

@@ -13,7 +13,7 @@ from typing_extensions import override
 from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import MissionContext, MissionState, Outcome
 from bot.domain.patch import Candidate, Rival, Rung, RungNote
-from bot.domain.policy import Limits, RepositoryPolicy
+from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
 from bot.domain.verdict import Route
 from bot.errors import StoreError, Superseded
 from bot.mission.loop import run_mission
@@ -508,6 +508,20 @@ async def test_time_that_runs_out_is_budget() -> None:
     assert context.outcome is Outcome.BUDGET
     assert "1800 s" in context.reason
     assert context.seconds >= 2000.0
+
+
+async def test_candidates_in_files_that_the_policy_keeps_from_us_are_not_tried() -> None:
+    stage = Stage(policy=RepositoryPolicy(paths_protected=("calc.py",)))
+    context = await stage.play()
+    assert context.outcome is Outcome.NO_FIX
+    assert "the policy protects `calc.py`" in context.reason
+    assert all(iteration.verification is None for iteration in context.iterations)
+
+
+async def test_the_policy_may_give_a_mission_less_time_and_never_more() -> None:
+    for asked, given in ((60.0, 60.0), (9_000.0, 1_800.0), (None, 1_800.0)):
+        stage = Stage(policy=RepositoryPolicy(limits=PolicyLimits(seconds_per_mission=asked)))
+        assert (await stage.play()).budget.seconds == given
 
 
 async def test_a_climb_gets_what_is_left() -> None:
