@@ -1,24 +1,38 @@
 """One repository with a branch and a pull request, on the fake and on the local GitHub."""
 
+from datetime import UTC, datetime
 from typing import Protocol
 
 from pydantic import SecretStr
 
-from bot.domain.github import CheckRunState, CommitState, PullRequestState
+from bot.domain.github import (
+    BranchRules,
+    CheckRunState,
+    CommitState,
+    HookDelivery,
+    InstallationRef,
+    PullRequestState,
+    WorkflowRunState,
+)
 from bot.domain.request import RepositoryRef
 from bot.github.gateway import GitHubGateway
-from bot.ports import GitHub
+from bot.ports.github import AppHooks, GitHub, GitHubRuns, GitHubUpkeep
 from tests.fakes.fake_github import FakeComment, FakeGitHub
 from tests.github_server.server import LocalGitHub
 
 FILES = {"README.md": "# calculator\n", "calculator.py": "def add(a, b):\n    return a - b\n"}
 POLICY_PATH = ".github/metaagent.yml"
+NAME, BOT = "octo/calculator", "metaagent[bot]"
+
+
+class WholeGitHub(GitHub, GitHubRuns, GitHubUpkeep, AppHooks, Protocol):
+    """Every port of GitHub's."""
 
 
 class Stage(Protocol):
     """What a contract test needs beside the port."""
 
-    github: GitHub
+    github: WholeGitHub
     repository: RepositoryRef
     main: str
     head: str
@@ -48,13 +62,45 @@ class Stage(Protocol):
         """A file as committed by us; None when it was deleted."""
         ...
 
+    def status(self, context: str, state: str) -> None:
+        """An older CI judges the head."""
+        ...
+
+    def red_run(self) -> tuple[int, str]:
+        """A workflow run that failed, and its commit."""
+        ...
+
+    def review_comment_as(self, login: str, body: str, reply_to: int | None = None) -> int:
+        """Somebody comments on line 2 of calculator.py in the pull request."""
+        ...
+
+    def reviews(self) -> list[tuple[str, int]]:
+        """(body, number of comments) of every review of ours."""
+        ...
+
+    def answers(self) -> list[tuple[int | None, str]]:
+        """(what it answers, body) of every review comment of ours that answers."""
+        ...
+
+    def asked(self) -> list[str]:
+        """Whose review was asked for."""
+        ...
+
+    def demand(self, branch: str, rule: str) -> None:
+        """A branch gets a rule."""
+        ...
+
+    def event(self) -> None:
+        """GitHub tries to tell us of a comment."""
+        ...
+
 
 class FakeStage:
     """The stage in memory."""
 
     def __init__(self) -> None:
         self.fake = FakeGitHub()
-        self.github: GitHub = self.fake
+        self.github: WholeGitHub = self.fake
         self.repository = RepositoryRef(id=42, owner="octo", name="calculator", installation_id=7)
         self.main, self.head, self.pull = "a" * 40, "b" * 40, 1
         self.fake.branches = {"main": self.main, "feature/one": self.head}
@@ -101,6 +147,43 @@ class FakeStage:
         edit = next(edit for edit in self.fake.edits[commit] if edit.path == path)
         return None if edit.mode == "deleted" else edit.content
 
+    def status(self, context: str, state: str) -> None:
+        if state in {"failure", "error"}:
+            self.fake.statuses[self.head] = (*self.fake.statuses.get(self.head, ()), context)
+
+    def red_run(self) -> tuple[int, str]:
+        self.fake.runs[5] = WorkflowRunState(
+            id=5, event="push", head_sha=self.head, head_branch="main", conclusion="failure", actor="octo", name="ci"
+        )
+        return 5, self.head
+
+    def review_comment_as(self, login: str, body: str, reply_to: int | None = None) -> int:
+        number = 900 + len(self.fake.review_comments)
+        self.fake.review_comments.append(FakeComment(number, self.pull, login, body, in_reply_to=reply_to))
+        return number
+
+    def reviews(self) -> list[tuple[str, int]]:
+        return [(review.body, len(review.suggestions)) for review in self.fake.reviews]
+
+    def answers(self) -> list[tuple[int | None, str]]:
+        return [(one.in_reply_to, one.body) for one in self.fake.review_comments if one.author == self.fake.bot]
+
+    def asked(self) -> list[str]:
+        return self.fake.reviewers.get(self.pull, [])
+
+    def demand(self, branch: str, rule: str) -> None:
+        needs, signed = rule == "pull_request", rule == "required_signatures"
+        self.fake.rules[branch] = BranchRules(needs_pull_request=needs, needs_signature=signed, names=(rule,))
+
+    def event(self) -> None:
+        now = datetime.now(UTC).isoformat()
+        self.fake.hook_log.insert(
+            0, HookDelivery(id=77, guid="a-guid", event="issue_comment", action="created", delivered_at=now)
+        )
+        self.fake.payloads[77] = ("issue_comment", b'{"action": "created"}')
+        self.fake.installed = [InstallationRef(id=7, account="octo", permissions={"contents": "write"})]
+        self.fake.installed_on[7] = (self.repository,)
+
 
 class ServerStage:
     """The stage on a local GitHub, reached by the real gateway."""
@@ -110,7 +193,7 @@ class ServerStage:
         self.gateway = GitHubGateway(
             str(server.app_id), SecretStr(server.private_key_pem), server.api_url, write_pause_s=0
         )
-        self.github: GitHub = self.gateway
+        self.github: WholeGitHub = self.gateway
         made = server.create_repository("octo", "calculator", {**FILES, POLICY_PATH: "draft: true\n"})
         self.main = server.store("octo/calculator").ref("refs/heads/main") or ""
         self.head = server.push(
@@ -137,3 +220,44 @@ class ServerStage:
 
     def file_at(self, commit: str, path: str) -> bytes | None:
         return self.server.files("octo/calculator", commit).get(path)
+
+    def status(self, context: str, state: str) -> None:
+        self.server.status(NAME, self.head, context, state)
+
+    def red_run(self) -> tuple[int, str]:
+        owned = self.server.world.install("octo")
+        self.server.set_app_permissions("octo", {**owned.permissions, "actions": "write"})
+        workflow = "name: ci\non: push\njobs:\n  tests:\n    runs-on: ubuntu-latest\n    steps:\n      - run: exit 3\n"
+        sha = self.server.push(NAME, "main", {".github/workflows/ci.yml": workflow})
+        self.server.wait_for_check(sha)
+        self.server.settle()
+        (run,) = self.server.workflow_runs(sha)
+        return run.id, sha
+
+    def review_comment_as(self, login: str, body: str, reply_to: int | None = None) -> int:
+        made = self.server.review_comment(NAME, self.pull, login, body, path="calculator.py", line=2, reply_to=reply_to)
+        return made.id
+
+    def reviews(self) -> list[tuple[str, int]]:
+        comments = self.server.review_comments(NAME, self.pull)
+        return [
+            (review.body, sum(comment.review == review.id for comment in comments))
+            for review in self.server.reviews(NAME, self.pull)
+            if review.user == BOT
+        ]
+
+    def answers(self) -> list[tuple[int | None, str]]:
+        there = self.server.review_comments(NAME, self.pull)
+        return [(one.reply_to, one.body) for one in there if one.user == BOT and one.reply_to is not None]
+
+    def asked(self) -> list[str]:
+        pull = self.server.repository(NAME).issues[self.pull].pull
+        return pull.reviewers if pull else []
+
+    def demand(self, branch: str, rule: str) -> None:
+        self.server.set_rules(NAME, branch, rule)
+
+    def event(self) -> None:
+        self.server.webhook_url = "http://127.0.0.1:9/"
+        self.comment_as("octo", "hello")
+        self.server.settle()

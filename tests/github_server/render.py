@@ -123,7 +123,10 @@ def app_json(world: World, app: App) -> Json:
 def installation_json(world: World, installation: Installation) -> Json:
     """An installation of our App."""
     api = f"{world.api_url}/app/installations/{installation.id}"
-    account = user_json(world, installation.account)
+    name, since = installation.account, installation.created_at
+    # GitHub's description of the list wants an account to be a user and an enterprise at once.
+    both = {"name": name, "slug": name, "created_at": since, "updated_at": since}
+    account = user_json(world, name) | both
     suspended = installation.suspended_at
     return {
         "id": installation.id,
