@@ -1,4 +1,4 @@
-"""Merged or closed: what became of what we proposed."""
+"""Merged, closed, undone or reopened: what became of what we proposed."""
 
 from bot.domain.lesson import Lesson
 from bot.domain.request import Feedback
@@ -13,4 +13,5 @@ def with_fate(lesson: Lesson, feedback: Feedback) -> Lesson:
     """The lesson with what people decided; a revert is final."""
     if lesson.fate == "reverted":
         return lesson
-    return lesson.with_(fate="merged" if feedback.merged else "closed")
+    fate = feedback.fate or ("merged" if feedback.merged else "closed")
+    return lesson.with_(fate="open" if fate == "reopened" else fate)

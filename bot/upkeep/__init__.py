@@ -1,1 +1,1 @@
-"""Beside the line: the life of a fix after it was offered, and events that GitHub lost."""
+"""Beside the line: what becomes of what we offered, and what was missed."""

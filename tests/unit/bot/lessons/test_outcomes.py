@@ -11,6 +11,13 @@ def test_a_verdict_becomes_the_fate(merged: bool, fate: str) -> None:  # noqa: F
     assert with_fate(a_lesson(fate="open"), a_feedback(merged=merged)).fate == fate
 
 
+@pytest.mark.parametrize(
+    ("told", "fate"), [("merged", "merged"), ("closed", "closed"), ("reverted", "reverted"), ("reopened", "open")]
+)
+def test_what_is_told_in_words_wins(told: str, fate: str) -> None:
+    assert with_fate(a_lesson(fate="merged"), a_feedback(merged=True, fate=told)).fate == fate
+
+
 def test_a_revert_is_final() -> None:
     assert with_fate(a_lesson(fate="reverted"), a_feedback(merged=True)).fate == "reverted"
 

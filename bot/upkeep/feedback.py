@@ -1,0 +1,140 @@
+"""What people did with what we offered: merged, closed, undone, reopened, taken over, its branch deleted."""
+
+import logging
+
+from bot.domain.registry import FixState, OfferedFix
+from bot.domain.request import Feedback, HeadMoved, RepositoryRef
+from bot.errors import GitHubError
+from bot.publish.markdown import Pen
+from bot.publish.picture import BOXES, ticks
+from bot.publish.retire import retire
+from bot.upkeep.keeper import Keeper
+
+_STATES = {
+    "merged": FixState.MERGED,
+    "closed": FixState.CLOSED,
+    "reverted": FixState.REVERTED,
+    "reopened": FixState.OPEN,
+}
+_ENDED_BY_US = frozenset({FixState.SUPERSEDED, FixState.EXPIRED})
+
+log = logging.getLogger(__name__)
+
+
+async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
+    """One of our pull requests was merged, closed, undone or reopened: registry and lessons learn it.
+
+    Args:
+        feedback: What became of it; of one that is not ours nothing is learnt.
+        keeper: Whom to ask and tell.
+
+    Returns:
+        How many lessons it touched.
+
+    Raises:
+        GitHubError: GitHub failed, limits us or could not be reached; try again later.
+        StoreError: it could not be remembered.
+    """
+    fate = feedback.fate or ("merged" if feedback.merged else "closed")
+    if fate == "closed" and keeper.is_us(feedback.by):
+        return 0  # we took it back ourselves: nobody refused it
+    fixes = await keeper.registry.offered(feedback.repository.id, pull_request=feedback.pull_request)
+    note = await _ticked(feedback, keeper) if fixes and fate in {"merged", "closed"} else ""
+    for fix in fixes:
+        state = _next(fix, _STATES[fate])
+        if state is fix.state:
+            continue
+        by = f" by {feedback.by}" if feedback.by else ""
+        told = fix.with_(state=state, note="; ".join(part for part in (f"{fate}{by}", note) if part))
+        if feedback.merge_sha is not None:
+            told = told.with_(merge_sha=feedback.merge_sha)
+        await keeper.registry.offer(told)
+        if fate in {"merged", "closed"}:
+            await keeper.tidy(feedback.repository, fix)
+    if fate == "closed" and any(fix.state in _ENDED_BY_US for fix in fixes):
+        return 0
+    return await keeper.lessons.feed_back(feedback)
+
+
+def _next(fix: OfferedFix, state: FixState) -> FixState:
+    """What follows: undone stays undone, merged can only be undone, and what we ended ourselves nobody closes."""
+    if fix.state is FixState.REVERTED or (fix.state is FixState.MERGED and state is not FixState.REVERTED):
+        return fix.state
+    return fix.state if fix.state in _ENDED_BY_US and state is FixState.CLOSED else state
+
+
+async def _ticked(feedback: Feedback, keeper: Keeper) -> str:
+    """What reviewers ticked in it; it is not worth failing for."""
+    try:
+        pull = await keeper.github.pull_request(feedback.repository, feedback.pull_request)
+    except GitHubError as error:
+        log.warning("ticks of #%d are not known: %s", feedback.pull_request, error.message)
+        return ""
+    return ", ".join(BOXES[box] for box in ticks(pull.body)) if pull is not None else ""
+
+
+async def head_moved(moved: HeadMoved, keeper: Keeper) -> None:
+    """A branch moved, went away, or nobody waits for it any more: what we offered from it or into it follows.
+
+    Args:
+        moved: What happened; whatever we did ourselves changes nothing.
+        keeper: Whom to ask and tell.
+
+    Raises:
+        GitHubError: GitHub failed, limits us or could not be reached; try again later.
+        StoreError: it could not be remembered.
+    """
+    if keeper.is_us(moved.pusher) or moved.from_fork:
+        return
+    for fix in await keeper.open_fixes(moved.repository):
+        if fix.branch == moved.branch:
+            await _own_branch(fix, moved, keeper)
+        elif fix.base_branch == moved.branch:
+            await _red_branch(fix, moved, keeper)
+
+
+async def _own_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None:
+    """A person pushed to our branch, and it is theirs now; or took it away, and the change is refused."""
+    if moved.after is None:
+        note = f"its branch was deleted by {moved.pusher}" if moved.pusher else "its branch was deleted"
+        await keeper.registry.offer(fix.with_(state=FixState.CLOSED, note=note))
+    elif moved.after != fix.commit:
+        await keeper.registry.offer(fix.with_(taken_over=moved.pusher or "somebody"))
+
+
+async def _red_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None:
+    """Nobody waits for the red branch any more: so nobody waits for its fix."""
+    if moved.after is None:
+        why = f"The branch {Pen().code(fix.base_branch)} is gone, so nobody needs this any more."
+    elif moved.closed and moved.pull_request is not None and moved.pull_request == fix.for_pull_request:
+        why = f"Pull request #{moved.pull_request} is closed, so nobody needs this any more."
+    else:
+        return
+    await take_back(moved.repository, fix, (FixState.SUPERSEDED, why), keeper)
+
+
+async def take_back(repository: RepositoryRef, fix: OfferedFix, ending: tuple[FixState, str], keeper: Keeper) -> bool:
+    """Close a fix that nobody needs, with a word; one that ended in an event we missed is caught up on.
+
+    Args:
+        repository: Where it is.
+        fix: Open, as far as we know.
+        ending: How it ends, and why, in words that are safe in a comment.
+        keeper: Whom to ask and tell.
+
+    Returns:
+        Whether we closed it.
+
+    Raises:
+        GitHubError: GitHub failed, limits us or could not be reached; try again later.
+        StoreError: it could not be remembered.
+    """
+    pull = await keeper.pull_request(repository, fix)
+    if pull is None:
+        return False
+    if pull.state != "open":
+        missed = Feedback(repository=repository, pull_request=pull.number, merged=pull.merged, branch=fix.branch)
+        await take_feedback(missed, keeper)
+        return False
+    await retire(repository, pull, ending, github=keeper.github, upkeep=keeper.upkeep, registry=keeper.registry)
+    return True

@@ -1,0 +1,147 @@
+"""Work that nobody needs any more is ended: its branch moved, its pull request was closed, we may not be there."""
+
+import logging
+from dataclasses import dataclass
+
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.publication import Publication
+from bot.domain.request import HeadMoved, InstallationChange, MissionRequest
+from bot.ports import Clock, GitHub, MissionQueue, PatientCheckpoint, Registry
+from bot.publish.places import Places
+from bot.publish.publisher import publish_outcome
+from bot.publish.story import a_story
+from bot.registry import under_way
+from sandbox.types import Frozen, TrustTier
+
+WIND_DOWN_S = 3.0
+"""So long a mission that is stopped while it runs may still write its progress; the last word comes after it."""
+
+log = logging.getLogger(__name__)
+
+
+class Needless(Frozen):
+    """Missions that are to be ended."""
+
+    missions: tuple[MissionRequest, ...] = ()
+
+
+class Stopped(Frozen):
+    """A mission was stopped."""
+
+    ran: bool
+
+
+@dataclass(frozen=True)
+class Ending:
+    """What ending a mission needs from outside."""
+
+    github: GitHub
+    queue: MissionQueue
+    registry: Registry
+    clock: Clock
+    app_slug: str = "metaagent"
+    secrets: tuple[str, ...] = ()
+    wind_down_s: float = WIND_DOWN_S
+
+
+async def end_needless(change: HeadMoved | InstallationChange, ending: Ending, checkpoint: PatientCheckpoint) -> None:
+    """Stop what a change made needless, and tell it where it can be told.
+
+    Raises:
+        GitHubError: GitHub does not answer, for longer than the checkpoint tries.
+        StoreError: the registry cannot be written.
+    """
+    if isinstance(change, InstallationChange):
+        await _left(change, ending, checkpoint)
+    else:
+        await _moved(change, ending, checkpoint)
+
+
+async def _left(change: InstallationChange, ending: Ending, checkpoint: PatientCheckpoint) -> None:
+    """Without the installation nothing can be told; what waits or runs there is only stopped."""
+
+    async def find() -> Needless:
+        await under_way.note(change, ending.registry, ending.clock)
+        everything = change.action in {"deleted", "suspend"}
+        lost = frozenset(change.removed)
+        return Needless(
+            missions=tuple(
+                request
+                for request in await ending.queue.under_way()
+                if request.repository is not None
+                and (
+                    request.repository.id in lost
+                    or (everything and request.repository.installation_id == change.installation_id)
+                )
+            )
+        )
+
+    found = await checkpoint.step("find", Needless, find)
+    for request in found.missions:
+        log.info("stopped: the App may not work there any more", extra={"mission": request.mission_id})
+        await ending.queue.cancel(request.mission_id)
+
+
+async def _moved(moved: HeadMoved, ending: Ending, checkpoint: PatientCheckpoint) -> None:
+    async def find() -> Needless:
+        await _forgive(moved, ending.registry)
+        about = [r for r in await ending.queue.under_way(moved.repository.id) if _concerns(moved, r)]
+        return Needless(missions=tuple([r for r in about if moved.closed or await _is_stale(r, moved, ending.github)]))
+
+    found = await checkpoint.step("find", Needless, find)
+    for request in found.missions:
+        await _end(request, moved, ending, checkpoint)
+
+
+async def _end(request: MissionRequest, moved: HeadMoved, ending: Ending, checkpoint: PatientCheckpoint) -> None:
+    async def stop() -> Stopped:
+        ran = await ending.queue.status(request.mission_id) == "running"
+        await ending.queue.cancel(request.mission_id)
+        return Stopped(ran=ran)
+
+    async def tell() -> Publication:
+        context = MissionContext(
+            mission_id=request.mission_id,
+            request=request,
+            created_at=ending.clock.now().isoformat(),
+            target_path=moved.repository.full_name,
+        )
+        story = a_story(context.ended(*_why(moved)), secrets=ending.secrets)
+        return await publish_outcome(story, Places(ending.github, ending.app_slug))
+
+    if (await checkpoint.step(f"stop {request.mission_id}", Stopped, stop)).ran:
+        await checkpoint.pause(ending.wind_down_s)
+    await checkpoint.step(f"tell {request.mission_id}", Publication, tell)
+
+
+def _why(moved: HeadMoved) -> tuple[Outcome, str]:
+    if moved.closed:
+        return Outcome.CANCELLED, f"the pull request #{moved.pull_request} was closed while we worked"
+    where = f"moved on to {moved.after[:12]}" if moved.after else "is gone"
+    return Outcome.STALE, f"the branch {moved.branch} {where} while we worked"
+
+
+def _concerns(moved: HeadMoved, request: MissionRequest) -> bool:
+    """Whether a mission works on what moved: the pull request, or the branch of this repository."""
+    if moved.pull_request is not None and request.pull_request == moved.pull_request:
+        return True
+    if moved.from_fork or request.tier is TrustTier.FORK or request.head_branch != moved.branch:
+        return False
+    # A closed pull request leaves its branch behind, and with it the work that another one, or a push, asked for.
+    return not moved.closed or (request.pull_request is None and moved.branch != moved.repository.default_branch)
+
+
+async def _is_stale(request: MissionRequest, moved: HeadMoved, github: GitHub) -> bool:
+    """Whether the mission's commit is no longer the head, now: events come late and in any order."""
+    if request.head_sha is None or request.head_sha == moved.after:
+        return False  # a command takes the head it finds
+    if moved.from_fork and moved.pull_request is not None:
+        pull = await github.pull_request(moved.repository, moved.pull_request)
+        return pull is not None and pull.head_sha != request.head_sha
+    return await github.branch_head(moved.repository, moved.branch) != request.head_sha
+
+
+async def _forgive(moved: HeadMoved, registry: Registry) -> None:
+    """A person's push is a new beginning: our attempts on the branch count from zero."""
+    if not moved.from_fork and not moved.closed and moved.pusher and not moved.pusher.endswith("[bot]"):
+        await registry.forgive(moved.repository.id, branch=moved.branch)

@@ -1,0 +1,169 @@
+"""What was missed while we were away, since GitHub does not tell twice: deliveries, red heads, ends of fixes."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from bot.domain.github import CheckRunState, HookDelivery, PullRequestState
+from bot.domain.request import CheckRef, RedHead, RepositoryRef, Trigger
+from bot.errors import GitHubError, MetaAgentError
+from bot.intake import guards
+from bot.intake.guards import Head
+from bot.ports import AppHooks, MissionQueue
+from bot.upkeep.expire import expire
+from bot.upkeep.gone import close_gone
+from bot.upkeep.keeper import Keeper
+from sandbox.types import Frozen
+
+KEPT = timedelta(days=3)
+"""So long GitHub keeps what it delivered."""
+FIRST = timedelta(hours=1)
+"""How far a service looks back that never got a delivery: it was just set up, and old failures are not its business."""
+OVERLAP = timedelta(minutes=10)
+"""Two sweeps look at so much of the same time: a delivery may be logged late."""
+
+log = logging.getLogger(__name__)
+
+
+class Swept(Frozen):
+    """What one sweep found."""
+
+    deliveries: int = 0
+    """Handed in again."""
+    heads: int = 0
+    """Red commits without a mission."""
+    closed: int = 0
+    """Fixes of ours taken back."""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sweeper:
+    """Looks for what was missed. Everything it finds is known by an id, so that finding it twice changes nothing."""
+
+    keeper: Keeper
+    hooks: AppHooks
+    queue: MissionQueue
+    known: Callable[[Sequence[str]], Awaitable[frozenset[str]]]
+    """Which deliveries came in."""
+    hand_in: Callable[[str, str, bytes], Awaitable[None]]
+    """Takes a delivery as if it came now: its id, event and body."""
+
+    async def run(self, every_s: float) -> None:
+        """Sweep now, and then again and again, until cancelled."""
+        since = self.keeper.clock.now() - KEPT
+        while True:
+            begun = self.keeper.clock.now()
+            try:
+                swept = await self.sweep(since)
+                since = begun - OVERLAP
+                log.info("swept: %s", swept.model_dump_json())
+            except MetaAgentError as error:
+                log.warning("the sweep ended early: %s", error.message)  # the next one looks at the same time again
+            await asyncio.sleep(every_s)
+
+    async def sweep(self, since: datetime) -> Swept:
+        """Look once at everything since then.
+
+        Raises:
+            GitHubError: GitHub limits us, failed or could not be reached.
+            MetaAgentError: what was found could not be handed on.
+        """
+        log_of_hooks = await self.hooks.deliveries(since=since)
+        lost, since = await self._lost(log_of_hooks, since)
+        for delivery in lost:
+            event, body = await self.hooks.delivery_payload(delivery.id)
+            await self.hand_in(delivery.guid, event, body)
+        heads, closed, problems = 0, 0, []
+        async for repository in self._repositories():
+            try:
+                heads += await self.red_heads(repository, since)
+                closed += await close_gone(repository, self.keeper) + await expire(repository, self.keeper)
+            except GitHubError as error:
+                if error.retryable:
+                    raise
+                problems.append(f"{repository.full_name}: {error.message}")
+            finally:
+                await self.keeper.github.release(repository)
+        return Swept(deliveries=len(lost), heads=heads, closed=closed, problems=tuple(problems))
+
+    async def _lost(self, log_of_hooks: Sequence[HookDelivery], since: datetime) -> tuple[list[HookDelivery], datetime]:
+        """One attempt of each delivery that never came in, oldest first; and from when on anything counts."""
+        attempts = {one.guid: one for one in log_of_hooks}  # newest first, so the oldest attempt of each stays
+        came = await self.known(tuple(attempts))
+        if attempts and not came:
+            since = max(since, self.keeper.clock.now() - FIRST)
+        lost = [one for one in attempts.values() if one.guid not in came and _moment(one.delivered_at) >= since]
+        return sorted(lost, key=lambda one: _moment(one.delivered_at)), since
+
+    async def _repositories(self) -> AsyncIterator[RepositoryRef]:
+        for installation in await self.hooks.installations():
+            if installation.suspended:
+                continue
+            try:
+                repositories = await self.hooks.repositories(installation.id)
+            except GitHubError as error:
+                if error.retryable:
+                    raise
+                log.warning("installation %d cannot be looked at: %s", installation.id, error.message)
+                continue
+            for repository in repositories:
+                yield repository
+
+    async def red_heads(self, repository: RepositoryRef, since: datetime) -> int:
+        """Ask for a mission for every head that turned red since then and has none; how many.
+
+        Raises:
+            GitHubError: GitHub refused, failed or could not be reached.
+            QueueError: the queue cannot take them.
+        """
+        asked = 0
+        pulls = await self.keeper.upkeep.open_pull_requests(repository)
+        branch = repository.default_branch
+        heads = {pull.head_sha: _head(pull, repository) for pull in pulls}
+        tip = await self.keeper.github.branch_head(repository, branch)
+        if tip is not None:
+            heads.setdefault(tip, Head(sha=tip, branch=branch, repository_id=repository.id))
+        numbers = {pull.head_sha: pull.number for pull in pulls}
+        for sha, head in heads.items():
+            if guards.no_to_head(head) is not None:
+                continue
+            red = RedHead(
+                repository=repository,
+                head_sha=sha,
+                head_branch=head.branch,
+                pull_request=numbers.get(sha),
+                trigger=Trigger.SCHEDULE,
+            )
+            if await self.queue.status(red.mission_id) is not None:
+                continue
+            checks = guards.best_check(_red(await self.keeper.github.check_runs(repository, sha), self.keeper, since))
+            if checks:
+                asked += await self.queue.settle(red.with_(check=checks[0]))
+        return asked
+
+
+def _head(pull: PullRequestState, repository: RepositoryRef) -> Head:
+    return Head(sha=pull.head_sha, branch=pull.head_ref, repository_id=repository.id, elsewhere=pull.from_fork)
+
+
+def _red(checks: Sequence[CheckRunState], keeper: Keeper, since: datetime) -> Iterator[CheckRef]:
+    """The checks of others that turned red since then."""
+    for check in checks:
+        if check.app_slug == keeper.app_slug or check.app_slug in guards.NOT_TESTS:
+            continue
+        if check.conclusion in guards.RED and _moment(check.completed_at) >= since:
+            yield CheckRef(
+                id=check.id, name=check.name, app_slug=check.app_slug, conclusion=check.conclusion or "failure"
+            )
+
+
+def _moment(text: str) -> datetime:
+    """When; what cannot be read is always recent, and is looked at."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
