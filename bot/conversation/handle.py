@@ -89,8 +89,8 @@ async def handle_command(command: Command, desk: Desk, checkpoint: Checkpoint) -
         came = await checkpoint.step("act", Done, lambda: _act(command, desk))
     except MetaAgentError as error:
         log.warning("a command failed: %s", error.message, extra={"command": command.command_id})
-        advice = f" {desk.pen.prose(error.advice, cap=300)}." if error.advice else ""
-        came = refuse(f"That did not work: {desk.pen.prose(error.message, cap=300)}.{advice}")
+        advice = f" ({desk.pen.prose(error.advice, cap=300)})" if error.advice else ""
+        came = refuse(f"That did not work: {desk.pen.prose(error.message, cap=300)}{advice}.")
     return await checkpoint.step("tell", Reply, lambda: _tell(command, came, desk))
 
 

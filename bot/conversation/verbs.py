@@ -88,7 +88,7 @@ VERBS: Mapping[Verb, Entry] = MappingProxyType(
         Verb.CONFIG: Entry(usage="config", does="shows every setting of this repository and where it comes from"),
         Verb.LESSONS: Entry(usage="lessons [words]", does="shows what was learned here, or what bears on the words"),
         Verb.ANSWER: Entry(
-            usage="answer [number | yes | no | words]",
+            usage="answer [number, yes, no or words]",
             does="answers the question a mission ended with, which then goes on",
             options=("mission",),
             always=False,

@@ -1,0 +1,157 @@
+"""apply, answer, reject: what a person decides, and what then is asked for or forgotten."""
+
+import pytest
+
+from bot.domain.registry import FixState
+from bot.domain.request import Answer
+from tests.unit.bot.conversation.desks import (
+    FIX,
+    FIX_BRANCH,
+    FIX_PULL,
+    PULL,
+    Office,
+    a_press,
+    a_red_pull,
+    put_fix,
+    put_proposal,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("words", "changes", "choice"),
+    [
+        ("apply", 1, 1),
+        ("apply 1", 1, 1),
+        ("apply #2", 2, 2),
+        ("answer yes", 1, 1),
+        ("answer OK.", 1, 1),
+        ("answer 2", 3, 2),
+        ("apply --mission=mission:42:old", 1, 1),
+    ],
+)
+async def test_a_change_that_was_shown_is_verified_and_published_by_a_mission(
+    words: str, changes: int, choice: int
+) -> None:
+    office = Office()
+    proposal = put_proposal(office, changes)
+    reply = await office.say(words)
+    assert reply.ok, reply.text
+    (request,) = office.queue.requests.values()
+    assert request.answer == Answer(proposal_id=proposal.proposal_id, choice=choice)
+    assert request.head_sha == proposal.head_sha
+
+
+@pytest.mark.parametrize(
+    ("words", "changes", "said"),
+    [
+        ("apply", 2, "There are 2 changes to choose from; which of them is meant."),
+        ("apply 3", 2, "`3` names none of them"),
+        ("apply 0", 1, "names none of them"),
+        ("answer maybe", 2, "`maybe` names none of them"),
+        ("answer yes", 2, "which of them is meant"),
+        ("answer", 1, "The question is still open"),
+        ("apply", 0, "No change is kept"),
+        ("apply --mission=mission:other", 1, "Nothing waits for a decision"),
+    ],
+)
+async def test_what_is_not_clear_shows_the_choices(words: str, changes: int, said: str) -> None:
+    office = Office()
+    put_proposal(office, changes)
+    reply = await office.say(words)
+    assert said in reply.text
+    assert office.queue.requests == {}
+
+
+async def test_words_go_on_where_a_question_has_no_ready_change() -> None:
+    office = Office()
+    proposal = put_proposal(office, 0)
+    assert (await office.say("answer the base was merged")).ok
+    (request,) = office.queue.requests.values()
+    assert request.answer == Answer(proposal_id=proposal.proposal_id, text="the base was merged")
+    assert office.registry.proposals[42, proposal.proposal_id].decided == "answered"
+
+
+@pytest.mark.parametrize("words", ["reject", "reject it is wrong", "answer no", "answer None"])
+async def test_a_rejected_change_is_never_proposed_again(words: str) -> None:
+    office = Office()
+    proposal = put_proposal(office, 2)
+    assert "will not be proposed again" in (await office.say(words)).text
+    assert office.registry.proposals[42, proposal.proposal_id].decided == "rejected"
+    for patch in ("patch-1", "patch-2"):
+        assert await office.registry.is_blocked(42, patch) is not None
+    assert "Nothing waits" in (await office.say("apply")).text
+
+
+async def test_a_question_without_changes_can_be_dropped() -> None:
+    office = Office()
+    put_proposal(office, 0)
+    assert (await office.say("reject")).text == "The question is dropped."
+
+
+@pytest.mark.parametrize("decided", ["applied", "rejected", "answered"])
+async def test_what_was_decided_stays_decided(decided: str) -> None:
+    office = Office()
+    put_proposal(office, decided=decided)
+    assert f"decided already: {decided}" in (await office.say("apply --mission=mission:42:old")).text
+
+
+async def test_a_change_for_an_older_head_is_not_applied() -> None:
+    office = Office()
+    put_proposal(office, head_sha="d" * 40)
+    reply = await office.say("apply")
+    assert "moved on" in reply.text
+    assert office.queue.requests == {}
+
+
+async def test_nothing_is_pushed_to_a_fork() -> None:
+    office = Office()
+    put_proposal(office)
+    office.github.pulls[PULL] = a_red_pull(from_fork=True)
+    reply = await office.say("apply")
+    assert "git apply" in reply.text
+    assert "+    return a + b" in reply.text
+    assert office.queue.requests == {}
+
+
+async def test_a_button_decides_about_its_own_mission() -> None:
+    office = Office()
+    put_proposal(office)
+    put_proposal(office, proposal_id="mission:42:newer", at="2026-02-02T00:00:00+00:00")
+    await office.ask(a_press("apply", mission_id="mission:42:old"))
+    (request,) = office.queue.requests.values()
+    assert request.answer is not None
+    assert request.answer.proposal_id == "mission:42:old"
+
+
+@pytest.mark.parametrize("number", [PULL, FIX_PULL])
+async def test_rejecting_closes_our_pull_request_and_blocks_its_change(number: int) -> None:
+    office = Office()
+    put_fix(office)
+    reply = await office.say("reject", number=number)
+    assert f"#{FIX_PULL} is closed, its branch is gone" in reply.text
+    assert office.github.pulls[FIX_PULL].state == "closed"
+    assert FIX_BRANCH not in office.github.branches
+    blocked = await office.registry.is_blocked(42, "patch-1")
+    assert blocked is not None
+    assert blocked.state is FixState.CLOSED
+    (feedback,) = office.queue.feedback
+    assert (feedback.pull_request, feedback.merged, feedback.fate, feedback.by) == (FIX_PULL, False, "closed", "alice")
+
+
+@pytest.mark.parametrize("taken_over", ["", "bob"])
+async def test_a_branch_somebody_pushed_to_is_left_alone(taken_over: str) -> None:
+    office = Office()
+    put_fix(office, taken_over=taken_over)
+    if not taken_over:
+        office.github.branches[FIX_BRANCH] = "e" * 40
+    assert "its branch stays" in (await office.say("reject")).text
+    assert FIX_BRANCH in office.github.branches
+
+
+async def test_a_fix_that_is_no_longer_open_is_not_rejected() -> None:
+    office = Office()
+    put_fix(office, state=FixState.MERGED)
+    assert "nothing to reject" in (await office.say("reject")).text
+    assert office.github.branches[FIX_BRANCH] == FIX
