@@ -13,6 +13,7 @@ from typing import Any
 
 from bot.cli import main
 from bot.settings import leaves
+from tests.architecture.policy_pages import SCHEMA, policy_page, schema_text
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -108,7 +109,14 @@ def _example(old: str, new: str) -> str:
     return f"{before} becomes {after}" if before and after else f"{before or after} {'goes' if before else 'is added'}"
 
 
-PAGES = {"settings.md": settings_page, "command-line.md": command_page, "templates.md": templates_page}
+PAGES = {
+    "settings.md": settings_page,
+    "command-line.md": command_page,
+    "templates.md": templates_page,
+    "policy.md": policy_page,
+    SCHEMA: schema_text,
+}
+"""Seen from the reference."""
 
 
 if __name__ == "__main__" and "--write" in sys.argv:
