@@ -38,6 +38,7 @@ from bot.ports import (
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
 from bot.publish.story import Story, a_story
+from bot.registry import under_way
 from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TrustTier
 
 log = logging.getLogger(__name__)
@@ -84,6 +85,9 @@ class Line:
 async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:
     """From a request to an outcome that is published and remembered. Every part is a step that is not run twice."""
     admission = await _admitted(request, line, github, checkpoint)
+    if line.registry is not None:
+        # Now branch and pull request are known, also of a command.
+        await under_way.begin(admission.request, line.registry, line.clock)
     kept = KeptEvidence()
     if admission.checkout is None:
         context = await _refused(admission, line, checkpoint)

@@ -56,6 +56,15 @@ class Settings(BaseModel):
         description="Where GitHub and people reach this service, `https://bot.example.com`.",
     )
     workers: int = Field(default=2, ge=1, description="Missions that run at the same time.")
+    settle_s: float = Field(
+        default=180.0, ge=0, description="Longest wait, in seconds, for the other checks of a red commit."
+    )
+    sweep_s: float = Field(
+        default=900.0, ge=0, description="Seconds between two looks for events that were lost; 0 never looks."
+    )
+    write_pause_s: float = Field(
+        default=1.0, ge=0, description="Seconds between two writes to one repository, as GitHub asks for."
+    )
     webhook_max_bytes: int = Field(default=25 * 1024 * 1024, description="Largest webhook body accepted.")
     limits: Limits = Field(default=Limits(), description="Limits of a mission.")
     evidence: EvidenceLimits = Field(default=EvidenceLimits(), description="How much evidence is kept.")

@@ -46,7 +46,7 @@ class Handlers:
     """Waits for the other checks of a red head; the mission to ask for, or None when nothing is red any more."""
     command: Callable[[Command, Checkpoint], Awaitable[None]]
     feedback: Callable[[Feedback], Awaitable[None]]
-    notice: Callable[[Change], Awaitable[None]]
+    notice: Callable[[Change, PatientCheckpoint], Awaitable[None]]
     begun: Callable[[MissionRequest], Awaitable[None]] = _begun
     """A mission was put in line."""
     ended: Callable[[str], Awaitable[None]] = _ended
@@ -109,21 +109,26 @@ class Workflows:
 
     async def _feedback(self, data: Record) -> Record:
         """What became of something we proposed."""
-        return await self._told("feed_back", _read(Feedback, data), self._handlers.feedback)
+        feedback = _read(Feedback, data)
 
-    async def _notice(self, data: Record) -> Record:
-        """Something changed under what is under way."""
-        return await self._told("notice", _CHANGE.validate_json(json.dumps(data)), self._handlers.notice)
-
-    async def _told(self, name: str, value: Told, handle: Callable[[Told], Awaitable[None]]) -> Record:
         async def hand_over() -> Frozen:
-            await handle(value)
+            await self._handlers.feedback(feedback)
             return Frozen()
 
         try:
-            await self._checkpoint().step(name, Frozen, hand_over)
+            await self._checkpoint().step("feed_back", Frozen, hand_over)
         except (MetaAgentError, SandboxError) as error:
-            log.exception("%s was not taken", name)
+            log.exception("feedback was not taken")
+            return keep_error(error)
+        return {"ok": {}}
+
+    async def _notice(self, data: Record) -> Record:
+        """Something changed under what is under way."""
+        change = _CHANGE.validate_json(json.dumps(data))
+        try:
+            await self._handlers.notice(change, self._checkpoint())
+        except (MetaAgentError, SandboxError) as error:
+            log.exception("a change was not taken")
             return keep_error(error)
         return {"ok": {}}
 

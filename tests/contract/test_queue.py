@@ -68,7 +68,7 @@ class Missions:
     async def obey(self, command: Command, checkpoint: Checkpoint) -> None:
         self.commands.append(command)
 
-    async def take_notice(self, change: HeadMoved | InstallationChange) -> None:
+    async def take_notice(self, change: HeadMoved | InstallationChange, _: PatientCheckpoint) -> None:
         self.notices.append(change)
 
     def handlers(self) -> Handlers:
