@@ -51,7 +51,7 @@ def webhook_router(
         try:
             async with asyncio.timeout(answer_within_s):
                 delivery = await _authentic(request, secret, max_body)
-                receipt = await _decided(delivery, inbox, own)
+                receipt = await take_in(delivery, inbox, own)
         except ClientDisconnect:
             return JSONResponse({"error": "the sender went away"}, 400)
         except DeliveryRejected as error:
@@ -68,7 +68,13 @@ def webhook_router(
     return router
 
 
-async def _decided(delivery: Delivery, inbox: DeliveryInbox, own: OwnApp) -> Receipt:
+async def take_in(delivery: Delivery, inbox: DeliveryInbox, own: OwnApp) -> Receipt:
+    """Decide what a delivery asks for, and write it down.
+
+    Raises:
+        DeliveryRejected: it is for us, but not as GitHub describes it.
+        QueueError: it could not be written.
+    """
     decision = route(delivery, own)
     receipt = await inbox.accept(delivery.id, delivery.event, delivery.action, decision)
     # Most deliveries are none of our business; why is in the inbox.

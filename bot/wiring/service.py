@@ -1,7 +1,8 @@
-"""What `metaagent serve` needs besides: GitHub, inbox, dispatcher, engine."""
+"""What `metaagent serve` needs besides: GitHub, inbox, dispatcher, engine, and who takes each kind of work."""
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,15 +10,19 @@ from dataclasses import replace
 from pydantic import SecretStr
 
 from bot.clock import SystemClock
+from bot.conversation.desk import Desk
+from bot.conversation.handle import handle_command
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext
-from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
-from bot.errors import SettingsError
+from bot.domain.policy import RepositoryPolicy
+from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead, RepositoryRef
+from bot.errors import NotPermitted, SettingsError
 from bot.evidence.keep import EvidenceFolder
 from bot.github.gateway import GitHubGateway
 from bot.intake.identity import OwnApp
-from bot.intake.settle import first_request
-from bot.pipeline import handle_feedback, handle_request
+from bot.intake.settle import Watch, settle
+from bot.pipeline import handle_request
+from bot.policy.policy_file import load_policy
 from bot.ports import Checkpoint, PatientCheckpoint, Progress
 from bot.progress import BothProgress, LogProgress
 from bot.publish.check_run import CheckRunProgress
@@ -25,8 +30,14 @@ from bot.queue.dispatch import Dispatcher
 from bot.queue.engine import DurableEngine
 from bot.queue.inbox import Inbox
 from bot.queue.workflows import Handlers
+from bot.registry import under_way
+from bot.registry.sqlite_registry import SqliteRegistry
 from bot.settings import Settings
+from bot.upkeep.feedback import head_moved, take_feedback
+from bot.upkeep.keeper import Keeper
+from bot.upkeep.needless import Ending, end_needless
 from bot.wiring.line import build_line
+from sandbox.types import Frozen
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +50,7 @@ def build_github(settings: Settings) -> GitHubGateway:
     """
     if settings.app_id is None:
         raise SettingsError("no App id", "set METAAGENT_APP_ID")
-    return GitHubGateway(settings.app_id, settings.signing_key, settings.github_api_url)
+    return GitHubGateway(settings.app_id, settings.signing_key, settings.github_api_url, settings.write_pause_s)
 
 
 class Service:
@@ -58,31 +69,25 @@ class Service:
         self.secret: SecretStr = settings.webhook_secret
         self.github = build_github(settings)
         self.own = OwnApp(app_id=_numeric(settings.app_id), slug=settings.app_slug)
-        clock = SystemClock()
+        self._settings = settings
+        self._clock = SystemClock()
+        self._registry = SqliteRegistry(settings.data_dir / "registry.sqlite")
 
         @asynccontextmanager
         async def listening(request: MissionRequest) -> AsyncIterator[Progress]:
-            async with CheckRunProgress(request, self.github, clock) as check:
+            async with CheckRunProgress(request, self.github, self._clock) as check:
                 yield BothProgress(LogProgress(), check)
 
-        self._line = build_line(settings, listening)
+        line = build_line(settings, listening)
+        self._line = replace(line, registry=self._registry, runs=self.github, upkeep=self.github)
         if settings.evidence.keep:
-            evidence = EvidenceFolder(settings.data_dir / "evidence", settings.evidence, clock)
+            evidence = EvidenceFolder(settings.data_dir / "evidence", settings.evidence, self._clock)
             self._line = replace(self._line, keep_evidence=evidence.keep)
-        self.engine = DurableEngine(
-            settings.engine_url,
-            Handlers(
-                mission=self._handle_request,
-                settle=self._settle,
-                command=self._obey,
-                feedback=self._handle_feedback,
-                notice=self._take_notice,
-            ),
-            workers=settings.workers,
-        )
-        self.inbox = Inbox(settings.data_dir / "inbox.sqlite", clock, self.engine.status)
+        self.engine = DurableEngine(settings.engine_url, self._handlers(), workers=settings.workers)
+        self.inbox = Inbox(settings.data_dir / "inbox.sqlite", self._clock, self.engine.status)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._dispatching: asyncio.Task[None] | None = None
+        self._busy: Counter[int] = Counter()
 
     async def start(self) -> None:
         """Open the inbox, launch the engine, take up what a dead process left."""
@@ -102,22 +107,118 @@ class Service:
             await asyncio.gather(self._dispatching, return_exceptions=True)
         await self.engine.close()
         await self._line.close()
+        await self.github.aclose()
         self.inbox.close()
 
-    async def _handle_request(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
-        return await handle_request(request, self._line, self.github, checkpoint)
+    # --- who takes each kind of work -------------------------------------------------------------------
 
-    async def _settle(self, red: RedHead, _: PatientCheckpoint) -> MissionRequest | None:
-        return first_request(red)
+    def _handlers(self) -> Handlers:
+        return Handlers(
+            mission=self._mission,
+            settle=self._settle,
+            command=self._command,
+            feedback=self._feedback,
+            notice=self._notice,
+            begun=self._begun,
+            ended=self._ended,
+        )
 
-    async def _obey(self, command: Command, _: Checkpoint) -> None:
-        log.info("not obeyed yet: %s", command.word)
+    async def _mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
+        if request.repository is None or await under_way.is_stopped(request.repository, self._registry):
+            raise NotPermitted("the App is suspended or was removed there", "install it again, or unsuspend it")
+        async with self._rights(request.repository):
+            return await handle_request(request, self._line, self.github, checkpoint)
 
-    async def _take_notice(self, change: HeadMoved | InstallationChange) -> None:
-        log.info("noted: %s", change.kind)
+    async def _settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
+        if await under_way.is_stopped(red.repository, self._registry):
+            log.info("not watched: the App is suspended or was removed there", extra={"mission": red.mission_id})
+            return None
+        watch = Watch(
+            github=self.github,
+            runs=self.github,
+            registry=self._registry,
+            queue=self.engine,
+            app_slug=self.own.slug,
+            settle_s=self._settings.settle_s,
+        )
+        return await settle(red, watch, checkpoint)
 
-    async def _handle_feedback(self, feedback: Feedback) -> None:
-        await handle_feedback(feedback, self._line)
+    async def _command(self, command: Command, checkpoint: Checkpoint) -> None:
+        if await under_way.is_stopped(command.repository, self._registry):
+            return
+        desk = Desk(
+            github=self.github,
+            queue=self.engine,
+            registry=self._registry,
+            lessons=self._line.lessons,
+            clock=self._clock,
+            read_policy=self._policy,
+            app_slug=self.own.slug,
+            secrets=self._line.secrets,
+        )
+        async with self._rights(command.repository):
+            await handle_command(command, desk, checkpoint)
+
+    async def _feedback(self, feedback: Feedback) -> None:
+        async with self._rights(feedback.repository):
+            await take_feedback(feedback, self._keeper())
+
+    async def _notice(self, change: HeadMoved | InstallationChange, checkpoint: PatientCheckpoint) -> None:
+        if isinstance(change, HeadMoved):
+            async with self._rights(change.repository):
+                await self._follow(change, checkpoint)
+        else:
+            await end_needless(change, self._ending(), checkpoint)
+
+    async def _follow(self, moved: HeadMoved, checkpoint: PatientCheckpoint) -> None:
+        async def follow() -> Frozen:
+            await head_moved(moved, self._keeper())
+            return Frozen()
+
+        await end_needless(moved, self._ending(), checkpoint)
+        await checkpoint.step("follow", Frozen, follow)
+
+    @asynccontextmanager
+    async def _rights(self, repository: RepositoryRef) -> AsyncIterator[None]:
+        """Rights in a repository are given back when the last of those who work there is done."""
+        self._busy[repository.id] += 1
+        try:
+            yield
+        finally:
+            self._busy[repository.id] -= 1
+            if not self._busy[repository.id]:
+                del self._busy[repository.id]
+                await self.github.release(repository)
+
+    def _ending(self) -> Ending:
+        return Ending(
+            github=self.github,
+            queue=self.engine,
+            registry=self._registry,
+            clock=self._clock,
+            app_slug=self.own.slug,
+            secrets=self._line.secrets,
+        )
+
+    async def _begun(self, request: MissionRequest) -> None:
+        await under_way.begin(request, self._registry, self._clock)
+
+    async def _ended(self, mission_id: str) -> None:
+        await under_way.end(mission_id, self._registry)
+
+    def _keeper(self) -> Keeper:
+        return Keeper(
+            github=self.github,
+            upkeep=self.github,
+            registry=self._registry,
+            lessons=self._line.lessons,
+            clock=self._clock,
+            app_slug=self.own.slug,
+            read_policy=self._policy,
+        )
+
+    async def _policy(self, repository: RepositoryRef) -> RepositoryPolicy:
+        return await load_policy(repository, self.github)
 
 
 def _numeric(app_id: str | None) -> int | None:
