@@ -35,6 +35,7 @@ from bot.ports import (
     Registry,
     Workspace,
 )
+from bot.publish.dry_run import publish_staged
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
 from bot.publish.story import Story, a_story
@@ -207,7 +208,8 @@ async def _keep(context: MissionContext, checkout: Checkout, line: Line, checkpo
 async def _publish(context: MissionContext, line: Line, github: GitHub, kept: KeptEvidence) -> Publication:
     confidence = await _confidence(context, line)
     story = a_story(context, confidence=confidence, secrets=line.secrets, bundle=kept)
-    return await publish_outcome(story, Places(github, line.app_slug, line.registry, line.upkeep))
+    publish = publish_staged if context.policy.mode == "staged" else publish_outcome
+    return await publish(story, Places(github, line.app_slug, line.registry, line.upkeep))
 
 
 async def _confidence(context: MissionContext, line: Line) -> Confidence:
