@@ -22,6 +22,7 @@ from bot.github.replies import (
     PermissionReply,
     PullReply,
     RefReply,
+    RunFile,
     RunReply,
     RunsReply,
     StatusesReply,
@@ -82,7 +83,7 @@ class GitHubReading:
             id=job.id,
             name=job.name,
             run_id=job.run_id,
-            workflow_path=read(run, RunReply).workflow_path if run is not None else None,
+            workflow_path=read(run, RunFile).workflow_path if run is not None else None,
             steps=tuple(step.state() for step in job.steps or ()),
         )
 

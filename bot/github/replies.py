@@ -140,7 +140,18 @@ class JobReply(Slim):
     steps: tuple[JobStepReply, ...] | None = None
 
 
-class RunReply(Slim):
+class RunFile(Slim):
+    """Where the workflow of a run stands."""
+
+    path: str | None = None
+
+    @property
+    def workflow_path(self) -> str | None:
+        """Its file; a reusable workflow's path carries `@ref`."""
+        return self.path.partition("@")[0] if self.path else None
+
+
+class RunReply(RunFile):
     """A workflow run."""
 
     id: Id
@@ -151,15 +162,9 @@ class RunReply(Slim):
     head_repository: SideRepository | None = None
     status: str | None = None
     conclusion: str | None = None
-    path: str | None = None
     actor: Account | None = None
     triggering_actor: Account | None = None
     run_attempt: int | None = None
-
-    @property
-    def workflow_path(self) -> str | None:
-        """Its file; a reusable workflow's path carries `@ref`."""
-        return self.path.partition("@")[0] if self.path else None
 
     def state(self, repository_id: int) -> WorkflowRunState:
         """As the bot knows it."""
