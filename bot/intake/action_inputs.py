@@ -46,18 +46,16 @@ class ActionInputs(Frozen):
     dry_run: bool = False
     from_report: str | None = None
 
-    @field_validator("rungs", "allow_users", mode="before")
+    @field_validator("allow_users", mode="before")
     @classmethod
     def _several(cls, value: object) -> object:
-        """Several stand in one text, with commas or spaces between."""
-        return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+        return _words(value) if isinstance(value, str) else value
 
     @field_validator("rungs", mode="before")
     @classmethod
     def _numbers(cls, value: object) -> object:
-        if not isinstance(value, tuple):
-            return value
-        return tuple(sorted({int(v) if str(v).isdecimal() else v for v in value}, key=str))
+        words = _words(value) if isinstance(value, str) else ()
+        return tuple(sorted({int(word) for word in words})) if words and all(map(str.isdecimal, words)) else value
 
     @field_validator("branch_prefix")
     @classmethod
@@ -121,3 +119,8 @@ class ActionInputs(Frozen):
         if self.max_cost_usd is not None:
             changed["limits"] = found.limits.with_(usd_per_mission=self.max_cost_usd)
         return found.with_(**changed)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Several stand in one text, with commas or spaces between."""
+    return tuple(text.replace(",", " ").split())
