@@ -1,0 +1,160 @@
+"""A dry run asks and does not tell: whatever is called, the GitHub behind it is only read."""
+
+import inspect
+from typing import Any
+
+import pytest
+
+from bot.domain.github import BranchCommit, CheckUpdate, Suggestion
+from bot.domain.request import RepositoryRef
+from bot.github.staged import Notebook, StagedGitHub, StagedRuns, StagedUpkeep
+from bot.ports.github import GitHub, GitHubRuns, GitHubUpkeep
+from sandbox.types import FileEdit
+from tests.fakes.fake_github import FakeGitHub
+
+pytestmark = pytest.mark.anyio
+REPOSITORY = RepositoryRef(id=1, owner="acme", name="shop")
+READS = frozenset(
+    {
+        "branch_head",
+        "branch_rules",
+        "check_runs",
+        "clone_source",
+        "commit",
+        "failed_job",
+        "job_log",
+        "labels",
+        "merge_base",
+        "open_pull_requests",
+        "permission",
+        "pull_request",
+        "pull_request_files",
+        "pull_requests_at",
+        "pull_requests_from",
+        "read_file",
+        "red_statuses",
+        "release",
+        "runs_at",
+        "workflow_run",
+    }
+)
+"""The calls that change nothing; a new method of a port is a write until it stands here."""
+COMMIT = BranchCommit(branch="metaagent/x", parent="a" * 40, message="Mend it")
+EDIT = FileEdit(path="a.py", mode="100644", content=b"x = 1\n")
+VALUES: dict[str, Any] = {
+    "repository": REPOSITORY,
+    "commit": COMMIT,
+    "edits": (EDIT,),
+    "update": CheckUpdate(status="completed", title="t", summary="s"),
+    "suggestions": (Suggestion(path="a.py", start_line=1, end_line=1, text="x = 1"),),
+    "labels": ("one",),
+    "reviewers": ("lisa",),
+    "draft": False,
+    "expected": "a" * 40,
+}
+NUMBERS = {"number", "job_id", "run_id", "comment_id"}
+
+
+class OnlyRead:
+    """A GitHub that fails the test when it is told anything."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        assert name in READS, f"{name} writes"
+
+        async def ask(*_: object, **__: object) -> Any:
+            self.asked.append(name)
+            return None if name in {"branch_head", "pull_request"} else ()
+
+        return ask
+
+
+def arguments(method: Any) -> dict[str, Any]:
+    """Something for every parameter."""
+    names = list(inspect.signature(method).parameters)
+    return {name: VALUES.get(name, 3 if name in NUMBERS else "word") for name in names}
+
+
+def staged(inner: Any, notebook: Notebook, *, writes_check: bool = False) -> list[tuple[type, Any]]:
+    return [
+        (GitHub, StagedGitHub(inner, notebook, writes_check=writes_check)),
+        (GitHubRuns, StagedRuns(inner, notebook)),
+        (GitHubUpkeep, StagedUpkeep(inner, notebook)),
+    ]
+
+
+def methods(port: type) -> list[str]:
+    return [name for name, _ in inspect.getmembers(port, inspect.isfunction) if not name.startswith("_")]
+
+
+async def test_every_write_of_every_port_is_noted_and_not_done() -> None:
+    for port, view in staged(OnlyRead(), Notebook()):
+        for name in methods(port):
+            view._notebook.writes = []
+            method = getattr(view, name)
+            await method(**arguments(method))
+            assert bool(view._notebook.writes) == (name not in READS), name
+
+
+async def test_the_ports_are_fulfilled() -> None:
+    fake = FakeGitHub()
+    github: GitHub = StagedGitHub(fake, Notebook())
+    runs: GitHubRuns = StagedRuns(fake, Notebook())
+    upkeep: GitHubUpkeep = StagedUpkeep(fake, Notebook())
+    assert len({type(one) for one in (github, runs, upkeep)}) == 3
+
+
+async def test_what_would_be_there_is_found_again() -> None:
+    fake = FakeGitHub()
+    fake.branches["main"] = "b" * 40
+    view = StagedGitHub(fake, Notebook())
+    sha = await view.commit_on_new_branch(REPOSITORY, COMMIT, (EDIT,))
+    assert sha == await view.commit_on_new_branch(REPOSITORY, COMMIT, (EDIT,))
+    assert await view.branch_head(REPOSITORY, "metaagent/x") == sha
+    words = {"title": "Mend", "body": "b", "draft": True}
+    pull = await view.open_pull_request(REPOSITORY, head="metaagent/x", base="main", **words)  # type: ignore[arg-type]
+    assert (pull.head_sha, pull.base_sha) == (sha, "b" * 40)
+    assert await view.pull_requests_from(REPOSITORY, "metaagent/x") == (pull,)
+    assert await view.pull_request(REPOSITORY, 0) == pull
+    assert fake.branches == {"main": "b" * 40}
+
+
+async def test_a_comment_that_is_changed_is_noted_once() -> None:
+    notebook = Notebook()
+    view = StagedGitHub(FakeGitHub(), notebook)
+    for words in ("first", "second"):
+        await view.comment(REPOSITORY, 5, words, marker="<!-- m -->")
+    assert [(one.what, one.text) for one in notebook.writes] == [("comment on #5", "second")]
+
+
+async def test_progress_of_our_check_is_written_as_it_is() -> None:
+    fake = FakeGitHub()
+    view = StagedGitHub(fake, Notebook())
+    running = CheckUpdate(status="in_progress", title="t", summary="s", external_id="m")
+    await view.publish_check(REPOSITORY, "a" * 40, running)
+    await view.publish_check(REPOSITORY, "a" * 40, running.with_(status="completed"))
+    (check,) = fake.checks
+    assert [update.summary.startswith("**Staged**") for update in check.updates] == [False, True]
+
+
+async def test_what_was_written_by_others_stays_in_its_fence() -> None:
+    notebook = Notebook()
+    notebook.note(REPOSITORY, "comment on #1\n```\n@everybody", "```\n<img src=x> </details> @all\n````\nout")
+    text = notebook.markdown()
+    fence = next(line for line in text.splitlines() if line.startswith("`"))
+    assert len(fence) == 5
+    inside = text.partition(f"{fence}\n")[2].partition(f"\n{fence}")[0]
+    assert "@everybody" in inside
+    assert "out" in inside
+    assert "img" not in text.replace(inside, "")
+
+
+async def test_a_long_list_is_cut_and_closed() -> None:
+    notebook = Notebook()
+    for number in range(20):
+        notebook.note(REPOSITORY, f"comment on #{number}", "x\n" * 10_000)
+    text = notebook.markdown()
+    assert len(text) <= 30_000
+    assert text.count("<details>") == text.count("</details>")
