@@ -6,10 +6,11 @@ import ast
 import inspect
 import math
 import os
+import re
 import textwrap
 import time
 from fnmatch import fnmatch
-from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Sequence, Set, Tuple, TypeVar
 
 from sandbox.guest.search.forked import Report, collect
 from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT, Items, Runner
@@ -27,6 +28,9 @@ QUICK_S = 0.025
 """Tests that take no longer are all alike."""
 NOT_OURS = ("/site-packages/", "/dist-packages/", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
 RAISES = ("raises", "assertRaises", "assertRaisesRegex")
+Seen = TypeVar("Seen")
+LONGEST = 2000
+"""Characters of a string whose words are looked at."""
 """What a test calls to say that something is to be raised."""
 
 Coverage = Dict[int, Dict[str, Set[int]]]
@@ -207,10 +211,25 @@ def names_in(items: Sequence[Any], failing: Sequence[int]) -> Set[str]:
     return names
 
 
-def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Tuple[List[float], List[str], List[str]]:
-    """Numbers and short strings that stand in the failing tests or in their parameters; exceptions they expect."""
+class Literals(NamedTuple):
+    """What stands in the failing tests, or in their parameters."""
+
+    numbers: List[float]
+    strings: List[str]
+    """Short ones."""
+    exceptions: List[str]
+    """Names of those they expect."""
+    messages: List[str]
+    """Texts that those must carry."""
+    words: List[str]
+    """Of all strings."""
+
+
+def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Literals:
+    """What stands in the failing tests, or in their parameters."""
     found: List[Any] = []
     exceptions: List[str] = []
+    messages: List[str] = []
     for index in failing[:10]:
         item = items[index]
         for value in getattr(getattr(item, "callspec", None), "params", {}).values():
@@ -221,10 +240,23 @@ def literals_of(items: Sequence[Any], failing: Sequence[int]) -> Tuple[List[floa
             continue
         found += [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
         exceptions += expected_exceptions(tree)
+        messages += expected_messages(tree)
     numbers = [v for v in found if isinstance(v, (int, float)) and not isinstance(v, bool) and abs(v) < 1e9]
-    strings = [v for v in found if isinstance(v, str) and len(v) <= 40]
+    texts = [v for v in found if isinstance(v, str)]
+    strings = [text for text in texts if len(text) <= 40]
+    words = [word for text in texts if len(text) <= LONGEST for word in re.findall(r"[^\W\d_]\w+", text)]
     exceptions += [v.__name__ for v in found if isinstance(v, type) and issubclass(v, BaseException)]
-    return list(dict.fromkeys(numbers))[:20], list(dict.fromkeys(strings))[:20], list(dict.fromkeys(exceptions))[:20]
+    return Literals(
+        numbers=_first(numbers, 20),
+        strings=_first(strings, 20),
+        exceptions=_first(exceptions, 20),
+        messages=_first(messages, 20),
+        words=_first(words, 40),
+    )
+
+
+def _first(found: Sequence[Seen], most: int) -> List[Seen]:
+    return list(dict.fromkeys(found))[:most]
 
 
 def expected_exceptions(tree: ast.AST) -> List[str]:
@@ -235,6 +267,27 @@ def expected_exceptions(tree: ast.AST) -> List[str]:
             first = node.args[0]
             names += [_last_name(kind) for kind in (first.elts if isinstance(first, ast.Tuple) else [first])]
     return [name for name in dict.fromkeys(names) if name[:1].isupper()]
+
+
+def expected_messages(tree: ast.AST) -> List[str]:
+    """Texts that satisfy the patterns which a test's code holds against an exception's words."""
+    patterns: List[Any] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _last_name(node.func) in RAISES:
+            given = [word.value for word in node.keywords if word.arg == "match"]
+            given += node.args[1:2] if "Regex" in _last_name(node.func) else []
+            patterns += [value.value for value in given if isinstance(value, ast.Constant)]
+    texts = [
+        (pattern, re.sub(r"\\(.)", r"\1", pattern).strip("^$")) for pattern in patterns if isinstance(pattern, str)
+    ]
+    return [text for pattern, text in texts if text and len(text) <= 80 and _is_met(pattern, text)]
+
+
+def _is_met(pattern: str, text: str) -> bool:
+    try:
+        return text.isprintable() and re.search(pattern, text) is not None
+    except re.error:
+        return False
 
 
 def _last_name(node: ast.AST) -> str:

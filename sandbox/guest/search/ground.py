@@ -132,12 +132,14 @@ class Ground:
         self.scores = self.located.scores
         self.suspicion = Suspicion(self.scores)
         self.units = self._units()
-        numbers, strings, exceptions = base.literals_of(self.items.all, self.items.failing)
+        seen = base.literals_of(self.items.all, self.items.failing)
         compared = self.located.compared_values()
         self.literals = SeenLiterals(
-            tuple(dict.fromkeys([*numbers, *compared[0]])),
-            tuple(dict.fromkeys([*strings, *compared[1]])),
-            tuple(exceptions),
+            tuple(dict.fromkeys([*seen.numbers, *compared[0]])),
+            tuple(dict.fromkeys([*seen.strings, *compared[1]])),
+            tuple(seen.exceptions),
+            tuple(seen.messages),
+            tuple(seen.words),
         )
         self.templates = templates
         self.generator = Generator(templates, request.template_shifts)

@@ -41,6 +41,8 @@ NEGATED = {"\\d": "\\D", "\\D": "\\d", "\\w": "\\W", "\\W": "\\w", "\\s": "\\S",
 ANCHORS = {"$": ("\\Z", "\\b", "(?:\\n|$)"), "\\Z": ("$",), "^": ("\\A", "\\b", "(?:^|\\s)"), "\\A": ("^",)}
 CLASS_MEMBERS = ("_", "-", ".", "0-9", "a-z", "A-Z", " ", "\\s", "\\w", "'", "/", "+", ":", ",", "\\\\")
 QUANTIFIERS = ("*", "+", "?", "*?", "+?", "??")
+MOST_WORDS = 12
+"""Words that are tried as one more alternative."""
 GROUPS = {
     "(": ("(?:",), "(?:": ("(",), "(?=": ("(?!", "(?:"), "(?!": ("(?=",), "(?<=": ("(?<!",), "(?<!": ("(?<=",),
 }  # fmt: skip
@@ -85,12 +87,13 @@ def is_pattern(text: str) -> bool:
     return True
 
 
-def changes_of(pattern: str, seen: Sequence[str] = ()) -> Iterator[Change]:
+def changes_of(pattern: str, seen: Sequence[str] = (), words: Sequence[str] = ()) -> Iterator[Change]:
     """Everything that one token could have been meant to be.
 
     Args:
         pattern: The regular expression.
         seen: Strings of the failing tests, whose letters the pattern may have to take in.
+        words: Words of them, each of which may be an alternative that is missing.
     """
     tokens = tokens_of(pattern)
     letters = _unknown_letters(pattern, seen)
@@ -107,6 +110,7 @@ def changes_of(pattern: str, seen: Sequence[str] = ()) -> Iterator[Change]:
         if found.kind in ATOMS or found.kind in (CLOSE, OPEN):
             yield from _unquantified(tokens, index)
     yield from _groups(tokens)
+    yield from _one_more(pattern, words)
     yield from _ends(pattern, tokens)
 
 
@@ -221,6 +225,19 @@ def _alternatives(tokens: Sequence[Token], start: int, end: int) -> Iterator[Cha
     yield from _bound_together(parts, start, end)
 
 
+def _one_more(pattern: str, words: Sequence[str]) -> Iterator[Change]:
+    """One more alternative, like the last of its group, with another word."""
+    known = {word.lower() for word in re.findall(r"(?<!\\)[^\W\d_]{2,}", pattern)}
+    for last in re.finditer(r"\|([^|()]*?)([^\W\d_]{2,})([^|()]*)(?=\)|$)", pattern):
+        before, model, after = last.groups()
+        if before.endswith("\\"):
+            continue
+        cased = [word.lower() if model.islower() else word.upper() if model.isupper() else word for word in words]
+        for rank, word in enumerate(dict.fromkeys(cased)):
+            if word.lower() not in known and rank < MOST_WORDS:
+                yield Change(0.3, last.end(), last.end(), f"|{before}{word}{after}")
+
+
 def _bound_together(parts: Sequence[str], start: int, end: int) -> Iterator[Change]:
     """`^a|b$` means something else than `^(?:a|b)$`."""
     first, last = parts[0], parts[-1]
@@ -246,10 +263,10 @@ def applied(pattern: str, change: Change) -> str:
     return pattern[: change.start] + change.text + pattern[change.end :]
 
 
-def distinct(pattern: str, seen: Sequence[str]) -> List[Tuple[Change, str]]:
+def distinct(pattern: str, seen: Sequence[str], words: Sequence[str] = ()) -> List[Tuple[Change, str]]:
     """Changes that leave a pattern which compiles, the least surprising of those with equal results."""
     kept: dict[str, Change] = {}
-    for change in changes_of(pattern, seen):
+    for change in changes_of(pattern, seen, words):
         new = applied(pattern, change)
         known = kept.get(new)
         if new != pattern and (known is None or change.surprise < known.surprise):

@@ -50,6 +50,10 @@ class SeenLiterals(NamedTuple):
     strings: tuple[str, ...] = ()
     exceptions: tuple[str, ...] = ()
     """Names of exceptions they expect."""
+    messages: tuple[str, ...] = ()
+    """Texts that those exceptions must carry."""
+    words: tuple[str, ...] = ()
+    """Words of their strings, also of long ones."""
 
 
 NO_LITERALS = SeenLiterals()

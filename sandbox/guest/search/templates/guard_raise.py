@@ -33,7 +33,8 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     expected = scope.literals.exceptions
     raised = [(0.0, text) for text in dict.fromkeys(scope.surroundings.raised) if "\n" not in text and len(text) < 80]
     names = [(0.2 if name in expected else 0.5, name) for name in scope.surroundings.exceptions]
-    made = [*raised[:4], *names[:4]] or [(0.5, "ValueError"), (0.6, "TypeError")]
+    said = [(0.1, f"{name}({text!r})") for name in expected[:2] for text in scope.literals.messages[:2]]
+    made = [*said, *raised[:4], *names[:4]] or [(0.5, "ValueError"), (0.6, "TypeError")]
     bonus = -1.0 if expected else 0.0
     for extra, condition in _conditions(node, scope):
         for more, text in made:
@@ -58,5 +59,18 @@ def _conditions(node: ast.stmt, scope: Scope) -> List[tuple]:  # type: ignore[ty
         bounds = [n for n in (*scope.literals.numbers[:6], *scope.numbers[:6]) if abs(n) > 1]
         for name in scope.names_of(node, "int", "float")[:4]:
             found += [(0.5, f"{name} {sign} {bound}") for bound in dict.fromkeys(bounds) for sign in (">", ">=", "<")]
+        found += _of_expected(node, scope)
     conditions = [text for text in map(scope.text, scope.donors.conditions) if "\n" not in text]
     return found + [(0.4, text) for text in conditions[:6]]
+
+
+def _of_expected(node: ast.stmt, scope: Scope) -> List[tuple]:  # type: ignore[type-arg]
+    """What a test that expects a refusal may have handed in: a truth value for a number, text with odd characters."""
+    if not _is_early(node, scope):
+        return []
+    own = [name for name in scope.parameters if name not in ("self", "cls")][:4]
+    found = [(0.3, f"isinstance({name}, bool)") for name in own]
+    odd = dict.fromkeys(c for text in scope.literals.strings for c in text if not c.isalnum() and c != " ")
+    likely = sorted(odd, key=lambda c: (c.isprintable(), not c.isspace()))[:4]
+    texts = [name for name in scope.names_of(node, "str") if name in own]
+    return found + [(0.1 * rank, f"{c!r} in {name}") for name in texts for rank, c in enumerate(likely)]

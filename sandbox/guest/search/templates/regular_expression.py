@@ -50,7 +50,7 @@ def _part(start: int, part: StringPart, scope: Scope) -> Iterator[Optional[Propo
     if part.is_plain:
         at = start + part.body_start
         raw = "r" in part.prefix.lower()
-        for change, _ in distinct(part.body, seen):
+        for change, _ in distinct(part.body, seen, scope.literals.words):
             before = len(part.body[: change.start].encode("utf-8"))
             old = len(part.body[change.start : change.end].encode("utf-8"))
             edits = [Edit(at + before, at + before + old, change.text)]
@@ -66,7 +66,7 @@ def _part(start: int, part: StringPart, scope: Scope) -> Iterator[Optional[Propo
     value = value.decode("latin-1") if isinstance(value, bytes) else value
     if not value.isprintable():
         return
-    for change, new in distinct(value, seen):
+    for change, new in distinct(value, seen, scope.literals.words):
         if part.quote not in new and not new.endswith("\\"):
             text = f"r{part.prefix}{part.quote}{new}{part.quote}"
             yield Proposal(COST + change.surprise, (Edit(start + part.start, start + part.end, text),))

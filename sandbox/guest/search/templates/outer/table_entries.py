@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from typing import Iterator, List, Optional, Sequence, Set
 
 from sandbox.guest.search.outer_scope import OuterScope, is_outer
@@ -85,10 +86,20 @@ def _new_pairs(node: ast.Dict, scope: OuterScope) -> Iterator[str]:
         sample = pairs[-1][0].value
         seen: Sequence[object] = scope.literals.strings if isinstance(sample, str) else scope.literals.numbers
         keys = [repr(s) for s in seen[:10] if type(s) is type(sample) and repr(s) not in present]
-        values = list(dict.fromkeys(scope.text(v) for _, v in pairs))[:6]
+        keys += [shown for shown in _words(sample, scope) if shown not in present and shown not in keys]
+        values = [text for text, _ in Counter(scope.text(v) for _, v in pairs).most_common(6)]
         values += [repr(s) for s in [*scope.literals.strings, *scope.literals.numbers][:10]]
         yield from (f"{key}: {value}" for key in keys for value in dict.fromkeys(values) if key != value)
     yield from (f"**{name}" for name in _tables(ast.Dict, node, scope))
+
+
+def _words(sample: object, scope: OuterScope) -> List[str]:
+    """Words of the failing tests' strings, written like an entry that is one word."""
+    if not isinstance(sample, str) or not sample.isidentifier():
+        return []
+    like = [_cased(word, sample) for word in scope.literals.words]
+    quote = "'" if scope.source.data.count(b"'") >= scope.source.data.count(b'"') else '"'
+    return [f"{quote}{word}{quote}" for word in dict.fromkeys(like)][:12]
 
 
 def _by_analogy(key: str, name: str, present: Set[str], scope: OuterScope) -> Iterator[str]:
@@ -127,7 +138,7 @@ def _like(elements: Sequence[ast.expr], scope: OuterScope) -> List[str]:
     last = elements[-1]
     if isinstance(last, ast.Constant):
         seen: Sequence[object] = scope.literals.strings if isinstance(last.value, str) else scope.literals.numbers
-        return [repr(s) for s in seen[:12] if type(s) is type(last.value)]
+        return [repr(s) for s in seen[:12] if type(s) is type(last.value)] + _words(last.value, scope)
     if isinstance(last, ast.Name):
         kinds = {type(s) for s in scope.source.tree.body if getattr(s, "name", "") == last.id}
         alike = [getattr(s, "name", "") for s in scope.source.tree.body if type(s) in kinds]
