@@ -32,7 +32,7 @@ class Triggers(Frozen):
 
 
 class DeliveryRule(Frozen):
-    """How a verified fix is handed over, where this rule matches; the first that matches counts."""
+    """How a verified fix is handed over: per file the first rule that matches, and of all files the most careful."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -41,7 +41,7 @@ class DeliveryRule(Frozen):
     rungs: Rungs = (0, 1, 2)
     """Where the fix comes from: 0 tools, 1 search, 2 a model."""
     paths: Globs = ("**",)
-    """Every changed file must match one of them."""
+    """The changed files it is for."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """A fix with less is none for this rule; one whose confidence is not known counts as 0."""
 

@@ -1,9 +1,9 @@
 """What a policy allows, asked one question at a time. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bot.domain.command import Origin
-from bot.domain.policy import RepositoryPolicy
+from bot.domain.policy import DeliveryRule, RepositoryPolicy
 from bot.policy.globs import covers
 
 LABEL_FIX = "metaagent:fix"
@@ -14,6 +14,9 @@ LABEL_NEEDS_HUMAN = "metaagent:needs-human"
 """We put it where we asked a question."""
 LABEL_TEST_CHANGE = "metaagent:test-change"
 """We put it where a test would have to change."""
+
+_PULL_REQUEST = "pull-request"
+_CAREFUL_FIRST = ("report", "suggest", _PULL_REQUEST, "push")
 
 
 def forbidden(policy: RepositoryPolicy, paths: Iterable[str]) -> tuple[str, ...]:
@@ -37,7 +40,7 @@ def allows(policy: RepositoryPolicy, paths: Iterable[str]) -> bool:
 
 
 def delivery_for(policy: RepositoryPolicy, *, rung: int, paths: Iterable[str], confidence: float | None) -> str:
-    """How a fix is handed over: `pull-request`, `push`, `suggest` or `report`.
+    """How a fix is handed over: `pull-request`, `push`, `suggest` or `report`; of several files', the most careful.
 
     Args:
         policy: Of the repository.
@@ -45,13 +48,9 @@ def delivery_for(policy: RepositoryPolicy, *, rung: int, paths: Iterable[str], c
         paths: Of every file it changes.
         confidence: After verification; None, when it is not known, counts as none.
     """
-    files = tuple(paths)
-    for rule in policy.deliver:
-        if rung not in rule.rungs or (confidence or 0.0) < rule.min_confidence:
-            continue
-        if files and all(any(covers(pattern, path) for pattern in rule.paths) for path in files):
-            return rule.deliver
-    return "pull-request"
+    rules = [rule for rule in policy.deliver if rung in rule.rungs and (confidence or 0.0) >= rule.min_confidence]
+    said = {_delivery_of(path, rules) for path in paths}
+    return next((way for way in _CAREFUL_FIRST if way in said), _PULL_REQUEST)
 
 
 def no_to_command(policy: RepositoryPolicy, origin: Origin) -> str | None:
@@ -83,6 +82,11 @@ def because(policy: RepositoryPolicy, key: str) -> str:
     """
     origin = policy.origins.get(key, "by default")
     return next((problem for problem in policy.problems if problem.startswith(f"{origin}: ")), origin)
+
+
+def _delivery_of(path: str, rules: Sequence[DeliveryRule]) -> str:
+    matching = (rule.deliver for rule in rules if any(covers(pattern, path) for pattern in rule.paths))
+    return next(matching, _PULL_REQUEST)
 
 
 def _no_to_path(policy: RepositoryPolicy, path: str) -> str | None:
