@@ -16,11 +16,13 @@ from bot.domain.command import Command
 from bot.domain.mission import MissionContext
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead, RepositoryRef
-from bot.errors import NotPermitted, SettingsError
+from bot.errors import DeliveryRejected, NotPermitted, SettingsError
 from bot.evidence.keep import EvidenceFolder
+from bot.github.events import read_delivery
 from bot.github.gateway import GitHubGateway
 from bot.intake.identity import OwnApp
 from bot.intake.settle import Watch, settle
+from bot.intake.webhook import take_in
 from bot.pipeline import handle_request
 from bot.policy.policy_file import load_policy
 from bot.ports import Checkpoint, PatientCheckpoint, Progress
@@ -36,6 +38,7 @@ from bot.settings import Settings
 from bot.upkeep.feedback import head_moved, take_feedback
 from bot.upkeep.keeper import Keeper
 from bot.upkeep.needless import Ending, end_needless
+from bot.upkeep.sweep import Sweeper
 from bot.wiring.line import build_line
 from sandbox.types import Frozen
 
@@ -86,25 +89,34 @@ class Service:
         self.engine = DurableEngine(settings.engine_url, self._handlers(), workers=settings.workers)
         self.inbox = Inbox(settings.data_dir / "inbox.sqlite", self._clock, self.engine.status)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
-        self._dispatching: asyncio.Task[None] | None = None
+        self._running: list[asyncio.Task[None]] = []
         self._busy: Counter[int] = Counter()
 
     async def start(self) -> None:
         """Open the inbox, launch the engine, take up what a dead process left."""
         self.inbox.open()
         await self.engine.launch()
-        self._dispatching = asyncio.create_task(self._dispatcher.run())
+        self._running = [asyncio.create_task(self._dispatcher.run())]
+        if self._settings.sweep_s:
+            sweeper = Sweeper(
+                keeper=self._keeper(),
+                hooks=self.github,
+                queue=self.engine,
+                known=self.inbox.known,
+                hand_in=self._hand_in,
+            )
+            self._running.append(asyncio.create_task(sweeper.run(self._settings.sweep_s)))
 
     @property
     def is_working(self) -> bool:
         """Whether deliveries are handed on to the engine."""
-        return self._dispatching is not None and not self._dispatching.done()
+        return bool(self._running) and not self._running[0].done()
 
     async def stop(self) -> None:
         """Stop taking work; what runs is taken up at the next start."""
-        if self._dispatching is not None:
-            self._dispatching.cancel()
-            await asyncio.gather(self._dispatching, return_exceptions=True)
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
         await self.engine.close()
         await self._line.close()
         await self.github.aclose()
@@ -199,6 +211,13 @@ class Service:
             app_slug=self.own.slug,
             secrets=self._line.secrets,
         )
+
+    async def _hand_in(self, delivery: str, event: str, body: bytes) -> None:
+        """A delivery that GitHub could not make, taken from its log."""
+        try:
+            await take_in(read_delivery(event, delivery, body), self.inbox, self.own)
+        except DeliveryRejected as error:
+            log.warning("a lost delivery is not acceptable: %s", error.message, extra={"delivery": delivery})
 
     async def _begun(self, request: MissionRequest) -> None:
         await under_way.begin(request, self._registry, self._clock)
