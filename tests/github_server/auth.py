@@ -9,7 +9,7 @@ from typing import Any
 
 import jwt
 
-from tests.github_server.entities import App, Installation, Repository, Token
+from tests.github_server.entities import ACTIONS_APP_ID, ACTIONS_BOT, App, Installation, Repository, Token
 from tests.github_server.errors import ApiError, forbidden, not_found
 from tests.github_server.gitstore import utc
 from tests.github_server.world import World
@@ -27,6 +27,11 @@ class Actor:
     token: Token | None = None
     installation: Installation | None = None
 
+    @property
+    def app(self) -> int | None:
+        """The App behind a token that is not ours: GitHub Actions, for a job's GITHUB_TOKEN."""
+        return self.token.app if self.token else None
+
     def may(self, permission: str, level: str) -> bool:
         """Whether an installation token carries a permission."""
         held = self.token.permissions.get(permission, "none") if self.token else "none"
@@ -38,6 +43,15 @@ def mint(world: World, installation: Installation, permissions: dict[str, str], 
     value = f"ghs_{world.app.id}_{secrets.token_urlsafe(60)}"
     expires = utc(datetime.now(UTC) + timedelta(hours=1))
     token = Token(value, world.app.bot, installation.id, permissions, ids, expires)
+    world.tokens[value] = token
+    return token
+
+
+def job_token(world: World, repo: Repository, permissions: dict[str, str]) -> Token:
+    """A job's GITHUB_TOKEN: of the App GitHub Actions, for one repository."""
+    value = f"ghs_{ACTIONS_APP_ID}_{secrets.token_urlsafe(60)}"
+    expires = utc(datetime.now(UTC) + timedelta(hours=24))
+    token = Token(value, ACTIONS_BOT, None, {**permissions, "metadata": "read"}, {repo.id}, expires, ACTIONS_APP_ID)
     world.tokens[value] = token
     return token
 
@@ -68,6 +82,8 @@ def identify(world: World, header: str | None) -> Actor:
     token = world.tokens.get(value)
     if token is None or (token.expires_at and token.expires_at <= world.now()):
         raise ApiError(401, "Bad credentials")
+    if token.app is not None:
+        return Actor("installation", token.login, token)
     if token.installation is None:
         return Actor("user", token.login, token)
     token.uses += 1
@@ -174,6 +190,8 @@ def covers(world: World, actor: Actor, repo: Repository) -> bool:
     """Whether an installation token reaches a repository."""
     installation = world.installation_of(repo)
     token = actor.token
+    if token is not None and token.app is not None:
+        return repo.id in (token.repository_ids or ())
     if token is None or installation is None or installation is not actor.installation:
         return False
     return token.repository_ids is None or repo.id in token.repository_ids

@@ -60,7 +60,7 @@ class LocalCi:
         made_by_token = trigger.actor == ACTIONS_BOT
         if made_by_token and trigger.event == "push":
             return  # what GITHUB_TOKEN pushes starts nothing
-        for ci in workflows_of(repo, trigger.sha):
+        for ci in workflows_of(repo, trigger.tested):
             if trigger.event in ci.events or trigger.forked:
                 self._start(ci, trigger, waits=made_by_token or (trigger.forked and repo.approves_forks))
 
@@ -105,7 +105,7 @@ class LocalCi:
         run.status, run.conclusion, run.updated_at = "queued", None, self._hub.world.now()
         run.triggering_actor = run.actor if waited else actor
         suite, jobs = self._hub.world.suites[run.suite], self._hub.world.jobs
-        suite.runs = [number for number in suite.runs if jobs[number].name not in names]
+        suite.runs = [number for number in suite.runs if number not in jobs or jobs[number].name not in names]
         trigger.repository.ci_runs += not waited
         self._queue(run, tuple(one for one in ci.jobs if waited or one.job in names))
 
@@ -152,7 +152,7 @@ class LocalCi:
             events.workflow_job_event(self._hub, job, "in_progress")
         environment = {
             "GITHUB_REPOSITORY": work.trigger.repository.full_name,
-            "GITHUB_SHA": run.head_sha,
+            "GITHUB_SHA": work.trigger.tested,
             "GITHUB_REF_NAME": run.head_branch,
             "GITHUB_JOB": job.name,
             "GITHUB_RUN_ID": str(run.id),
@@ -160,7 +160,7 @@ class LocalCi:
             "GITHUB_RUN_ATTEMPT": str(run.attempt),
         }
         source = work.trigger.repository.store.path
-        log, outcomes = run_steps(work.ci, source, run.head_sha, self._python, (self._folder, environment))
+        log, outcomes = run_steps(work.ci, source, work.trigger.tested, self._python, (self._folder, environment))
         with world.lock:
             self._finish(work, log, outcomes)
 
@@ -179,7 +179,7 @@ class LocalCi:
         job.conclusion = check.conclusion = conclusion
         events.workflow_job_event(self._hub, job, "completed")
         events.check_run_event(self._hub, check, "completed", run.actor)
-        ends = [world.jobs[number] for number in world.suites[run.suite].runs]
+        ends = [world.jobs[number] for number in world.suites[run.suite].runs if number in world.jobs]
         if any(one.status != "completed" for one in ends):
             return
         run.status, run.conclusion = (

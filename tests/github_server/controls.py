@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tests.github_server import events
-from tests.github_server.auth import token_for
+from tests.github_server.auth import job_token, token_for
 from tests.github_server.entities import Ci, Comment, Installation, Issue, Repository
 from tests.github_server.entities_reviews import Review, ReviewComment
 from tests.github_server.gitstore import GitStore
@@ -121,13 +121,21 @@ class Controls(Watching):
     # --- people -------------------------------------------------------------------------------
 
     def set_permission(self, repo: str, user: str, level: str) -> None:
-        """Give a person admin, write, read or none on a repository."""
+        """Give a person admin, maintain, write, triage, read or none on a repository."""
         self.world.user(user)
         self.world.named(repo).permissions[user] = level
+
+    def set_rules(self, repo: str, branch: str, *kinds: str) -> None:
+        """Let a branch demand things (see `rules.REASONS`); what a test does by hand is not held to them."""
+        self.world.named(repo).rules[branch] = kinds
 
     def user_token(self, login: str) -> str:
         """A personal token, for REST and git as this person."""
         return token_for(self.world, login)
+
+    def job_token(self, repo: str, permissions: Mapping[str, str]) -> str:
+        """A GITHUB_TOKEN as a job of this repository has it, with the permissions its workflow asks for."""
+        return job_token(self.world, self.world.named(repo), dict(permissions)).value
 
     def suspend(self, owner: str, *, suspended: bool = True) -> None:
         """Suspend or unsuspend our App's installation on an account."""

@@ -85,6 +85,7 @@ class Token:
     permissions: dict[str, str] = field(default_factory=dict)
     repository_ids: set[int] | None = None
     expires_at: str | None = None
+    app: int | None = None
     uses: int = 0
 
 
@@ -167,6 +168,8 @@ class Repository:
     ci_runs: int = 0
     more_ci: tuple[Ci, ...] = ()
     approves_forks: bool = False
+    actions_open_pulls: bool = True
+    rules: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def full_name(self) -> str:

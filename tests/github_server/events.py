@@ -139,10 +139,23 @@ def sync_head(hub: Hub, issue: Issue, pull: Pull) -> None:
     base.store.set_ref(f"refs/pull/{issue.number}/head", pull.head_sha)
 
 
+def trial_merge(hub: Hub, issue: Issue, pull: Pull) -> str | None:
+    """`refs/pull/N/merge` and `merge_commit_sha` of an open pull request; nothing when it conflicts with its base."""
+    store, text = hub.world.repositories[issue.repository].store, f"Merge {pull.head_sha} into {pull.base_sha}"
+    sha = store.merge(pull.base_sha, pull.head_sha, text, hub.world.person(issue.user))
+    if sha != pull.merge_commit_sha:
+        pull.merge_commit_sha = sha
+        store.set_ref(f"refs/pull/{issue.number}/merge", sha)
+    return sha
+
+
 def run_pull_ci(hub: Hub, issue: Issue, pull: Pull, actor: str) -> None:
-    """Start the CI for the event `pull_request`."""
+    """Start the CI for the event `pull_request`, which tests the merge; where there is a conflict, nothing runs."""
     base, head = hub.world.repositories[issue.repository], hub.world.repositories[pull.head_repository]
-    hub.start_ci(Trigger(base, "pull_request", pull.head_ref, pull.head_sha, pull.base_sha, actor, head))
+    merge = trial_merge(hub, issue, pull)
+    if merge is not None:
+        trigger = Trigger(base, "pull_request", pull.head_ref, pull.head_sha, pull.base_sha, actor, head, merge)
+        hub.start_ci(trigger)
 
 
 def pull_event(hub: Hub, issue: Issue, action: str, actor: str, more: Json | None = None) -> None:

@@ -36,7 +36,9 @@ def git_response(hub: Hub, request: Request, target: tuple[str, str, str], body:
     with world.lock:
         before = repo.store.refs("refs/heads/")
         may = actor.kind != "installation" or actor.may("workflows", "write")
-        answer = _backend(repo, request, rest, body, {} if may else {"LOCAL_GITHUB_WORKFLOWS": "refuse"})
+        # What a push brings is unsigned, and no branch with rules is made, moved or removed by it.
+        ruled = {"LOCAL_GITHUB_RULED": " ".join(f"refs/heads/{name}" for name, rules in repo.rules.items() if rules)}
+        answer = _backend(repo, request, rest, body, ruled | ({} if may else {"LOCAL_GITHUB_WORKFLOWS": "refuse"}))
         events.refs_changed(hub, repo, before, actor.login)
     return answer
 

@@ -12,9 +12,14 @@ from tests.github_server.gitdiff import Change, read_changes
 
 ZERO = "0" * 40
 PRE_RECEIVE = """#!/bin/sh
-# GitHub refuses a push that brings workflow files when the token has no `workflows` permission.
-[ "$LOCAL_GITHUB_WORKFLOWS" = refuse ] || exit 0
+# GitHub refuses a push that brings workflow files when the token has no `workflows` permission, and moves of branches
+# that break a rule.
 while read -r old new ref; do
+  case " $LOCAL_GITHUB_RULED " in *" $ref "*)
+    echo "error: GH013: Repository rule violations found for $ref." >&2
+    exit 1 ;;
+  esac
+  [ "$LOCAL_GITHUB_WORKFLOWS" = refuse ] || continue
   case "$new" in 0000000000000000000000000000000000000000) continue ;; esac
   file=$(git log --format= --name-only "$new" --not --all -- .github/workflows | sort -u | head -n 1)
   if [ -n "$file" ]; then
@@ -90,6 +95,8 @@ class GitStore:
         # Commits and the difference of two commits never change, and a process start is the price of asking git again.
         self._commits: dict[str, Commit] = {}
         self._changes: dict[tuple[str, str], list[Change]] = {}
+        self._merges: dict[tuple[str, str], str | None] = {}
+        self.signed: set[str] = set()
 
     @classmethod
     def create(cls, path: Path, default_branch: str) -> "GitStore":
@@ -221,6 +228,16 @@ class GitStore:
         for parent in parents:
             arguments += ["-p", parent]
         return self.run(*arguments, data=message.encode(), env=env).decode().strip()
+
+    def merge(self, base: str, head: str, message: str, author: Person) -> str | None:
+        """The commit that merges a head into a base, or nothing when they conflict."""
+        if (base, head) not in self._merges:
+            try:
+                tree = self.text("merge-tree", "--write-tree", base, head).splitlines()[0]
+                self._merges[base, head] = self.write_commit(tree, [base, head], message, author)
+            except GitFailed:
+                self._merges[base, head] = None
+        return self._merges[base, head]
 
     def commit(self, sha: str) -> Commit:
         """Read a commit."""

@@ -16,6 +16,7 @@ from tests.github_server.gitstore import Person
 from tests.github_server.hub import Hub
 from tests.github_server.render import node
 from tests.github_server.render_git import html
+from tests.github_server.rules import broken_rule, violation
 
 LIMIT = 40_000_000
 SIGNED = {
@@ -142,6 +143,10 @@ class Root:
         web = Person("GitHub", "noreply@github.com", world.now())
         tree = repo.store.write_tree(head, changes)
         sha = repo.store.write_commit(tree, [head], text, world.person(self.actor.login), web)
+        repo.store.signed.add(sha)
+        kind = broken_rule(repo, f"refs/heads/{branch}", head, sha)
+        if kind is not None:
+            raise refusal("UNPROCESSABLE", violation(kind))
         events.set_branch(self.hub, repo, f"refs/heads/{branch}", sha, self.actor.login)
         made = self._ref(repo, branch)
         return {"clientMutationId": input.get("clientMutationId"), "commit": self._commit(repo, sha), "ref": made}
@@ -186,7 +191,6 @@ class Root:
         commit = repo.store.commit(sha)
         url = f"{html(self.hub.world, repo)}/commit/{sha}"
         headline, _, body = commit.message.partition("\n\n")
-        signed = commit.committer.email == "noreply@github.com"
         return {
             "__typename": "Commit",
             "id": f"C_{sha}",
@@ -199,7 +203,7 @@ class Root:
             "messageBody": body,
             "authoredDate": commit.author.date,
             "committedDate": commit.committer.date,
-            "signature": SIGNED if signed else None,
+            "signature": SIGNED if sha in repo.store.signed else None,
         }
 
 

@@ -19,6 +19,12 @@ class Trigger:
     before: str
     actor: str
     head_repository: Repository
+    merge: str = ""
+
+    @property
+    def tested(self) -> str:
+        """The commit the jobs check out: a pull request's merge into its base."""
+        return self.merge or self.sha
 
     @property
     def forked(self) -> bool:

@@ -22,6 +22,16 @@ def html(world: World, repo: Repository) -> str:
     return f"{world.web_url}/{repo.full_name}"
 
 
+def verification_json(repo: Repository, commit: Commit) -> Json:
+    """Whether GitHub vouches for a commit."""
+    if commit.sha not in repo.store.signed:
+        return dict(UNSIGNED)
+    signature = "-----BEGIN PGP SIGNATURE-----\n\nlocal\n-----END PGP SIGNATURE-----\n"
+    payload = f"tree {commit.tree}\n\n{commit.message}"
+    at = commit.committer.date
+    return {"verified": True, "reason": "valid", "signature": signature, "payload": payload, "verified_at": at}
+
+
 def person_json(person: Person) -> Json:
     """An author inside a commit."""
     return {"name": person.name, "email": person.email, "date": person.date}
@@ -43,7 +53,7 @@ def git_commit_json(world: World, repo: Repository, commit: Commit) -> Json:
             {"sha": sha, "url": f"{root}/git/commits/{sha}", "html_url": f"{page}/commit/{sha}"}
             for sha in commit.parents
         ],
-        "verification": dict(UNSIGNED),
+        "verification": verification_json(repo, commit),
     }
 
 
@@ -72,7 +82,7 @@ def commit_json(world: World, repo: Repository, sha: str) -> Json:
             "message": commit.message,
             "tree": {"sha": commit.tree, "url": f"{root}/git/trees/{commit.tree}"},
             "comment_count": 0,
-            "verification": dict(UNSIGNED),
+            "verification": verification_json(repo, commit),
         },
         "author": account_of(world, commit.author),
         "committer": account_of(world, commit.committer),
@@ -130,7 +140,8 @@ def ref_json(world: World, repo: Repository, name: str, sha: str) -> Json:
 
 def branch_json(world: World, repo: Repository, name: str, sha: str) -> Json:
     """A branch as lists show it."""
-    return {"name": name, "commit": {"sha": sha, "url": f"{api(world, repo)}/commits/{sha}"}, "protected": False}
+    commit = {"sha": sha, "url": f"{api(world, repo)}/commits/{sha}"}
+    return {"name": name, "commit": commit, "protected": bool(repo.rules.get(name))}
 
 
 def content_json(world: World, repo: Repository, entry: Entry, ref: str) -> Json:

@@ -13,7 +13,7 @@ def association(world: World, repo: Repository, login: str) -> str:
     """`author_association`: what GitHub calls the author, which is not a permission."""
     if login.endswith("[bot]"):
         return "NONE"
-    return ASSOCIATIONS.get(repo.permissions.get(login, ""), "NONE")
+    return ASSOCIATIONS.get(world.permission(repo, login) if login in repo.permissions else "", "NONE")
 
 
 def reactions_json(url: str, reactions: list[Reaction]) -> Json:
@@ -177,7 +177,7 @@ def pull_json(world: World, issue: Issue, *, mergeable: bool | None = True) -> J
         "merged_by": user_json(world, pull.merged_by) if pull.merged_by else None,
         "mergeable": mergeable,
         "rebaseable": mergeable,
-        "mergeable_state": "clean" if mergeable else "unknown",
+        "mergeable_state": {True: "clean", False: "dirty", None: "unknown"}[mergeable],
         "comments": len(issue.comments),
         "review_comments": sum(
             (one.repository, one.number) == (repo.id, issue.number) for one in world.review_comments.values()

@@ -17,9 +17,10 @@ def create_check_run(call: Call) -> Reply:
     if not repo.store.has(sha, "commit"):
         raise invalid(f"No commit found for SHA: {sha}")
     _check_body(call.body)
-    suite = world.suite_for(repo, world.app.id, sha, world.branch_of(repo, sha))
+    app = call.actor.app or world.app.id
+    suite = world.suite_for(repo, app, sha, world.branch_of(repo, sha))
     number = world.next_large_id()
-    run = CheckRun(number, repo.id, suite.id, world.app.id, call.field("name"), sha, world.now())
+    run = CheckRun(number, repo.id, suite.id, app, call.field("name"), sha, world.now())
     _apply(call, run)
     world.check_runs[number] = run
     suite.runs.append(number)
@@ -106,11 +107,11 @@ def get_check_run(call: Call) -> Reply:
 
 def update_check_run(call: Call) -> Reply:
     """PATCH /repos/{owner}/{repo}/check-runs/{check_run_id}: only the App that made it may."""
-    run = find_run(call)
-    if run.app != call.world.app.id:
+    run, app = find_run(call), call.actor.app or call.world.app.id
+    if run.app != app:
         raise ApiError(
             403,
-            f"Invalid app_id `{call.world.app.id}` - check run can only be modified by the GitHub App that created it.",
+            f"Invalid app_id `{app}` - check run can only be modified by the GitHub App that created it.",
         )
     was = run.status
     _check_body(call.body)

@@ -7,9 +7,10 @@ import re
 from tests.github_server import events
 from tests.github_server.entities import Json
 from tests.github_server.errors import ApiError, invalid, not_found, validation
-from tests.github_server.gitstore import Entry, GitFailed, Person
+from tests.github_server.gitstore import ZERO, Entry, GitFailed, Person
 from tests.github_server.render_git import api, blob_json, git_commit_json, ref_json
 from tests.github_server.routing import Call, Reply, Route, page
+from tests.github_server.rules import guard_rules
 
 MODES = {"100644": "blob", "100755": "blob", "120000": "blob", "040000": "tree", "160000": "commit"}
 
@@ -38,7 +39,8 @@ def create_ref(call: Call) -> Reply:
         raise invalid("Object does not exist")
     if store.ref(name):
         raise invalid("Reference already exists")
-    _guard_workflows(call, sha)
+    guard_workflows(call, sha)
+    guard_rules(call.repo, name, ZERO, sha)
     try:
         events.set_branch(call.hub, call.repo, name, sha, call.actor.login)
     except GitFailed as error:
@@ -46,7 +48,7 @@ def create_ref(call: Call) -> Reply:
     return Reply(ref_json(call.world, call.repo, name, sha), 201)
 
 
-def _guard_workflows(call: Call, sha: str) -> None:
+def guard_workflows(call: Call, sha: str) -> None:
     """Refuse commits with workflow files the repository has not seen, unless the token may write workflows."""
     if call.actor.kind != "installation" or call.actor.may("workflows", "write"):
         return
@@ -69,7 +71,8 @@ def update_ref(call: Call) -> Reply:
         raise invalid("Object does not exist")
     if not call.body.get("force") and not store.is_ancestor(old, sha):
         raise invalid("Update is not a fast forward")
-    _guard_workflows(call, sha)
+    guard_workflows(call, sha)
+    guard_rules(call.repo, name, old, sha)
     events.set_branch(call.hub, call.repo, name, sha, call.actor.login)
     return Reply(ref_json(call.world, call.repo, name, sha))
 
@@ -77,8 +80,10 @@ def update_ref(call: Call) -> Reply:
 def delete_ref(call: Call) -> Reply:
     """DELETE /repos/{owner}/{repo}/git/refs/{ref}."""
     name = f"refs/{call.params['ref']}"
-    if call.repo.store.ref(name) is None:
+    old = call.repo.store.ref(name)
+    if old is None:
         raise invalid("Reference does not exist")
+    guard_rules(call.repo, name, old, ZERO)
     events.set_branch(call.hub, call.repo, name, None, call.actor.login)
     return Reply(status=204)
 
@@ -171,13 +176,15 @@ def create_commit(call: Call) -> Reply:
         raise invalid("Tree SHA does not exist")
     if not all(store.has(parent, "commit") for parent in parents):
         raise invalid("Parent SHA does not exist or is not a commit object")
-    author = _person(call, body.get("author"), call.world.person(call.actor.login))
-    committer = _person(call, body.get("committer"), author)
+    author = person_of(call, body.get("author"), call.world.person(call.actor.login))
+    committer = person_of(call, body.get("committer"), author)
     sha = store.write_commit(tree, parents, call.field("message"), author, committer)
+    if call.actor.kind == "installation" and not (body.get("author") or body.get("committer")):
+        store.signed.add(sha)  # GitHub signs for a bot that commits in its own name
     return Reply(git_commit_json(call.world, call.repo, store.commit(sha)), 201)
 
 
-def _person(call: Call, given: Json | None, default: Person) -> Person:
+def person_of(call: Call, given: Json | None, default: Person) -> Person:
     """An author from the request, else the caller."""
     if not given:
         return default

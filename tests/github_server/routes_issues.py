@@ -99,7 +99,7 @@ def create_comment(call: Call) -> Reply:
     check_body("IssueComment", body)
     if not body.strip():
         raise validation("IssueComment", "body", "unprocessable", "Body cannot be blank")
-    app = call.world.app.id if call.actor.kind == "installation" else None
+    app = (call.actor.app or call.world.app.id) if call.actor.kind == "installation" else None
     return Reply(comment_json(call.world, add_comment(call.hub, issue, call.actor.login, body, app)), 201)
 
 

@@ -47,6 +47,8 @@ def list_pulls(call: Call) -> Reply:
 
 def create_pull(call: Call) -> Reply:
     """POST /repos/{owner}/{repo}/pulls."""
+    if call.actor.app and not call.repo.actions_open_pulls:
+        raise ApiError(403, "GitHub Actions is not permitted to create or approve pull requests.")
     head_repo, branch = _head(call, call.field("head"))
     base, body = call.field("base"), call.body
     title = call.field("title")
@@ -128,7 +130,8 @@ def get_pull(call: Call) -> Reply:
     if "diff" in call.headers.get("accept", ""):
         text = call.repo.store.run("diff", f"{pull.base_sha}...{pull.head_sha}")
         return Reply(text, media_type="application/vnd.github.diff; charset=utf-8")
-    return Reply(pull_json(call.world, issue))
+    merge = events.trial_merge(call.hub, issue, pull) if pull.merged_at is None and issue.state == "open" else ""
+    return Reply(pull_json(call.world, issue, mergeable=None if issue.state == "closed" else merge is not None))
 
 
 def update_pull(call: Call) -> Reply:

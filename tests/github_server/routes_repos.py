@@ -1,15 +1,13 @@
-"""Repositories, contents, commits, comparisons, branches, people and the server itself."""
+"""Repositories, commits, comparisons, branches, people and the server itself."""
 
 import re
 
 from tests.github_server.errors import ApiError, not_found
-from tests.github_server.gitstore import Entry, GitFailed
 from tests.github_server.render import public_user_json, repository_json, user_json
-from tests.github_server.render_git import api, branch_json, change_json, commit_json, content_json, file_json, html
+from tests.github_server.render_git import api, branch_json, change_json, commit_json, html
 from tests.github_server.render_pulls import pull_simple_json
 from tests.github_server.routing import Call, Reply, Route, page
-
-ROLES = {"admin": "admin", "write": "write", "read": "read", "none": "none"}
+from tests.github_server.rules import rules_json
 
 
 def get_repository(call: Call) -> Reply:
@@ -29,38 +27,6 @@ def commit_of(call: Call, name: str) -> str:
             raise ApiError(422, f"No commit found for SHA: {name}")
         raise not_found()
     return found
-
-
-def get_contents(call: Call) -> Reply:
-    """GET /repos/{owner}/{repo}/contents/{path}."""
-    repo, path = call.repo, call.params.get("path", "").strip("/")
-    ref = call.query.get("ref") or repo.default_branch
-    sha = repo.store.resolve(ref)
-    if sha is None:
-        raise ApiError(404, f"No commit found for the ref {ref}")
-    entry = _entry(call, sha, path)
-    if entry is None:
-        prefix = f"{path}/" if path else ""
-        listed = [Entry(one.mode, one.type, one.sha, one.size, prefix + one.path) for one in repo.store.tree(sha, path)]
-        return Reply([content_json(call.world, repo, one, ref) for one in listed])
-    if "raw" in call.headers.get("accept", ""):
-        return Reply(repo.store.blob(entry.sha), media_type="application/vnd.github.raw; charset=utf-8")
-    return Reply(file_json(call.world, repo, entry, ref))
-
-
-def _entry(call: Call, sha: str, path: str) -> Entry | None:
-    """The file at a path, nothing for a folder, 404 for neither."""
-    if not path:
-        return None
-    folder, _, name = path.rpartition("/")
-    try:
-        entries = call.repo.store.tree(sha, folder)
-    except GitFailed as error:
-        raise not_found() from error
-    for entry in entries:
-        if entry.path == name:
-            return None if entry.type == "tree" else Entry(entry.mode, entry.type, entry.sha, entry.size, path)
-    raise not_found()
 
 
 def list_commits(call: Call) -> Reply:
@@ -96,7 +62,7 @@ def list_commit_pulls(call: Call) -> Reply:
         if issue.pull
         and (
             (issue.pull.head_sha == sha and issue.pull.head_repository == call.repo.id)
-            or issue.pull.merge_commit_sha == sha
+            or (issue.pull.merged_at and issue.pull.merge_commit_sha == sha)
         )
     ]
     return page(call, [pull_simple_json(call.world, issue) for issue in found])
@@ -172,16 +138,16 @@ def get_branch(call: Call) -> Reply:
             "name": name,
             "commit": commit_json(call.world, call.repo, sha),
             "_links": {"self": root, "html": f"{html(call.world, call.repo)}/tree/{name}"},
-            "protected": False,
+            "protected": bool(call.repo.rules.get(name)),
             "protection": {"enabled": False, "required_status_checks": contexts},
             "protection_url": f"{root}/protection",
         }
     )
 
 
-def get_branch_rules(_call: Call) -> Reply:
-    """GET /repos/{owner}/{repo}/rules/branches/{branch}: no rules here."""
-    return Reply([])
+def get_branch_rules(call: Call) -> Reply:
+    """GET /repos/{owner}/{repo}/rules/branches/{branch}."""
+    return page(call, rules_json(call.repo, call.params["branch"]))
 
 
 def get_permission(call: Call) -> Reply:
@@ -190,12 +156,20 @@ def get_permission(call: Call) -> Reply:
     if login.lower() not in call.world.users:
         raise not_found()
     level = call.world.permission(call.repo, login)
-    order = ("read", "triage", "write", "maintain", "admin")
-    reach = {"none": -1, "read": 0, "write": 2, "admin": 4}[level]
+    role = call.world.role(call.repo, login)
+    order = ("none", "read", "triage", "write", "maintain", "admin")
     names = {"read": "pull", "write": "push"}
-    flags = {names.get(name, name): index <= reach for index, name in enumerate(order)}
-    user = {**user_json(call.world, login), "permissions": flags, "role_name": level}
-    return Reply({"permission": level, "role_name": ROLES[level], "user": user})
+    flags = {names.get(name, name): index <= order.index(role) for index, name in enumerate(order) if index}
+    user = {**user_json(call.world, login), "permissions": flags, "role_name": role}
+    return Reply({"permission": level, "role_name": role, "user": user})
+
+
+def check_collaborator(call: Call) -> Reply:
+    """GET /repos/{owner}/{repo}/collaborators/{username}: 204 for one, 404 for others."""
+    login = call.params["username"].lower()
+    if not any(name.lower() == login and role != "none" for name, role in call.repo.permissions.items()):
+        raise not_found()
+    return Reply(status=204)
 
 
 def get_user(call: Call) -> Reply:
@@ -230,7 +204,6 @@ def get_rate_limit(_call: Call) -> Reply:
 
 ROUTES = (
     Route("GET", "/repos/{owner}/{repo}", get_repository),
-    Route("GET", "/repos/{owner}/{repo}/contents/{path}", get_contents),
     Route("GET", "/repos/{owner}/{repo}/commits", list_commits),
     Route("GET", "/repos/{owner}/{repo}/commits/{ref}", get_commit),
     Route("GET", "/repos/{owner}/{repo}/commits/{commit_sha}/pulls", list_commit_pulls),
@@ -238,6 +211,7 @@ ROUTES = (
     Route("GET", "/repos/{owner}/{repo}/branches", list_branches),
     Route("GET", "/repos/{owner}/{repo}/branches/{branch}", get_branch),
     Route("GET", "/repos/{owner}/{repo}/rules/branches/{branch}", get_branch_rules),
+    Route("GET", "/repos/{owner}/{repo}/collaborators/{username}", check_collaborator),
     Route("GET", "/repos/{owner}/{repo}/collaborators/{username}/permission", get_permission),
     Route("GET", "/users/{username}", get_user),
     Route("GET", "/user", get_own_user),

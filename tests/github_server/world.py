@@ -175,6 +175,10 @@ class World:
 
     def permission(self, repo: Repository, login: str) -> str:
         """What a person may do: admin, write, read or none."""
+        return {"maintain": "write", "triage": "read"}.get(role := self.role(repo, login), role)
+
+    def role(self, repo: Repository, login: str) -> str:
+        """The role of a person: admin, maintain, write, triage, read or none."""
         for name, level in repo.permissions.items():
             if name.lower() == login.lower():
                 return level
