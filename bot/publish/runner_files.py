@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TextIO
 
@@ -38,7 +39,7 @@ class Done:
         """As it was told."""
         return self.publication.outcome or self.story.outcome
 
-    @property
+    @cached_property
     def summary(self) -> str:
         """Markdown for the run's page."""
         return step_summary(self.story, tuple(self.story.pen.prose(note, cap=1_000) for note in self.notes))
