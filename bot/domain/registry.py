@@ -69,6 +69,8 @@ class OfferedFix(Frozen):
     state: FixState = FixState.OPEN
     taken_over: str = ""
     """The person who pushed to the fix branch: it is theirs now, and we never touch it again."""
+    closing: bool = False
+    """We took it back, and are not sure yet that its pull request is closed."""
     note: str = ""
     at: str = ""
     """When it was offered; ISO 8601, UTC."""

@@ -17,7 +17,8 @@ async def retire(
 ) -> None:
     """Close it with a word; every part is made once, and what is done already is found done.
 
-    The registry learns it last: a process that dies on the way finds the fix open, and goes on here.
+    The registry knows it first, so that nobody takes our closing for a refusal; what a process that died on the way
+    left open is closed when `closing` is seen.
 
     Args:
         repository: Whose pull request it is.
@@ -32,9 +33,12 @@ async def retire(
         StoreError: it could not be remembered.
     """
     state, why = ending
+    fixes = await registry.offered(repository.id, pull_request=pull.number)
+    for fix in fixes:
+        await registry.offer(fix.with_(state=state, note=why, closing=True))
     marker = f"<!-- metaagent:ended={state.value} -->"
     await github.comment(repository, pull.number, f"{why}\n\n{marker}", marker=marker)
     await upkeep.close_pull_request(repository, pull.number)
     await upkeep.delete_branch(repository, pull.head_ref, expected=pull.head_sha)
-    for fix in await registry.offered(repository.id, pull_request=pull.number):
-        await registry.offer(fix.with_(state=state, note=why))
+    for fix in fixes:
+        await registry.offer(fix.with_(state=state, note=why, closing=False))

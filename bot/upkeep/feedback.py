@@ -45,7 +45,7 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
         if state is fix.state:
             continue
         by = f" by {feedback.by}" if feedback.by else ""
-        told = fix.with_(state=state, note="; ".join(part for part in (f"{fate}{by}", note) if part))
+        told = fix.with_(state=state, closing=False, note="; ".join(part for part in (f"{fate}{by}", note) if part))
         if feedback.merge_sha is not None:
             told = told.with_(merge_sha=feedback.merge_sha)
         await keeper.registry.offer(told)
@@ -131,6 +131,9 @@ async def take_back(repository: RepositoryRef, fix: OfferedFix, ending: tuple[Fi
     """
     pull = await keeper.pull_request(repository, fix)
     if pull is None:
+        return False
+    if pull.state != "open" and fix.closing:
+        await keeper.registry.offer(fix.with_(closing=False))
         return False
     if pull.state != "open":
         missed = Feedback(repository=repository, pull_request=pull.number, merged=pull.merged, branch=fix.branch)

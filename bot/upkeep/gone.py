@@ -22,6 +22,9 @@ async def close_gone(repository: RepositoryRef, keeper: Keeper) -> int:
         StoreError: it could not be remembered.
     """
     closed = 0
+    for fix in await keeper.registry.offered(repository.id):
+        if fix.closing:  # begun by a process that died
+            closed += await take_back(repository, fix, (fix.state, fix.note), keeper)
     for fix in await keeper.open_fixes(repository):
         why = await _why_gone(repository, fix, keeper)
         if why:
