@@ -1,0 +1,173 @@
+"""What people do with what we offered is remembered, once and for good."""
+
+from typing import Any
+
+import pytest
+
+from bot.domain.registry import FixState
+from bot.domain.request import Feedback, HeadMoved
+from bot.errors import GitHubError, NotPermitted
+from bot.upkeep.feedback import head_moved, take_feedback
+from tests.builders import HEAD, a_feedback
+from tests.unit.bot.upkeep.world import BRANCH, COMMIT, NEWER, NUMBER, RED_PULL, REPOSITORY, World, a_fix
+
+pytestmark = pytest.mark.anyio
+MERGE = "e" * 40
+
+
+def moved(**changes: Any) -> HeadMoved:
+    values = {"repository": REPOSITORY, "branch": "main", "before": HEAD, "after": NEWER, "pusher": "ada"}
+    return HeadMoved.model_validate(values | changes)
+
+
+@pytest.mark.parametrize(
+    ("feedback", "state", "fate", "branch_stays"),
+    [
+        (a_feedback(merged=True, by="ada", merge_sha=MERGE), FixState.MERGED, "merged", False),
+        (a_feedback(merged=False, by="ada"), FixState.CLOSED, "closed", False),
+        (a_feedback(merged=False, by="ada", fate="reverted"), FixState.REVERTED, "reverted", True),
+        (a_feedback(merged=False, by="ada", fate="reopened"), FixState.OPEN, "open", True),
+    ],
+    ids=["merged", "closed", "reverted", "reopened"],
+)
+async def test_a_verdict_is_learnt_and_learnt_again_without_harm(
+    feedback: Feedback,
+    state: FixState,
+    fate: str,
+    branch_stays: bool,  # noqa: FBT001
+) -> None:
+    world = World()
+    for _ in range(2):
+        await take_feedback(feedback, world.keeper)
+        assert (world.fix.state, world.fate) == (state, fate)
+        assert (BRANCH in world.github.branches) is branch_stays
+    assert world.fix.merge_sha == feedback.merge_sha
+
+
+async def test_a_closed_or_undone_change_is_blocked_and_a_reopened_one_is_not() -> None:
+    world = World()
+    await take_feedback(a_feedback(merged=False), world.keeper)
+    assert await world.registry.is_blocked(REPOSITORY.id, "p" * 16) is not None
+    await take_feedback(a_feedback(merged=False, fate="reopened"), world.keeper)
+    assert await world.registry.is_blocked(REPOSITORY.id, "p" * 16) is None
+
+
+async def test_a_revert_is_the_last_word() -> None:
+    world = World()
+    for feedback in (a_feedback(), a_feedback(merged=False, fate="reverted"), a_feedback(), a_feedback(merged=False)):
+        await take_feedback(feedback, world.keeper)
+    assert (world.fix.state, world.fate) == (FixState.REVERTED, "reverted")
+
+
+async def test_a_merge_that_comes_after_its_branch_was_deleted_is_a_merge() -> None:
+    world = World()
+    await head_moved(moved(branch=BRANCH, after=None), world.keeper)
+    assert world.fix.state is FixState.CLOSED
+    await take_feedback(a_feedback(), world.keeper)
+    assert (world.fix.state, world.fate) == (FixState.MERGED, "merged")
+
+
+@pytest.mark.parametrize("by", ["metaagent[bot]", ""])
+async def test_what_we_closed_ourselves_nobody_refused(by: str) -> None:
+    world = World()
+    world.put(a_fix(state=FixState.SUPERSEDED))
+    await take_feedback(a_feedback(merged=False, by=by), world.keeper)
+    assert (world.fix.state, world.fate) == (FixState.SUPERSEDED, "open")
+
+
+async def test_what_reviewers_ticked_is_kept() -> None:
+    world = World()
+    body = "- [x] The test is wrong <!-- metaagent:box=test -->\n- [ ] x <!-- metaagent:box=wrong -->"
+    world.github.pulls[NUMBER] = world.github.pulls[NUMBER].with_(body=body)
+    await take_feedback(a_feedback(merged=False, by="ada"), world.keeper)
+    assert world.fix.note == "closed by ada; The test is wrong, not the code"
+
+
+@pytest.mark.parametrize("call", ["pull_request", "delete_branch"])
+async def test_what_is_only_nice_to_have_stops_nothing(call: str) -> None:
+    world = World()
+    world.github.faults[call] = [NotPermitted("no", status=403)]
+    await take_feedback(a_feedback(), world.keeper)
+    assert world.fix.state is FixState.MERGED
+
+
+async def test_a_branch_somebody_pushed_to_is_not_cleared_away() -> None:
+    world = World()
+    world.github.branches[BRANCH] = NEWER
+    await take_feedback(a_feedback(), world.keeper)
+    assert world.github.branches[BRANCH] == NEWER
+
+
+async def test_a_pull_request_that_is_not_ours_teaches_nothing() -> None:
+    world = World()
+    assert await take_feedback(a_feedback(pull_request=99), world.keeper) == 0
+    assert world.fix.state is FixState.OPEN
+
+
+async def test_a_person_who_pushes_to_our_branch_takes_it_over() -> None:
+    world = World()
+    await head_moved(moved(branch=BRANCH), world.keeper)
+    assert (world.fix.taken_over, world.fix.state) == ("ada", FixState.OPEN)
+    assert await world.keeper.open_fixes(REPOSITORY) == ()
+    await head_moved(moved(closed=True, pull_request=RED_PULL), world.keeper)
+    assert world.is_open, "it is theirs now"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"branch": BRANCH, "pusher": "metaagent[bot]"},
+        {"branch": BRANCH, "after": None, "pusher": "metaagent[bot]"},
+        {"branch": BRANCH, "after": COMMIT},
+        {"branch": BRANCH, "from_fork": True},
+        {"branch": "other", "after": None},
+        {},
+        {"closed": True, "pull_request": 6},
+        {"after": None, "from_fork": True},
+    ],
+)
+async def test_what_does_not_concern_us_changes_nothing(change: dict[str, Any]) -> None:
+    world = World()
+    await head_moved(moved(**change), world.keeper)
+    assert world.fix == a_fix()
+    assert world.is_open
+
+
+async def test_a_deleted_branch_refuses_the_change() -> None:
+    world = World()
+    await head_moved(moved(branch=BRANCH, after=None), world.keeper)
+    assert world.fix.state is FixState.CLOSED
+    assert world.fix.note == "its branch was deleted by ada"
+    assert await world.registry.is_blocked(REPOSITORY.id, "p" * 16) is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [({"after": None}, "`main` is gone"), ({"closed": True, "pull_request": RED_PULL}, "#5 is closed")],
+)
+async def test_a_fix_whose_red_branch_nobody_needs_is_taken_back(change: dict[str, Any], why: str) -> None:
+    world = World()
+    await head_moved(moved(**change), world.keeper)
+    world.expect_taken_back(FixState.SUPERSEDED, why)
+    await head_moved(moved(**change), world.keeper)
+    world.expect_taken_back(FixState.SUPERSEDED, why)
+
+
+@pytest.mark.parametrize(("merged", "state"), [(True, FixState.MERGED), (False, FixState.CLOSED)])
+async def test_an_ending_we_missed_is_caught_up_on(merged: bool, state: FixState) -> None:  # noqa: FBT001
+    world = World()
+    world.github.pulls[NUMBER] = world.github.pulls[NUMBER].with_(state="closed", merged=merged)
+    await head_moved(moved(after=None), world.keeper)
+    assert (world.fix.state, world.fate) == (state, state.value)
+    assert world.words == []
+
+
+@pytest.mark.parametrize("lost", ["comment", "close_pull_request", "delete_branch"])
+async def test_a_process_that_dies_while_taking_back_is_no_refusal(lost: str) -> None:
+    world = World()
+    world.github.after[lost] = [GitHubError("the connection broke", retryable=True)]
+    with pytest.raises(GitHubError):
+        await head_moved(moved(after=None), world.keeper)
+    assert (world.fix.state, world.fix.closing) == (FixState.SUPERSEDED, True)
+    await take_feedback(a_feedback(merged=False), world.keeper)
+    assert world.fix.state is FixState.SUPERSEDED

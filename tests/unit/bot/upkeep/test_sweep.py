@@ -1,0 +1,172 @@
+"""What was missed is found, once, and nothing else is."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from typing_extensions import override
+
+from bot.domain.github import CheckRunState, HookDelivery, InstallationRef
+from bot.domain.registry import FixState
+from bot.domain.request import Trigger
+from bot.errors import GitHubError, NotPermitted
+from bot.upkeep.sweep import Sweeper, Swept
+from tests.builders import a_pull_request, a_repository
+from tests.fakes.memory_queue import MemoryQueue
+from tests.unit.bot.upkeep.world import NEWER, REPOSITORY, World
+
+pytestmark = pytest.mark.anyio
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+RED = "e" * 40
+
+
+@dataclass
+class Lost(World):
+    """The same repository, and a log of deliveries."""
+
+    queue: MemoryQueue = field(default_factory=MemoryQueue)
+    came: set[str] = field(default_factory=lambda: {"came"})
+    handed: list[tuple[str, str, bytes]] = field(default_factory=list)
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.github.installed = [InstallationRef(id=7), InstallationRef(id=8, suspended=True)]
+        self.github.installed_on = {7: (REPOSITORY,), 8: (a_repository(id=43),)}
+        self.deliver("came", timedelta(hours=5), status=202)
+
+    def deliver(self, guid: str, ago: timedelta, *, status: int = 502) -> None:
+        number = len(self.github.hook_log) + 1
+        at = (NOW - ago).isoformat()
+        self.github.hook_log.append(
+            HookDelivery(id=number, guid=guid, event="push", delivered_at=at, status_code=status)
+        )
+        self.github.payloads[number] = ("push", guid.encode())
+
+    async def sweep(self, since: timedelta = timedelta(days=3)) -> Swept:
+        async def known(deliveries: Sequence[str]) -> frozenset[str]:
+            return frozenset(self.came & set(deliveries))
+
+        async def hand_in(guid: str, event: str, body: bytes) -> None:
+            self.came.add(guid)
+            self.handed.append((guid, event, body))
+
+        return await Sweeper(self.keeper, self.github, self.queue, known, hand_in).sweep(NOW - since)
+
+    def red_pull(self, number: int = 30, *, ago: timedelta = timedelta(hours=2), **changes: object) -> None:
+        self.github.pulls[number] = a_pull_request(
+            number=number, head_sha=RED, head_ref=f"topic-{number}", author="ada", **changes
+        )
+        self.github.other_checks.append(
+            CheckRunState(
+                id=70 + number,
+                name="tests",
+                head_sha=RED,
+                conclusion="failure",
+                app_slug="github-actions",
+                completed_at=(NOW - ago).isoformat(),
+            )
+        )
+
+
+async def test_a_delivery_that_never_came_is_handed_in_once_and_in_order() -> None:
+    lost = Lost()
+    lost.deliver("second", timedelta(hours=1))
+    lost.deliver("first", timedelta(hours=3))
+    lost.deliver("second", timedelta(hours=2))
+    assert (await lost.sweep()).deliveries == 2
+    assert lost.handed == [("first", "push", b"first"), ("second", "push", b"second")]
+    assert (await lost.sweep()).deliveries == 0
+
+
+async def test_what_the_app_answered_and_did_not_write_down_counts_as_lost() -> None:
+    lost = Lost()
+    lost.deliver("gone", timedelta(hours=1), status=202)
+    assert (await lost.sweep()).deliveries == 1
+
+
+async def test_a_service_that_was_just_set_up_leaves_the_past_alone() -> None:
+    lost = Lost(came=set())
+    lost.deliver("late", timedelta(minutes=5))
+    lost.red_pull(ago=timedelta(hours=2))
+    lost.red_pull(31, ago=timedelta(hours=30))
+    swept = await lost.sweep()
+    assert [guid for guid, _, _ in lost.handed] == ["late"]
+    assert swept.heads == 0
+
+
+async def test_a_red_pull_request_without_a_mission_gets_one() -> None:
+    lost = Lost()
+    lost.red_pull()
+    assert (await lost.sweep()).heads == 1
+    (red,) = lost.queue.red.values()
+    assert (red.head_sha, red.head_branch, red.pull_request, red.trigger) == (RED, "topic-30", 30, Trigger.SCHEDULE)
+    assert red.check is not None
+    assert red.check.name == "tests"
+    assert (await lost.sweep()).heads == 0
+
+
+async def test_a_red_default_branch_gets_a_mission_too() -> None:
+    lost = Lost()
+    lost.push(NEWER, tests="failure")
+    assert (await lost.sweep()).heads == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"from_fork": True},
+        {"head_ref": "metaagent/main/1"},
+        {"head_ref": "dependabot/pip/x"},
+        {"state": "closed"},
+    ],
+)
+async def test_a_head_that_is_not_ours_to_repair_unasked_is_left_alone(change: dict[str, object]) -> None:
+    lost = Lost()
+    lost.red_pull()
+    lost.github.pulls[30] = lost.github.pulls[30].with_(**change)
+    assert (await lost.sweep()).heads == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"conclusion": "cancelled"},
+        {"app_slug": "metaagent"},
+        {"app_slug": "codecov"},
+        {"completed_at": "2025-12-01T00:00:00Z"},
+    ],
+)
+async def test_a_check_that_asks_for_nothing_is_left_alone(change: dict[str, object]) -> None:
+    lost = Lost()
+    lost.red_pull()
+    lost.github.other_checks[-1] = lost.github.other_checks[-1].with_(**change)
+    assert (await lost.sweep()).heads == 0
+
+
+async def test_fixes_that_nobody_needs_are_taken_back_on_the_way() -> None:
+    lost = Lost()
+    lost.push(NEWER, tests="success")
+    assert (await lost.sweep()).closed == 1
+    assert lost.fix.state is FixState.SUPERSEDED
+
+
+async def test_one_repository_that_may_not_be_read_does_not_stop_the_others_and_every_right_is_given_back() -> None:
+    lost = Lost()
+    other = a_repository(id=44, name="other")
+    lost.github.installed_on[7] = (other, REPOSITORY)
+    lost.red_pull()
+    lost.github.faults["open_pull_requests"] = [NotPermitted("no pull_requests", status=403)]
+    swept = await lost.sweep()
+    assert swept.heads == 1
+    assert swept.problems == ("octo/other: no pull_requests",)
+    assert lost.github.released == [44, 42]
+
+
+async def test_a_github_that_limits_us_ends_the_sweep() -> None:
+    lost = Lost()
+    lost.github.faults["open_pull_requests"] = [GitHubError("slow down", retryable=True)]
+    with pytest.raises(GitHubError):
+        await lost.sweep()
+    assert lost.github.released == [42]
