@@ -4,7 +4,9 @@ import argparse
 import json
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
 
 from bot import __version__
 
@@ -34,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from sandbox.errors import SandboxError
 
     try:
-        return _COMMANDS[arguments.command](arguments)
+        return COMMANDS[arguments.command].run(arguments)
     except (MetaAgentError, SandboxError) as error:
         _complain(error, as_json=bool(getattr(arguments, "json", False)))
         return EXIT_ERROR
@@ -47,6 +49,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
 
 
+@dataclass(frozen=True)
+class _Command:
+    """One command: its line of help, its options besides the settings, and what it does."""
+
+    help: str
+    run: Callable[[argparse.Namespace], int]
+    options: Callable[[argparse.ArgumentParser], None] = lambda _: None
+    takes_settings: bool = True
+
+
 def _parser(command: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="metaagent",
@@ -56,57 +68,83 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"metaagent {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    serve = commands.add_parser("serve", help="receive GitHub's webhooks and run missions")
-    fix = commands.add_parser("fix", help="repair a red working tree on this machine")
-    repair = commands.add_parser("repair", help="search for fixes of a red working tree and show them, ranked")
-    replay = commands.add_parser("replay", help="run a verdict again from its evidence bundle")
-    recipe = commands.add_parser("recipe", help="say how a failing job of a workflow would be rebuilt")
-    doctor = commands.add_parser("doctor", help="say what is missing before MetaAgent can run here")
-    image = commands.add_parser("image", help="pull or build the sandbox's image, and print its name")
-    for each in (fix, repair):
-        each.add_argument("path", metavar="PATH", help="folder of the project")
-        each.add_argument("--since", metavar="REV", help=_SINCE)
-    fix.add_argument("--test", metavar="COMMAND", help="the command that is red; detected when not given")
-    fix.add_argument("--apply", action="store_true", help="write a verified fix into the folder")
-    fix.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    fix.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
-    fix.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
-    fix.add_argument("--rungs", default="0,1", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1)")
-    fix.add_argument("--evidence", metavar="FILE", help="write the evidence bundle there, for metaagent replay")
-    repair.add_argument("--test", metavar="COMMAND", help="the pytest command that is red; detected when not given")
-    repair.add_argument(
-        "--seconds", type=float, metavar="SECONDS", help="of search (default: the setting limits.search_s)"
-    )
-    repair.add_argument("--candidates", type=int, metavar="N", help="most candidates to try")
-    repair.add_argument("--show", type=int, default=5, metavar="N", help="most candidates to show (default 5)")
-    repair.add_argument(
-        "--half", action="store_true", help="keep half of the passing tests back to judge what is found"
-    )
-    repair.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
-    repair.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    replay.add_argument("bundle", metavar="BUNDLE", help="the file that holds the evidence")
-    replay.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    replay.add_argument("--keep-red", action="store_true", help="show the output of the unpatched run too")
-    recipe.add_argument("path", metavar="PATH", nargs="?", default=".", help="folder of the project (default .)")
-    recipe.add_argument("--workflow", metavar="FILE", help="the workflow: its name, its path, or any file")
-    recipe.add_argument("--job", metavar="NAME", help="the job as its check is named, or its id")
-    recipe.add_argument("--step", metavar="NAME", help="the failed step; the one that tests when not given")
-    recipe.add_argument("--matrix", metavar="NAME=VALUE", action="append", default=[], help="the cell; repeatable")
-    recipe.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    image.add_argument("--prune", action="store_true", help="also remove environments over the limits of age and size")
-    doctor.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    for name, sub in (
-        ("serve", serve),
-        ("fix", fix),
-        ("repair", repair),
-        ("replay", replay),
-        ("recipe", recipe),
-        ("doctor", doctor),
-        ("image", image),
-    ):
-        if name == command:
+    for name, one in COMMANDS.items():
+        sub = commands.add_parser(name, help=one.help)
+        one.options(sub)
+        # Reading all settings takes longer than all else here.
+        if name == command and one.takes_settings:
             _add_settings(sub)
     return parser
+
+
+def _fix_options(parser: argparse.ArgumentParser) -> None:
+    _project(parser)
+    parser.add_argument("--test", metavar="COMMAND", help="the command that is red; detected when not given")
+    parser.add_argument("--apply", action="store_true", help="write a verified fix into the folder")
+    _json(parser)
+    _seed(parser)
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
+    parser.add_argument("--rungs", default="0,1", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1)")
+    parser.add_argument("--evidence", metavar="FILE", help="write the evidence bundle there, for metaagent replay")
+
+
+def _repair_options(parser: argparse.ArgumentParser) -> None:
+    _project(parser)
+    parser.add_argument("--test", metavar="COMMAND", help="the pytest command that is red; detected when not given")
+    seconds = "of search (default: the setting limits.search_s)"
+    parser.add_argument("--seconds", type=float, metavar="SECONDS", help=seconds)
+    parser.add_argument("--candidates", type=int, metavar="N", help="most candidates to try")
+    parser.add_argument("--show", type=int, default=5, metavar="N", help="most candidates to show (default 5)")
+    half = "keep half of the passing tests back to judge what is found"
+    parser.add_argument("--half", action="store_true", help=half)
+    _seed(parser)
+    _json(parser)
+
+
+def _replay_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("bundle", metavar="BUNDLE", help="the file that holds the evidence")
+    _json(parser)
+    parser.add_argument("--keep-red", action="store_true", help="show the output of the unpatched run too")
+
+
+def _recipe_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", nargs="?", default=".", help="folder of the project (default .)")
+    parser.add_argument("--workflow", metavar="FILE", help="the workflow: its name, its path, or any file")
+    parser.add_argument("--job", metavar="NAME", help="the job as its check is named, or its id")
+    parser.add_argument("--step", metavar="NAME", help="the failed step; the one that tests when not given")
+    parser.add_argument("--matrix", metavar="NAME=VALUE", action="append", default=[], help="the cell; repeatable")
+    _json(parser)
+
+
+def _doctor_options(parser: argparse.ArgumentParser) -> None:
+    live = "ask GitHub too: rights, events, whether webhooks arrive, whether CI runs on our commits"
+    parser.add_argument("--live", action="store_true", help=live)
+    _json(parser)
+
+
+def _simulate_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("payload", metavar="PAYLOAD", help="file with the body of a webhook; - is standard input")
+    parser.add_argument("--event", metavar="NAME", help="the webhook's event; told from the payload when not given")
+    parser.add_argument("--offline", action="store_true", help="do not ask GitHub")
+    _json(parser)
+
+
+def _image_options(parser: argparse.ArgumentParser) -> None:
+    prune = "also remove environments over the limits of age and size"
+    parser.add_argument("--prune", action="store_true", help=prune)
+
+
+def _project(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="folder of the project")
+    parser.add_argument("--since", metavar="REV", help=_SINCE)
+
+
+def _seed(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
 def _add_settings(parser: argparse.ArgumentParser) -> None:
@@ -139,8 +177,27 @@ def _serve(arguments: argparse.Namespace) -> int:
     from bot.app import serve
     from bot.settings import load_from_options
 
-    serve(load_from_options(vars(arguments)))
+    settings = load_from_options(vars(arguments))
+    if settings.needs_setup:
+        _setup(arguments)
+        settings = load_from_options(vars(arguments))
+    serve(settings)
     return EXIT_FIXED
+
+
+def _setup(arguments: argparse.Namespace) -> int:
+    from bot.settings import load_from_options
+    from bot.setup.run import run_setup
+
+    run_setup(load_from_options(vars(arguments)), lambda text: print(text, file=sys.stderr, flush=True))
+    return EXIT_FIXED
+
+
+def _action(_: argparse.Namespace) -> int:
+    from bot.action_command import run_action
+    from bot.settings import environment
+
+    return run_action(environment())
 
 
 def _fix(arguments: argparse.Namespace) -> int:
@@ -213,12 +270,22 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from bot.doctor import examine, render
     from bot.settings import load_from_options
 
-    findings = examine(load_from_options(vars(arguments)))
+    findings = examine(load_from_options(vars(arguments)), live=arguments.live)
     if arguments.json:
         print(json.dumps([finding.model_dump() for finding in findings]))
     else:
         print(render(findings))
     return EXIT_NOT_FIXED if any(finding.state == "missing" for finding in findings) else EXIT_FIXED
+
+
+def _simulate(arguments: argparse.Namespace) -> int:
+    from bot.settings import load_from_options
+    from bot.simulate_command import SimulateOrder, run_simulate
+
+    order = SimulateOrder(path=arguments.payload, event=arguments.event, offline=arguments.offline)
+    result = run_simulate(order, load_from_options(vars(arguments)))
+    print(json.dumps(result.json_object) if arguments.json else result.text)
+    return EXIT_FIXED
 
 
 def _image(arguments: argparse.Namespace) -> int:
@@ -233,12 +300,20 @@ def _image(arguments: argparse.Namespace) -> int:
     return EXIT_FIXED
 
 
-_COMMANDS = {
-    "serve": _serve,
-    "fix": _fix,
-    "repair": _repair,
-    "replay": _replay,
-    "recipe": _recipe,
-    "doctor": _doctor,
-    "image": _image,
-}
+COMMANDS: Mapping[str, _Command] = MappingProxyType(
+    {
+        "serve": _Command("receive GitHub's webhooks and run missions", _serve),
+        "fix": _Command("repair a red working tree on this machine", _fix, _fix_options),
+        "repair": _Command("search for fixes of a red working tree and show them, ranked", _repair, _repair_options),
+        "replay": _Command("run a verdict again from its evidence bundle", _replay, _replay_options),
+        "recipe": _Command("say how a failing job of a workflow would be rebuilt", _recipe, _recipe_options),
+        "simulate": _Command("say what a webhook would set off, and write nothing", _simulate, _simulate_options),
+        "action": _Command(
+            "run as a step of a GitHub workflow: inputs come from its environment", _action, takes_settings=False
+        ),
+        "setup": _Command("make the GitHub App in your browser, and store its keys", _setup),
+        "doctor": _Command("say what is missing before MetaAgent can run here", _doctor, _doctor_options),
+        "image": _Command("pull or build the sandbox's image, and print its name", _image, _image_options),
+    }
+)
+"""Every command, in the order of the help."""

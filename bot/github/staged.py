@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha1
+from typing import Protocol
 
 from bot.domain.github import (
     BranchCommit,
@@ -206,20 +207,20 @@ class StagedRuns:
     """
 
     def __init__(self, inner: GitHubRuns, notebook: Notebook) -> None:
-        self._inner = inner
+        self._runs = inner
         self._notebook = notebook
 
     async def workflow_run(self, repository: RepositoryRef, run_id: int) -> WorkflowRunState | None:
         """Read through."""
-        return await self._inner.workflow_run(repository, run_id)
+        return await self._runs.workflow_run(repository, run_id)
 
     async def red_statuses(self, repository: RepositoryRef, sha: str) -> tuple[str, ...]:
         """Read through."""
-        return await self._inner.red_statuses(repository, sha)
+        return await self._runs.red_statuses(repository, sha)
 
     async def runs_at(self, repository: RepositoryRef, sha: str) -> tuple[WorkflowRunState, ...]:
         """Read through."""
-        return await self._inner.runs_at(repository, sha)
+        return await self._runs.runs_at(repository, sha)
 
     async def rerun_failed_jobs(self, repository: RepositoryRef, run_id: int) -> None:
         """Noted."""
@@ -235,24 +236,24 @@ class StagedUpkeep:
     """
 
     def __init__(self, inner: GitHubUpkeep, notebook: Notebook) -> None:
-        self._inner = inner
+        self._upkeep = inner
         self._notebook = notebook
 
     async def open_pull_requests(self, repository: RepositoryRef) -> tuple[PullRequestState, ...]:
         """Read through."""
-        return await self._inner.open_pull_requests(repository)
+        return await self._upkeep.open_pull_requests(repository)
 
     async def pull_request_files(self, repository: RepositoryRef, number: int) -> tuple[PullRequestFile, ...]:
         """Read through."""
-        return await self._inner.pull_request_files(repository, number)
+        return await self._upkeep.pull_request_files(repository, number)
 
     async def labels(self, repository: RepositoryRef, number: int) -> tuple[str, ...]:
         """Read through; what would be there has none."""
-        return await self._inner.labels(repository, number) if number else ()
+        return await self._upkeep.labels(repository, number) if number else ()
 
     async def branch_rules(self, repository: RepositoryRef, branch: str) -> BranchRules:
         """Read through."""
-        return await self._inner.branch_rules(repository, branch)
+        return await self._upkeep.branch_rules(repository, branch)
 
     async def close_pull_request(self, repository: RepositoryRef, number: int) -> None:
         """Noted."""
@@ -300,6 +301,25 @@ class StagedUpkeep:
         """Noted."""
         if reviewers:
             self._notebook.note(repository, f"ask for reviews of {_pull(number)}: {', '.join(reviewers)}")
+
+
+class Whole(GitHub, GitHubRuns, GitHubUpkeep, Protocol):
+    """Every call there is about a repository."""
+
+
+class StagedWhole(StagedGitHub, StagedRuns, StagedUpkeep):
+    """All of it at once.
+
+    Args:
+        inner: Who is asked.
+        notebook: Where writes are noted.
+        writes_check: Whether our own check run is written.
+    """
+
+    def __init__(self, inner: Whole, notebook: Notebook, *, writes_check: bool = True) -> None:
+        super().__init__(inner, notebook, writes_check=writes_check)
+        self._runs = inner
+        self._upkeep = inner
 
 
 def _pull(number: int) -> str:

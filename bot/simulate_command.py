@@ -1,0 +1,321 @@
+"""metaagent simulate: what a webhook would set off, from its payload and from what GitHub says; nothing is written."""
+
+import asyncio
+import logging
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bot.clock import SystemClock
+from bot.command import quiet
+from bot.conversation.desk import Desk
+from bot.conversation.handle import handle_command
+from bot.domain.admission import Admission
+from bot.domain.command import Command
+from bot.domain.request import Feedback, HeadMoved, Ignored, InstallationChange, MissionRequest, RedHead
+from bot.errors import DeliveryRejected, MetaAgentError, UsageError
+from bot.github.events import read_delivery
+from bot.github.staged import Notebook, StagedWhole
+from bot.intake.admission import admit
+from bot.intake.identity import OwnApp
+from bot.intake.router import Decision, route
+from bot.intake.settle import Watch, settle
+from bot.lessons.sqlite_store import SqliteLessons
+from bot.policy.policy_file import load_policy
+from bot.queue.memory import MemoryCheckpoint
+from bot.registry.sqlite_registry import SqliteRegistry
+from bot.settings import Settings
+from bot.wiring.service import build_github
+from sandbox.gate import clean
+
+STATE = ("registry.sqlite", "lessons.sqlite")
+"""What is remembered; a simulation works on a copy."""
+
+_BY_KEY = (
+    ("check_run", "check_run"),
+    ("check_suite", "check_suite"),
+    ("workflow_job", "workflow_job"),
+    ("workflow_run", "workflow_run"),
+    ("repositories_added", "installation_repositories"),
+    ("zen", "ping"),
+    ("issue", "issue_comment"),
+    ("review", "pull_request_review"),
+    ("comment", "pull_request_review_comment"),
+    ("pull_request", "pull_request"),
+    ("pusher", "push"),
+    ("context", "status"),
+)
+"""The event whose payload has this key at its top; the first that fits counts."""
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class SimulateOrder:
+    """What the person at the terminal asked for."""
+
+    path: str
+    """A file; `-` is standard input."""
+    event: str | None = None
+    offline: bool = False
+
+
+@dataclass(frozen=True)
+class SimulateResult:
+    """What they get: a text for people, an object for programs."""
+
+    text: str
+    json_object: dict[str, Any]
+
+
+@dataclass
+class _Told:
+    """What was found out, line by line and as data."""
+
+    lines: list[str] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+
+    def say(self, line: str, **data: Any) -> None:
+        self.lines.append(line)
+        self.data.update(data)
+
+
+def run_simulate(order: SimulateOrder, settings: Settings) -> SimulateResult:
+    """Say what a webhook would set off.
+
+    Args:
+        order: What was asked for.
+        settings: All settings; without an App, GitHub is not asked.
+
+    Raises:
+        UsageError: the payload cannot be read, or is not as GitHub sends it.
+    """
+    settings = quiet(settings)
+    content = _read(order.path, settings.webhook_max_bytes)
+    told = _Told()
+    try:
+        event = order.event or event_of(content)
+        delivery = read_delivery(event, "simulated", content)
+        own = OwnApp(app_id=_numeric(settings.app_id), slug=settings.app_slug)
+        decision = route(delivery, own)
+    except DeliveryRejected as error:
+        raise UsageError(f"{order.path}: {error.message}", "give the body of a webhook, and --event NAME") from error
+    title = f"{delivery.event}.{delivery.action}" if delivery.action else delivery.event
+    told.say(f"{title}: {sentence(decision)}", event=title, decision=_data(decision))
+    if isinstance(decision, RedHead | MissionRequest | Command):
+        if order.offline or settings.needs_setup:
+            told.say("GitHub was not asked" + (": there is no App (metaagent setup)" if settings.needs_setup else ""))
+        else:
+            asyncio.run(_ask(decision, settings, told))
+    told.say("Nothing was written.")
+    return SimulateResult(text=clean("\n".join(told.lines)), json_object=told.data)
+
+
+def event_of(content: bytes) -> str:
+    """The event a payload belongs to, by its keys.
+
+    Raises:
+        DeliveryRejected: it is not JSON, or of no event we know.
+    """
+    body = read_delivery("unknown", "simulated", content).body
+    named = next((event for key, event in _BY_KEY if key in body), None)
+    if named is None and "installation" in body:
+        named = "installation"
+    if named is None:
+        raise DeliveryRejected("the payload does not tell its event", status=400)
+    return named
+
+
+def sentence(decision: Decision) -> str:
+    """What a delivery comes down to."""
+    match decision:
+        case Ignored():
+            return f"ignored: {decision.reason}"
+        case RedHead():
+            check = f", check {decision.check.name}" if decision.check else ""
+            where = decision.head_branch or "an unknown branch"
+            return f"red: {decision.repository.full_name} at {decision.head_sha[:12]} on {where}{check}"
+        case MissionRequest():
+            where = decision.repository.full_name if decision.repository else ""
+            return f"a mission in {where}, asked for by {decision.requested_by or decision.trigger.value}"
+        case Command():
+            what = decision.verb.value if decision.verb else f"the unknown word {decision.word}"
+            return f"{decision.author} asks for {what} in {decision.repository.full_name} by {decision.origin.value}"
+        case Feedback():
+            fate = decision.fate or ("merged" if decision.merged else "closed")
+            return f"#{decision.pull_request} of {decision.repository.full_name} was {fate}: fixes and lessons learn it"
+        case HeadMoved():
+            to = decision.after[:12] if decision.after else "nothing"
+            return f"{decision.branch} of {decision.repository.full_name} moved to {to}: work on what was there ends"
+        case InstallationChange():
+            return f"installation {decision.installation_id} of {decision.account}: {decision.action}"
+
+
+async def _ask(decision: RedHead | MissionRequest | Command, settings: Settings, told: _Told) -> None:
+    """Go on as the service would, with a GitHub that is only read and a copy of what is remembered."""
+    gateway = build_github(settings)
+    notebook = Notebook()
+    with tempfile.TemporaryDirectory(prefix="metaagent-") as folder:
+        copy = Path(folder)
+        _copy_state(settings.data_dir, copy)
+        github = StagedWhole(gateway, notebook, writes_check=False)
+        world = _World(settings, github, SqliteRegistry(copy / STATE[0]), SqliteLessons(copy / STATE[1]))
+        try:
+            await _follow(decision, world, told)
+        except MetaAgentError as error:
+            told.say(f"GitHub: {error.message}" + (f" ({error.advice})" if error.advice else ""), error=error.message)
+        finally:
+            await gateway.aclose()
+    for one in notebook.writes:
+        told.say(f"would write: {one.what}")
+        told.lines += [f"    {line}" for line in one.text.splitlines()]
+    told.data["writes"] = [one.model_dump() for one in notebook.writes]
+
+
+@dataclass(frozen=True)
+class _World:
+    """Everything the service has, where nothing that is done lasts."""
+
+    settings: Settings
+    github: StagedWhole
+    registry: SqliteRegistry
+    lessons: SqliteLessons
+    submitted: list[MissionRequest] = field(default_factory=list)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return tuple(secret.get_secret_value() for secret in self.settings.secrets)
+
+    async def admitted(self, request: MissionRequest) -> Admission:
+        """Whether it may become a mission."""
+        return await admit(
+            request,
+            self.github,
+            runs=self.github,
+            registry=self.registry,
+            own_app_slug=self.settings.app_slug,
+            secrets=self.secrets,
+        )
+
+    def desk(self) -> Desk:
+        """Where commands are done."""
+        return Desk(
+            github=self.github,
+            queue=_Line(self.submitted),
+            registry=self.registry,
+            lessons=self.lessons,
+            clock=SystemClock(),
+            read_policy=lambda repository: load_policy(repository, self.github),
+            app_slug=self.settings.app_slug,
+            secrets=self.secrets,
+        )
+
+
+class _Line:
+    """A queue from which nothing is taken."""
+
+    def __init__(self, submitted: list[MissionRequest]) -> None:
+        self._submitted = submitted
+
+    async def submit(self, request: MissionRequest) -> bool:
+        self._submitted.append(request)
+        return True
+
+    async def feed_back(self, feedback: Feedback) -> None:
+        log.debug("not fed back: %s", feedback.pull_request)
+
+    async def settle(self, _: RedHead) -> bool:
+        return True
+
+    async def command(self, _: Command) -> bool:
+        return True
+
+    async def notice(self, change: HeadMoved | InstallationChange) -> None:
+        log.debug("not noticed: %s", change.kind)
+
+    async def cancel(self, mission_id: str) -> None:
+        log.debug("not cancelled: %s", mission_id)
+
+    async def status(self, _: str) -> str | None:
+        return None
+
+    async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
+        return tuple(r for r in self._submitted if r.repository and repository_id in {None, r.repository.id})
+
+
+async def _follow(decision: RedHead | MissionRequest | Command, world: _World, told: _Told) -> None:
+    if isinstance(decision, MissionRequest):
+        await _tell_admission(decision, world, told)
+        return
+    if isinstance(decision, Command):
+        reply = await handle_command(decision, world.desk(), MemoryCheckpoint())
+        if reply.refused:
+            told.say(f"refused: {reply.refused}", refused=reply.refused)
+        for request in world.submitted:
+            await _tell_admission(request, world, told)
+        return
+    # One look and no waiting: a simulation is about now.
+    watch = Watch(world.github, world.github, world.registry, app_slug=world.settings.app_slug, settle_s=0.0)
+    settled = await settle(decision, watch, MemoryCheckpoint())
+    if settled is None:
+        told.say("no mission: its checks are green by now, or the head is a fork's", settled=None)
+        return
+    names = [check.name for check in (*((settled.check,) if settled.check else ()), *settled.also_red)]
+    told.say(f"one mission for {len(names)} red checks: {', '.join(names)}", settled=_data(settled))
+    await _tell_admission(settled, world, told)
+
+
+async def _tell_admission(request: MissionRequest, world: _World, told: _Told) -> None:
+    admission = await world.admitted(request)
+    told.say(f"mission {request.mission_id}", admission=_data(admission))
+    policy = admission.policy
+    told.lines += [f"    {problem}" for problem in policy.problems]
+    if admission.checkout is None:
+        advice = f" ({admission.advice})" if admission.advice else ""
+        told.say(f"    not admitted: {admission.refusal}, {admission.reason}{advice}")
+        return
+    hints = admission.checkout.hints
+    told.say(f"    admitted at {(admission.request.head_sha or '')[:12]}, trust {admission.checkout.tier.value}")
+    for name, value in (
+        ("job", hints.job_name),
+        ("step", hints.step_name),
+        ("workflow", hints.workflow_path),
+        ("command", hints.command),
+        ("mode", "staged: nothing but our check would be written" if policy.mode == "staged" else None),
+        ("rungs", ", ".join(str(rung) for rung in policy.rungs)),
+    ):
+        if value:
+            told.lines.append(f"    {name}: {value}")
+
+
+def _read(path: str, most: int) -> bytes:
+    """The payload, as far as a webhook may be long."""
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read(most)
+        with Path(path).open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror})", "give the file of a webhook's body") from error
+
+
+def _copy_state(data: Path, into: Path) -> None:
+    """What is remembered, as far as it is there and can be read."""
+    for name in STATE:
+        if (data / name).is_file():
+            address = f"{(data / name).resolve().as_uri()}?mode=ro"
+            with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(into / name)) as new:
+                old.backup(new)
+
+
+def _data(value: Decision | Admission) -> Mapping[str, Any]:
+    return {"type": type(value).__name__, **value.model_dump(mode="json")}
+
+
+def _numeric(app_id: str | None) -> int | None:
+    return int(app_id) if app_id is not None and app_id.isdecimal() else None
