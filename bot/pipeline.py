@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from bot.conversation.answered import fixers_for, note_answer
 from bot.domain.admission import Admission
 from bot.domain.evidence import KeptEvidence
 from bot.domain.lesson import Lesson
@@ -93,10 +94,15 @@ async def handle_request(request: MissionRequest, line: Line, github: GitHub, ch
     if admission.checkout is None:
         context = await _refused(admission, line, checkpoint)
     else:
-        guarded = replace(line, open_workspace=_guarded(line.open_workspace, github, admission))
+        guarded = replace(
+            line,
+            open_workspace=_guarded(line.open_workspace, github, admission),
+            fixers=await fixers_for(request, line.fixers, line.registry, checkpoint),
+        )
         context = await _mission(admission, admission.checkout, guarded, checkpoint)
         kept = await _keep(context, admission.checkout, guarded, checkpoint)
     publication = await checkpoint.step("publish", Publication, lambda: _publish(context, line, github, kept))
+    await note_answer(request, publication, line.registry)
     await _remember(context, publication, line, checkpoint)
     return context
 

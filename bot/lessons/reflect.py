@@ -6,6 +6,7 @@ from typing import assert_never
 from bot.domain.lesson import Insight, Lesson, RecalledLesson, Reflection, SuggestedImprovement
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
+from bot.domain.request import Depth
 from bot.lessons.calibration import confidence_by_rules
 from bot.lessons.words import words_of
 from sandbox.gate import clean
@@ -103,6 +104,8 @@ def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, 
         case Outcome.NEEDS_HUMAN:
             return f"{tests} needed a person: {context.question or context.reason}"
         case Outcome.NO_FIX:
+            if _only_looked(context):
+                return f"{tests} was reproduced, and only that was asked for: {context.reason}"
             return f"no fix for {tests} after {context.candidates_tried} candidates: {context.reason}"
         case Outcome.BUDGET:
             return f"the budget ended before {tests} was fixed ({context.candidates_tried} candidates tried)"
@@ -118,6 +121,11 @@ def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, 
             return f"an error of ours ended the mission on {tests}: {context.reason}"
         case _:
             assert_never(outcome)
+
+
+def _only_looked(context: MissionContext) -> bool:
+    """Whether nobody wanted a fix."""
+    return context.request.depth is not Depth.FIX
 
 
 def _result(context: MissionContext, outcome: Outcome) -> Insight:
@@ -153,7 +161,7 @@ def _use_of_memory(context: MissionContext, recalled: RecalledLesson) -> Insight
 
 def _improvements(context: MissionContext, outcome: Outcome) -> tuple[SuggestedImprovement, ...]:
     error = next((f.error for f in failures_of(context) if f.error), None) or "this error"
-    if outcome is Outcome.NO_FIX:
+    if outcome is Outcome.NO_FIX and not _only_looked(context):
         text = f"a template (or a model) for {error}: the rungs allowed here have none that fits"
         return (SuggestedImprovement(area="execution", suggestion=_line(text), priority="medium"),)
     if outcome is Outcome.BUDGET:

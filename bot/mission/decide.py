@@ -52,7 +52,10 @@ def _decide_by_rules(context: MissionContext, *, retried: bool) -> tuple[Action,
         return Action.ABORT, "no rung of the ladder applies to this failure"
     if confidence is None:
         return Action.ABORT, "nobody said how sure we are"
-    return _by_route(confidence, retried=retried)
+    action, reason = _by_route(confidence, retried=retried)
+    if action is Action.ASK_HUMAN and context.request.answer is not None:
+        return Action.RUN_WORKER, f"{reason}; a person answered: go on"
+    return action, reason
 
 
 def _by_route(confidence: ConfidenceAssessment, *, retried: bool) -> tuple[Action, str]:

@@ -8,7 +8,7 @@ from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import MissionContext, MissionState, Outcome
 from bot.domain.plan import Plan
 from bot.domain.policy import RepositoryPolicy
-from bot.domain.request import MissionRequest
+from bot.domain.request import Depth, MissionRequest
 from bot.domain.verdict import ConfidenceAssessment, Critique, MetaEvaluation, Route
 from bot.errors import MetaAgentError
 from bot.mission.attempts import Ground, mend
@@ -80,6 +80,8 @@ async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]
     """What ended the loop; before it gives up, a second look at whether there was anything to mend."""
     ground = await _triage(run, tree, starting_from)
     run.end_iteration()  # what triage took is spent before the loop turns for the first time
+    if run.context.request.depth is Depth.REPRODUCE:
+        return _as_asked(run.context, "only a reproduction was asked for")
     try:
         while run.context.budget.allows_another_iteration:
             ground = await _iterate(run, tree, ground)
@@ -88,11 +90,19 @@ async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]
     except Ended as ended:
         if ended.trouble.outcome is not Outcome.NO_FIX or run.context.fix is not None:
             raise
+        if run.context.request.depth is not Depth.FIX:
+            raise
         flake = await look_again(run, tree)
         if flake is None:
             raise
         run.know(triage=flake)
         raise end(Outcome.FLAKY, flake.reason, advice="; ".join(flake.notes)) from ended
+
+
+def _as_asked(context: MissionContext, why: str) -> Trouble:
+    """Understood as far as somebody wanted to know, and nothing tried."""
+    found = context.triage.reason if context.triage else "the failure was reproduced"
+    return Trouble(outcome=Outcome.NO_FIX, reason=f"{found}; {why}", advice="`/metaagent fix` looks for a fix")
 
 
 async def _closed(stack: AsyncExitStack, mission_id: str) -> None:
@@ -131,6 +141,8 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
     thinking = await run.stage("analyze", Thinking, analyze, detail=report.summary)
     run.note(diagnosis=thinking.diagnosis)
     run.know(lessons=thinking.lessons or run.context.lessons)
+    if run.context.request.depth is Depth.EXPLAIN:
+        raise Ended(_as_asked(run.context, "only the cause was asked for"))
     await _plan(run, ground)
     action = await run.judge("decide", NextAction, lambda: decide_next_action(run.context, retried=ground.retried))
     run.note(next_action=action)

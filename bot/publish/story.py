@@ -9,6 +9,7 @@ from pydantic import Field
 from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
+from bot.domain.request import Depth
 from bot.publish.markdown import Pen
 from sandbox.gate import Needles, needles_of
 from sandbox.types import Frozen
@@ -91,6 +92,8 @@ def _words(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of fi
         case Outcome.NEEDS_HUMAN:
             return "one question has to be answered by a person"
         case Outcome.NO_FIX:
+            if story.context.request.depth is not Depth.FIX and story.context.triage is not None:
+                return f"the failure was reproduced{_runs(story)}; no fix was looked for, as asked"
             tried = story.context.candidates_tried
             return f"no fix was found; {tried} {'candidate was' if tried == 1 else 'candidates were'} tried"
         case Outcome.BUDGET:

@@ -12,7 +12,9 @@ from bot.domain.command import Command, Verb
 from bot.domain.policy import Triggers
 from bot.errors import GitHubError, NotFound, NotPermitted, QueueError, StoreError
 from bot.queue.memory import MemoryCheckpoint
-from tests.unit.bot.conversation.desks import HEAD, PULL, Office, a_command, a_label, a_press, put_fix, put_proposal
+from tests.builders import HEAD
+from tests.fakes.fake_github_state import FakeComment
+from tests.unit.bot.conversation.desks import PULL, Office, a_command, a_label, a_press, put_fix, put_proposal
 
 pytestmark = pytest.mark.anyio
 
@@ -266,9 +268,7 @@ async def test_steps_have_names_that_stay() -> None:
     assert checkpoint.names == {"permission", "seen", "act", "tell"}
 
 
-def _said(number: int) -> Any:
-    from tests.fakes.fake_github_state import FakeComment
-
+def _said(number: int) -> FakeComment:
     return FakeComment(id=number, number=PULL, author="alice", body="/metaagent status")
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from bot.domain.github import BranchRules, PullRequestFile
 from bot.domain.registry import FixState
-from bot.errors import GitHubError
+from bot.errors import Conflict, GitHubError
 from tests.builders import FIXED_SOURCE, HEAD, SOURCE
 from tests.unit.bot.conversation.desks import BRANCH, FIX, FIX_PULL, PULL, Office, a_fix, put_fix
 
@@ -62,7 +62,7 @@ async def test_undone_twice_is_undone_once() -> None:
     assert "was taken back already" in (await office.say("undo")).text
 
 
-PUSHED = {"state": FixState.OPEN, "pull_request": None, "branch": BRANCH}
+PUSHED: dict[str, Any] = {"state": FixState.OPEN, "pull_request": None, "branch": BRANCH}
 
 
 async def test_a_pushed_fix_is_taken_back_on_its_branch() -> None:
@@ -139,8 +139,6 @@ async def test_a_branch_that_is_gone_needs_no_undoing() -> None:
 
 async def test_a_push_in_between_is_not_overwritten() -> None:
     office = office_with(**PUSHED)
-    from bot.errors import Conflict
-
     office.github.faults["commit_on_branch"] = [Conflict("the branch moved", status=409)]
     assert "ask again" in (await office.say("undo")).text
     assert state_of(office) is FixState.OPEN

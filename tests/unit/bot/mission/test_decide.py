@@ -6,9 +6,19 @@ import pytest
 
 from bot.domain.decision import Action
 from bot.domain.mission import Budget, MissionContext, MissionState
+from bot.domain.request import Answer
 from bot.domain.verdict import Route
 from bot.mission.decide import decide_next_action, question_for
-from tests.builders import a_confidence, a_criterion, a_diagnosis, a_failure, a_plan, a_running_mission, an_iteration
+from tests.builders import (
+    a_confidence,
+    a_criterion,
+    a_diagnosis,
+    a_failure,
+    a_plan,
+    a_request,
+    a_running_mission,
+    an_iteration,
+)
 
 
 def mission(route: Route = Route.EXECUTE, **changes: Any) -> MissionContext:
@@ -31,6 +41,14 @@ def test_every_route_has_an_action(route: Route, *, retried: bool, action: Actio
     found = decide_next_action(mission(route), retried=retried)
     assert found.decision.action is action
     assert (found.worker_call is not None) is (action is Action.RUN_WORKER)
+
+
+@pytest.mark.parametrize(("route", "retried"), [(Route.CLARIFY, False), (Route.REPLAN, True), (Route.ESCALATE, False)])
+def test_a_person_who_answered_is_not_asked_the_same_again(route: Route, *, retried: bool) -> None:
+    request = a_request(answer=Answer(proposal_id="m-0", text="yes, it is right"))
+    found = decide_next_action(mission(route, request=request), retried=retried)
+    assert found.decision.action is Action.RUN_WORKER
+    assert "a person answered" in found.decision.reason
 
 
 def test_the_worker_is_the_first_the_plan_names() -> None:

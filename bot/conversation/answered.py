@@ -1,0 +1,56 @@
+"""What a mission goes on with when a person answered, and what the answer's end is noted as."""
+
+import logging
+
+from bot.domain.publication import Publication
+from bot.domain.registry import ProposedChange
+from bot.domain.request import MissionRequest
+from bot.errors import StoreError
+from bot.fixers.chosen import ChosenFixer
+from bot.ports import Checkpoint, Fixer, Registry
+from sandbox.types import Frozen
+
+log = logging.getLogger(__name__)
+
+
+class Choice(Frozen):
+    """The change a person chose, and the commit it was made for."""
+
+    change: ProposedChange | None = None
+    head_sha: str | None = None
+
+
+async def fixers_for(
+    request: MissionRequest, fixers: tuple[Fixer, ...], registry: Registry | None, checkpoint: Checkpoint
+) -> tuple[Fixer, ...]:
+    """The rungs of a mission: a chosen change stands alone, words leave the ladder as it is."""
+    answer, repository = request.answer, request.repository
+    if answer is None or answer.choice is None or registry is None or repository is None:
+        return fixers
+    number, proposal_id = answer.choice, answer.proposal_id
+
+    async def chosen() -> Choice:
+        try:
+            proposal = await registry.proposal(repository.id, proposal_id=proposal_id)
+        except StoreError as error:
+            log.warning("a choice cannot be read: %s", error.message, extra={"mission": request.mission_id})
+            return Choice()
+        if proposal is None or number > len(proposal.changes):
+            return Choice()
+        return Choice(change=proposal.changes[number - 1], head_sha=proposal.head_sha)
+
+    choice = await checkpoint.step("choice", Choice, chosen)
+    return (ChosenFixer(choice.change, choice.head_sha),)
+
+
+async def note_answer(request: MissionRequest, publication: Publication, registry: Registry | None) -> None:
+    """A change that was chosen and handed over is decided; one that failed can still be chosen otherwise."""
+    answer, repository = request.answer, request.repository
+    if answer is None or registry is None or repository is None or publication.way in {None, "report"}:
+        return
+    try:
+        proposal = await registry.proposal(repository.id, proposal_id=answer.proposal_id)
+        if proposal is not None and not proposal.decided:
+            await registry.propose(proposal.with_(decided="applied"))
+    except StoreError as error:
+        log.warning("a decision is not noted: %s", error.message, extra={"mission": request.mission_id})
