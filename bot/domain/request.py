@@ -14,6 +14,7 @@ class RepositoryRef(Frozen):
     """A repository as GitHub knows it; state is keyed by `id`, names change."""
 
     id: int
+    """Below 1: only its name is known."""
     owner: str
     name: str
     installation_id: int | None = None

@@ -87,7 +87,9 @@ class AppClient(GitHubClient):
 
     @override
     async def _mint(self, repository: RepositoryRef, rights: Permissions) -> Token:
-        wanted = {"repository_ids": [repository.id], "permissions": dict(rights)}
+        # Of a repository that was not named by an event, the owner's defaults, only the name is known.
+        which = {"repository_ids": [repository.id]} if repository.id > 0 else {"repositories": [repository.name]}
+        wanted: dict[str, Any] = {**which, "permissions": dict(rights)}
         try:
             installation = await self._installation(repository)
             try:

@@ -59,6 +59,8 @@ def _unprocessable(what: str, said: str, needs: str) -> GitHubError:
         return NotPermitted(what, "a repair never changes workflows", status=status)
     if any(word in said for word in _TAKEN):
         return Conflict(what, status=status)
+    if "not accessible to the parent installation" in said:
+        return NotFound(what, "install the App on this repository", status=status)
     if "permissions requested are not granted" in said:
         return NotPermitted(what, f"grant the App the permission {needs}", status=status)
     return GitHubError(what, status=status)

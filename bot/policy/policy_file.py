@@ -86,14 +86,19 @@ async def _first(
 
 
 async def _organisation(repository: RepositoryRef, github: GitHub) -> Reading:
-    """The owner's defaults; where the App may not look there are none."""
+    """The owner's defaults; where we may not look there are none."""
     if repository.name == _ORGANISATION:
         return Reading()
-    # Only its name is known, and its default branch need not be called as here.
-    home = RepositoryRef(
-        id=0, owner=repository.owner, name=_ORGANISATION, installation_id=repository.installation_id, private=True
-    )
-    try:
-        return await _first(github, home, paths=ORGANISATION_PATHS, ref=_DEFAULT_BRANCH, prefix=f"{home.full_name}/")
-    except (NotFound, NotPermitted):
-        return Reading()
+    # Only its name is known: a token is asked for by that. Where the App is not installed, it may still be public.
+    unknown = -(repository.installation_id or repository.id)
+    for number in (unknown, repository.id):
+        home = RepositoryRef(
+            id=number, owner=repository.owner, name=_ORGANISATION, installation_id=repository.installation_id
+        )
+        try:
+            return await _first(
+                github, home, paths=ORGANISATION_PATHS, ref=_DEFAULT_BRANCH, prefix=f"{home.full_name}/"
+            )
+        except (NotFound, NotPermitted):
+            continue
+    return Reading()

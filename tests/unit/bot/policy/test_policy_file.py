@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.policy import DeliveryRule, PolicyLimits, RepositoryPolicy, Triggers
-from bot.errors import GitHubError, NotPermitted
+from bot.domain.request import RepositoryRef
+from bot.errors import GitHubError, NotFound, NotPermitted
 from bot.policy.document import MAX_BYTES
 from bot.policy.keys import GROUPS, STRICTEST, every_key
 from bot.policy.policy_file import POLICY_PATH, load_policy, read_folder_policy, read_policy
@@ -236,7 +237,8 @@ def test_one_wrong_rule_leaves_words_only(rule: str) -> None:
 )
 def test_a_file_that_cannot_be_read_allows_nothing_and_says_where(content: bytes, line: int) -> None:
     policy = read_policy(content)
-    assert {key: value_of(policy, key) for key in STRICTEST} == STRICTEST
+    # Words are still allowed, or nobody would learn of it.
+    assert {key: value_of(policy, key) for key in STRICTEST} == {**STRICTEST, "mode": "active"}
     (problem,) = policy.problems
     assert problem.startswith(f"{POLICY_PATH}:{line}: ")
 
@@ -339,6 +341,23 @@ async def test_the_repository_of_the_defaults_has_no_defaults_of_its_own() -> No
     github = FakeGitHub()
     github.files["HEAD", HOME] = b"draft: true\n"
     assert not (await load_policy(a_repository(name=".github"), github)).draft
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("refusal", [NotPermitted("not installed there"), NotFound("absent", status=404)])
+async def test_where_the_app_may_not_look_there_are_no_defaults_unless_they_are_public(refusal: GitHubError) -> None:
+    github = FakeGitHub()
+    own = a_repository(name="only", id=1)
+
+    class Elsewhere(FakeGitHub):
+        async def read_file(self, repository: RepositoryRef, path: str, ref: str) -> bytes | None:
+            if repository.id < 1:
+                raise refusal
+            return await github.read_file(repository, path, ref)
+
+    assert await load_policy(own, Elsewhere()) == RepositoryPolicy()
+    github.files["HEAD", "metaagent.yml"] = b"draft: true\n"
+    assert (await load_policy(own, Elsewhere())).draft
 
 
 @pytest.mark.anyio
