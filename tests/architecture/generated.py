@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bot.cli import main
+from bot.cli import COMMANDS, main
 from bot.settings import leaves
+from tests.architecture.chat_pages import chat_page
 from tests.architecture.policy_pages import SCHEMA, policy_page, schema_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +46,7 @@ def command_page() -> str:
         "fields are told in [the fix command](fix-json.md).",
         "",
     ]
-    for words in ([], ["serve"], ["fix"], ["repair"], ["replay"], ["recipe"], ["doctor"], ["image"]):
+    for words in ([], *([command] for command in COMMANDS)):
         parts += [f"## metaagent {' '.join(words)}".rstrip(), "", "```", _help(words), "```", ""]
     return "\n".join(parts)
 
@@ -114,6 +115,7 @@ PAGES = {
     "command-line.md": command_page,
     "templates.md": templates_page,
     "policy.md": policy_page,
+    "commands.md": chat_page,
     SCHEMA: schema_text,
 }
 """Seen from the reference."""

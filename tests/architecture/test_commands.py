@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli import _parser
+from bot.cli import COMMANDS, _parser
 from bot.settings import leaves
 from tests.architecture.tracked import ROOT, text_of, tracked
 
@@ -46,7 +46,7 @@ def problems_of_metaagent(words: list[str]) -> str:
     command = next((word for word in words if not word.startswith("-")), None)
     if command is None or command.isupper():
         return "" if set(words) <= {"--help", "--version", "COMMAND"} else f"no such option: {words}"
-    if command not in {"serve", "fix", "repair", "replay", "recipe", "doctor", "image"}:
+    if command not in COMMANDS:
         return f"no such command: {command}"
     unknown = {word.partition("=")[0] for word in words if word.startswith("--")} - options_of(command)
     return f"{command} does not take {unknown}" if unknown else ""

@@ -15,6 +15,7 @@ ENTRIES = (
     "repair_command",
     "replay_command",
     "settings",
+    "simulate_command",
     "telemetry",
 )
 
