@@ -8,6 +8,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from bot.domain.policy import DeliveryRule, PolicyLimits, RepositoryPolicy, Triggers
 from bot.domain.request import RepositoryRef
@@ -350,6 +351,7 @@ async def test_where_the_app_may_not_look_there_are_no_defaults_unless_they_are_
     own = a_repository(name="only", id=1)
 
     class Elsewhere(FakeGitHub):
+        @override
         async def read_file(self, repository: RepositoryRef, path: str, ref: str) -> bytes | None:
             if repository.id < 1:
                 raise refusal
