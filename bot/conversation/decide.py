@@ -83,7 +83,10 @@ def question(proposal: Proposal, desk: Desk) -> str:
     parts = [fenced("", pen.block(proposal.question, cap=4000))] if proposal.question else []
     for number, change in enumerate(proposal.changes, start=1):
         title = f"{number}: {pen.prose(change.title, cap=200)}"
-        parts.append(fenced(title, pen.block(change.diff, cap=8000), info="diff", folded=True))
+        if change.diff:
+            parts.append(fenced(title, pen.block(change.diff, cap=8000), info="diff", folded=True))
+        else:
+            parts.append(Section(lead=title, body=pen.prose(change.explanation, cap=500)))
     parts.append(Section(lead=_how_to(proposal)))
     return fit(parts, limit=_ROOM)
 
@@ -139,6 +142,8 @@ async def _drop(proposal: Proposal, scene: Scene, desk: Desk) -> Done:
     """Nothing of it is wanted: it is closed, and its changes are known as refused."""
     at, by = desk.clock.now().isoformat(), scene.command.author
     for number, change in enumerate(proposal.changes, start=1):
+        if not change.patch_id:
+            continue  # a rival that was only described
         await desk.registry.offer(
             OfferedFix(
                 repository=scene.repository,
