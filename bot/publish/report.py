@@ -226,7 +226,7 @@ def _critique(story: Story) -> Section | None:
             f"our reasoning, questioned: {meta.reasoning_quality:.2f}, sure of it {meta.confidence_in_reasoning:.2f}"
         )
         items += [f"concern: {pen.prose(text)}" for text in meta.concerns]
-    return bullets("Critique of the plan", items)
+    return bullets("Critique of the plan", items, folded=True)
 
 
 def _reproduce(story: Story) -> Section | None:
@@ -248,8 +248,8 @@ def _background(story: Story) -> list[Section | None]:
     data = json.dumps(evidence(story), indent=1, sort_keys=True)
     return [
         _settings_problems(story),
-        bullets("What was tried", [pen.prose(note) for note in tried]) if tried else None,
-        bullets("Recalled from earlier missions", lessons) if lessons else None,
+        bullets("What was tried", [pen.prose(note) for note in tried], folded=story.fix is not None) if tried else None,
+        bullets("Recalled from earlier missions", lessons, folded=True) if lessons else None,
         bullets("Not verified", [pen.prose(text) for text in unverified]) if unverified else None,
         table("Evidence", ("what", "measured"), _facts(story), folded=True),
         _runs(story),

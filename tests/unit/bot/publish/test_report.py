@@ -76,9 +76,9 @@ def test_every_outcome_has_a_headline_a_reason_and_a_marker(outcome: Outcome) ->
         "`calculator.py:2`",
         f"| `{TEST}` | fail | pass |",
         "+    return a + b",
-        "**after verification: 0.87** (a rule of thumb, **not calibrated** yet)",
+        "`█████████░` **after verification: 0.87** (a rule of thumb, **not calibrated** yet)",
         "before acting: 0.82 (thought 0.80, plan 0.80, critique 0.90, meta 0.80)",
-        "### Critique of the plan",
+        "<summary>Critique of the plan</summary>",
         " sha256:1111",
         "4 of 4 runs agree",
         "| reproduced | 3 of 3 runs red |",
@@ -162,7 +162,7 @@ def test_what_the_settings_file_gets_wrong_is_said() -> None:
 
 def test_a_recalled_lesson_is_named() -> None:
     text = told(lessons=(a_recalled_lesson(),))
-    assert "### Recalled from earlier missions" in text
+    assert "<summary>Recalled from earlier missions</summary>" in text
     assert "same fingerprint" in text
 
 
