@@ -324,6 +324,12 @@ class CheckRunsReply(Slim):
     check_runs: tuple[CheckRunReply, ...]
 
 
+class LabelReply(Slim):
+    """A label."""
+
+    name: str
+
+
 class PullReply(Slim):
     """A pull request."""
 
@@ -336,6 +342,7 @@ class PullReply(Slim):
     body: str | None = None
     merge_commit_sha: str | None = None
     merged_at: str | None = None
+    labels: tuple[LabelReply, ...] | None = None
 
     def pull_request(self, repository_id: int) -> PullRequestState:
         """As the bot knows it."""
@@ -351,6 +358,7 @@ class PullReply(Slim):
             author=self.user.login if self.user else "",
             url=self.html_url,
             body=self.body or "",
+            labels=tuple(label.name for label in self.labels or ()),
             merged=self.merged_at is not None,
             # Only while it is open is this what CI tests; afterwards it is what was merged.
             merge_sha=self.merge_commit_sha if self.state == "open" and _is_sha(self.merge_commit_sha) else None,
@@ -385,12 +393,6 @@ class ReviewCommentReply(Slim):
     body: str | None = None
     user: Account | None = None
     in_reply_to_id: Id | None = None
-
-
-class LabelReply(Slim):
-    """A label."""
-
-    name: str
 
 
 class RuleReply(Slim):
