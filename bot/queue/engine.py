@@ -100,6 +100,8 @@ class DurableEngine:
         new = await self._in_thread(self._submit, request)
         if new:
             await self._handlers.begun(request)
+            if await self.status(request.mission_id) in ENDED:
+                await self._handlers.ended(request.mission_id)  # it was quicker than we
         return new
 
     async def settle(self, red: RedHead) -> bool:

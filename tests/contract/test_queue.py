@@ -1,12 +1,12 @@
 """The MissionQueue port: the queue in memory and the durable engine keep the same promises."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 
-from bot.domain.command import Command
+from bot.domain.command import Command, Verb
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
 from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead, Trigger
@@ -31,7 +31,12 @@ class Missions:
         self.notices: list[HeadMoved | InstallationChange] = []
         self.at_once = 0
         self.most_at_once: dict[int, int] = {}
+        self.settled: list[RedHead] = []
+        self.green = False
+        """Whether a head that settles is green by then."""
+        self.live: list[str] = []
         self.release = asyncio.Event()
+        self.settles = asyncio.Event()
         self.loop = asyncio.get_running_loop()
 
     async def handle(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
@@ -62,8 +67,16 @@ class Missions:
         self.feedback.append(feedback)
 
     async def settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
+        self.settled.append(red)
         await checkpoint.pause(0.1)
-        return first_request(red)
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.settles.wait(), self.loop))
+        return None if self.green else first_request(red)
+
+    async def begun(self, request: MissionRequest) -> None:
+        self.live.append(f"+{request.mission_id}")
+
+    async def ended(self, mission_id: str) -> None:
+        self.live.append(f"-{mission_id}")
 
     async def obey(self, command: Command, checkpoint: Checkpoint) -> None:
         self.commands.append(command)
@@ -78,11 +91,27 @@ class Missions:
             command=self.obey,
             feedback=self.handle_feedback,
             notice=self.take_notice,
+            begun=self.begun,
+            ended=self.ended,
         )
 
 
 def a_request(mission: str, repository: int = 42) -> MissionRequest:
     return MissionRequest(mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository(id=repository))
+
+
+def a_red_head(**changes: object) -> RedHead:
+    return RedHead(repository=a_repository(), head_sha="a" * 40, head_branch="feature").with_(**changes)
+
+
+def a_command(number: int = 1) -> Command:
+    return Command(command_id=f"command:42:c{number}", verb=Verb.FIX, repository=a_repository(), author="alice")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 -- the engine tells nobody
+            await asyncio.sleep(0.02)
 
 
 async def ended(queue: MissionQueue, mission: str) -> str | None:
@@ -115,6 +144,7 @@ async def engine(tmp_path: Path, missions: Missions) -> AsyncIterator[DurableEng
     await built.launch()
     yield built
     missions.release.set()
+    missions.settles.set()
     await built.close()
 
 
@@ -144,6 +174,95 @@ async def test_the_same_feedback_twice_is_no_error(queue: MissionQueue) -> None:
     feedback = Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1")
     await queue.feed_back(feedback)
     await queue.feed_back(feedback.with_(delivery_id="again"))
+
+
+async def test_a_head_settles_once_and_its_mission_waits_meanwhile(queue: MissionQueue) -> None:
+    red = a_red_head()
+    assert await queue.settle(red)
+    assert not await queue.settle(red.with_(delivery_id="another job"))
+    assert await queue.status(red.mission_id) in {"waiting", "running"}
+
+
+async def test_a_head_whose_mission_is_there_does_not_settle_again(queue: MissionQueue) -> None:
+    red = a_red_head()
+    await queue.submit(a_request(red.mission_id))
+    assert not await queue.settle(red)
+
+
+async def test_a_command_is_taken_once(queue: MissionQueue) -> None:
+    assert await queue.command(a_command())
+    assert not await queue.command(a_command())
+    assert await queue.command(a_command(2))
+
+
+async def test_changes_of_every_kind_are_taken(queue: MissionQueue) -> None:
+    await queue.notice(HeadMoved(repository=a_repository(), branch="feature", after="b" * 40))
+    await queue.notice(InstallationChange(installation_id=7, action="suspend"))
+
+
+async def test_what_is_under_way_is_known_with_its_request(queue: MissionQueue) -> None:
+    await queue.submit(a_request("slow-1", 1))
+    await queue.submit(a_request("slow-2", 2))
+    assert {r.mission_id for r in await queue.under_way()} == {"slow-1", "slow-2"}
+    assert await queue.under_way(2) == (a_request("slow-2", 2),)
+    await queue.cancel("slow-2")
+    assert await queue.under_way(2) == ()
+
+
+async def test_many_red_checks_of_a_head_are_one_mission(engine: DurableEngine, missions: Missions) -> None:
+    taken = [await engine.settle(a_red_head(delivery_id=f"job {n}")) for n in range(12)]
+    assert taken == [True] + [False] * 11
+    missions.settles.set()
+    red = a_red_head()
+    await until(lambda: f"{red.mission_id} second" in missions.steps)
+    assert await ended(engine, red.mission_id) == "done"
+    assert len(missions.settled) == 1
+    assert not await engine.settle(a_red_head(delivery_id="a late job"))
+
+
+async def test_a_head_that_settled_green_may_turn_red_again(engine: DurableEngine, missions: Missions) -> None:
+    missions.green = True
+    missions.settles.set()
+    red = a_red_head()
+    assert await engine.settle(red)
+    assert await ended(engine, red.mission_id) == "failed", "so that the next delivery is let through"
+    missions.green = False
+    assert await engine.settle(red)
+    await until(lambda: f"{red.mission_id} second" in missions.steps)
+
+
+async def test_a_person_s_mission_comes_before_automatic_ones(engine: DurableEngine, missions: Missions) -> None:
+    await engine.submit(a_request("slow-1"))
+    await running(engine, "slow-1")
+    await engine.submit(a_request("automatic"))
+    await engine.submit(a_request("asked").with_(trigger=Trigger.COMMENT))
+    missions.release.set()
+    assert await ended(engine, "automatic") == "done"
+    assert missions.steps.index("asked first") < missions.steps.index("automatic first")
+
+
+async def test_commands_and_changes_reach_those_who_answer_them(engine: DurableEngine, missions: Missions) -> None:
+    changes: list[HeadMoved | InstallationChange] = [
+        HeadMoved(repository=a_repository(), branch="feature", after="b" * 40),
+        InstallationChange(installation_id=7, action="suspend"),
+    ]
+    await engine.command(a_command())
+    for change in changes:
+        await engine.notice(change)
+        await engine.notice(change)
+    await until(lambda: len(missions.notices) == 2 and len(missions.commands) == 1)
+    assert missions.commands == [a_command()]
+    assert {type(notice) for notice in missions.notices} == {HeadMoved, InstallationChange}
+
+
+async def test_who_keeps_the_list_hears_of_every_beginning_and_end(engine: DurableEngine, missions: Missions) -> None:
+    await engine.submit(a_request("m-1"))
+    await ended(engine, "m-1")
+    assert missions.live == ["+m-1", "+m-1", "-m-1"]
+    await engine.submit(a_request("slow-1"))
+    await running(engine, "slow-1")
+    await engine.cancel("slow-1")
+    assert missions.live[-1] == "-slow-1"
 
 
 async def test_a_mission_runs_its_steps_and_is_done(engine: DurableEngine, missions: Missions) -> None:
