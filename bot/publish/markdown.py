@@ -90,7 +90,7 @@ def bullets(title: str, items: Sequence[str], *, folded: bool = False) -> Sectio
 
 
 def fit(sections: Sequence[Section], *, limit: int, ending: str = "") -> str:
-    """All sections and the ending within `limit` characters; the biggest bodies are cut first, at a line's end.
+    """All sections and the ending within `limit` characters; long bodies are cut to one length, at a line's end.
 
     Args:
         sections: In the order they are read.
@@ -101,26 +101,34 @@ def fit(sections: Sequence[Section], *, limit: int, ending: str = "") -> str:
         Markdown in which every fence and every fold is closed.
     """
     parts = list(sections)
-    while len(text := _join(parts, ending)) > limit:
-        biggest = max(range(len(parts)), key=lambda index: len(parts[index].body), default=None)
-        if biggest is None or not parts[biggest].body:
-            # Nothing left to cut but our own headings: drop the last of them.
-            if not parts:
-                return ending[:limit]
-            parts.pop()
-            continue
-        parts[biggest] = _shortened(parts[biggest], len(text) - limit)
-    return text
+    while parts:
+        most = max(len(part.body) for part in parts)
+        if len(text := _join(parts, ending)) <= limit:
+            return text
+        if len(_cut(parts, 0, ending)) <= limit:
+            low, high = 0, most
+            while high - low > 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if len(_cut(parts, middle, ending)) <= limit else (low, middle)
+            return _cut(parts, low, ending)
+        parts.pop()  # nothing left to cut but our own headings
+    return ending[:limit]
 
 
-def _shortened(section: Section, excess: int) -> Section:
+def _cut(sections: Sequence[Section], most: int, ending: str) -> str:
+    return _join([_shortened(section, most) for section in sections], ending)
+
+
+def _shortened(section: Section, most: int) -> Section:
+    """The section with a body of at most so many characters."""
+    if len(section.body) <= most:
+        return section
     notice = f"\n… cut: {len(section.body)} characters in full"
-    keep = section.body[: max(0, len(section.body) - excess - len(notice))]
+    keep = section.body[: max(0, most - len(notice))]
     if not section.after:
         # Half a line could leave a code span open; only a fence may be cut anywhere.
         keep = keep[: max(0, keep.rfind("\n"))]
-    body = keep + notice if keep else ""
-    return section.with_(body=body)
+    return section.with_(body=keep + notice if keep else "")
 
 
 def _join(sections: Sequence[Section], ending: str) -> str:
