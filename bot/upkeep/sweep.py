@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -39,6 +40,11 @@ class Swept(Frozen):
     problems: tuple[str, ...] = ()
 
 
+def _kept(_: RepositoryRef) -> AbstractAsyncContextManager[None]:
+    """Rights are left to run out."""
+    return nullcontext()
+
+
 @dataclass(frozen=True)
 class Sweeper:
     """Looks for what was missed. Everything it finds is known by an id, so that finding it twice changes nothing."""
@@ -50,6 +56,8 @@ class Sweeper:
     """Which deliveries came in."""
     hand_in: Callable[[str, str, bytes], Awaitable[None]]
     """Takes a delivery as if it came now: its id, event and body."""
+    rights: Callable[[RepositoryRef], AbstractAsyncContextManager[None]] = _kept
+    """Gives the rights in a repository back when nobody works there any more."""
 
     async def run(self, every_s: float) -> None:
         """Sweep now, and then again and again, until cancelled."""
@@ -79,14 +87,13 @@ class Sweeper:
         heads, closed, problems = 0, 0, []
         async for repository in self._repositories():
             try:
-                heads += await self.red_heads(repository, since)
-                closed += await close_gone(repository, self.keeper) + await expire(repository, self.keeper)
+                async with self.rights(repository):
+                    heads += await self.red_heads(repository, since)
+                    closed += await close_gone(repository, self.keeper) + await expire(repository, self.keeper)
             except GitHubError as error:
                 if error.retryable:
                     raise
                 problems.append(f"{repository.full_name}: {error.message}")
-            finally:
-                await self.keeper.github.release(repository)
         return Swept(deliveries=len(lost), heads=heads, closed=closed, problems=tuple(problems))
 
     async def _lost(self, log_of_hooks: Sequence[HookDelivery], since: datetime) -> tuple[list[HookDelivery], datetime]:

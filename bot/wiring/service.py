@@ -104,6 +104,7 @@ class Service:
                 queue=self.engine,
                 known=self.inbox.known,
                 hand_in=self._hand_in,
+                rights=self._rights,
             )
             self._running.append(asyncio.create_task(sweeper.run(self._settings.sweep_s)))
 

@@ -1,6 +1,7 @@
 """What was missed is found, once, and nothing else is."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +10,7 @@ from typing_extensions import override
 
 from bot.domain.github import CheckRunState, HookDelivery, InstallationRef
 from bot.domain.registry import FixState
-from bot.domain.request import Trigger
+from bot.domain.request import RepositoryRef, Trigger
 from bot.errors import GitHubError, NotPermitted
 from bot.upkeep.sweep import Sweeper, Swept
 from tests.builders import a_pull_request, a_repository
@@ -52,7 +53,15 @@ class Lost(World):
             self.came.add(guid)
             self.handed.append((guid, event, body))
 
-        return await Sweeper(self.keeper, self.github, self.queue, known, hand_in).sweep(NOW - since)
+        @asynccontextmanager
+        async def rights(repository: RepositoryRef) -> AsyncIterator[None]:
+            try:
+                yield
+            finally:
+                await self.github.release(repository)
+
+        sweeper = Sweeper(self.keeper, self.github, self.queue, known, hand_in, rights)
+        return await sweeper.sweep(NOW - since)
 
     def red_pull(self, number: int = 30, *, ago: timedelta = timedelta(hours=2), **changes: object) -> None:
         self.github.pulls[number] = a_pull_request(
