@@ -145,7 +145,7 @@ class Label:
     id: int
     name: str
     color: str = "ededed"
-    description: str | None = None
+    description: str | None = ""
 
 
 @dataclass(slots=True)

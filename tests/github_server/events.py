@@ -15,7 +15,7 @@ from tests.github_server.entities import (
 from tests.github_server.entities_reviews import ReviewComment, Status
 from tests.github_server.gitstore import ZERO
 from tests.github_server.hub import Hub, Trigger
-from tests.github_server.render import installation_json, node, repository_json, user_json
+from tests.github_server.render import hook_repository_json, installation_json, node, user_json
 from tests.github_server.render_checks import (
     check_run_json,
     job_json,
@@ -31,7 +31,7 @@ from tests.github_server.render_reviews import review_comment_json
 def emit(hub: Hub, event: str, repo: Repository, sender: str, payload: Json) -> None:
     """Send an event of a repository."""
     world = hub.world
-    common = {"repository": repository_json(world, repo), "sender": user_json(world, sender)}
+    common = {"repository": hook_repository_json(world, repo, event), "sender": user_json(world, sender)}
     hub.webhooks.send(event, {**payload, **common}, repo)
 
 
@@ -295,7 +295,9 @@ def check_run_event(hub: Hub, run: CheckRun, action: str, actor: str, more: Json
 def check_suite_event(hub: Hub, suite: Suite, action: str, actor: str) -> None:
     """A `check_suite` event."""
     repo = hub.world.repositories[suite.repository]
-    emit(hub, "check_suite", repo, actor, {"action": action, "check_suite": suite_json(hub.world, suite)})
+    body = suite_json(hub.world, suite)
+    del body["repository"]
+    emit(hub, "check_suite", repo, actor, {"action": action, "check_suite": body})
 
 
 def workflow_run_event(hub: Hub, run: WorkflowRun, action: str) -> None:

@@ -121,11 +121,17 @@ def check_exchange(rest: "RestDescription | None", exchange: Exchange) -> str | 
     return f"{exchange.title()}: {problem}" if problem else None
 
 
-def _without_discriminator(value: Json) -> Json:
-    """A JSON object without the hint which of several schemas is meant."""
+def _mended(value: Json) -> Json:
+    """A JSON object of the description without its mistakes.
+
+    A discriminator beside a choice makes the validator take a list for an object; an error that fits the longer form
+    fits the plain one too; and an account in the list of installations is a user or an enterprise, not both at once.
+    """
     value.pop("discriminator", None)
-    if VIOLATION in value.get("oneOf", ()):  # what fits it fits the plain error beside it too
+    if VIOLATION in value.get("oneOf", ()):
         value["anyOf"] = value.pop("oneOf")
+    if [one.get("title") for one in value.get("allOf", ())] == ["Simple User", "Enterprise"]:
+        value["anyOf"] = value.pop("allOf")
     return value
 
 
@@ -135,9 +141,8 @@ class RestDescription:
     def __init__(self, folder: Path) -> None:
         from openapi_core import Config, OpenAPI
 
-        # The validator takes a list for an object where a discriminator stands beside the choice; the choice is enough.
         text = (folder / "github-openapi-subset.json").read_text(encoding="utf-8")
-        self._spec: Json = json.loads(text, object_hook=_without_discriminator)
+        self._spec: Json = json.loads(text, object_hook=_mended)
         self._openapi = OpenAPI.from_dict(self._spec, config=Config(spec_validator_cls=None))
 
     def _request(self, exchange: Exchange) -> Any:

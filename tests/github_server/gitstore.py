@@ -75,6 +75,11 @@ def utc(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def moment(text: str) -> datetime:
+    """The point in time behind GitHub's form of it."""
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+
+
 def git_environment() -> dict[str, str]:
     """An environment in which no configuration of the host reaches git."""
     return {

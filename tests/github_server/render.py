@@ -1,6 +1,7 @@
 """Accounts, Apps, installations, repositories and labels in GitHub's JSON."""
 
 from tests.github_server.entities import App, Installation, Json, Label, Repository, User
+from tests.github_server.gitstore import moment
 from tests.github_server.world import World
 
 REPOSITORY_URLS = {
@@ -41,6 +42,7 @@ REPOSITORY_URLS = {
     "teams": "/teams",
     "trees": "/git/trees{/sha}",
 }
+MINIMAL = ("id", "node_id", "name", "full_name", "private", "owner", "html_url", "description", "fork", "url")
 ZEROS = (
     "forks",
     "forks_count",
@@ -123,10 +125,7 @@ def app_json(world: World, app: App) -> Json:
 def installation_json(world: World, installation: Installation) -> Json:
     """An installation of our App."""
     api = f"{world.api_url}/app/installations/{installation.id}"
-    name, since = installation.account, installation.created_at
-    # GitHub's description of the list wants an account to be a user and an enterprise at once.
-    both = {"name": name, "slug": name, "created_at": since, "updated_at": since}
-    account = user_json(world, name) | both
+    account = user_json(world, installation.account)
     suspended = installation.suspended_at
     return {
         "id": installation.id,
@@ -195,6 +194,24 @@ def repository_json(world: World, repo: Repository) -> Json:
     }
 
 
+def minimal_repository_json(world: World, repo: Repository) -> Json:
+    """A repository inside a workflow run: no settings, no counts."""
+    whole = repository_json(world, repo)
+    return {name: whole[name] for name in (*MINIMAL, *(f"{one}_url" for one in REPOSITORY_URLS))}
+
+
+def hook_repository_json(world: World, repo: Repository, event: str) -> Json:
+    """A repository as webhooks have it; a push shows it in an older form."""
+    found = repository_json(world, repo)
+    for name in ("network_count", "subscribers_count"):
+        del found[name]
+    if event != "push":
+        return found
+    stamps = {name: int(moment(found[name]).timestamp()) for name in ("created_at", "pushed_at")}
+    owner = {**found["owner"], "name": repo.owner, "email": f"{repo.owner}@users.noreply.github.com"}
+    return {**found, **stamps, "owner": owner, "stargazers": 0, "master_branch": repo.default_branch}
+
+
 def repository_summary(world: World, repo: Repository) -> Json:
     """The three fields `pull_requests[]` of a check has."""
     return {"id": repo.id, "url": f"{world.api_url}/repos/{repo.full_name}", "name": repo.name}
@@ -209,5 +226,5 @@ def label_json(world: World, repo: Repository, label: Label) -> Json:
         "name": label.name,
         "color": label.color,
         "default": False,
-        "description": label.description,
+        "description": label.description or "",
     }

@@ -1,7 +1,7 @@
 """Check suites, check runs, workflow runs and jobs in GitHub's JSON."""
 
 from tests.github_server.entities import CheckRun, Job, Json, Repository, Suite, WorkflowRun
-from tests.github_server.render import app_json, node, repository_json, user_json
+from tests.github_server.render import app_json, minimal_repository_json, node, repository_json, user_json
 from tests.github_server.render_git import api, html, simple_commit_json
 from tests.github_server.render_pulls import pull_minimal_json
 from tests.github_server.world import World
@@ -153,8 +153,8 @@ def workflow_run_json(world: World, run: WorkflowRun) -> Json:
         "previous_attempt_url": f"{url}/attempts/{run.attempt - 1}" if run.attempt > 1 else None,
         "workflow_url": f"{api(world, repo)}/actions/workflows/{run.workflow_id}",
         "head_commit": simple_commit_json(repo, run.head_sha),
-        "repository": repository_json(world, repo),
-        "head_repository": repository_json(world, head),
+        "repository": minimal_repository_json(world, repo),
+        "head_repository": minimal_repository_json(world, head),
     }
 
 
