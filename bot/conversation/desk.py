@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bot.domain.policy import RepositoryPolicy
+from bot.domain.registry import LiveMission
 from bot.domain.request import RepositoryRef
 from bot.ports import Clock, GitHub, GitHubRuns, GitHubUpkeep, LessonStore, MissionQueue, Registry
 from bot.publish.markdown import Pen
@@ -28,6 +29,8 @@ class Desk:
     read_policy: Callable[[RepositoryRef], Awaitable[RepositoryPolicy]]
     app_slug: str = "metaagent"
     secrets: tuple[str, ...] = ()
+    wind_down_s: float = 3.0
+    """So long a mission that is stopped while it runs may still write its progress; the last word comes after it."""
 
     @property
     def pen(self) -> Pen:
@@ -48,6 +51,8 @@ class Done(Frozen):
     """The answer, as Markdown; empty when a mission answers instead."""
     mission_id: str | None = None
     """The mission it asked for."""
+    stopped: tuple[LiveMission, ...] = ()
+    """Missions it stopped, whose checks are to say so."""
 
 
 class Reply(Frozen):

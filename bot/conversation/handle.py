@@ -8,7 +8,7 @@ from bot.conversation.decide import answer, apply, reject
 from bot.conversation.desk import Desk, Done, Reply, refuse
 from bot.conversation.rerun import rerun
 from bot.conversation.scene import Scene, look
-from bot.conversation.switches import off, on, stop
+from bot.conversation.switches import end_stopped, off, on, stop
 from bot.conversation.tell import config, help_, how_to, lessons, status
 from bot.conversation.undo import undo
 from bot.conversation.verbs import VERBS
@@ -17,7 +17,7 @@ from bot.domain.command import Command, Origin, Verb
 from bot.domain.github import CheckUpdate
 from bot.errors import GitHubError, MetaAgentError
 from bot.policy.rules import no_to_command
-from bot.ports import Checkpoint
+from bot.ports import Checkpoint, PatientCheckpoint
 from bot.publish.markdown import Section, fit
 from bot.publish.story import identity
 from sandbox.types import Frozen
@@ -69,7 +69,7 @@ class Shown(Frozen):
     ok: bool = True
 
 
-async def handle_command(command: Command, desk: Desk, checkpoint: Checkpoint) -> Reply:
+async def handle_command(command: Command, desk: Desk, checkpoint: PatientCheckpoint) -> Reply:
     """Do what a person asks, once, and say what came of it.
 
     Args:
@@ -91,7 +91,11 @@ async def handle_command(command: Command, desk: Desk, checkpoint: Checkpoint) -
         log.warning("a command failed: %s", error.message, extra={"command": command.command_id})
         advice = f" ({desk.pen.prose(error.advice, cap=300)})" if error.advice else ""
         came = refuse(f"That did not work: {desk.pen.prose(error.message, cap=300)}{advice}.")
-    return await checkpoint.step("tell", Reply, lambda: _tell(command, came, desk))
+    reply = await checkpoint.step("tell", Reply, lambda: _tell(command, came, desk))
+    if came.stopped:
+        await checkpoint.pause(desk.wind_down_s)
+        await checkpoint.step("ended", Shown, lambda: _ended(command, came, desk))
+    return reply
 
 
 async def _allowed(command: Command, desk: Desk, checkpoint: Checkpoint) -> Allowed:
@@ -124,6 +128,12 @@ async def _act(command: Command, desk: Desk) -> Done:
     if (strange := unknown_options(command, desk)) is not None:
         return strange
     return await ACTIONS[command.verb](await look(command, policy, desk), desk)
+
+
+async def _ended(command: Command, came: Done, desk: Desk) -> Shown:
+    """What was stopped says so."""
+    await end_stopped(came.stopped, command, desk)
+    return Shown()
 
 
 async def _tell(command: Command, came: Done, desk: Desk) -> Reply:

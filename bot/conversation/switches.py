@@ -1,10 +1,11 @@
 """off, on, stop: be quiet here, be there again, drop what runs."""
 
 import contextlib
+from collections.abc import Sequence
 
 from bot.conversation.desk import Desk, Done, done, refuse
 from bot.conversation.scene import Scene, missions_here
-from bot.domain.command import Origin
+from bot.domain.command import Command, Origin
 from bot.domain.github import CheckUpdate
 from bot.domain.registry import LiveMission, Switch
 from bot.errors import GitHubError
@@ -22,11 +23,13 @@ async def off(scene: Scene, desk: Desk) -> Done:
     if scene.command.origin is Origin.LABEL:
         # The label itself keeps us off, for as long as it is there.
         stopped = await _stop_all(scene, desk)
-        return done(f"Off for {place} while the label `{LABEL_OFF}` is there.{stopped}")
+        text = f"Off for {place} while the label `{LABEL_OFF}` is there.{_named(stopped)}"
+        return done(text).with_(stopped=stopped)
     await _turn(scene, desk, number, off=True)
     stopped = await _stop_all(scene, desk, everywhere=number is None)
     again = "`/metaagent on`" if number is not None else "`/metaagent on repository`"
-    return done(f"Off for {place}: red checks are not answered unasked.{stopped} {again} turns it on again.")
+    text = f"Off for {place}: red checks are not answered unasked.{_named(stopped)} {again} turns it on again."
+    return done(text).with_(stopped=stopped)
 
 
 async def on(scene: Scene, desk: Desk) -> Done:
@@ -51,7 +54,9 @@ async def on(scene: Scene, desk: Desk) -> Done:
 async def stop(scene: Scene, desk: Desk) -> Done:
     """Drop what waits or runs here."""
     stopped = await _stop_all(scene, desk)
-    return done(stopped.strip()) if stopped else refuse(f"Nothing waits or runs for {scene.place}.")
+    if not stopped:
+        return refuse(f"Nothing waits or runs for {scene.place}.")
+    return done(_named(stopped).strip()).with_(stopped=stopped)
 
 
 def _where(scene: Scene, desk: Desk) -> tuple[int | None, str] | Done:
@@ -74,32 +79,41 @@ async def _turn(scene: Scene, desk: Desk, number: int | None, *, off: bool) -> N
     )
 
 
-async def _stop_all(scene: Scene, desk: Desk, *, everywhere: bool = False) -> str:
-    """Drop missions; a sentence that says which, empty for none."""
+async def _stop_all(scene: Scene, desk: Desk, *, everywhere: bool = False) -> tuple[LiveMission, ...]:
+    """Drop missions; those that were dropped."""
     live = await desk.registry.live(scene.repository.id) if everywhere else await missions_here(scene, desk)
-    stopped = [mission for mission in live if await _stopped(mission, scene, desk)]
+    return tuple([mission for mission in live if await _stopped(mission, desk)])
+
+
+async def _stopped(mission: LiveMission, desk: Desk) -> bool:
+    """Whether it was there to be stopped; one that was stopped and is not told of yet counts."""
+    state = await desk.queue.status(mission.mission_id)
+    if state in {"waiting", "running"}:
+        await desk.queue.cancel(mission.mission_id)
+    return state in {"waiting", "running", "cancelled"}
+
+
+def _named(stopped: Sequence[LiveMission]) -> str:
+    """A sentence that says which missions were stopped; empty for none."""
     if not stopped:
         return ""
-    named = ", ".join(sorted({_name(mission) for mission in stopped}))
-    return f" Stopped {len(stopped)} {'mission' if len(stopped) == 1 else 'missions'}: {named}."
+    names = ", ".join(sorted({_name(mission) for mission in stopped}))
+    return f" Stopped {len(stopped)} {'mission' if len(stopped) == 1 else 'missions'}: {names}."
 
 
-async def _stopped(mission: LiveMission, scene: Scene, desk: Desk) -> bool:
-    """Whether it was there to be stopped; its check says that it was."""
-    there = await desk.queue.status(mission.mission_id) in {"waiting", "running"}
-    if there:
-        await desk.queue.cancel(mission.mission_id)
+async def end_stopped(stopped: Sequence[LiveMission], command: Command, desk: Desk) -> None:
+    """The last word in the checks of missions that were stopped, after whatever they still wrote."""
+    for mission in stopped:
         if mission.head_sha is not None:
             update = CheckUpdate(
                 status="completed",
                 title="CANCELLED: stopped on request",
-                summary=f"{desk.pen.code(scene.command.author)} stopped this. `/metaagent fix` begins anew.",
+                summary=f"{desk.pen.code(command.author)} stopped this. `/metaagent fix` begins anew.",
                 external_id=mission.mission_id,
             )
             with contextlib.suppress(GitHubError):  # it is stopped, whether its check says so or not
-                await desk.github.publish_check(scene.repository, mission.head_sha, update)
-    await desk.registry.end(mission.mission_id)
-    return there
+                await desk.github.publish_check(command.repository, mission.head_sha, update)
+        await desk.registry.end(mission.mission_id)
 
 
 def _name(mission: LiveMission) -> str:

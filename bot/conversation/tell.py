@@ -25,17 +25,17 @@ async def status(scene: Scene, desk: Desk) -> Done:
     live, fixes = await missions_here(scene, desk), await fixes_here(scene, desk)
     shown = [fix for fix in fixes if fix.pull_request or fix.state in _OPEN_FIRST][:SHOWN]
     sections = [Section(lead=f"**Status of {scene.place}**"), Section(body="\n".join(await _standing(scene, desk)))]
-    if live:
-        rows = [await _mission_row(mission, desk) for mission in live[:SHOWN]]
+    rows = [row for mission in live[:SHOWN] if (row := await _mission_row(mission, desk))]
+    if rows:
         sections.append(table("At work", ("commit", "for", "since", "state"), rows))
     if shown:
-        rows = [_fix_row(fix, desk) for fix in shown]
-        sections.append(table("Fixes", ("fix", "of the red check", "state"), rows))
+        header = ("fix", "of the red check", "state")
+        sections.append(table("Fixes", header, [_fix_row(fix, desk) for fix in shown]))
     number = scene.pull.number if scene.pull else None
     proposal = await desk.registry.proposal(scene.repository.id, pull_request=number) if number else None
     if proposal is not None:
         sections.append(Section(title="Waits for a decision", lead=question(proposal, desk)))
-    if not live and not shown and proposal is None:
+    if not rows and not shown and proposal is None:
         sections.append(Section(lead="Nothing is under way and nothing was proposed here yet."))
     return done(fit(sections, limit=ROOM))
 
@@ -118,9 +118,12 @@ async def _standing(scene: Scene, desk: Desk) -> list[str]:
     return lines
 
 
-async def _mission_row(mission: LiveMission, desk: Desk) -> tuple[str, ...]:
+async def _mission_row(mission: LiveMission, desk: Desk) -> tuple[str, ...] | None:
+    """None for one that neither waits nor runs any more."""
     pen = desk.pen
-    state = await desk.queue.status(mission.mission_id) or "unknown"
+    state = await desk.queue.status(mission.mission_id)
+    if state not in {"waiting", "running"}:
+        return None
     asked = pen.code(mission.requested_by) if mission.requested_by else "a red check"
     where = f"#{mission.pull_request}, {asked}" if mission.pull_request else asked
     commit = f"`{mission.head_sha[:8]}`" if mission.head_sha else "-"

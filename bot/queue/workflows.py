@@ -44,7 +44,7 @@ class Handlers:
     """The whole line, from admission to lessons."""
     settle: Callable[[RedHead, PatientCheckpoint], Awaitable[MissionRequest | None]]
     """Waits for the other checks of a red head; the mission to ask for, or None when nothing is red any more."""
-    command: Callable[[Command, Checkpoint], Awaitable[None]]
+    command: Callable[[Command, PatientCheckpoint], Awaitable[None]]
     feedback: Callable[[Feedback], Awaitable[None]]
     notice: Callable[[Change, PatientCheckpoint], Awaitable[None]]
     begun: Callable[[MissionRequest], Awaitable[None]] = _begun

@@ -156,7 +156,7 @@ class Service:
         )
         return await settle(red, watch, checkpoint)
 
-    async def _command(self, command: Command, checkpoint: Checkpoint) -> None:
+    async def _command(self, command: Command, checkpoint: PatientCheckpoint) -> None:
         if await under_way.is_stopped(command.repository, self._registry):
             return
         desk = Desk(

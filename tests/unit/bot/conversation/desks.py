@@ -52,6 +52,7 @@ class Office:
             lessons=self.lessons,
             clock=self.clock,
             read_policy=self._read_policy,
+            wind_down_s=0.0,
         )
 
     async def ask(self, command: Command) -> Reply:

@@ -121,8 +121,15 @@ async def test_stop_drops_what_waits_and_runs_here() -> None:
     await begun(office, "m-3", "done")
     assert (await office.say("stop")).text == f"Stopped 2 missions: `{HEAD[:8]}` of #{PULL}."
     assert office.queue.states == {"m-1": "cancelled", "m-2": "cancelled", "m-3": "done"}
-    assert office.registry.missions == {}
+    assert set(office.registry.missions) == {"m-3"}, "the engine itself ends what is done"
     assert "Nothing waits or runs" in (await office.say("stop")).text
+
+
+async def test_a_stop_that_died_half_way_is_finished_the_next_time() -> None:
+    office = Office()
+    await begun(office, state="cancelled")
+    assert "Stopped 1 mission" in (await office.say("stop")).text
+    assert office.github.checks[0].updates[-1].status == "completed"
 
 
 async def test_stop_stops_even_where_its_check_cannot_be_written() -> None:
@@ -136,14 +143,15 @@ async def test_status_tells_what_is_under_way() -> None:
     office = Office(limits=PolicyLimits(attempts=4))
     office.registry.tries = {(42, BRANCH, "m-0")}
     await begun(office)
+    await begun(office, "m-2", "done")
     put_fix(office)
     put_proposal(office, 2)
     text = (await office.say("status")).text
     for said in (
         f"Status of #{PULL}",
         "**on**, red checks are answered unasked",
-        f"2 of 4 attempts unasked on `{BRANCH}`",
-        "running",
+        f"3 of 4 attempts unasked on `{BRANCH}`",
+        "| `now` | running |",
         f"| #{FIX_PULL} | `tests (3.11)` | open |",
         "Which is meant?",
         "`/metaagent answer 1` to `/metaagent answer 2`",
