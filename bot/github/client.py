@@ -96,7 +96,7 @@ class GitHubClient(ABC):
             return await self._signed(repository, needs, what)
 
     async def pages(
-        self, repository: RepositoryRef, path: str, *, needs: str, params: Mapping[str, str | int], most: int = 10
+        self, repository: RepositoryRef, path: str, *, needs: str, params: Mapping[str, str | int], most: int = 30
     ) -> list[httpx.Response]:
         """Every page of a list, at most `most` of them."""
         replies: list[httpx.Response] = []

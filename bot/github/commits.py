@@ -2,12 +2,13 @@
 
 import base64
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha1
 from typing import Any
 
 from bot.domain.github import BranchCommit
 from bot.domain.request import RepositoryRef
-from bot.errors import Conflict, GitHubError
+from bot.errors import Conflict, GitHubError, NotFound
 from bot.github.names import branch_segment, is_file_path, sha_segment
 from bot.github.reading import GitHubReading, read
 from bot.github.replies import CommitFile, CommitReply, GitCommitReply, GitObject, RefReply
@@ -81,7 +82,9 @@ class GitHubCommits(GitHubReading):
             return await self._found(repository, commit, edits, head)
         try:
             if fits_mutation(edits):
-                return await self._mutate(repository, commit, edits)
+                with suppress(NotFound):
+                    # Not found: the repository has another name now, which only REST follows.
+                    return await self._mutate(repository, commit, edits)
             made = (await self._git_commit(repository, commit, edits)).sha
             path = f"/git/refs/heads/{branch_segment(commit.branch)}"
             body = {"sha": made, "force": False}

@@ -173,7 +173,7 @@ class GitHubReading:
         return tuple(status.context for status in there if status.state in {"failure", "error"})
 
     async def _pulls(
-        self, repository: RepositoryRef, path: str, params: dict[str, str | int], most: int = 10
+        self, repository: RepositoryRef, path: str, params: dict[str, str | int], most: int = 30
     ) -> tuple[PullRequestState, ...]:
         pages = await self._client.pages(repository, path, needs="pull_requests:read", params=params, most=most)
         many = TypeAdapter(tuple[PullReply, ...])

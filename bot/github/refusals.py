@@ -35,6 +35,8 @@ def _by_status(response: httpx.Response, said: str, needs: str) -> GitHubError:
     if status == httpx.codes.UNAUTHORIZED:
         return NotPermitted(what, "check METAAGENT_APP_ID, the private key and the clock", status=status)
     if status == httpx.codes.FORBIDDEN:
+        if "already running" in said.lower():
+            return Conflict(what, status=status)
         if "suspended" in said.lower():
             return NotPermitted(what, "the owner has suspended the installation", status=status)
         named = response.headers.get("x-accepted-github-permissions") or needs

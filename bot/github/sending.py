@@ -23,6 +23,9 @@ WHOLE_S = 60.0
 PAUSES_S = (0.5, 1.5, 4.0)
 """Before a repeat; six seconds are also what a new token may need to be known everywhere."""
 
+HOPS = 3
+"""A renamed repository is one."""
+
 SHORT_WAIT_S = 5.0
 """A limit that ends so soon is waited for; a longer one is the caller's to plan."""
 
@@ -88,11 +91,16 @@ class Answers:
             self._kept.move_to_end(key)
             return self._kept[key]
         self._kept.pop(key, None)
-        if reply.status_code == httpx.codes.OK and "etag" in reply.headers and len(reply.content) <= ANSWER_LIMIT:
+        if reply.status_code == httpx.codes.OK and "etag" in reply.headers and _may_be_kept(reply.content):
             self._kept[key] = reply
             while len(self._kept) > ANSWERS_KEPT:
                 self._kept.popitem(last=False)
         return reply
+
+
+def _may_be_kept(content: bytes) -> bool:
+    """A bare list may not: it stays the same when another page follows, and so does its ETag."""
+    return len(content) <= ANSWER_LIMIT and content.startswith(b"{")
 
 
 class Sender:
@@ -123,10 +131,23 @@ class Sender:
     ) -> httpx.Response:
         """One request; its answer, whatever its status.
 
+        A repository that was renamed or moved is followed: a write stays the write it is.
+
         Raises:
             GitHubError: there was no answer.
             SettingsError: signing in failed.
         """
+        for _ in range(HOPS):
+            reply = await self._once(auth, method, url, {"params": params, "json": json, "headers": headers})
+            if method == "GET" or not reply.has_redirect_location:
+                return reply
+            target = reply.url.join(reply.headers["location"])
+            if (target.scheme, target.netloc) != (reply.url.scheme, reply.url.netloc):
+                break
+            url = str(target)
+        raise GitHubError("GitHub sends a write elsewhere, where it is not sent")
+
+    async def _once(self, auth: Any, method: str, url: str, what: dict[str, Any]) -> httpx.Response:
         from githubkit import GitHub
         from githubkit.cache import MemCacheStrategy
         from githubkit.exception import AuthCredentialError, RequestError, RequestFailed
@@ -143,12 +164,13 @@ class Sender:
             cache_strategy=self._jwt_cache,
             http_cache=False,
             auto_retry=False,
-            follow_redirects=not url.endswith("/logs"),
+            # httpx would make a GET of a write that is sent elsewhere; a log is somewhere our token must not go.
+            follow_redirects=method == "GET" and not url.endswith("/logs"),
         )
-        given = {"X-GitHub-Api-Version": API_VERSION, **(headers or {})}
+        headers = {"X-GitHub-Api-Version": API_VERSION, **(what.pop("headers") or {})}
         try:
             async with asyncio.timeout(WHOLE_S):
-                reply = await github.arequest(method, url, params=params, json=json, headers=given)
+                reply = await github.arequest(method, url, headers=headers, **what)
         except RequestFailed as error:
             return error.response.raw_response
         except RequestError as error:

@@ -38,7 +38,7 @@ class GitHubKeeping(GitHubWriting):
 
     async def pull_request_files(self, repository: RepositoryRef, number: int) -> tuple[PullRequestFile, ...]:
         """The files of a pull request."""
-        files = await self._list(repository, f"/pulls/{number}/files", CommitFile, most=30)
+        files = await self._list(repository, f"/pulls/{number}/files", CommitFile)
         return tuple(PullRequestFile(path=f.filename, status=f.status, patch=f.patch or "") for f in files)
 
     async def suggest(
@@ -136,10 +136,8 @@ class GitHubKeeping(GitHubWriting):
         body = {"reviewers": people, "team_reviewers": teams}
         await self._post(repository, f"/pulls/{number}/requested_reviewers", body, needs=TALK)
 
-    async def _list(
-        self, repository: RepositoryRef, path: str, item: type[Item], *, needs: str = LOOK, most: int = 10
-    ) -> list[Item]:
-        pages = await self._client.pages(repository, path, needs=needs, params={}, most=most)
+    async def _list(self, repository: RepositoryRef, path: str, item: type[Item], *, needs: str = LOOK) -> list[Item]:
+        pages = await self._client.pages(repository, path, needs=needs, params={})
         many: TypeAdapter[tuple[Item, ...]] = TypeAdapter(tuple[item, ...])  # type: ignore[valid-type]
         return [one for page in pages for one in read_as(page, many)]
 
