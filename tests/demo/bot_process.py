@@ -67,6 +67,8 @@ class BotProcess:
             "METAAGENT_GITHUB_API_URL": self.github.api_url,
             "METAAGENT_DATA_DIR": str(self.data),
             "METAAGENT_APP_SLUG": self.github.app_slug,
+            # The local GitHub has no limits that ask for pauses.
+            "METAAGENT_WRITE_PAUSE_S": "0",
             **self.more,
         }
         command = [sys.executable, "-m", "bot", "serve", "--host", "127.0.0.1", "--port", str(self.port)]
