@@ -22,6 +22,7 @@ from bot.domain.publication import Publication
 from bot.domain.request import CheckRef, Ignored, MissionRequest, RepositoryRef, Trigger
 from bot.errors import GitHubError, MetaAgentError, NotPermitted, UsageError
 from bot.evidence.keep import EvidenceFile
+from bot.github.staged import Notebook, StagedGitHub, StagedUpkeep
 from bot.intake.action_event import ActionEvent, RunnerFacts, read_event
 from bot.intake.action_inputs import ActionInputs
 from bot.intake.action_rights import why_nothing_is_written
@@ -38,7 +39,7 @@ from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
 from bot.publish.runner_files import Done, RunnerFiles
 from bot.publish.step_summary import commands_stopped, write_mask
-from bot.publish.story import a_story
+from bot.publish.story import Story, a_story
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import GITHUB_API, Settings, load
 from bot.telemetry import set_up_logging
@@ -307,6 +308,8 @@ async def _published(step: Step, github: ActionGitHub, done: Done) -> Done:
             branch_prefix=step.inputs.branch_prefix,
             base_branch=step.inputs.base_branch,
         )
+        if step.inputs.dry_run or context.policy.mode == "staged":
+            return await _rehearsed(done, story, places)
         publication = await publish_outcome(story, places)
     except (GitHubError, SandboxError) as error:
         reason = ". ".join(part.rstrip(".") for part in (error.message, error.advice) if part)
@@ -317,6 +320,17 @@ async def _published(step: Step, github: ActionGitHub, done: Done) -> Done:
     told = story.with_(outcome=publication.outcome or story.outcome, pull_request_url=url)
     notes = tuple(note for note in (publication.skipped, warning) if note)
     return Done(told, publication, notes, warning)
+
+
+async def _rehearsed(done: Done, story: Story, places: Places) -> Done:
+    """Everything but the writes; they are told instead."""
+    notebook = Notebook()
+    upkeep = StagedUpkeep(places.upkeep, notebook) if places.upkeep is not None else None
+    told = await publish_outcome(story, replace(places, github=StagedGitHub(places.github, notebook), upkeep=upkeep))
+    notes = ["Dry run: nothing was written on GitHub.", *(f"Would be written: {one.what}" for one in notebook.writes)]
+    if told.skipped:
+        notes.append(told.skipped)
+    return replace(done, notes=tuple(notes))
 
 
 async def _on_the_commit(step: Step, github: ActionGitHub, context: MissionContext) -> MissionContext:

@@ -18,8 +18,6 @@ async def why_nothing_is_written(inputs: ActionInputs, event: ActionEvent, githu
     """
     if inputs.mode == "report":
         return ""
-    if inputs.dry_run:
-        return f"Dry run: nothing was written. Without it this step hands a fix over as {inputs.mode}."
     if github is None or event.repository is None or event.head_sha is None:
         return "Nothing was written on GitHub: there is no token, or the commit is not known there."
     if event.from_fork and event.name == "pull_request":

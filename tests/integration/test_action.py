@@ -1,7 +1,9 @@
 """The Action itself, run by `act` on red repositories: on this host against a local GitHub, and in a job container."""
 
+import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -68,7 +70,6 @@ jobs:
         run: |
           printf '%s' "$OUTPUTS" > "$KEPT/outputs.json"
           cp "$PATCH" "$KEPT/fix.patch"
-          cp "$GITHUB_STEP_SUMMARY" "$KEPT/summary.md"
 """
 
 
@@ -90,7 +91,7 @@ class Act:
         if found is None:
             pytest.skip("act is not installed")
         stand_ins = [word for name, path in self.actions.items() for word in ("--local-repository", f"{name}={path}")]
-        words = [found, event, "--action-offline-mode", "--pull=false", *stand_ins, *arguments]
+        words = [found, event, "--rm", "--action-offline-mode", "--pull=false", *stand_ins, *arguments]
         environment = {**os.environ, "XDG_CACHE_HOME": str(self.root / "cache")}
         done = subprocess.run(
             words, cwd=repository, env=environment, capture_output=True, text=True, timeout=WITHIN_S, check=False
@@ -101,8 +102,6 @@ class Act:
 
 def installed(tools: Path) -> Path:
     """The folder where the Action finds its dependencies installed already."""
-    import hashlib
-
     key = hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()[:16]
     folder = tools / "metaagent" / key
     folder.mkdir(parents=True)
@@ -119,6 +118,18 @@ def shipped(folder: Path) -> Path:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
     return folder
+
+
+def artifacts(folder: Path) -> dict[str, Path]:
+    """What stands in for the artifact actions of the example, by the very commits it names."""
+    found = {}
+    for verb, script in (("upload", PUT), ("download", GET)):
+        used = re.search(rf"actions/{verb}-artifact@[0-9a-f]{{40}}", EXAMPLE.read_text())
+        assert used is not None
+        found[used.group()] = folder / verb
+        (folder / verb).mkdir()
+        (folder / verb / "action.yml").write_text(STORE % json.dumps(script))
+    return found
 
 
 def red_checkout(folder: Path) -> Path:
@@ -168,18 +179,9 @@ def test_of_two_jobs_one_finds_the_fix_and_the_other_opens_the_pull_request(
     tools = installed(tmp_path / "cache" / "act" / "tool_cache")
     for name in ("bin", "lib", "pyvenv.cfg"):
         (tools / name).symlink_to(Path(sys.prefix) / name)
-    for name, script in (("upload", PUT), ("download", GET)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "action.yml").write_text(STORE % json.dumps(script))
-    used = {
-        name: line.split()[-3]
-        for line in EXAMPLE.read_text().splitlines()
-        for name in ("upload", "download")
-        if f"{name}-artifact@" in line
-    }
-    stores = {used[name].removeprefix("uses: "): tmp_path / name for name in used}
+    actions = {**act.actions, **artifacts(tmp_path)}
     (tmp_path / "empty").mkdir()
-    log = Act(tmp_path, {**act.actions, **stores}).run(
+    log = Act(tmp_path, actions).run(
         tmp_path / "empty",
         "workflow_run",
         *("-e", str(event), "-W", str(EXAMPLE), "-P", "ubuntu-latest=-self-hosted"),
@@ -215,7 +217,7 @@ def test_in_a_job_container_without_any_network_it_leaves_patch_summary_and_outp
         f"-v {kept}:{kept}",
         f"-v {sockets}:{sockets}",
     ]
-    act.run(
+    log = act.run(
         checkout,
         "push",
         *("-P", f"ubuntu-latest={image}", "--container-options", " ".join(["-u 0:0", *mounts])),
@@ -226,7 +228,6 @@ def test_in_a_job_container_without_any_network_it_leaves_patch_summary_and_outp
     assert (told["outcome"], told["pr-number"], told["branch"]) == ("FIXED", "", "")
     assert float(told["confidence"]) > 0.5
     check_patch(kept / "fix.patch", checkout)
-    summary = (kept / "summary.md").read_text()
-    assert summary.startswith("## MetaAgent\n")
+    _, summary = log.split("Summary - ## MetaAgent\n")
     assert "FIXED" in summary
     assert "```diff" in summary

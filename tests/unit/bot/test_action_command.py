@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from typing_extensions import override
 
 from bot.action_command import run_action
-from bot.domain.github import CommitState, PullRequestState
+from bot.domain.github import CheckUpdate, CommitState, PullRequestState
+from bot.domain.request import RepositoryRef
 from bot.errors import NotPermitted
 from bot.pipeline import Line, OpenProgress
 from bot.publish.action_report import MISSION, PATCH
@@ -38,6 +40,10 @@ class StepGitHub(FakeGitHub):
 
     async def app_slug(self) -> str:
         return "github-actions"
+
+    @override
+    async def publish_check(self, repository: RepositoryRef, sha: str, update: CheckUpdate) -> int:
+        return 0  # the job is the check
 
     async def aclose(self) -> None:
         self.calls.append("aclose")
@@ -125,22 +131,23 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(tmp_path)
 
 
+WRITES = (
+    "commit_on",
+    "open_pull_request",
+    "update",
+    "comment",
+    "react",
+    "close",
+    "delete",
+    "suggest",
+    "add_",
+    "request_",
+)
+
+
 def written(fake: FakeGitHub) -> list[str]:
     """Calls that leave a trace."""
-    traces = (
-        "commit_on",
-        "open_pull",
-        "update",
-        "comment",
-        "react",
-        "publish",
-        "close",
-        "delete",
-        "suggest",
-        "add_",
-        "request_",
-    )
-    return [call for call in fake.calls if call.startswith(traces)]
+    return [call for call in fake.calls if call.startswith(WRITES) and call != "open_pull_requests"]
 
 
 def pull_payload(repo: dict[str, Any]) -> dict[str, Any]:
@@ -282,10 +289,15 @@ def test_a_commit_goes_onto_the_red_branch(runner: Runner) -> None:
     assert runner.github.branches["main"] != HEAD
 
 
-def test_a_dry_run_writes_nothing(runner: Runner) -> None:
-    assert runner.run(dry_run="true")["outcome"] == "FIXED"
+@pytest.mark.parametrize("staged", ["input", "policy"])
+def test_a_dry_run_writes_nothing_and_says_what_it_would_have(runner: Runner, staged: str) -> None:
+    if staged == "policy":
+        runner.github.files["main", ".github/metaagent.yml"] = b"mode: staged\n"
+    told = runner.run(dry_run="true" if staged == "input" else "")
+    assert (told["outcome"], told["pr-number"], told["branch"]) == ("FIXED", "", "")
     assert written(runner.github) == []
     assert "Dry run" in runner.summary
+    assert "Would be written: commit" in runner.summary
 
 
 def test_a_token_that_may_only_read_leaves_report_and_patch(runner: Runner) -> None:

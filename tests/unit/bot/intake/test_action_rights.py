@@ -59,8 +59,7 @@ async def test_a_report_was_asked_for_and_needs_no_excuse() -> None:
     assert await why_nothing_is_written(ActionInputs(mode="report"), event(), github()) == ""
 
 
-async def test_a_dry_run_and_a_missing_token_say_so() -> None:
-    assert "Dry run" in (await why_nothing_is_written(ActionInputs(dry_run=True), event(), github()) or "")
+async def test_a_missing_token_says_so() -> None:
     assert "no token" in (await why_nothing_is_written(ActionInputs(), event(), None) or "")
 
 
