@@ -111,7 +111,8 @@ class RepositoryPolicy(Frozen):
     expire_days: int = Field(default=14, ge=0, le=365)
     """Untouched pull requests of ours are closed after this many days; 0 keeps them."""
     schedule: Literal["never", "daily", "weekly"] | None = None
-    """How often to look for red branches unasked; null leaves it to the service."""
+    """Red branches nobody told us of: `daily` answers those of the last day, `weekly` those of the last week, `never`
+    none, null those that were missed while we were away."""
     limits: PolicyLimits = PolicyLimits()
     """What may be spent here."""
     origins: dict[str, str] = Field(default_factory=dict)

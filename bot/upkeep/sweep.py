@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequen
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 
 from bot.domain.github import CheckRunState, HookDelivery, PullRequestState
 from bot.domain.request import CheckRef, RedHead, RepositoryRef, Trigger
@@ -24,6 +25,9 @@ FIRST = timedelta(hours=1)
 """How far a service looks back that never got a delivery: it was just set up, and old failures are not its business."""
 OVERLAP = timedelta(minutes=10)
 """Two sweeps look at so much of the same time: a delivery may be logged late."""
+LOOK_BACK = MappingProxyType({"daily": timedelta(days=1), "weekly": timedelta(days=7)})
+"""How far back a repository's schedule wants red heads looked for."""
+EVER = datetime.min.replace(tzinfo=UTC)
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +130,7 @@ class Sweeper:
             GitHubError: GitHub refused, failed or could not be reached.
             QueueError: the queue cannot take them.
         """
-        asked = 0
+        asked, scheduled = 0, None
         pulls = await self.keeper.upkeep.open_pull_requests(repository)
         branch = repository.default_branch
         heads = {pull.head_sha: _head(pull, repository) for pull in pulls}
@@ -146,10 +150,19 @@ class Sweeper:
             )
             if await self.queue.status(red.mission_id) is not None:
                 continue
-            checks = guards.best_check(_red(await self.keeper.github.check_runs(repository, sha), self.keeper, since))
+            runs = await self.keeper.github.check_runs(repository, sha)
+            checks = guards.best_check(_red(runs, self.keeper, since))
+            if not checks and any(_red(runs, self.keeper, EVER)):
+                scheduled = scheduled or await self._scheduled(repository, since)
+                checks = guards.best_check(_red(runs, self.keeper, scheduled))
             if checks:
                 asked += await self.queue.settle(red.with_(check=checks[0]))
         return asked
+
+    async def _scheduled(self, repository: RepositoryRef, since: datetime) -> datetime:
+        """How far back the repository itself wants red heads looked for."""
+        wanted = LOOK_BACK.get((await self.keeper.read_policy(repository)).schedule or "")
+        return min(since, self.keeper.clock.now() - wanted) if wanted else since
 
 
 def _head(pull: PullRequestState, repository: RepositoryRef) -> Head:

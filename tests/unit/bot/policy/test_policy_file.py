@@ -189,7 +189,9 @@ def test_a_wrong_value_of_a_key_that_restricts_nothing_counts_as_not_set(line: s
 
 
 @pytest.mark.parametrize("key", STRICTEST)
-@pytest.mark.parametrize("value", ["[[1]]", "!!python/object:os.x {}", "2001-01-01", "1e999", "{?: 1}", "-7"])
+@pytest.mark.parametrize(
+    "value", ["[[1]]", "!!python/object:os.x {}", "2001-01-01", "1e999", "{?: 1}", "-7", "9" * 5_000]
+)
 def test_a_wrong_value_of_a_restriction_counts_as_the_strictest(key: str, value: str) -> None:
     group, dot, name = key.partition(".")
     text = f"{group}:\n  {name}: {value}\n" if dot else f"{key}: {value}\n"
@@ -284,6 +286,12 @@ def test_the_policy_of_a_folder_is_read_from_its_file_and_never_through_a_link(t
     file.unlink()
     file.mkdir()
     assert read_folder_policy(tmp_path) == RepositoryPolicy()
+
+
+def test_a_folder_that_cannot_be_looked_into_allows_nothing(tmp_path: Path) -> None:
+    policy = read_folder_policy(tmp_path / ("x" * 300))
+    assert not policy.enabled
+    assert policy.problems == (f"{POLICY_PATH}: the file cannot be read (OSError); nothing is allowed",)
 
 
 def test_the_first_of_a_folder_s_three_files_counts(tmp_path: Path) -> None:

@@ -4,11 +4,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 from typing_extensions import override
 
 from bot.domain.github import CheckRunState, HookDelivery, InstallationRef
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState
 from bot.domain.request import RepositoryRef, Trigger
 from bot.errors import GitHubError, NotPermitted
@@ -114,6 +116,19 @@ async def test_a_red_pull_request_without_a_mission_gets_one() -> None:
     assert red.check is not None
     assert red.check.name == "tests"
     assert (await lost.sweep()).heads == 0
+
+
+@pytest.mark.parametrize(
+    ("schedule", "heads"), [(None, [0, 0, 0]), ("never", [0, 0, 0]), ("daily", [1, 0, 0]), ("weekly", [1, 1, 0])]
+)
+async def test_a_repository_s_schedule_says_how_far_back_it_is_looked(
+    schedule: Literal["never", "daily", "weekly"] | None, heads: list[int]
+) -> None:
+    for days, wanted in zip((0.9, 6, 8), heads, strict=True):
+        lost = Lost()
+        lost.policy = RepositoryPolicy(schedule=schedule)
+        lost.red_pull(ago=timedelta(days=days))
+        assert (await lost.sweep(since=timedelta(hours=1))).heads == wanted
 
 
 async def test_a_red_default_branch_gets_a_mission_too() -> None:
