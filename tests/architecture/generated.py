@@ -13,6 +13,7 @@ from typing import Any
 
 from bot.cli import COMMANDS, main
 from bot.settings import leaves
+from tests.architecture.action_pages import action_page
 from tests.architecture.chat_pages import chat_page
 from tests.architecture.policy_pages import SCHEMA, policy_page, schema_text
 
@@ -116,6 +117,7 @@ PAGES = {
     "templates.md": templates_page,
     "policy.md": policy_page,
     "commands.md": chat_page,
+    "action.md": action_page,
     SCHEMA: schema_text,
 }
 """Seen from the reference."""
