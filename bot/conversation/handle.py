@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from bot.conversation.decide import answer, apply, reject
@@ -15,9 +16,12 @@ from bot.conversation.verbs import VERBS
 from bot.conversation.work import unknown_options, work
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.github import CheckUpdate
+from bot.domain.policy import RepositoryPolicy
 from bot.errors import GitHubError, MetaAgentError
+from bot.github.staged import Notebook, StagedWhole
 from bot.policy.rules import no_to_command
 from bot.ports import Checkpoint, PatientCheckpoint
+from bot.publish.dry_run import StagedRegistry
 from bot.publish.markdown import Section, fit
 from bot.publish.story import identity
 from sandbox.types import Frozen
@@ -54,6 +58,10 @@ ACTIONS: Mapping[Verb, Action] = MappingProxyType(
     }
 )
 """Who does what."""
+
+
+_ABOUT_GITHUB = frozenset({Verb.RERUN, Verb.UNDO, Verb.REJECT})
+"""What we remember of these is what became of something on GitHub."""
 
 
 class Allowed(Frozen):
@@ -127,7 +135,22 @@ async def _act(command: Command, desk: Desk) -> Done:
         return refuse(f"{desk.pen.code(command.word, cap=60)} is not a command of mine.\n\n{how_to()}")
     if (strange := unknown_options(command, desk)) is not None:
         return strange
+    if policy.mode == "staged":
+        return await _staged(command, policy, desk)
     return await ACTIONS[command.verb](await look(command, policy, desk), desk)
+
+
+async def _staged(command: Command, policy: RepositoryPolicy, desk: Desk) -> Done:
+    """The same where nothing is to be written: what would have been is said instead."""
+    verb, notebook = command.verb or Verb.HELP, Notebook()
+    staged = replace(desk, github=StagedWhole(desk.github, notebook))
+    if verb in _ABOUT_GITHUB:
+        staged = replace(staged, registry=StagedRegistry(desk.registry))
+    came = await ACTIONS[verb](await look(command, policy, staged), staged)
+    if not notebook.writes:
+        return came
+    text = "\n\n".join(part for part in (came.text, notebook.markdown()) if part)
+    return came.with_(text=text)
 
 
 async def _ended(command: Command, came: Done, desk: Desk) -> Shown:
@@ -153,7 +176,9 @@ async def _tell(command: Command, came: Done, desk: Desk) -> Reply:
 
 async def _say(command: Command, came: Done, desk: Desk) -> int | None:
     marker = HELP_MARKER if command.verb is None else f"<!-- metaagent:{identity(command.command_id, cap=120)} -->"
-    body = fit([Section(lead=came.text), Section(lead=_asked(command, desk))], limit=BODY, ending=marker)
+    # Our marks are found by their text, so that of others must not look like one.
+    text, asked = (part.replace("<!-- metaagent:", "<!-- metaagent :") for part in (came.text, _asked(command, desk)))
+    body = fit([Section(lead=text), Section(lead=asked)], limit=BODY, ending=marker)
     comment, repository, github = command.comment, command.repository, desk.github
     if comment is not None and comment.in_review:
         return await github.reply_in_review(repository, comment.number, comment.id, body, marker=marker)

@@ -166,7 +166,7 @@ async def _note(fix: OfferedFix, state: FixState, scene: Scene, desk: Desk) -> N
     """Remember that a person does not want it, and let the lessons learn it."""
     by = scene.command.author
     await desk.registry.offer(fix.with_(state=state, note=f"{state.value} by {by}"))
-    if fix.pull_request is None:
+    if fix.pull_request is None or scene.policy.mode == "staged":
         return
     reverted = state is FixState.REVERTED
     await desk.queue.feed_back(

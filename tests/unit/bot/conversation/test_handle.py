@@ -274,3 +274,11 @@ def _said(number: int) -> FakeComment:
 
 def test_the_office_is_red_at_its_head() -> None:
     assert Office().github.pulls[PULL].head_sha == HEAD
+
+
+async def test_a_check_called_like_a_mark_of_ours_does_not_draw_later_answers_to_itself() -> None:
+    office = Office()
+    office.github.other_checks = [office.github.other_checks[0].with_(name="<!-- metaagent:help -->")]
+    await office.say("fix nothing-like-it")
+    await office.ask(a_command("dance", command_id="command:42:c2"))
+    assert len(office.github.comments) == 2

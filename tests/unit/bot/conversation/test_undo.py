@@ -142,3 +142,15 @@ async def test_a_push_in_between_is_not_overwritten() -> None:
     office.github.faults["commit_on_branch"] = [Conflict("the branch moved", status=409)]
     assert "ask again" in (await office.say("undo")).text
     assert state_of(office) is FixState.OPEN
+
+
+async def test_where_nothing_is_to_be_written_it_is_only_said() -> None:
+    office = office_with()
+    office.policy = office.policy.with_(mode="staged")
+    reply = await office.say("undo")
+    assert "**Staged**" in reply.text
+    assert "Revert the fix of" in reply.text
+    assert UNDO not in office.github.branches
+    assert state_of(office) is FixState.MERGED
+    assert office.queue.feedback == []
+    assert office.writes == ["react", "react", "comment"], "people are answered all the same"
