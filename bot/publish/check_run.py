@@ -53,6 +53,8 @@ async def publish_result(story: Story, github: GitHub) -> int | None:
 
 def actions(story: Story) -> tuple[CheckAction, ...]:
     """The buttons that make sense after this outcome; what they are called is what can be commanded."""
+    if not story.context.policy.triggers.buttons:
+        return ()
     if story.delivered or story.outcome in {Outcome.DUPLICATE, Outcome.STALE}:
         return (OFF,)
     if story.outcome in _BY_CHANCE:

@@ -1,6 +1,7 @@
 """What people did with what we offered: merged, closed, undone, reopened, taken over, its branch deleted."""
 
 import logging
+import re
 
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import Feedback, HeadMoved, RepositoryRef
@@ -16,6 +17,8 @@ _STATES = {
     "reverted": FixState.REVERTED,
     "reopened": FixState.OPEN,
 }
+_REVERTS_COMMIT = re.compile(r"\bThis reverts commit ([0-9a-f]{40})\b")
+_REVERTS_PULL = re.compile(r"^Reverts \S{0,200}#([1-9][0-9]{0,9})\b", re.MULTILINE)
 _ENDED_BY_US = frozenset({FixState.SUPERSEDED, FixState.EXPIRED})
 
 log = logging.getLogger(__name__)
@@ -86,11 +89,42 @@ async def head_moved(moved: HeadMoved, keeper: Keeper) -> None:
     """
     if keeper.is_us(moved.pusher) or moved.from_fork:
         return
+    await _undone(moved, keeper)
     for fix in await keeper.open_fixes(moved.repository):
         if fix.branch == moved.branch:
             await _own_branch(fix, moved, keeper)
         elif fix.base_branch == moved.branch:
             await _red_branch(fix, moved, keeper)
+
+
+async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
+    """A push whose last commit says that it takes back what we changed: the change is refused for good."""
+    fixes = await keeper.registry.offered(moved.repository.id)
+    taken = [
+        fix for fix in fixes if fix.state is FixState.MERGED or (fix.state is FixState.OPEN and not fix.pull_request)
+    ]
+    if moved.after is None or not taken:
+        return
+    try:
+        message = (await keeper.github.commit(moved.repository, moved.after)).message
+    except GitHubError as error:
+        if error.retryable:
+            raise
+        return  # somebody pushed once more, and the commit is gone
+    commits, numbers = set(_REVERTS_COMMIT.findall(message)), set(_REVERTS_PULL.findall(message))
+    for fix in taken:
+        if not commits & {fix.commit, fix.merge_sha} and str(fix.pull_request) not in numbers:
+            continue
+        undone = Feedback(
+            repository=moved.repository,
+            pull_request=fix.pull_request or 0,
+            merged=False,
+            branch=fix.branch,
+            fate="reverted",
+            by=moved.pusher,
+        )
+        await keeper.registry.offer(fix.with_(state=FixState.REVERTED, note=f"undone by {moved.pusher}"))
+        await keeper.lessons.feed_back(undone)
 
 
 async def _own_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from bot.domain.diagnosis import Suspect
 from bot.domain.mission import Outcome
+from bot.domain.policy import RepositoryPolicy, Triggers
 from bot.errors import GitHubError
-from bot.publish.check_run import CHECK_LIMIT, CheckRunProgress, annotations, publish_result
+from bot.publish.check_run import CHECK_LIMIT, CheckRunProgress, actions, annotations, publish_result
 from bot.publish.story import a_story
 from tests.builders import (
     HEAD,
@@ -118,3 +119,29 @@ async def test_annotations_stand_at_lines_of_the_checkout_only() -> None:
     found = annotations(a_story(a_mission(iterations=(an_iteration(diagnosis=a_diagnosis(suspects=suspects)),))))
     assert [(a.path, a.line) for a in found] == [("a.py", n) for n in range(1, 11)]
     assert found[0].message == "@ alice see # 1"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        (Outcome.FLAKY, ["rerun", "fix", "off"]),
+        (Outcome.INFRA, ["rerun", "fix", "off"]),
+        (Outcome.NO_FIX, ["fix", "off"]),
+        (Outcome.STALE, ["off"]),
+        (Outcome.DUPLICATE, ["off"]),
+    ],
+)
+def test_the_buttons_are_those_that_help_after_this_outcome(outcome: Outcome, expected: list[str]) -> None:
+    assert [action.identifier for action in actions(a_story(a_mission(outcome)))] == expected
+
+
+def test_a_change_that_is_only_shown_can_be_had_by_a_button_and_one_of_several_cannot() -> None:
+    story = a_story(a_mission(Outcome.PARTIAL))
+    assert actions(story.with_(choices=("one",)))[0].identifier == "apply"
+    assert actions(story.with_(choices=("one", "two")))[0].identifier == "fix"
+    assert [action.identifier for action in actions(story.with_(delivered="Pull request: x"))] == ["off"]
+
+
+def test_a_policy_without_buttons_has_none() -> None:
+    policy = RepositoryPolicy(triggers=Triggers(buttons=False))
+    assert actions(a_story(a_mission(Outcome.FLAKY, policy=policy))) == ()

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bot.domain.github import CommitState
 from bot.domain.registry import FixState
 from bot.domain.request import Feedback, HeadMoved
 from bot.errors import GitHubError, NotPermitted
@@ -151,6 +152,53 @@ async def test_a_fix_whose_red_branch_nobody_needs_is_taken_back(change: dict[st
     world.expect_taken_back(FixState.SUPERSEDED, why)
     await head_moved(moved(**change), world.keeper)
     world.expect_taken_back(FixState.SUPERSEDED, why)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        f"Revert it\n\nThis reverts commit {COMMIT}.",
+        f"Revert it\n\nThis reverts commit {MERGE}, reversing\nchanges made to x.",
+        'Revert "Fix add" (#18)\n\nReverts octo/calculator#17',
+    ],
+)
+async def test_a_push_that_takes_our_change_back_refuses_it_for_good(message: str) -> None:
+    world = World()
+    world.put(a_fix(state=FixState.MERGED, merge_sha=MERGE))
+    world.github.commits[NEWER] = CommitState(sha=NEWER, parents=(HEAD,), message=message, author="ada")
+    for _ in range(2):
+        await head_moved(moved(), world.keeper)
+        assert (world.fix.state, world.fate) == (FixState.REVERTED, "reverted")
+
+
+async def test_a_commit_that_was_pushed_straight_can_be_taken_back_too() -> None:
+    world = World()
+    pushed = a_fix(pull_request=None, branch="main")
+    world.registry.fixes = {pushed.key: pushed}
+    message = f"Revert it\n\nThis reverts commit {COMMIT}."
+    world.github.commits[NEWER] = CommitState(sha=NEWER, parents=(HEAD,), message=message, author="ada")
+    await head_moved(moved(), world.keeper)
+    assert world.registry.fixes[pushed.key].state is FixState.REVERTED
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["This reverts nothing", f"This reverts commit {HEAD}.", "see #17", "Reverts octo/calculator#170", f"x {COMMIT}"],
+)
+async def test_a_push_that_takes_something_else_back_changes_nothing(message: str) -> None:
+    world = World()
+    merged = a_fix(state=FixState.MERGED, merge_sha=MERGE)
+    world.put(merged)
+    world.github.commits[NEWER] = CommitState(sha=NEWER, parents=(HEAD,), message=message, author="ada")
+    await head_moved(moved(), world.keeper)
+    assert world.fix == merged
+
+
+async def test_a_push_that_is_gone_by_now_changes_nothing() -> None:
+    world = World()
+    world.put(a_fix(state=FixState.MERGED, merge_sha=MERGE))
+    await head_moved(moved(), world.keeper)
+    assert world.fix.state is FixState.MERGED
 
 
 @pytest.mark.parametrize(("merged", "state"), [(True, FixState.MERGED), (False, FixState.CLOSED)])
