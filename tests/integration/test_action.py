@@ -228,6 +228,6 @@ def test_in_a_job_container_without_any_network_it_leaves_patch_summary_and_outp
     assert (told["outcome"], told["pr-number"], told["branch"]) == ("FIXED", "", "")
     assert float(told["confidence"]) > 0.5
     check_patch(kept / "fix.patch", checkout)
-    _, summary = log.split("Summary - ## MetaAgent\n")
+    _, summary = log.split("Summary - ## MetaAgent\n", 1)
     assert "FIXED" in summary
     assert "```diff" in summary
