@@ -90,7 +90,7 @@ async def convert(api_url: str, code: str) -> NewApp:
     """
     if _CODE.fullmatch(code) is None:
         raise GitHubError("GitHub's code is missing or malformed", "begin again")
-    base = api_url if api_url.endswith("/") else f"{api_url}/"
+    base = f"{api_url.rstrip('/')}/"
     headers = {"accept": "application/vnd.github+json", "user-agent": "metaagent"}
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_TIMEOUT) as client:

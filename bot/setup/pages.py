@@ -30,11 +30,11 @@ _SCRIPT = (
 
 _MEANINGS = {
     "metadata": "which repositories there are, who may write to them",
-    "contents": "fetch the code, commit a fix to a branch of its own",
+    "contents": "fetch the code, commit fixes (to branches of its own, unless a policy says otherwise)",
     "pull_requests": "open pull requests, answer comments",
     "issues": "see commands in comments",
     "checks": "see red checks, show its own",
-    "actions": "read logs of red jobs",
+    "actions": "read logs of red jobs; with write, run jobs again when asked",
     "statuses": "see red statuses of older CI",
 }
 

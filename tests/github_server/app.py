@@ -28,6 +28,7 @@ from tests.github_server import (
     routes_repos,
     routes_reviews,
     routes_statuses,
+    routes_workflows,
 )
 from tests.github_server.auth import authorize, identify
 from tests.github_server.entities import Repository
@@ -56,6 +57,7 @@ ALL_ROUTES = (
     *routes_issues.ROUTES,
     *routes_reviews.ROUTES,
     *routes_statuses.ROUTES,
+    *routes_workflows.ROUTES,
 )
 
 
@@ -225,7 +227,8 @@ class GitHubApp:
         rest = path.split("/", 4)[4:]
         url = f"{world.api_url}/repositories/{moved}" + "".join(f"/{part}" for part in rest)
         body = {"message": "Moved Permanently", "url": url, "documentation_url": "https://docs.github.com/rest"}
-        return Reply(body, 301, {"location": url})
+        # A write stays the write it is.
+        return Reply(body, 301 if route.method == "GET" else 307, {"location": url})
 
     def _rate_headers(self) -> dict[str, str]:
         used = self._used % 5000

@@ -1,0 +1,176 @@
+"""From `metaagent serve` on a bare machine to a working App: a real browser, a local GitHub, and nobody else."""
+
+import html
+import json
+import os
+import re
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.browser import browser
+from tests.github_server.fixtures import app_key, local_github
+from tests.github_server.server import LocalGitHub
+
+__all__ = ["app_key", "browser", "local_github"]
+
+pytestmark = [pytest.mark.shared, pytest.mark.slow]
+WITHIN_S = 60.0
+ROOT = Path(__file__).parents[2]
+
+
+class Console:
+    """What a program says, and the program."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", log: Path) -> None:
+        self._process, self._log = process, log
+
+    @property
+    def text(self) -> str:
+        return self._log.read_text(errors="replace")
+
+    def waits_for(self, pattern: str) -> "re.Match[str]":
+        """What the console says at last."""
+        end = time.monotonic() + WITHIN_S
+        while time.monotonic() < end:
+            if found := re.search(pattern, self.text):
+                return found
+            assert self._process.poll() is None, self.text
+            time.sleep(0.05)
+        raise TimeoutError(f"{pattern} was not said:\n{self.text[-2000:]}")
+
+    def ends(self) -> int:
+        """Its exit status."""
+        return self._process.wait(WITHIN_S)
+
+
+def environment_of(github: LocalGitHub, data: Path) -> dict[str, str]:
+    """A machine that knows which GitHub it is for, and nothing of an App."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")} | {
+        "METAAGENT_GITHUB_API_URL": github.api_url,
+        "METAAGENT_DATA_DIR": str(data),
+        "METAAGENT_SANDBOX__BACKEND": "local",
+    }
+
+
+@contextmanager
+def started(github: LocalGitHub, folder: Path, command: str) -> Iterator[Console]:
+    """`metaagent COMMAND` on a machine where nothing is set up."""
+    folder.mkdir()
+    environment = environment_of(github, folder / "data") | {
+        "METAAGENT_PORT": "0" if command == "setup" else str(_free_port())
+    }
+    log = folder / "console"
+    words = [sys.executable, "-m", "bot", command]
+    with log.open("wb") as out:
+        process = subprocess.Popen(words, env=environment, stdout=out, stderr=out, cwd=ROOT)
+    try:
+        yield Console(process, log)
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def healthy(address: str) -> bool:
+    """Whether the service works within a while."""
+    end = time.monotonic() + WITHIN_S
+    while time.monotonic() < end:
+        try:
+            if httpx.get(f"{address}/healthz", trust_env=False).status_code == 200:
+                return True
+        except httpx.HTTPError:
+            pass
+        time.sleep(0.1)
+    return False
+
+
+def test_a_person_with_a_browser_sets_a_service_up_and_nobody_else_can(
+    local_github: LocalGitHub, tmp_path: Path, browser: Any
+) -> None:
+    local_github.create_repository("octo", "shop", {".github/workflows/ci.yml": "on: {push: {branches: [main]}}\n"})
+    with started(local_github, tmp_path / "serve", "serve") as console:
+        link = console.waits_for(r"(http://localhost:\d+)/setup#(\S+)")
+        home, code = link[1], link[2]
+        person, stranger = browser.new_context().new_page(), browser.new_context().new_page()
+        person.goto(link[0])
+        assert person.input_value("#code") == code, "the code behind the # is filled in"
+        assert code not in person.url, "and is gone from the address"
+        stranger.goto(f"{home}/setup")
+        stranger.fill("#code", "a guess")
+        stranger.click("button")
+        assert "not the code" in stranger.text_content("p.wrong")
+        person.click("button")
+        person.fill("#name", "Shop Fixer")
+        assert person.input_value("#address") == home
+        person.click("button")
+        assert "pull requests" in person.text_content("table")
+        stranger.goto(f"{home}/setup#{code}")
+        stranger.click("button")
+        assert "used already" in stranger.text_content("p.wrong")
+        stranger.goto(f"{home}/setup/created?code=evil&state=evil")
+        assert "not begun here" in stranger.text_content("p.wrong")
+        person.click("button")
+        person.wait_for_url(re.compile(r"/apps/shop-fixer/installations/new$"))
+        assert local_github.app_slug == "shop-fixer"
+        assert healthy(home), console.text
+        assert httpx.get(f"{home}/setup", trust_env=False).status_code == 404, "the pages are closed"
+        stored = json.loads((tmp_path / "serve" / "data" / "app.json").read_text())
+        for secret in (stored["webhook_secret"], stored["client_secret"], stored["private_key"].splitlines()[1]):
+            assert secret not in console.text
+        local_github.install("octo")
+        local_github.push("octo/shop", "main", {"a.py": "x = 2\n"})
+        local_github.hub.webhooks.drain()
+        answers = {one.event: one.status_code for one in local_github.hub.webhooks.log}
+        assert {"installation", "push"} <= set(answers)
+        assert set(answers.values()) == {202}
+        found = {one["subject"]: one for one in doctor(local_github, tmp_path / "serve" / "data")}
+        for subject in ("permissions", "events", "webhook", "installed: octo"):
+            assert found[subject]["state"] == "ok", found
+        assert "no CI runs on our fixes" in found["octo/shop"]["message"]
+
+
+def test_the_command_ends_when_the_app_is_stored(local_github: LocalGitHub, tmp_path: Path) -> None:
+    with started(local_github, tmp_path / "setup", "setup") as console:
+        link = console.waits_for(r"(http://localhost:\d+)/setup#(\S+)")
+        origin = {"origin": link[1]}
+        with httpx.Client(base_url=link[1], trust_env=False, headers=origin, follow_redirects=True) as person:
+            person.post("/setup/enter", data={"code": link[2]})
+            fields = {"name": "Acme Fixer", "organization": "acme", "address": link[1]}
+            page = person.post("/setup/manifest", data=fields).text
+            action, content = (
+                html.unescape(found[1])
+                for pattern in (r'action="([^"]+)"', r'name="manifest" value="([^"]+)"')
+                if (found := re.search(pattern, page))
+            )
+            end = person.post(action, data={"manifest": content})
+        assert end.url.path == "/apps/acme-fixer/installations/new"
+        assert console.ends() == 0
+        assert "The App acme-fixer is made" in console.text
+    assert stat.S_IMODE((tmp_path / "setup" / "data" / "app.json").stat().st_mode) == 0o600
+
+
+def doctor(github: LocalGitHub, data: Path) -> list[dict[str, str]]:
+    """What `metaagent doctor --live` finds."""
+    environment = environment_of(github, data)
+    words = [sys.executable, "-m", "bot", "doctor", "--live", "--json"]
+    done = subprocess.run(words, env=environment, capture_output=True, cwd=ROOT, check=False, timeout=WITHIN_S)
+    findings: list[dict[str, str]] = json.loads(done.stdout)
+    return findings
