@@ -10,7 +10,7 @@ from bot.publish.comment import is_fork
 from bot.publish.offer import Offer, Way
 from bot.publish.places import Places
 from bot.publish.pull_request import offer_fix
-from bot.publish.remembered import refused_before, remember_offer
+from bot.publish.remembered import is_chosen, refused_before, remember_offer
 from bot.publish.report import answer
 from bot.publish.story import Story, identity
 from bot.publish.suggestions import suggestions_for
@@ -49,8 +49,11 @@ def _way(story: Story, places: Places, paths: list[str]) -> Way:
     wanted = delivery_for(story.context.policy, rung=int(candidate.rung), paths=paths, confidence=confidence)
     if wanted == "suggest" and places.upkeep is not None and story.context.request.pull_request is not None:
         return "suggest"
-    if wanted == "report" or is_fork(story):
+    if is_fork(story):
         return "report"
+    if wanted == "report":
+        # What a person took with a word is no longer only to be shown.
+        return "pull-request" if is_chosen(story) else "report"
     doubtful = not candidate.confident or candidate.warnings or verification.doubts
     # Straight into somebody's branch goes only what nothing speaks against.
     return "push" if wanted == "push" and places.upkeep is not None and not doubtful else "pull-request"

@@ -27,4 +27,4 @@ class Offer(Frozen):
     @property
     def delivered(self) -> bool:
         """Whether people have the change where they can take it."""
-        return self.outcome is Outcome.FIXED and self.way != "report"
+        return self.outcome in {Outcome.FIXED, Outcome.PARTIAL} and self.way != "report"

@@ -12,7 +12,7 @@ from bot.publish.comment import is_fork, reply
 from bot.publish.handover import hand_over
 from bot.publish.offer import Offer
 from bot.publish.places import Places
-from bot.publish.remembered import propose
+from bot.publish.remembered import is_chosen, propose
 from bot.publish.story import Story
 from sandbox.types import Frozen
 
@@ -97,9 +97,11 @@ def _offers(story: Story) -> bool:
     match story.outcome:
         case Outcome.FIXED:
             return story.fix is not None and story.fix[1].green
+        case Outcome.PARTIAL:
+            # Shown as a patch and never applied, unless a person took it.
+            return story.fix is not None and is_chosen(story) and not is_fork(story)
         case (
-            Outcome.PARTIAL  # shown as a patch, never applied
-            | Outcome.NOT_REPRODUCED
+            Outcome.NOT_REPRODUCED
             | Outcome.FLAKY
             | Outcome.BASE_RED
             | Outcome.INFRA

@@ -36,6 +36,12 @@ def is_asked(story: Story) -> bool:
     return story.context.request.trigger is Trigger.COMMENT
 
 
+def is_chosen(story: Story) -> bool:
+    """Whether a person took this very change when it was shown."""
+    answer = story.context.request.answer
+    return answer is not None and answer.choice is not None
+
+
 async def ended_by_us(places: Places, repository_id: int, number: int) -> bool:
     """Whether a closed pull request was closed by ourselves: nobody refused what it offered."""
     if places.registry is None:
@@ -80,7 +86,8 @@ async def propose(story: Story, places: Places) -> Proposal | None:
     if places.registry is None or request.repository is None or request.head_sha is None or story.delivered:
         return None
     changes = changes_shown(story)
-    if not changes:
+    asks = story.outcome is Outcome.NEEDS_HUMAN and story.context.question
+    if not changes and not asks:
         return None
     proposal = Proposal(
         proposal_id=story.context.mission_id,

@@ -78,7 +78,8 @@ def _words(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of fi
         case Outcome.FIXED:
             return f"verified in a fresh sandbox, found by {winner(story)}"
         case Outcome.PARTIAL:
-            return "some failures are gone and none is new, but the command is still red; nothing was applied"
+            told = "offered as a person asked" if story.delivered else "nothing was applied"
+            return f"some failures are gone and none is new, but the command is still red; {told}"
         case Outcome.NOT_REPRODUCED:
             return f"the check is red, but the same command passed here{_runs(story)}"
         case Outcome.FLAKY:
