@@ -41,6 +41,8 @@ SQLITE = "sqlite:///"
 DEATHS = 5
 """A mission that took its process with it this often is given up."""
 
+log = logging.getLogger(__name__)
+
 
 class DurableEngine:
     """Work that survives `kill -9`: missions with a queue per repository, and what leads to them.
@@ -92,6 +94,10 @@ class DurableEngine:
         """Stop; what runs goes on at the next launch."""
         if self._lock is None:
             return
+        try:
+            await self._workflows.close()
+        except TimeoutError:
+            log.warning("not everything was given back in time")
         await self._in_thread(self._close)
         self._threads.shutdown(wait=False)
 

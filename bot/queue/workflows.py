@@ -1,5 +1,6 @@
 """What the engine's workflows do, apart from the engine: JSON in, a handler called, JSON out."""
 
+import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -25,6 +26,9 @@ MakeCheckpoint = Callable[[], PatientCheckpoint]
 
 _CHANGE: TypeAdapter[Change] = TypeAdapter(Change)
 
+CLOSE_S = 10.0
+"""So long closing may take."""
+
 log = logging.getLogger(__name__)
 
 
@@ -34,6 +38,10 @@ async def _begun(_: MissionRequest) -> None:
 
 async def _ended(_: str) -> None:
     """Nobody keeps a list of what is under way."""
+
+
+async def _closing() -> None:
+    """Nothing belongs to the loop."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,8 @@ class Handlers:
     """A mission was put in line."""
     ended: Callable[[str], Awaitable[None]] = _ended
     """A mission neither waits nor runs any more."""
+    closing: Callable[[], Awaitable[None]] = _closing
+    """Gives back what belongs to the event loop the handlers run in, before that ends."""
 
 
 class Workflows:
@@ -66,9 +76,25 @@ class Workflows:
         self._handlers = handlers
         self._checkpoint = checkpoint
         self._submit = submit
+        self._loop: asyncio.AbstractEventLoop | None = None
         works = (self._mission, self._settle, self._command, self._feedback, self._notice)
-        self.by_name: Mapping[str, Workflow] = {work.__name__.lstrip("_"): _plain(work) for work in works}
+        self.by_name: Mapping[str, Workflow] = {work.__name__.lstrip("_"): self._plain(work) for work in works}
         """The workflows by the name that the engine's rows have for them."""
+
+    async def close(self) -> None:
+        """Call `closing` where the handlers run, if any ever did."""
+        if self._loop is not None and self._loop.is_running():
+            closed = asyncio.run_coroutine_threadsafe(_call(self._handlers.closing), self._loop)
+            await asyncio.wait_for(asyncio.wrap_future(closed), CLOSE_S)
+
+    def _plain(self, work: Workflow) -> Workflow:
+        """A function: the engine marks what it registers, and a method cannot be marked."""
+
+        async def run(data: Record) -> Record:
+            self._loop = asyncio.get_running_loop()
+            return await work(data)
+
+        return run
 
     async def _mission(self, data: Record) -> Record:
         """From a request to what people are told."""
@@ -139,13 +165,8 @@ def workflow_for(value: BaseModel) -> str:
     return names.get(type(value), "notice")
 
 
-def _plain(work: Workflow) -> Workflow:
-    """A function: the engine marks what it registers, and a method cannot be marked."""
-
-    async def run(data: Record) -> Record:
-        return await work(data)
-
-    return run
+async def _call(what: Callable[[], Awaitable[None]]) -> None:
+    await what()
 
 
 def _read(kind: type[Told], data: Record) -> Told:

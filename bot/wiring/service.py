@@ -134,6 +134,7 @@ class Service:
             notice=self._notice,
             begun=self._begun,
             ended=self._ended,
+            closing=self.github.aclose,
         )
 
     async def _mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:

@@ -1,4 +1,4 @@
-"""From what happens on a (local) GitHub to an admitted or refused mission: real deliveries, real answers."""
+"""From what happens on a (local) GitHub to a mission: real deliveries, the real engine, a mission that only remembers."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -10,16 +10,25 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from bot.clock import SystemClock
-from bot.domain.mission import Outcome
-from bot.domain.request import MissionRequest, Trigger
+from bot.domain.admission import Admission
+from bot.domain.command import Command
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
 from bot.github.gateway import GitHubGateway
 from bot.intake.admission import admit
 from bot.intake.identity import OwnApp
+from bot.intake.settle import Watch, settle
 from bot.intake.webhook import webhook_router
+from bot.ports import Checkpoint, PatientCheckpoint
 from bot.queue.dispatch import Dispatcher
+from bot.queue.engine import DurableEngine
 from bot.queue.inbox import Inbox
+from bot.queue.workflows import Handlers
+from bot.registry import under_way
+from bot.registry.sqlite_registry import SqliteRegistry
+from bot.upkeep.needless import Ending, end_needless
 from sandbox.types import GitSource, TrustTier
-from tests.fakes.memory_queue import MemoryQueue
+from tests.github_server.entities import Ci
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
 
@@ -31,51 +40,102 @@ RED = {"calculator.py": "def add(a, b):\n    return a - b\n"}
 
 
 class Intake:
-    """A listening intake with a queue that only remembers."""
+    """Everything before a mission, and a mission that is admitted, then waits until it is let go."""
 
     def __init__(self, server: LocalGitHub, folder: Path) -> None:
         self.server = server
-        self.queue = MemoryQueue()
-        self.inbox = Inbox(folder / "inbox.sqlite", SystemClock(), self.queue.status)
-        self.gateway = GitHubGateway(str(server.app_id), SecretStr(server.private_key_pem), server.api_url)
-        own = OwnApp(app_id=server.app_id, slug=server.app_slug)
+        self.admissions: list[Admission] = []
+        self.commands: list[Command] = []
+        self.go = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        self._clock = SystemClock()
+        key = SecretStr(server.private_key_pem)
+        self.gateway = GitHubGateway(str(server.app_id), key, server.api_url, write_pause_s=0)
+        self.registry = SqliteRegistry(folder / "registry.sqlite")
+        handlers = Handlers(
+            mission=self._mission,
+            settle=self._settle,
+            command=self._command,
+            feedback=self._feedback,
+            notice=self._notice,
+            begun=self._begun,
+            ended=self._ended,
+            closing=self.gateway.aclose,
+        )
+        self.engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", handlers, poll_s=0.05)
+        self.inbox = Inbox(folder / "inbox.sqlite", self._clock, self.engine.status)
+        self.own = OwnApp(app_id=server.app_id, slug=server.app_slug)
         app = FastAPI()
-        app.include_router(webhook_router(secret=server.webhook_secret, inbox=self.inbox, own=own))
+        app.include_router(webhook_router(secret=server.webhook_secret, inbox=self.inbox, own=self.own))
         self.uvicorn = uvicorn.Server(uvicorn.Config(app, port=0, log_level="warning", lifespan="off"))
+
+    async def _mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
+        async def ask() -> Admission:
+            admission = await admit(request, self.gateway, own_app_slug=self.own.slug)
+            self.admissions.append(admission)
+            await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.go.wait(), self._loop))
+            return admission
+
+        await checkpoint.step("admit", Admission, ask)
+        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        return context.ended(Outcome.NO_FIX, "nothing was tried")
+
+    async def _settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
+        watch = Watch(self.gateway, self.gateway, self.registry, self.engine, self.own.slug)
+        return await settle(red, watch, checkpoint)
+
+    async def _command(self, command: Command, _: Checkpoint) -> None:
+        self.commands.append(command)
+
+    async def _feedback(self, _: Feedback) -> None:
+        pass
+
+    async def _notice(self, change: HeadMoved | InstallationChange, checkpoint: PatientCheckpoint) -> None:
+        ending = Ending(self.gateway, self.engine, self.registry, self._clock, app_slug=self.own.slug, wind_down_s=0.1)
+        await end_needless(change, ending, checkpoint)
+
+    async def _begun(self, request: MissionRequest) -> None:
+        await under_way.begin(request, self.registry, self._clock)
+
+    async def _ended(self, mission_id: str) -> None:
+        await under_way.end(mission_id, self.registry)
 
     async def until(self, condition: Callable[[], bool]) -> None:
         async with asyncio.timeout(30):
             while not condition():  # noqa: ASYNC110 -- other threads make it true
                 await asyncio.sleep(0.02)
 
-    async def one(self, trigger: Trigger) -> MissionRequest:
-        """The mission that was asked for in this way."""
+    async def admitted(self, number: int = 1) -> Admission:
+        """The admission of the so many-th mission."""
+        await self.until(lambda: len(self.admissions) >= number)
+        return self.admissions[number - 1]
 
-        def found() -> list[MissionRequest]:
-            return [request for request in self.queue.requests.values() if request.trigger is trigger]
-
-        await self.until(lambda: bool(found()))
-        return found()[0]
-
-    async def settle(self) -> None:
+    async def quiet(self) -> None:
+        """Everything that GitHub told us is done with."""
         await asyncio.to_thread(self.server.settle)
-        await self.inbox.waiting()
+        async with asyncio.timeout(30):
+            while await self.inbox.waiting():  # noqa: ASYNC110 -- the dispatcher tells nobody
+                await asyncio.sleep(0.02)
+        await asyncio.sleep(0.5)
 
 
 @pytest.fixture
 async def intake(local_github: LocalGitHub, tmp_path: Path) -> AsyncIterator[Intake]:
     built = Intake(local_github, tmp_path)
     built.inbox.open()
+    await built.engine.launch()
     serving = asyncio.create_task(built.uvicorn.serve())
     await built.until(lambda: built.uvicorn.started)
     port = built.uvicorn.servers[0].sockets[0].getsockname()[1]
     local_github.webhook_url = f"http://127.0.0.1:{port}/webhook"
-    dispatching = asyncio.create_task(Dispatcher(built.inbox, built.queue).run())
+    dispatching = asyncio.create_task(Dispatcher(built.inbox, built.engine).run())
     yield built
     local_github.webhook_url = ""
+    built.go.set()
     dispatching.cancel()
     built.uvicorn.should_exit = True
     await asyncio.gather(serving, dispatching, return_exceptions=True)
+    await built.engine.close()
     await built.gateway.aclose()
     built.inbox.close()
 
@@ -85,11 +145,11 @@ async def test_a_red_push_becomes_one_admitted_mission(intake: Intake) -> None:
         "octo", "calculator", {**RED, ".github/metaagent.yml": "draft: true\n"}, ci="exit 1"
     )
     head = intake.server.store(NAME).ref("refs/heads/main")
-    request = await intake.one(Trigger.CHECK_RUN)
+    admission = await intake.admitted()
+    request = admission.request
     assert request.head_sha == head
     assert request.check is not None
     assert request.check.is_actions_job
-    admission = await admit(request, intake.gateway)
     assert admission.admitted, admission.reason
     assert admission.policy.draft
     assert admission.checkout is not None
@@ -99,52 +159,72 @@ async def test_a_red_push_becomes_one_admitted_mission(intake: Intake) -> None:
     assert admission.checkout.hints.step_name
     assert admission.ci_log is not None
     assert (admission.ci_log.step, admission.ci_log.exit_code) == (admission.checkout.hints.step_name, 1)
-    intake.server.push(NAME, "main", {"more.py": "x = 1\n"})
-    assert (await admit(request, intake.gateway)).refusal is Outcome.STALE
+    await intake.quiet()
+    assert len(intake.admissions) == 1, "job, check run, suite and workflow run told of it, four times"
 
 
-async def test_a_command_is_obeyed_by_right_only(intake: Intake) -> None:
+async def test_twelve_red_jobs_and_a_red_status_are_one_mission_that_names_them_all(intake: Intake) -> None:
+    versions = [f"3.{minor}" for minor in range(2, 14)]
     intake.server.create_repository("octo", "calculator", RED)
-    intake.server.push(NAME, "feature", {"calculator.py": "def add(a, b):\n    return 1\n"})
+    intake.server.repository(NAME).ci = Ci.matrix("exit 1", *versions)
+    sha = intake.server.push(NAME, "feature", {"calculator.py": "def add(a, b):\n    return 1\n"})
+    intake.server.status(NAME, sha, "ci/old", "failure")
+    request = (await intake.admitted()).request
+    assert request.check is not None
+    assert len({request.check.name, *(other.name for other in request.also_red)}) == 13
+    assert request.check.is_actions_job
+    assert request.also_red[-1].name == "ci/old"
+    await intake.quiet()
+    assert len(intake.admissions) == 1
+    assert [live.mission_id for live in await intake.registry.live(intake.server.repository(NAME).id)] == [
+        request.mission_id
+    ]
+
+
+async def test_a_push_ends_the_mission_on_the_older_head_and_the_next_one_says_so(intake: Intake) -> None:
+    intake.server.create_repository("octo", "calculator", RED)
+    intake.server.repository(NAME).ci = Ci.command("exit 1")
+    old = intake.server.push(NAME, "feature", {"calculator.py": "def add(a, b):\n    return 1\n"})
+    first = (await intake.admitted()).request
+    new = intake.server.push(NAME, "feature", {"calculator.py": "def add(a, b):\n    return 2\n"})
+    second = (await intake.admitted(2)).request
+    assert await intake.engine.status(first.mission_id) == "cancelled"
+    assert (first.head_sha, second.head_sha, second.supersedes) == (old, new, first.mission_id)
+    await intake.quiet()
+    (told,) = intake.server.own_check_runs(old)
+    assert (told.status, told.conclusion) == ("completed", "neutral")
+    assert "STALE" in (told.title or "")
+
+
+async def test_a_closed_pull_request_and_a_suspended_installation_end_their_missions(intake: Intake) -> None:
+    intake.server.create_repository("octo", "calculator", RED)
+    head = intake.server.push(NAME, "feature", {"calculator.py": "def add(a, b):\n    return 1\n"})
     pull = intake.server.open_pull_request(NAME, "feature").number
-    intake.server.comment(NAME, pull, "stranger", "/metaagent fix")
-    refused = await admit(await intake.one(Trigger.COMMENT), intake.gateway)
-    assert refused.refusal is Outcome.POLICY
-    assert "stranger" in refused.reason
-    intake.queue.requests.clear()
-    intake.server.set_permission(NAME, "writer", "write")
-    intake.server.comment(NAME, pull, "writer", "> /metaagent fix\n\nwas said, so:\n\n/metaagent fix")
-    admitted = await admit(await intake.one(Trigger.COMMENT), intake.gateway)
-    assert admitted.admitted, admitted.reason
-    assert admitted.base_branch == "main"
-    assert admitted.checkout is not None
-    assert isinstance(admitted.checkout.source, GitSource)
-    assert admitted.checkout.source.base_sha == intake.server.store(NAME).ref("refs/heads/main")
-
-
-async def test_a_fork_starts_nothing_by_itself_and_is_read_only_on_command(intake: Intake) -> None:
-    intake.server.create_repository("octo", "calculator", RED, ci="true")
-    intake.server.fork(NAME, "stranger")
-    intake.server.repository(NAME).ci = None
-    sha = intake.server.push("stranger/calculator", "main", {"calculator.py": "def add(a, b):\n    return 2\n"})
-    pull = intake.server.open_pull_request(NAME, "stranger:main").number
+    intake.server.third_party_check(NAME, head, "tests", "failure")
+    closed = (await intake.admitted()).request
+    intake.server.close(NAME, pull, "octo")
+    async with asyncio.timeout(30):
+        while await intake.engine.status(closed.mission_id) != "cancelled":  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.05)
+    sha = intake.server.push(NAME, "main", {"calculator.py": "def add(a, b):\n    return 2\n"})
     intake.server.third_party_check(NAME, sha, "tests", "failure")
-    await intake.settle()
-    assert intake.queue.requests == {}
-    intake.server.comment(NAME, pull, "octo", "/metaagent fix")
-    admission = await admit(await intake.one(Trigger.COMMENT), intake.gateway)
-    assert admission.admitted, admission.reason
-    assert admission.read_only
-    assert admission.request.check is not None
-    assert admission.checkout is not None
-    assert admission.checkout.tier is TrustTier.FORK
+    running = (await intake.admitted(2)).request
+    intake.server.suspend("octo")
+    async with asyncio.timeout(30):
+        while await intake.engine.status(running.mission_id) != "cancelled":  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.05)
 
 
-async def test_what_other_ci_and_our_own_checks_say_is_sorted_out(intake: Intake) -> None:
+async def test_forks_bots_and_our_own_work_start_nothing(intake: Intake) -> None:
     intake.server.create_repository("octo", "calculator", RED)
-    sha = intake.server.push(NAME, "metaagent/main/01234567", {"a.py": "x = 1\n"})
-    intake.server.third_party_check(NAME, sha, "tests", "failure")
-    await intake.settle()
-    assert intake.queue.requests == {}
-    statuses = {delivery.status_code for delivery in intake.server.deliveries}
-    assert statuses <= {202}
+    intake.server.fork(NAME, "stranger")
+    intake.server.repository(NAME).ci = Ci.command("exit 1")
+    fork = intake.server.push("stranger/calculator", "main", {"calculator.py": "def add(a, b):\n    return 2\n"})
+    intake.server.open_pull_request(NAME, "stranger:main")
+    intake.server.third_party_check(NAME, fork, "tests", "failure")
+    intake.server.status(NAME, fork, "ci/old", "failure")
+    for branch in ("metaagent/main/01234567", "dependabot/pip/x"):
+        intake.server.push(NAME, branch, {"a.py": "x = 1\n"})
+    await intake.quiet()
+    assert intake.admissions == []
+    assert {delivery.status_code for delivery in intake.server.deliveries} <= {202}
