@@ -1,20 +1,27 @@
 """The mission of an answer: the chosen change alone is tried, and the proposal is decided when it is handed over."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from typing_extensions import override
 
 from bot.conversation.answered import fixers_for, note_answer
+from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
+from bot.domain.registry import ProposedChange
 from bot.domain.request import Answer
 from bot.errors import StoreError
 from bot.fixers.chosen import ChosenFixer
+from bot.pipeline import handle_request
 from bot.queue.memory import MemoryCheckpoint
+from sandbox.types import FileEdit
 from tests.builders import a_commanded_request
 from tests.fakes.memory_registry import MemoryRegistry
 from tests.fakes.scripted_fixer import ScriptedFixer
-from tests.unit.bot.conversation.desks import a_proposal
+from tests.unit.bot.conversation.desks import a_proposal, a_red_pull
+from tests.unit.bot.mission.world import EVENS, MENDED, PATH, a_world
+from tests.unit.bot.test_pipeline import Stage
 
 pytestmark = pytest.mark.anyio
 LADDER = (ScriptedFixer(lambda _files, _context: []),)
@@ -84,3 +91,37 @@ async def test_what_was_decided_meanwhile_stays() -> None:
     registry = await registry_with(decided="rejected")
     await note_answer(a_commanded_request(answer=answer()), Publication(mission_id="m", way="push"), registry)
     assert registry.proposals[42, "mission:42:old"].decided == "rejected"
+
+
+def a_change_of(source: str) -> ProposedChange:
+    edit = FileEdit(path=PATH, mode="100644", content=source.encode())
+    return ProposedChange(title="use + for -", diff="", edits=(edit,), patch_id="p", rung=1, template="swap_operator")
+
+
+async def played(stage: Stage, source: str) -> tuple[MissionContext, MemoryRegistry]:
+    """The mission of `/metaagent apply` with this change."""
+    registry = MemoryRegistry()
+    await registry.propose(a_proposal(head_branch="main").with_(changes=(a_change_of(source),)))
+    stage.github.permissions["alice"] = "write"
+    stage.github.pulls[5] = a_red_pull(head_ref="main")
+    line = replace(stage.line, registry=registry, fixers=LADDER)
+    context = await handle_request(a_commanded_request(answer=answer()), line, stage.github, MemoryCheckpoint())
+    return context, registry
+
+
+async def test_from_apply_to_a_pull_request() -> None:
+    stage = Stage(world=a_world(EVENS))
+    context, registry = await played(stage, MENDED)
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert context.fix is not None
+    assert context.fix[0].fixer == "choice"
+    assert [pull for pull in stage.github.pulls.values() if pull.author == "metaagent[bot]"]
+    assert registry.proposals[42, "mission:42:old"].decided == "applied"
+
+
+async def test_a_chosen_change_that_breaks_something_is_not_applied() -> None:
+    stage = Stage(world=a_world(EVENS))
+    context, registry = await played(stage, EVENS.replace("a - b", "a * b"))
+    assert context.outcome is Outcome.NO_FIX
+    assert [pull for pull in stage.github.pulls.values() if pull.author == "metaagent[bot]"] == []
+    assert registry.proposals[42, "mission:42:old"].decided == ""
