@@ -9,7 +9,7 @@ from typing import Any
 from bot.command import a_folder
 from bot.domain.policy import RepositoryPolicy
 from bot.errors import UsageError
-from bot.policy.policy_file import POLICY_PATH, read_folder_policy
+from bot.policy.policy_file import read_folder_policy
 from bot.settings import Settings
 from sandbox.errors import SetupFailed
 from sandbox.gate import clean
@@ -97,7 +97,7 @@ def recipe_text(recipe: Recipe, policy: RepositoryPolicy | None = None) -> str:
             lines += _indented([f"{entry.treatment:<9} {entry.step}{reason}"])
     lines += ["", "It can be rebuilt here." if not recipe.obstacles else "It cannot be rebuilt here:"]
     lines += _indented(recipe.obstacles)
-    lines += [f"{POLICY_PATH}: {problem}" for problem in (policy.problems if policy else ())]
+    lines += policy.problems if policy else ()
     return clean("\n".join(lines)) + "\n"
 
 

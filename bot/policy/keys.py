@@ -169,7 +169,7 @@ class _Checker:
         """An unknown key is told; one that looks like a misspelt restriction counts as that restriction, misread."""
         key = ".".join(map(str, place))
         fields = [name for name in model.model_fields if name not in NOT_KEYS]
-        alike = difflib.get_close_matches(str(place[-1]), fields, 1, _ALIKE)
+        alike = difflib.get_close_matches(str(place[-1]).lower().replace("-", "_"), fields, 1, _ALIKE)
         if not alike:
             self._tell(place, f"unknown key `{shown(key)}`")
             return

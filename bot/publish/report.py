@@ -260,9 +260,9 @@ def _background(story: Story) -> list[Section | None]:
 
 
 def _settings_problems(story: Story) -> Section | None:
-    """What the repository's own settings file gets wrong: it was left out, and somebody should know."""
+    """What the repository's own policy gets wrong, by file and line: somebody should know."""
     problems = [story.pen.prose(problem, cap=300) for problem in story.context.policy.problems[:20]]
-    return bullets("Not understood in .github/metaagent.yml", problems) if problems else None
+    return bullets("Not understood in the policy", problems) if problems else None
 
 
 def _facts(story: Story) -> list[tuple[str, str]]:

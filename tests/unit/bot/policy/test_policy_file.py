@@ -163,6 +163,8 @@ def test_unknown_keys_are_named_by_line_and_the_rest_is_kept() -> None:
     ("line", "key", "counts"),
     [
         ("enabeld: false", "enabled", False),
+        ("Enabled: false", "enabled", False),
+        ("PATHS-ALLOWED: [src]", "paths_allowed", ()),
         ("paths_protect: [src]", "paths_protected", ("**",)),
         ("limits: {attempt: 0}", "limits.attempts", 0),
         ("trigger: {checks: false}", "triggers.checks", False),

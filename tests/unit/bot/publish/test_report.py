@@ -156,7 +156,7 @@ def test_the_evidence_is_there_as_json() -> None:
 
 def test_what_the_settings_file_gets_wrong_is_said() -> None:
     text = told(policy=RepositoryPolicy(problems=("unknown key `rung`",)))
-    assert "Not understood in .github/metaagent.yml" in text
+    assert "Not understood in the policy" in text
     assert "unknown key" in text
 
 
