@@ -29,7 +29,7 @@ def mission_report(story: Story, *, limit: int = BODY_LIMIT, offered: bool = Fal
         offered: It is the text of a pull request, in which people can tick what they think of it.
     """
     sections = [*_opening(story), ci_section(story), *_proof(story), *_judgement(story), *_background(story)]
-    if offered:
+    if offered and story.is_heard:
         sections.append(boxes())
     ending = "\n\n".join(part for part in (_commands(story), marker(story.context), patch_marker(story)) if part)
     return fit([s for s in sections if s is not None], limit=limit, ending=ending)
@@ -351,5 +351,7 @@ def _excerpts(story: Story) -> list[Section]:
 
 def _commands(story: Story) -> str:
     if story.context.request.repository is None:
+        return ""
+    if not story.is_heard:
         return ""
     return "Comment `/metaagent fix` in a pull request to have its red check looked at (again)."

@@ -10,6 +10,7 @@ from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.domain.request import Depth
+from bot.domain.request import Trigger
 from bot.publish.markdown import Pen
 from sandbox.gate import Needles, needles_of
 from sandbox.types import Frozen
@@ -44,6 +45,11 @@ class Story(Frozen):
     def fix(self) -> tuple[Candidate, Verification] | None:
         """The change and its proof, when there is one."""
         return self.context.fix
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether we read what people answer; a step of a workflow is gone by then."""
+        return self.context.request.trigger is not Trigger.ACTION
 
     @property
     def reason(self) -> str:
