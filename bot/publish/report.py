@@ -350,8 +350,6 @@ def _excerpts(story: Story) -> list[Section]:
 
 
 def _commands(story: Story) -> str:
-    if story.context.request.repository is None:
-        return ""
-    if not story.is_heard:
+    if story.context.request.repository is None or not story.is_heard:
         return ""
     return "Comment `/metaagent fix` in a pull request to have its red check looked at (again)."

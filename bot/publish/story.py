@@ -9,8 +9,7 @@ from pydantic import Field
 from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
-from bot.domain.request import Depth
-from bot.domain.request import Trigger
+from bot.domain.request import Depth, Trigger
 from bot.publish.markdown import Pen
 from sandbox.gate import Needles, needles_of
 from sandbox.types import Frozen
