@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 import httpx
 
 from bot.domain.request import RepositoryRef
+from bot.errors import RateLimited
 from bot.github.names import repository_path
 from bot.github.refusals import graphql_refusal, refusal
-from bot.github.sending import TIMEOUT, WHOLE_S, Answers, Pace, Sender, careful, unreachable
+from bot.github.sending import TIMEOUT, WHOLE_S, Answers, Limit, Pace, Sender, careful, unreachable
 from bot.github.tokens import Permissions, Token, TokenStore, rights_for
 
 WRITE_PAUSE_S = 1.0
@@ -41,6 +42,8 @@ class Lane:
     answers: Answers = field(default_factory=Answers)
     installations: dict[int, int] = field(default_factory=dict)
     paces: dict[int, Pace] = field(default_factory=dict)
+    limits: dict[int, Limit] = field(default_factory=dict)
+    """By installation, or by repository where that is not known."""
 
 
 class GitHubClient(ABC):
@@ -188,13 +191,20 @@ class GitHubClient(ABC):
                 lane.tokens.drop(repository.id, rights, token)
             return lane.answers.settle(key, reply) if is_read else reply
 
-        return await careful(
-            send,
-            needs=needs,
-            repeatable=method in REPEATABLE,
-            renewable=self.renewable,
-            ready=lambda: self.token(repository, rights),
-        )
+        limit = lane.limits.setdefault(repository.installation_id or repository.id, Limit())
+        limit.heed()
+        try:
+            reply = await careful(
+                send,
+                needs=needs,
+                repeatable=method in REPEATABLE,
+                renewable=self.renewable,
+                ready=lambda: self.token(repository, rights),
+            )
+        except RateLimited as error:
+            raise limit.refused(error) from None
+        limit.eased()
+        return reply
 
     async def _tail_of(self, url: str, limit: int, most: int) -> bytes:
         kept = bytearray()

@@ -11,7 +11,7 @@ import httpx
 from typing_extensions import override
 
 from bot.errors import GitHubError, RateLimited, SettingsError
-from bot.github.refusals import refusal
+from bot.github.refusals import SECONDARY_WAIT_S, refusal
 
 API_VERSION = "2022-11-28"
 """Understood by github.com and by every Enterprise Server in use; we read nothing that differs later."""
@@ -72,6 +72,41 @@ class Pace:
                 yield
             finally:
                 self._earliest = time.monotonic() + pause_s
+
+
+class Limit:
+    """When GitHub wants to hear of us again: whoever asks before is told so without a request.
+
+    Args:
+        now: A clock that never goes back.
+    """
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._until = 0.0
+        self._again = 0
+
+    def heed(self) -> None:
+        """Go on, or not.
+
+        Raises:
+            RateLimited: it is too early.
+        """
+        left = self._until - self._now()
+        if left > 0:
+            raise RateLimited("GitHub limits us still", retry_after_s=left)
+
+    def refused(self, error: RateLimited) -> RateLimited:
+        """Remember a limit; one without a time becomes twice as long each time, as GitHub asks."""
+        if error.retry_after_s == SECONDARY_WAIT_S:
+            error.retry_after_s *= 2 ** min(self._again, 4)
+        self._again += 1
+        self._until = self._now() + error.retry_after_s
+        return error
+
+    def eased(self) -> None:
+        """GitHub answers again."""
+        self._again = 0
 
 
 class Answers:

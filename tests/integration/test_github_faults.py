@@ -35,9 +35,12 @@ class Day:
         self.pull = server.open_pull_request(self.name, "feature").number
         self.asked = server.review_comment(self.name, self.pull, "octo", "why?", path="calculator.py", line=2).id
         self.repository = RepositoryRef(id=made.id, owner="octo", name=name)
-        self.gateway = GitHubGateway(
-            str(server.app_id), SecretStr(server.private_key_pem), server.api_url, write_pause_s=0
-        )
+        self.gateway = self.new_gateway()
+
+    def new_gateway(self) -> GitHubGateway:
+        """One that remembers nothing."""
+        key = SecretStr(self.server.private_key_pem)
+        return GitHubGateway(str(self.server.app_id), key, self.server.api_url, write_pause_s=0)
 
     async def publish(self, *edits: FileEdit) -> None:
         """What publishing comes down to."""
@@ -130,6 +133,12 @@ async def test_every_limit_is_handed_back_with_its_seconds_and_what_was_begun_is
         with pytest.raises(RateLimited) as limited:
             await day.publish()
         assert 25 <= limited.value.retry_after_s <= 60
+        asked = len(day.server.requests)
+        with pytest.raises(RateLimited, match="still"):
+            await day.publish()
+        assert len(day.server.requests) == asked, "who is limited does not ask"
+        await day.gateway.aclose()
+        day.gateway = day.new_gateway()
     await day.publish()
     assert day.traces() == ONCE
 

@@ -138,6 +138,42 @@ async def test_writing_is_never_repeated_when_it_may_have_happened(script: Scrip
     assert script.times("POST /repos") == 1
 
 
+@pytest.mark.parametrize("status", [301, 307])
+async def test_a_write_to_a_renamed_repository_stays_the_write_it_is(
+    script: Script, client: AppClient, status: int
+) -> None:
+    moved = f"{script.url}/repositories/42/check-runs"
+    script.answers["POST /repos/octo/calculator/check-runs"] = [(status, {"location": moved}, b"{}")]
+    script.answers["POST /repositories/42/check-runs"] = [said({"id": 1}, 201)]
+    reply = await client.call(a_repository(), "POST", "/check-runs", needs="checks:write", json={"a": 1})
+    assert reply.json() == {"id": 1}
+
+
+async def test_a_write_is_never_sent_to_another_host(script: Script, client: AppClient) -> None:
+    elsewhere = {"location": "http://localhost:9/x"}
+    script.answers["POST /repos/octo/calculator/check-runs"] = [(307, elsewhere, b"{}")]
+    with pytest.raises(GitHubError, match="elsewhere"):
+        await client.call(a_repository(), "POST", "/check-runs", needs="checks:write", json={})
+
+
+async def test_a_delete_is_repeated_after_an_outage(script: Script, client: AppClient) -> None:
+    script.answers["DELETE /repos/octo/calculator/git/refs/heads/x"] = [said({}, 502), (204, {}, b"")]
+    await client.call(a_repository(), "DELETE", "/git/refs/heads/x", needs="contents:write")
+    assert script.times("DELETE /repos") == 2
+
+
+async def test_tokens_are_given_back_and_their_failing_hurts_nobody(script: Script, client: AppClient) -> None:
+    script.answers["DELETE /installation/token"] = [said({}, 500)]
+    await client.token(a_repository(), CLONE)
+    await client.release(a_repository())
+    assert script.times("DELETE /installation/token") == 1
+    await client.release(a_repository())
+    assert script.times("DELETE /installation/token") == 1
+    await client.token(a_repository(), CLONE)
+    await client.aclose()
+    assert script.times("DELETE /installation/token") == 2
+
+
 async def test_pages_are_followed_and_bounded(script: Script, client: AppClient) -> None:
     more = said([], link=f'<{script.url}/next>; rel="next"')
     script.answers["GET /repos/octo/calculator/pulls"] = [more, said([])]

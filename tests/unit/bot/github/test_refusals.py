@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from bot.errors import Conflict, GitHubError, NotFound, NotPermitted, RateLimited
-from bot.github.refusals import refusal
+from bot.github.refusals import graphql_refusal, refusal
 
 
 def an_answer(status: int, body: Any = None, **headers: str) -> httpx.Response:
@@ -31,6 +31,13 @@ def an_answer(status: int, body: Any = None, **headers: str) -> httpx.Response:
         ),
         (422, {"message": "Validation Failed", "errors": [{"message": "No commits between a and b"}]}, Conflict),
         (422, {"message": "No commit found for SHA: x"}, NotFound),
+        (
+            422,
+            {"message": "Repository rule violations found\n\nChanges must be made through a pull request."},
+            NotPermitted,
+        ),
+        (422, {"message": "refusing to allow a GitHub App to create or update workflow `x.yml`"}, NotPermitted),
+        (403, {"message": "This workflow run is already running"}, Conflict),
         (422, {"message": "The permissions requested are not granted to this installation."}, NotPermitted),
         (422, {"message": "Validation Failed", "errors": ["text"]}, GitHubError),
         (502, None, GitHubError),
@@ -70,3 +77,31 @@ def test_the_wait_is_githubs_or_a_minute(headers: dict[str, str], seconds: float
     error = refusal(an_answer(429, None, **headers), "contents:read")
     assert isinstance(error, RateLimited)
     assert error.retry_after_s == seconds
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "retryable"),
+    [
+        ({"type": "STALE_DATA", "message": "Expected branch to point to x"}, Conflict, False),
+        ({"type": "NOT_FOUND", "message": "Could not resolve"}, NotFound, False),
+        ({"type": "FORBIDDEN", "message": "Resource not accessible by integration"}, NotPermitted, False),
+        ({"type": "UNPROCESSABLE", "message": "Repository rule violations found"}, NotPermitted, False),
+        (
+            {"type": "UNPROCESSABLE", "message": "A path was requested for deletion which does not exist"},
+            GitHubError,
+            False,
+        ),
+        ({"type": "RATE_LIMITED", "message": "API rate limit exceeded"}, RateLimited, True),
+        ({"message": "Something went wrong while executing your query."}, GitHubError, True),
+    ],
+)
+def test_graphql_refuses_with_status_200(error: dict[str, str], kind: type[GitHubError], *, retryable: bool) -> None:
+    found = graphql_refusal(an_answer(200, {"data": None, "errors": [error]}), "contents:write")
+    assert type(found) is kind
+    assert found.retryable == retryable
+
+
+def test_a_graphql_answer_without_errors_is_none_and_without_data_is_one() -> None:
+    assert graphql_refusal(an_answer(200, {"data": {"x": 1}}), "contents:write") is None
+    assert graphql_refusal(an_answer(200, {"data": None}), "contents:write") is not None
+    assert graphql_refusal(an_answer(200, "nonsense"), "contents:write") is not None

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.github.text import NOTE, cut, with_marker
+from bot.github.text import NOTE, cut, fenced, with_marker
 
 MARKER = "<!-- m -->"
 
@@ -47,3 +47,15 @@ def test_a_marker_at_the_end_of_a_long_body_survives_the_cut() -> None:
     within = "x\n" * 32_760 + MARKER + "\n" + "y\n" * 5_000
     assert MARKER in with_marker(within, MARKER)
     assert len(with_marker(within, MARKER)) <= 65_536
+
+
+@given(st.text(alphabet="`a\n", max_size=30))
+def test_nothing_in_a_fence_closes_it(text: str) -> None:
+    opening, *inside, closing = fenced(text, "suggestion").split("\n")
+    assert opening == f"{closing}suggestion"
+    assert closing not in "\n".join(inside)
+    assert "\n".join(inside) == text.removesuffix("\n")
+
+
+def test_an_empty_suggestion_takes_the_lines_away() -> None:
+    assert fenced("", "suggestion") == "```suggestion\n```"
