@@ -34,13 +34,13 @@ _WORK = ("check", "command", "rungs", "time-limit")
 VERBS: Mapping[Verb, Entry] = MappingProxyType(
     {
         Verb.FIX: Entry(
-            usage="fix [check]",
+            usage="fix [check or file]",
             does="looks for a fix of the red check, proves it by running the tests, and opens a pull request with it",
             options=_WORK,
             always=False,
         ),
         Verb.EXPLAIN: Entry(
-            usage="explain [check]",
+            usage="explain [check or file]",
             does="reproduces the failure and says what causes it; changes nothing",
             options=_WORK,
             always=False,
@@ -58,7 +58,7 @@ VERBS: Mapping[Verb, Entry] = MappingProxyType(
             always=False,
         ),
         Verb.RETRY: Entry(
-            usage="retry [check]",
+            usage="retry [check or file]",
             does="`fix` once more, with another seed; forgets how often it was tried",
             options=_WORK,
             always=False,

@@ -1,6 +1,7 @@
 """fix, explain, reproduce, retry: ask for a mission, which answers by itself."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 
 from bot.conversation.desk import Desk, Done, done, refuse
@@ -20,10 +21,15 @@ SHOWN = 10
 DEPTHS = {Verb.EXPLAIN: Depth.EXPLAIN, Verb.REPRODUCE: Depth.REPRODUCE}
 
 
+_FILE = re.compile(r"[\w./-]+\.py(?::\d{1,6})?")
+
+
 class Wish(Frozen):
     """What the options ask for."""
 
     check: str = ""
+    hint: str = ""
+    """Where to look."""
     command: str | None = None
     rungs: tuple[int, ...] = (0, 1, 2)
     time_limit_s: float | None = None
@@ -41,7 +47,9 @@ async def work(scene: Scene, desk: Desk) -> Done:
         check = await _named_check(scene, desk, wish.check)
         if isinstance(check, Done):
             return check
-    asked = a_mission(scene).with_(check=check, command=wish.command, rungs=wish.rungs, time_limit_s=wish.time_limit_s)
+    asked = a_mission(scene).with_(
+        check=check, hint=wish.hint, command=wish.command, rungs=wish.rungs, time_limit_s=wish.time_limit_s
+    )
     return await ask_for(asked, scene, desk)
 
 
@@ -125,8 +133,8 @@ def unknown_options(command: Command, desk: Desk) -> Done | None:
 
 
 def answered(scene: Scene, proposal_id: str, *, choice: int | None = None, text: str = "") -> MissionRequest:
-    """The mission that goes on with what a person said."""
-    return a_mission(scene).with_(answer=Answer(proposal_id=proposal_id, choice=choice, text=text))
+    """The mission that goes on with what a person said; files they name are looked at."""
+    return a_mission(scene).with_(answer=Answer(proposal_id=proposal_id, choice=choice, text=text), hint=text)
 
 
 def _wish(scene: Scene, desk: Desk) -> Wish | Done:
@@ -139,6 +147,9 @@ def _wish(scene: Scene, desk: Desk) -> Wish | Done:
     if limit is not None and not (limit.isascii() and limit.isdecimal() and 0 < int(limit[:9]) <= LONGEST_S):
         return refuse(f"`--time-limit` takes seconds, 1 to {LONGEST_S:.0f}.")
     check, target = options.get("check", ""), scene.command.target
+    hint = f"{scene.command.path}:{scene.command.line}" if scene.command.path and scene.command.line else ""
+    if _FILE.fullmatch(target):
+        hint, target = target, ""
     if check and target and check.casefold() != target.casefold():
         return refuse(f"Which check is meant: {desk.pen.code(target)} or {desk.pen.code(check)}?")
     command = options.get("command", "").strip()
@@ -146,6 +157,7 @@ def _wish(scene: Scene, desk: Desk) -> Wish | Done:
         return refuse('`--command` takes the command that is red: `--command="python -m pytest tests"`.')
     return Wish(
         check=check or target,
+        hint=hint,
         command=command or None,
         rungs=tuple(sorted({int(part) for part in rungs})),
         time_limit_s=float(limit) if limit else None,

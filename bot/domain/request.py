@@ -109,6 +109,8 @@ class MissionRequest(Frozen):
     depth: Depth = Depth.FIX
     answer: Answer | None = None
     """Goes on where an earlier mission asked a person."""
+    hint: str = Field(default="", max_length=4_000)
+    """What a person said about where to look: files, with or without a line, are suspected."""
     supersedes: str | None = None
     """The mission on an older commit of the same branch that a push ended."""
     folder: str | None = None

@@ -19,6 +19,9 @@ _BOTH = 0.1
 _AT_MOST = 50
 _CONTEXTS = 8
 _FILES_READ = 40
+_NAMED = 0.9
+_PLACE = re.compile(r"(?<![\w./-])(?P<file>\w[\w./-]{0,200}\.py)(?::(?P<line>\d{1,6}))?(?!\w)")
+_FUNCTION = re.compile(r"\s*(?:async\s+)?def\s")
 _CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*\(")
 _NOT_NAMES = frozenset({"assert", "print", "len", "range", "isinstance", "list", "dict", "set", "tuple", "str", "int"})
 
@@ -33,6 +36,33 @@ def from_frames(failures: Sequence[TestResult]) -> tuple[Suspect, ...]:
             reason = f"{'raised' if depth == 0 else 'called'} in {function}"
             found.append(Suspect(file=file, line=max(1, line), score=round(score, 3), reason=reason))
     return tuple(found)
+
+
+async def from_hint(hint: str, workspace: Workspace) -> tuple[Suspect, ...]:
+    """Places a person named: `calc.py:12` is a line, `calc.py` stands for every function in it.
+
+    Args:
+        hint: Their words.
+        workspace: Tells which of them are files.
+    """
+    named = {(found["file"], int(found["line"] or 0)) for found in _PLACE.finditer(hint)}
+    if not named:
+        return ()
+    there = {file for file in await workspace.list_files() if is_safe_path(file) and not is_protected(file)}
+    found = []
+    for file, line in sorted(named)[:_CONTEXTS]:
+        if file not in there:
+            continue
+        lines = [line] if line else await _functions_of(file, workspace)
+        found += [Suspect(file=file, line=at, score=_NAMED, reason="named by a person") for at in lines]
+    return tuple(found)
+
+
+async def _functions_of(file: str, workspace: Workspace) -> list[int]:
+    """The first lines of the functions in a file; its first line when there is none."""
+    text = await workspace.read_file(file) or ""
+    starts = [at for at, line in enumerate(text.splitlines(), start=1) if _FUNCTION.match(line)]
+    return starts[:_AT_MOST] or [1]
 
 
 def from_red_diff(red_diff: SourceDiff) -> tuple[Suspect, ...]:

@@ -7,6 +7,7 @@ from bot.domain.verdict import MAX_THOUGHT_PASSES, LiveAssessment, Thought
 from bot.errors import MetaAgentError
 from bot.mission.analyze import analyze_failures, fingerprint
 from bot.mission.evaluate import adjusted, assess_live
+from bot.mission.suspects import from_hint, merged
 from bot.ports import Recall, Workspace
 from sandbox.types import Frozen, SourceDiff, TestReport
 
@@ -32,6 +33,7 @@ async def think(
         passes: How many passes at least.
     """
     lessons = await _recalled(context, report, recall)
+    named = await from_hint(context.request.hint, workspace)
     assessments: list[LiveAssessment] = []
     while True:
         diagnosis = await analyze_failures(
@@ -47,7 +49,8 @@ async def think(
         deepens = assessment.should_continue and assessment.should_deepen
         enough = len(assessments) >= passes and not deepens
         if enough or len(assessments) == MAX_THOUGHT_PASSES:
-            diagnosis = diagnosis.with_(confidence=adjusted(diagnosis.confidence, assessment))
+            confidence, suspects = adjusted(diagnosis.confidence, assessment), merged((*named, *diagnosis.suspects))
+            diagnosis = diagnosis.with_(confidence=confidence, suspects=suspects)
             return Thinking(diagnosis=diagnosis, lessons=lessons, assessments=tuple(assessments))
 
 

@@ -67,9 +67,10 @@ async def test_what_is_not_clear_shows_the_choices(words: str, changes: int, sai
 async def test_words_go_on_where_a_question_has_no_ready_change() -> None:
     office = Office()
     proposal = put_proposal(office, 0)
-    assert (await office.say("answer the base was merged")).ok
+    assert (await office.say("answer look at calculator.py:2")).ok
     (request,) = office.queue.requests.values()
-    assert request.answer == Answer(proposal_id=proposal.proposal_id, text="the base was merged")
+    assert request.answer == Answer(proposal_id=proposal.proposal_id, text="look at calculator.py:2")
+    assert request.hint == "look at calculator.py:2"
     assert office.registry.proposals[42, proposal.proposal_id].decided == "answered"
 
 

@@ -98,6 +98,20 @@ async def test_options_reach_the_mission() -> None:
     assert request.command == "python -m pytest -q tests/test_a.py"
 
 
+@pytest.mark.parametrize(
+    ("command", "hint"),
+    [
+        (a_command("fix calculator.py"), "calculator.py"),
+        (a_command("explain src/calculator.py:12"), "src/calculator.py:12"),
+        (a_command("fix", path="calculator.py", line=3), "calculator.py:3"),
+        (a_command("fix lint", path="calculator.py", line=3), "calculator.py:3"),
+        (a_command("fix lint"), ""),
+    ],
+)
+async def test_a_file_or_the_line_of_a_thread_says_where_to_look(command: Command, hint: str) -> None:
+    assert (await requested("", command=command)).hint == hint
+
+
 async def test_a_check_that_is_ours_or_no_test_is_not_meant() -> None:
     office = Office()
     lint = office.github.other_checks[0]
