@@ -16,7 +16,7 @@ from bot.domain.lesson import Lesson
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
-from bot.domain.request import Feedback, MissionRequest
+from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, StoreError, Superseded, UsageError
 from bot.intake.admission import admit
 from bot.lessons.calibration import confidence_after
@@ -151,11 +151,6 @@ async def folder_checkout(
     hints = JobHints(command=command or policy.test_command, setup=policy.setup, python=policy.python)
     source = FolderSource(path=folder, repository_id=f"local:{folder}", since=since)
     return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints)
-
-
-async def handle_feedback(feedback: Feedback, line: Line) -> None:
-    """One of our pull requests was merged or closed: the lesson learns it."""
-    await line.lessons.feed_back(feedback)
 
 
 async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> Admission:

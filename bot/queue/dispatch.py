@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from datetime import timedelta
 
 from bot.domain.command import Command
 from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
@@ -15,8 +14,6 @@ log = logging.getLogger(__name__)
 
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
-KEPT = timedelta(days=30)
-"""GitHub itself keeps deliveries for three days."""
 
 
 class Dispatcher:
@@ -35,9 +32,8 @@ class Dispatcher:
         self._queue = queue
 
     async def run(self) -> None:
-        """Until cancelled. Starts with what is there, and forgets what nobody can deliver again."""
+        """Until cancelled. Starts with what is there."""
         pause = FIRST_PAUSE_S
-        await self._forget()
         while True:
             self._inbox.arrived.clear()
             try:
@@ -67,12 +63,6 @@ class Dispatcher:
         if failed is not None:
             raise failed
         return len(waiting)
-
-    async def _forget(self) -> None:
-        try:
-            await self._inbox.purge(KEPT)
-        except QueueError as error:
-            log.warning("old deliveries stay: %s", error.message)
 
     async def _hand_over(self, one: Waiting) -> None:
         new = await put_in_line(one.work, self._queue)

@@ -9,6 +9,7 @@ import re
 import sqlite3
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, ParamSpec, TypeVar
@@ -37,6 +38,7 @@ ASKED, AUTOMATIC = 1, 10
 """Whose mission of a repository is first in line: the lower number."""
 ENDED = frozenset({"done", "failed", "cancelled"})
 _SETTLED = re.compile(r"mission:(?P<repository>\d+):(?P<sha>[0-9a-f]{40}):auto")
+FORGET_AT_ONCE = 1_000
 SQLITE = "sqlite:///"
 DEATHS = 5
 """A mission that took its process with it this often is given up."""
@@ -141,6 +143,10 @@ class DurableEngine:
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
         return await self._in_thread(self._mission_status, mission_id)
+
+    async def forget(self, before: datetime) -> int:
+        """Drop the rows of what ended before then; how many. Only so long is the same thing not done twice."""
+        return await self._in_thread(self._forget, before)
 
     async def steps(self, mission_id: str) -> tuple[str, ...]:
         """The names of the steps a mission has behind it."""
@@ -301,6 +307,17 @@ class DurableEngine:
         rows = DBOS.list_workflows(name="mission", status=["ENQUEUED", "DELAYED", "PENDING"], load_output=False)
         requests = (MissionRequest.model_validate_json(json.dumps(row.input["args"][0])) for row in rows if row.input)
         return tuple(r for r in requests if repository_id in {None, r.repository.id if r.repository else None})
+
+    def _forget(self, before: datetime) -> int:
+        from dbos import DBOS
+
+        done = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+        rows = DBOS.list_workflows(
+            completed_before=before.isoformat(), status=done, load_input=False, load_output=False, limit=FORGET_AT_ONCE
+        )
+        if rows:
+            DBOS.delete_workflows([row.workflow_id for row in rows])
+        return len(rows)
 
     def _steps(self, mission_id: str) -> tuple[str, ...]:
         from dbos import DBOS

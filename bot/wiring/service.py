@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from datetime import timedelta
 
 from pydantic import SecretStr
 
@@ -16,7 +17,7 @@ from bot.domain.command import Command
 from bot.domain.mission import MissionContext
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead, RepositoryRef
-from bot.errors import DeliveryRejected, NotPermitted, SettingsError
+from bot.errors import DeliveryRejected, NotPermitted, QueueError, SettingsError
 from bot.evidence.keep import EvidenceFolder
 from bot.github.events import read_delivery
 from bot.github.gateway import GitHubGateway
@@ -41,6 +42,10 @@ from bot.upkeep.needless import Ending, end_needless
 from bot.upkeep.sweep import Sweeper
 from bot.wiring.line import build_line
 from sandbox.types import Frozen
+
+KEPT = timedelta(days=30)
+"""So long it is known what came in and what was done; GitHub itself keeps deliveries for three days."""
+DAY_S = 86_400.0
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +101,7 @@ class Service:
         """Open the inbox, launch the engine, take up what a dead process left."""
         self.inbox.open()
         await self.engine.launch()
-        self._running = [asyncio.create_task(self._dispatcher.run())]
+        self._running = [asyncio.create_task(self._dispatcher.run()), asyncio.create_task(self._forgetting())]
         if self._settings.sweep_s:
             sweeper = Sweeper(
                 keeper=self._keeper(),
@@ -122,6 +127,16 @@ class Service:
         await self._line.close()
         await self.github.aclose()
         self.inbox.close()
+
+    async def _forgetting(self) -> None:
+        """What ended long ago is dropped every day, until cancelled."""
+        while True:
+            try:
+                await self.inbox.purge(KEPT)
+                await self.engine.forget(self._clock.now() - KEPT)
+            except QueueError as error:
+                log.warning("old work is still remembered: %s", error.message)
+            await asyncio.sleep(DAY_S)
 
     # --- who takes each kind of work -------------------------------------------------------------------
 

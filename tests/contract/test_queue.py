@@ -2,10 +2,12 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from bot.clock import SystemClock
 from bot.domain.command import Command, Verb
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
@@ -253,6 +255,19 @@ async def test_commands_and_changes_reach_those_who_answer_them(engine: DurableE
     await until(lambda: len(missions.notices) == 2 and len(missions.commands) == 1)
     assert missions.commands == [a_command()]
     assert {type(notice) for notice in missions.notices} == {HeadMoved, InstallationChange}
+
+
+async def test_what_ended_long_ago_is_forgotten_and_what_waits_is_not(
+    engine: DurableEngine, missions: Missions
+) -> None:
+    await engine.submit(a_request("m-1"))
+    await ended(engine, "m-1")
+    await engine.submit(a_request("slow-1"))
+    now = SystemClock().now()
+    assert await engine.forget(now - timedelta(days=1)) == 0
+    assert await engine.forget(now + timedelta(days=1)) == 1
+    assert await engine.status("m-1") is None
+    assert await engine.status("slow-1") in {"waiting", "running"}
 
 
 async def test_who_keeps_the_list_hears_of_every_beginning_and_end(engine: DurableEngine, missions: Missions) -> None:

@@ -20,7 +20,7 @@ from bot.errors import GitHubError, NotPermitted, StoreError, UsageError
 from bot.evidence.bundle import read_bundle
 from bot.evidence.keep import EvidenceFolder
 from bot.mission.loop import MissionPorts
-from bot.pipeline import Line, handle_feedback, handle_folder, handle_request
+from bot.pipeline import Line, handle_folder, handle_request
 from bot.ports import OpenWorkspace, Progress, Workspace
 from bot.ports.work import Value
 from bot.progress import SilentProgress
@@ -32,9 +32,7 @@ from tests.builders import (
     BASE,
     HEAD,
     a_commanded_request,
-    a_feedback,
     a_folder_request,
-    a_lesson,
     a_pull_request,
     a_request,
 )
@@ -358,12 +356,6 @@ async def test_a_folder_with_a_policy_of_its_own_is_rebuilt_by_it(tmp_path: Path
 async def test_a_folder_request_without_a_folder_is_wrong_use() -> None:
     with pytest.raises(UsageError, match="folder"):
         await handle_folder(a_request(), Stage().line, MemoryCheckpoint())
-
-
-async def test_a_merged_pull_request_teaches_its_lesson() -> None:
-    stage = Stage(lessons=MemoryLessons(a_lesson(pull_request=17, fate="open")))
-    await handle_feedback(a_feedback(), stage.line)
-    assert stage.lessons.lessons["m-0001"].fate == "merged"
 
 
 def test_a_mission_needs_nothing_that_the_line_does_not_give() -> None:

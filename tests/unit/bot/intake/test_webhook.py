@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -20,8 +21,10 @@ from bot.errors import QueueError, SettingsError
 from bot.intake.identity import OwnApp
 from bot.intake.webhook import webhook_router
 from bot.ports import DeliveryInbox
+from bot.queue.dispatch import Dispatcher
 from bot.queue.inbox import Inbox
 from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.memory_queue import MemoryQueue
 from tests.unit.bot.intake import payloads
 
 pytestmark = pytest.mark.anyio
@@ -82,6 +85,27 @@ async def test_another_red_check_of_the_same_commit_is_a_duplicate(inbox: Inbox)
     answer = await deliver(inbox, payloads.check_run(id=100, name="lint"), "check_run", "d-2")
     assert answer.json()["result"] == "duplicate"
     assert answer.json()["reason"]
+
+
+async def test_two_replicas_that_hear_the_same_delivery_ask_for_one_mission(inbox: Inbox, tmp_path: Path) -> None:
+    other = Inbox(tmp_path / "inbox.sqlite", FixedClock())
+    other.open()
+    results: list[str] = []
+
+    async def one(replica: Inbox, number: int) -> None:
+        answer = await deliver(replica, payloads.check_run(), "check_run", f"d-{number}")
+        results.append(answer.json()["result"])
+
+    async with anyio.create_task_group() as group:
+        for number in range(6):
+            for replica in (inbox, other):
+                group.start_soon(one, replica, number)
+    assert sorted(results) == ["duplicate"] * 11 + ["queued"]
+    queue = MemoryQueue()
+    await Dispatcher(inbox, queue).deliver()
+    await Dispatcher(other, queue).deliver()
+    assert len(queue.red) == 1
+    other.close()
 
 
 async def test_an_unknown_event_is_ignored_with_its_reason(inbox: Inbox) -> None:

@@ -1,0 +1,54 @@
+"""From the inbox to the queue: each kind of work where it belongs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.domain.command import Command, Verb
+from bot.domain.request import Feedback, HeadMoved, InstallationChange, RedHead
+from bot.ports import Work
+from bot.queue.dispatch import Dispatcher, put_in_line
+from bot.queue.inbox import Inbox
+from tests.builders import a_repository, a_request
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.memory_queue import MemoryQueue
+
+pytestmark = pytest.mark.anyio
+RED = RedHead(repository=a_repository(), head_sha="a" * 40)
+COMMAND = Command(command_id="command:42:c1", verb=Verb.FIX, repository=a_repository(), author="alice")
+FEEDBACK = Feedback(repository=a_repository(), pull_request=8, merged=True, branch="metaagent/x/1")
+MOVED = HeadMoved(repository=a_repository(), branch="feature")
+SUSPENDED = InstallationChange(installation_id=7, action="suspend")
+EVERY_KIND: tuple[Work, ...] = (a_request(), RED, COMMAND, FEEDBACK, MOVED, SUSPENDED)
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Iterator[Inbox]:
+    opened = Inbox(tmp_path / "inbox.sqlite", FixedClock())
+    opened.open()
+    yield opened
+    opened.close()
+
+
+async def test_every_kind_of_work_goes_where_it_belongs(inbox: Inbox) -> None:
+    queue = MemoryQueue()
+    for number, work in enumerate(EVERY_KIND):
+        await inbox.accept(f"d-{number}", "event", None, work)
+    assert await Dispatcher(inbox, queue).deliver() == len(EVERY_KIND)
+    assert list(queue.requests.values()) == [a_request()]
+    assert list(queue.red.values()) == [RED]
+    assert list(queue.commands.values()) == [COMMAND]
+    assert queue.feedback == [FEEDBACK]
+    assert queue.notices == [MOVED, SUSPENDED]
+    assert await inbox.waiting() == ()
+
+
+@pytest.mark.parametrize(
+    ("work", "again"),
+    [(work, not isinstance(work, Feedback | HeadMoved | InstallationChange)) for work in EVERY_KIND],
+)
+async def test_what_is_there_already_says_so(work: Work, *, again: bool) -> None:
+    queue = MemoryQueue()
+    assert await put_in_line(work, queue)
+    assert await put_in_line(work, queue) is not again
