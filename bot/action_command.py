@@ -5,8 +5,9 @@ import base64
 import json
 import os
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -38,7 +39,7 @@ from bot.publish.markdown import Pen
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
 from bot.publish.runner_files import Done, RunnerFiles
-from bot.publish.step_summary import commands_stopped, write_mask
+from bot.publish.step_summary import commands_stopped, harmless, write_mask
 from bot.publish.story import Story, a_story
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import GITHUB_API, Settings, load
@@ -62,6 +63,9 @@ NO_CHECKS = (
     "It was written with the workflow's own token, so GitHub starts no checks on it by itself: approve them in the "
     "pull request, or close and reopen it, or give `github-token` the token of an App."
 )
+
+
+NO_MODEL = "No model was asked: this version has no rung 2, so `model` and `api-key` change nothing."
 
 
 @dataclass(frozen=True)
@@ -124,33 +128,45 @@ def run_action(
         out: The step's log.
     """
     out = out or sys.stdout
-    files = RunnerFiles.of(environment, out)
+    files, hidden = RunnerFiles.of(environment, out), _hidden(environment)
+    for secret in hidden:
+        write_mask(secret, out)
     try:
         inputs = ActionInputs.of(environment)
-        for secret in (*inputs.secrets, *_derived(inputs)):
-            write_mask(secret, out)
-        with commands_stopped(out, "MetaAgent"):
+        with commands_stopped(out, "MetaAgent"), _own_faults_told(out, hidden):
             done = _run(inputs, environment, build=build, connect=connect, out=out)
+        if isinstance(done, Ignored):
+            files.ignored(done.reason)
+        else:
+            files.done(done, _folder(environment), folder=inputs.folder)
     except (MetaAgentError, SandboxError) as error:
-        return _failed(error, environment, files)
-    if isinstance(done, Ignored):
-        files.ignored(done.reason)
-    else:
-        files.done(done, _folder(environment), folder=inputs.folder)
+        files.failed(_sentence(error), Pen(secrets=needles_of(hidden)))
+        return ERROR
     return DONE
 
 
-def _failed(error: MetaAgentError | SandboxError, environment: Mapping[str, str], files: RunnerFiles) -> int:
-    hidden = tuple(value for name in ("INPUT_GITHUB_TOKEN", "INPUT_API_KEY") if (value := environment.get(name)))
-    message = ". ".join(part.rstrip(".") for part in (error.message, error.advice) if part)
-    files.failed(message, Pen(secrets=needles_of(hidden)))
-    return ERROR
+def _hidden(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """What must not be seen, also in the form a token has on its way to git."""
+    token, key = (environment.get(name, "").strip() for name in ("INPUT_GITHUB_TOKEN", "INPUT_API_KEY"))
+    pair = base64.b64encode(f"x-access-token:{token}".encode()).decode("ascii") if token else ""
+    return tuple(secret for secret in (token, pair, key) if secret)
 
 
-def _derived(inputs: ActionInputs) -> tuple[str, ...]:
-    """What a token looks like on its way to git."""
-    token = inputs.github_token.get_secret_value()
-    return (base64.b64encode(f"x-access-token:{token}".encode()).decode("ascii"),) if token else ()
+@contextmanager
+def _own_faults_told(out: TextIO, hidden: tuple[str, ...]) -> Iterator[None]:
+    """Whatever breaks inside us is shown where nothing is a command, and ends the step like any other error."""
+    try:
+        yield
+    except (MetaAgentError, SandboxError):
+        raise
+    except Exception as error:
+        out.write(harmless(Pen(secrets=needles_of(hidden)).block(traceback.format_exc())))
+        message = f"something broke inside MetaAgent ({type(error).__name__}); this is our fault, not yours"
+        raise MetaAgentError(message, "report it with the lines in the log") from error
+
+
+def _sentence(error: MetaAgentError | SandboxError) -> str:
+    return ". ".join(part.rstrip(".") for part in (error.message, error.advice) if part)
 
 
 def _run(
@@ -285,11 +301,13 @@ async def _handed_over(step: Step, context: MissionContext, kept: KeptEvidence) 
     confidence = confidence_by_rules(context)
     story = a_story(context, confidence=confidence, secrets=step.secrets, bundle=kept)
     done = Done(story, Publication(mission_id=context.mission_id, outcome=story.outcome))
+    if step.inputs.model is not None or step.inputs.api_key.get_secret_value():
+        done = done.noting(NO_MODEL)
     why_not = await why_nothing_is_written(step.inputs, step.event, step.github)
     if why_not is None and step.github is not None:
         done = await _published(step, step.github, done)
     elif why_not:
-        done = replace(done, notes=(why_not,))
+        done = done.noting(why_not)
     write_report(step.folder, context, done.summary)
     return done
 
@@ -299,7 +317,7 @@ async def _published(step: Step, github: ActionGitHub, done: Done) -> Done:
     try:
         context = await _on_the_commit(step, github, done.story.context)
         if not context.policy.enabled:
-            return replace(done, notes=("Nothing was written: the policy of the default branch switches us off.",))
+            return done.noting("Nothing was written: the policy of the default branch switches us off.")
         story = done.story.with_(context=context)
         places = Places(
             github=github,
@@ -312,14 +330,12 @@ async def _published(step: Step, github: ActionGitHub, done: Done) -> Done:
             return await _rehearsed(done, story, places)
         publication = await publish_outcome(story, places)
     except (GitHubError, SandboxError) as error:
-        reason = ". ".join(part.rstrip(".") for part in (error.message, error.advice) if part)
-        return replace(done, notes=(f"Nothing was written on GitHub: {reason}.",))
+        return done.noting(f"Nothing was written on GitHub: {_sentence(error)}.")
     pushed = publication.commit is not None and publication.outcome is Outcome.FIXED
     warning = NO_CHECKS if pushed and step.own_token else ""
-    url = publication.pull_request_url or ""
-    told = story.with_(outcome=publication.outcome or story.outcome, pull_request_url=url)
-    notes = tuple(note for note in (publication.skipped, warning) if note)
-    return Done(told, publication, notes, warning)
+    told = story.with_(outcome=publication.outcome or story.outcome)
+    done = replace(done, story=told, publication=publication, warning=warning)
+    return done.noting(publication.skipped or "", warning)
 
 
 async def _rehearsed(done: Done, story: Story, places: Places) -> Done:
@@ -327,10 +343,8 @@ async def _rehearsed(done: Done, story: Story, places: Places) -> Done:
     notebook = Notebook()
     upkeep = StagedUpkeep(places.upkeep, notebook) if places.upkeep is not None else None
     told = await publish_outcome(story, replace(places, github=StagedGitHub(places.github, notebook), upkeep=upkeep))
-    notes = ["Dry run: nothing was written on GitHub.", *(f"Would be written: {one.what}" for one in notebook.writes)]
-    if told.skipped:
-        notes.append(told.skipped)
-    return replace(done, notes=tuple(notes))
+    writes = (f"Would be written: {one.what}" for one in notebook.writes)
+    return done.noting("Dry run: nothing was written on GitHub.", *writes, told.skipped or "")
 
 
 async def _on_the_commit(step: Step, github: ActionGitHub, context: MissionContext) -> MissionContext:

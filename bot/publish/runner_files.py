@@ -1,7 +1,7 @@
 """What a runner reads when a step has ended: its summary, its outputs, and lines in its log."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TextIO
@@ -19,6 +19,7 @@ from bot.publish.step_summary import (
 )
 from bot.publish.story import Story
 
+
 IGNORED = "IGNORED"
 """The output `outcome` of a step that had nothing to do."""
 
@@ -34,6 +35,10 @@ class Done:
     warning: str = ""
     """What the reader of the log must see."""
 
+    def noting(self, *notes: str) -> "Done":
+        """The same, with more to say."""
+        return replace(self, notes=(*self.notes, *filter(None, notes)))
+
     @property
     def outcome(self) -> Outcome:
         """As it was told."""
@@ -42,7 +47,21 @@ class Done:
     @cached_property
     def summary(self) -> str:
         """Markdown for the run's page."""
-        return step_summary(self.story, tuple(self.story.pen.prose(note, cap=1_000) for note in self.notes))
+        notes = (self.story.pen.prose(note, cap=1_000) for note in self.notes)
+        return step_summary(self.story, tuple(filter(None, (self._where(), *notes))))
+
+    def _where(self) -> str:
+        """Where the change is now; empty when it is only here."""
+        publication = self.publication
+        match publication.way:
+            case "pull-request":
+                return f"Pull request: {publication.pull_request_url or f'#{publication.pull_request}'}"
+            case "push":
+                return f"Pushed to {self.story.pen.code(publication.branch or '')}."
+            case "suggest":
+                return "Suggested in the pull request: accept the suggestions, and the change is made."
+            case _:
+                return ""
 
 
 @dataclass(frozen=True)

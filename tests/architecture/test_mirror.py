@@ -4,6 +4,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENTRIES = (
+    "action_command",
     "app",
     "cli",
     "doctor",

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from typing_extensions import override
 
 from bot.action_command import run_action
-from bot.domain.github import CheckUpdate, CommitState, PullRequestState
+from bot.domain.github import CheckUpdate, CommitState, PullRequestFile, PullRequestState
 from bot.domain.request import RepositoryRef
 from bot.errors import NotPermitted
 from bot.pipeline import Line, OpenProgress
@@ -68,10 +68,13 @@ class Runner:
     github: StepGitHub = field(default_factory=a_github)
     settings: list[Settings] = field(default_factory=list)
     connected: list[tuple[str, str]] = field(default_factory=list)
+    fault: Exception | None = None
     log: io.StringIO = field(default_factory=io.StringIO)
 
     def build(self, settings: Settings, open_progress: OpenProgress) -> Line:
         self.settings.append(settings)
+        if self.fault is not None:
+            raise self.fault
         return Line(
             open_workspace=self.world.open_workspace,
             fixers=(ScriptedFixer(one_step_at_a_time),),
@@ -243,6 +246,22 @@ def test_a_runner_without_a_sandbox_fails_with_advice(runner: Runner) -> None:
     assert "no Docker daemon answers" in runner.summary
 
 
+def test_what_breaks_inside_us_is_shown_where_nothing_is_a_command(runner: Runner) -> None:
+    runner.fault = RuntimeError(f"odd\n::set-env name=PATH::{TOKEN}")
+    assert runner.run(mode="report") == {"outcome": "ERROR"}
+    assert runner.status == 2
+    word = runner.said.split("::stop-commands::")[1].split("\n")[0]
+    assert "RuntimeError" in runner.said.split(f"\n::{word}::\n")[0]
+    assert "\n::set-env" not in runner.said
+    assert "our fault" in runner.summary
+
+
+def test_a_model_is_not_asked_and_that_is_said(runner: Runner) -> None:
+    runner.run(mode="report", model="mock:any", api_key="sk-never-shown-anywhere")
+    assert "no rung 2" in runner.summary
+    assert "sk-never" not in runner.said.replace("::add-mask::sk-never-shown-anywhere", "")
+
+
 def test_an_event_that_is_no_json_is_wrong_use(runner: Runner) -> None:
     assert run_action({"GITHUB_EVENT_PATH": str(runner.root / "work" / PATH)}, out=runner.log) == 2
     assert "cannot be read" in runner.said
@@ -260,6 +279,7 @@ def test_a_pull_request_is_opened_and_its_checks_will_not_start(runner: Runner) 
     (edit,) = runner.github.edits[pull.head_sha]
     assert (edit.path, edit.content.decode()) == (PATH, MENDED)
     assert "starts no checks" in runner.summary
+    assert f"- Pull request: {pull.url}" in runner.summary
     assert "::warning title=MetaAgent::" in runner.said
 
 
@@ -280,6 +300,19 @@ def test_the_same_step_again_refreshes_the_same_pull_request(runner: Runner) -> 
     first, second = runner.run(), runner.run()
     assert first["pr-number"] == second["pr-number"]
     assert len(runner.github.pulls) == 1
+
+
+def test_suggestions_go_into_the_red_pull_request(runner: Runner) -> None:
+    runner.github.pulls[5] = PullRequestState(
+        number=5, state="open", head_sha=HEAD, head_ref="main", base_sha=BASE, base_ref="main", from_fork=False
+    )
+    runner.github.pull_files[5] = (PullRequestFile(path=PATH, patch="@@ -1,10 +1,10 @@\n"),)
+    told = runner.run("pull_request", pull_payload(HERE), mode="suggest")
+    (review,) = runner.github.reviews
+    assert review.number == 5
+    assert "== 0" in review.suggestions[0].text
+    assert (told["pr-number"], list(runner.github.pulls)) == ("", [5])
+    assert "Suggested in the pull request" in runner.summary
 
 
 def test_a_commit_goes_onto_the_red_branch(runner: Runner) -> None:
