@@ -16,7 +16,7 @@ from bot.github.client import WRITE_PAUSE_S, GitHubClient, Identity
 from bot.github.names import repository_path
 from bot.github.replies import AppReply, InstallationReply, TokenReply
 from bot.github.sending import careful
-from bot.github.tokens import LIFE_S, METADATA, YOUNG_S, Permissions, Token
+from bot.github.tokens import LIFE_S, METADATA, YOUNG_S, Permissions, Token, key_of
 
 
 class AppClient(GitHubClient):
@@ -125,11 +125,11 @@ class AppClient(GitHubClient):
     async def _installation(self, repository: RepositoryRef) -> int:
         if repository.installation_id is not None:
             return repository.installation_id
-        known = self._lane().installations
-        if repository.id not in known:
+        known, key = self._lane().installations, key_of(repository)
+        if key not in known:
             reply = await self.as_app("GET", f"{repository_path(repository)}/installation")
-            known[repository.id] = InstallationReply.model_validate_json(reply.content).id
-        return known[repository.id]
+            known[key] = InstallationReply.model_validate_json(reply.content).id
+        return known[key]
 
     async def _named(self, installation: int, rights: Permissions, error: NotPermitted) -> NotPermitted:
         """The same refusal, saying which permissions the installation has not granted."""

@@ -14,7 +14,7 @@ from bot.errors import RateLimited
 from bot.github.names import repository_path
 from bot.github.refusals import graphql_refusal, refusal
 from bot.github.sending import TIMEOUT, WHOLE_S, Answers, Limit, Pace, Sender, careful, unreachable
-from bot.github.tokens import Permissions, Token, TokenStore, rights_for
+from bot.github.tokens import Key, Permissions, Token, TokenStore, key_of, rights_for
 
 WRITE_PAUSE_S = 1.0
 """GitHub asks for a second between writes."""
@@ -40,9 +40,9 @@ class Lane:
     sender: Sender
     tokens: TokenStore = field(default_factory=TokenStore)
     answers: Answers = field(default_factory=Answers)
-    installations: dict[int, int] = field(default_factory=dict)
-    paces: dict[int, Pace] = field(default_factory=dict)
-    limits: dict[int, Limit] = field(default_factory=dict)
+    installations: dict[Key, int] = field(default_factory=dict)
+    paces: dict[Key, Pace] = field(default_factory=dict)
+    limits: dict[Key, Limit] = field(default_factory=dict)
     """By installation, or by repository where that is not known."""
 
 
@@ -95,7 +95,7 @@ class GitHubClient(ABC):
         what = (method, repository_path(repository) + path, params, json)
         if method == "GET":
             return await self._signed(repository, needs, what)
-        async with self._lane().paces.setdefault(repository.id, Pace()).turn(self._write_pause_s):
+        async with self._lane().paces.setdefault(key_of(repository), Pace()).turn(self._write_pause_s):
             return await self._signed(repository, needs, what)
 
     async def pages(
@@ -117,7 +117,7 @@ class GitHubClient(ABC):
             GitHubError: refused, failed or not reached.
         """
         what = ("POST", graphql_url(self.api_url), None, {"query": query, "variables": dict(variables)})
-        async with self._lane().paces.setdefault(repository.id, Pace()).turn(self._write_pause_s):
+        async with self._lane().paces.setdefault(key_of(repository), Pace()).turn(self._write_pause_s):
             reply = await self._signed(repository, needs, what)
         refused = graphql_refusal(reply, needs)
         if refused is not None:
@@ -126,11 +126,11 @@ class GitHubClient(ABC):
 
     async def token(self, repository: RepositoryRef, rights: Permissions) -> Token:
         """A token for this repository with these rights."""
-        return await self._lane().tokens.get(repository.id, rights, lambda: self._mint(repository, rights))
+        return await self._lane().tokens.get(key_of(repository), rights, lambda: self._mint(repository, rights))
 
     async def release(self, repository: RepositoryRef) -> None:
         """Give back every token held for a repository; never raises."""
-        await self._revoke(self._lane().tokens.take(repository.id))
+        await self._revoke(self._lane().tokens.take(key_of(repository)))
 
     async def aclose(self) -> None:
         """Give back the tokens and close the connections of this event loop."""
@@ -179,7 +179,7 @@ class GitHubClient(ABC):
 
         rights, lane = rights_for(needs), self._lane()
         method, url, params, json = what
-        key = (repository.id, rights, url, tuple(sorted((params or {}).items())))
+        key = (key_of(repository), rights, url, tuple(sorted((params or {}).items())))
         is_read = method == "GET"
 
         async def send() -> httpx.Response:
@@ -188,10 +188,10 @@ class GitHubClient(ABC):
             auth = TokenAuthStrategy(token.value)
             reply = await lane.sender.send(auth, method, url, params=params, json=json, headers=headers)
             if reply.status_code == httpx.codes.UNAUTHORIZED and not token.is_young:
-                lane.tokens.drop(repository.id, rights, token)
+                lane.tokens.drop(key_of(repository), rights, token)
             return lane.answers.settle(key, reply) if is_read else reply
 
-        limit = lane.limits.setdefault(repository.installation_id or repository.id, Limit())
+        limit = lane.limits.setdefault(repository.installation_id or key_of(repository), Limit())
         limit.heed()
         try:
             reply = await careful(

@@ -6,7 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from bot.domain.request import RepositoryRef
+
 Permissions = tuple[tuple[str, str], ...]
+Key = int | str
 
 READ: Permissions = (
     ("actions", "read"),
@@ -49,6 +52,11 @@ LIFE_S = 3_000.0
 """Tokens live an hour; one that is used for a push must not die under it."""
 
 
+def key_of(repository: RepositoryRef) -> Key:
+    """By what a repository's tokens are known here: names change, but some repositories have only a name."""
+    return repository.id if repository.id > 0 else repository.full_name.lower()
+
+
 def rights_for(needs: str) -> Permissions:
     """The narrowest of our sets that holds a permission such as `checks:write`."""
     if needs == "statuses:read":
@@ -80,12 +88,12 @@ class Token:
 class TokenStore:
     """Tokens by repository and rights; parallel first uses make one token, not many."""
 
-    _tokens: dict[tuple[int, Permissions], Token] = field(default_factory=dict)
-    _locks: dict[tuple[int, Permissions], asyncio.Lock] = field(default_factory=dict)
+    _tokens: dict[tuple[Key, Permissions], Token] = field(default_factory=dict)
+    _locks: dict[tuple[Key, Permissions], asyncio.Lock] = field(default_factory=dict)
 
-    async def get(self, repository_id: int, rights: Permissions, mint: Callable[[], Awaitable[Token]]) -> Token:
+    async def get(self, repository: Key, rights: Permissions, mint: Callable[[], Awaitable[Token]]) -> Token:
         """The token, made when there is none that lives."""
-        key = (repository_id, rights)
+        key = (repository, rights)
         async with self._locks.setdefault(key, asyncio.Lock()):
             token = self._tokens.get(key)
             if token is None or not token.is_alive:
@@ -93,12 +101,12 @@ class TokenStore:
                 self._tokens[key] = token
             return token
 
-    def take(self, repository_id: int | None = None) -> list[Token]:
+    def take(self, repository: Key | None = None) -> list[Token]:
         """The tokens of one repository, or all, which are forgotten here."""
-        keys = [key for key in self._tokens if repository_id in {None, key[0]}]
+        keys = [key for key in self._tokens if repository in {None, key[0]}]
         return [self._tokens.pop(key) for key in keys]
 
-    def drop(self, repository_id: int, rights: Permissions, token: Token) -> None:
+    def drop(self, repository: Key, rights: Permissions, token: Token) -> None:
         """Forget a token that GitHub does not know any more."""
-        if self._tokens.get((repository_id, rights)) is token:
-            del self._tokens[repository_id, rights]
+        if self._tokens.get((repository, rights)) is token:
+            del self._tokens[repository, rights]

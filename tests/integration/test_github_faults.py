@@ -14,6 +14,7 @@ from bot.domain.request import RepositoryRef
 from bot.errors import Conflict, GitHubError, NotPermitted, RateLimited
 from bot.github.gateway import GitHubGateway, TokenGateway
 from sandbox.types import FileEdit
+from tests.github_server.faults import Faults
 from tests.github_server.fixtures import app_key
 from tests.github_server.server import LocalGitHub, Options, strict_github
 
@@ -94,9 +95,16 @@ async def day(server: LocalGitHub, request: pytest.FixtureRequest) -> AsyncItera
     yield built
     faults = server.faults
     faults.queue.clear()
+    faults.unsigned_rest = False
     faults.fresh_token_failures, faults.page_size, faults.log_misses = 0, None, 0
     server.suspend("octo", suspended=False)
     await built.gateway.aclose()
+
+
+def unsigned(day: Day) -> Faults:
+    """GitHub signs only what GraphQL commits."""
+    day.faults.unsigned_rest = True
+    return day.faults
 
 
 WRITES = ("/git/refs", "/graphql", "/pulls", "/comments", "/check-runs", "/reviews", "/replies", "/labels")
@@ -106,7 +114,10 @@ MET: dict[str, Callable[[Day], object]] = {
     "a short limit": lambda day: day.faults.secondary_limit("POST", "/pulls", retry_after=1),
     "an outage while looking": lambda day: day.faults.add("GET", "/pulls", 503),
     "an outage while a token is made": lambda day: day.faults.add("POST", "/access_tokens", 502),
-    "a commit whose answer is lost": lambda day: day.faults.add("POST", "/graphql", 502, after=True),
+    "a commit whose answer is lost": lambda day: unsigned(day).add("POST", "/graphql", 502, after=True),
+    "a branch of the red commit whose answer is lost": lambda day: unsigned(day).add(
+        "POST", "/git/refs", 502, after=True
+    ),
     "a branch whose answer is lost": lambda day: day.faults.add("POST", "/git/refs", 502, after=True),
 }
 LIMITS: dict[str, Callable[[Day], object]] = {
@@ -204,7 +215,9 @@ async def test_a_branch_that_takes_no_push_says_so(day: Day) -> None:
     assert day.server.store(day.name).ref("refs/heads/feature") == day.head
 
 
-async def test_where_signatures_are_demanded_the_fix_is_signed(day: Day) -> None:
+@pytest.mark.parametrize("unsigned_rest", [False, True])
+async def test_where_signatures_are_demanded_the_fix_is_signed(day: Day, *, unsigned_rest: bool) -> None:
+    day.faults.unsigned_rest = unsigned_rest
     day.server.set_rules(day.name, BRANCH, "required_signatures")
     await day.publish()
     head = day.server.store(day.name).ref(f"refs/heads/{BRANCH}") or ""

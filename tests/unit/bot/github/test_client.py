@@ -110,6 +110,14 @@ async def test_an_unknown_installation_is_looked_up_once(script: Script, client:
     assert script.times("GET /repos/octo/calculator/installation") == 1
 
 
+async def test_repositories_that_have_only_a_name_do_not_share_tokens(script: Script, client: AppClient) -> None:
+    for owner, installation in (("octo", 7), ("cat", 8)):
+        script.answers[f"GET /repos/{owner}/.github/installation"] = [said({"id": installation})]
+        script.answers[f"POST /app/installations/{installation}/access_tokens"] = [said({"token": f"ghs_{owner}"}, 201)]
+        named = a_repository(id=0, owner=owner, name=".github", installation_id=None)
+        assert (await client.token(named, CLONE)).value == f"ghs_{owner}"
+
+
 async def test_where_the_app_is_not_installed_it_may_do_nothing(client: AppClient) -> None:
     with pytest.raises(NotPermitted, match="not installed") as refused:
         await client.token(a_repository(installation_id=None), CLONE)
