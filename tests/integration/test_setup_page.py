@@ -1,6 +1,5 @@
 """From `metaagent serve` on a bare machine to a working App: a real browser, a local GitHub, and nobody else."""
 
-import html
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from typing import Any
 import httpx
 import pytest
 
+from bot.settings import load
 from tests.browser import browser
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
@@ -49,29 +49,19 @@ class Console:
             time.sleep(0.05)
         raise TimeoutError(f"{pattern} was not said:\n{self.text[-2000:]}")
 
-    def ends(self) -> int:
-        """Its exit status."""
-        return self._process.wait(WITHIN_S)
-
-
-def environment_of(github: LocalGitHub, data: Path) -> dict[str, str]:
-    """A machine that knows which GitHub it is for, and nothing of an App."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")} | {
-        "METAAGENT_GITHUB_API_URL": github.api_url,
-        "METAAGENT_DATA_DIR": str(data),
-        "METAAGENT_SANDBOX__BACKEND": "local",
-    }
-
 
 @contextmanager
-def started(github: LocalGitHub, folder: Path, command: str) -> Iterator[Console]:
-    """`metaagent COMMAND` on a machine where nothing is set up."""
+def started(github: LocalGitHub, folder: Path) -> Iterator[Console]:
+    """`metaagent serve` on a machine where nothing is set up."""
     folder.mkdir()
-    environment = environment_of(github, folder / "data") | {
-        "METAAGENT_PORT": "0" if command == "setup" else str(_free_port())
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")} | {
+        "METAAGENT_GITHUB_API_URL": github.api_url,
+        "METAAGENT_DATA_DIR": str(folder / "data"),
+        "METAAGENT_SANDBOX__BACKEND": "local",
+        "METAAGENT_PORT": str(_free_port()),
     }
     log = folder / "console"
-    words = [sys.executable, "-m", "bot", command]
+    words = [sys.executable, "-m", "bot", "serve"]
     with log.open("wb") as out:
         process = subprocess.Popen(words, env=environment, stdout=out, stderr=out, cwd=ROOT)
     try:
@@ -106,7 +96,7 @@ def test_a_person_with_a_browser_sets_a_service_up_and_nobody_else_can(
     local_github: LocalGitHub, tmp_path: Path, browser: Any
 ) -> None:
     local_github.create_repository("octo", "shop", {".github/workflows/ci.yml": "on: {push: {branches: [main]}}\n"})
-    with started(local_github, tmp_path / "serve", "serve") as console:
+    with started(local_github, tmp_path / "serve") as console:
         link = console.waits_for(r"(http://localhost:\d+)/setup#(\S+)")
         home, code = link[1], link[2]
         person, stranger = browser.new_context().new_page(), browser.new_context().new_page()
@@ -133,44 +123,14 @@ def test_a_person_with_a_browser_sets_a_service_up_and_nobody_else_can(
         assert healthy(home), console.text
         assert httpx.get(f"{home}/setup", trust_env=False).status_code == 404, "the pages are closed"
         stored = json.loads((tmp_path / "serve" / "data" / "app.json").read_text())
+        assert stat.S_IMODE((tmp_path / "serve" / "data" / "app.json").stat().st_mode) == 0o600
         for secret in (stored["webhook_secret"], stored["client_secret"], stored["private_key"].splitlines()[1]):
             assert secret not in console.text
         local_github.install("octo")
         local_github.push("octo/shop", "main", {"a.py": "x = 2\n"})
         local_github.hub.webhooks.drain()
+        settings = load({"data_dir": str(tmp_path / "serve" / "data")}, environment={})
+        assert (settings.app_slug, settings.github_api_url) == ("shop-fixer", local_github.api_url)
         answers = {one.event: one.status_code for one in local_github.hub.webhooks.log}
         assert {"installation", "push"} <= set(answers)
         assert set(answers.values()) == {202}
-        found = {one["subject"]: one for one in doctor(local_github, tmp_path / "serve" / "data")}
-        for subject in ("permissions", "events", "webhook", "installed: octo"):
-            assert found[subject]["state"] == "ok", found
-        assert "no CI runs on our fixes" in found["octo/shop"]["message"]
-
-
-def test_the_command_ends_when_the_app_is_stored(local_github: LocalGitHub, tmp_path: Path) -> None:
-    with started(local_github, tmp_path / "setup", "setup") as console:
-        link = console.waits_for(r"(http://localhost:\d+)/setup#(\S+)")
-        origin = {"origin": link[1]}
-        with httpx.Client(base_url=link[1], trust_env=False, headers=origin, follow_redirects=True) as person:
-            person.post("/setup/enter", data={"code": link[2]})
-            fields = {"name": "Acme Fixer", "organization": "acme", "address": link[1]}
-            page = person.post("/setup/manifest", data=fields).text
-            action, content = (
-                html.unescape(found[1])
-                for pattern in (r'action="([^"]+)"', r'name="manifest" value="([^"]+)"')
-                if (found := re.search(pattern, page))
-            )
-            end = person.post(action, data={"manifest": content})
-        assert end.url.path == "/apps/acme-fixer/installations/new"
-        assert console.ends() == 0
-        assert "The App acme-fixer is made" in console.text
-    assert stat.S_IMODE((tmp_path / "setup" / "data" / "app.json").stat().st_mode) == 0o600
-
-
-def doctor(github: LocalGitHub, data: Path) -> list[dict[str, str]]:
-    """What `metaagent doctor --live` finds."""
-    environment = environment_of(github, data)
-    words = [sys.executable, "-m", "bot", "doctor", "--live", "--json"]
-    done = subprocess.run(words, env=environment, capture_output=True, cwd=ROOT, check=False, timeout=WITHIN_S)
-    findings: list[dict[str, str]] = json.loads(done.stdout)
-    return findings
