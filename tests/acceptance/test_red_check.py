@@ -162,15 +162,21 @@ def test_a_command_in_a_comment_repairs_the_pull_request(github: LocalGitHub, bo
     wait(answered, 20, "the reply")
 
 
-def test_a_command_by_a_stranger_is_refused_politely(github: LocalGitHub, bot: BotProcess) -> None:
+def test_a_command_by_a_stranger_is_not_heard(github: LocalGitHub, bot: BotProcess) -> None:
     _, number = red_pull_request(github)
     github.set_permission("acme/broken_math", "mallory", "read")
-    github.comment("acme/broken_math", number, "mallory", "/metaagent fix")
+    github.set_permission("acme/broken_math", "ann", "write")
+    unheard = github.comment("acme/broken_math", number, "mallory", "/metaagent fix")
+    heard = github.comment("acme/broken_math", number, "ann", "/metaagent status")
 
     def answered() -> bool:
-        return any("write access" in c.body for c in github.comments("acme/broken_math", number)[1:])
+        return len(heard.reactions) > 1 and len(github.comments("acme/broken_math", number)) > 2
 
-    wait(answered, 30, "the refusal")
+    wait(answered, 30, "the answer to whoever may ask")
+    assert unheard.reactions == []
+    (reply,) = github.comments("acme/broken_math", number)[2:]
+    assert f"Status of #{number}" in reply.body
+    assert "Nothing is under way" in reply.body
     assert len(github.pull_requests("acme/broken_math")) == 1
 
 
