@@ -47,6 +47,9 @@ def _way(story: Story, places: Places, paths: list[str]) -> Way:
     candidate, verification = story.fix
     confidence = story.confidence.value
     wanted = delivery_for(story.context.policy, rung=int(candidate.rung), paths=paths, confidence=confidence)
+    if story.context.request.answer is not None and (wanted == "report" or is_fork(story)):
+        # A person takes what was only shown.
+        wanted = "suggest" if is_fork(story) else "pull-request"
     if wanted == "suggest" and places.upkeep is not None and story.context.request.pull_request is not None:
         return "suggest"
     if is_fork(story):

@@ -19,6 +19,9 @@ Answer = TypeVar("Answer")
 SHOWN = 3
 """Changes of one proposal."""
 
+_NOT_TO_BE_HAD = frozenset({Outcome.STALE, Outcome.DUPLICATE, Outcome.CANCELLED, Outcome.POLICY})
+"""Outcomes whose change would meet the same refusal again."""
+
 log = logging.getLogger(__name__)
 
 
@@ -108,7 +111,7 @@ async def propose(story: Story, places: Places) -> Proposal | None:
 
 def changes_shown(story: Story) -> tuple[ProposedChange, ...]:
     """The change that was verified, and with a question its rivals; the one the question names comes second."""
-    if story.fix is None or story.outcome in {Outcome.STALE, Outcome.DUPLICATE, Outcome.CANCELLED}:
+    if story.fix is None or story.outcome in _NOT_TO_BE_HAD:
         return ()
     candidate, verification = story.fix
     first = ProposedChange(

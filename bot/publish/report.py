@@ -28,9 +28,11 @@ def mission_report(story: Story, *, limit: int = BODY_LIMIT, offered: bool = Fal
         limit: Characters.
         offered: It is the text of a pull request, in which people can tick what they think of it.
     """
-    sections = [*_opening(story), ci_section(story), *_proof(story), *_judgement(story), *_background(story)]
-    if offered and story.is_heard:
-        sections.append(boxes())
+    # Diagrams and boxes are drawn in pull requests and comments, not in a check run.
+    drawn = timeline(story) if offered else None
+    asked = boxes() if offered and story.is_heard else None
+    opening = [*_opening(story), ci_section(story), *_proof(story)]
+    sections = [*opening, *_judgement(story, drawn), *_background(story), asked]
     ending = "\n\n".join(part for part in (_commands(story), marker(story.context), patch_marker(story)) if part)
     return fit([s for s in sections if s is not None], limit=limit, ending=ending)
 
@@ -185,8 +187,8 @@ def before_and_after(change: TestChange, story: Story) -> tuple[str, str]:
 # --- how sure we are --------------------------------------------------------------------------------
 
 
-def _judgement(story: Story) -> list[Section | None]:
-    return [_confidence(story), timeline(story), _critique(story), _reproduce(story)]
+def _judgement(story: Story, drawn: Section | None) -> list[Section | None]:
+    return [_confidence(story), drawn, _critique(story), _reproduce(story)]
 
 
 def _confidence(story: Story) -> Section | None:

@@ -12,6 +12,7 @@ from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.policy import DeliveryRule, PolicyLimits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.registry import FixState, OfferedFix
+from bot.domain.request import Answer
 from bot.errors import GitHubError, NotPermitted, StoreError
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
@@ -448,9 +449,17 @@ async def test_a_question_is_kept_with_its_answers_and_shown_on_the_pull_request
 async def test_an_answer_that_led_to_something_takes_the_label_away() -> None:
     world = World()
     world.github.pull_labels[RED_PULL] = ["metaagent:needs-human", "theirs"]
-    request = a_commanded_request(pull_request=RED_PULL, answer={"proposal_id": "m-0", "choice": 1})
-    await world.publish(fixed(request=type(request).model_validate(request.model_dump())))
+    request = a_commanded_request(pull_request=RED_PULL, answer=Answer(proposal_id="m-0", choice=1))
+    await world.publish(fixed(request=request))
     assert world.github.pull_labels[RED_PULL] == ["theirs"]
+
+
+@pytest.mark.parametrize(("tier", "way"), [(TrustTier.BRANCH, "pull-request"), (TrustTier.FORK, "suggest")])
+async def test_what_was_only_shown_is_handed_over_to_a_person_who_takes_it(tier: TrustTier, way: str) -> None:
+    world = World()
+    answer = Answer(proposal_id="m-0", choice=1)
+    request = a_commanded_request(pull_request=RED_PULL, head_branch="main", tier=tier, answer=answer)
+    assert (await world.publish(fixed(request=request, policy=policy("report")))).way == way
 
 
 async def test_a_decided_proposal_stays_decided() -> None:

@@ -71,6 +71,7 @@ def test_boxes_of_somebody_else_count_for_nothing() -> None:
 def test_only_a_pull_request_asks_what_people_think() -> None:
     story = a_story(a_mission())
     assert "- [ ] " not in mission_report(story)
+    assert "mermaid" not in mission_report(story)
     assert mission_report(story, offered=True).count("- [ ] ") == len(BOXES)
 
 
