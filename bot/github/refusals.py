@@ -33,14 +33,14 @@ def _by_status(response: httpx.Response, said: str, needs: str) -> GitHubError:
     status = response.status_code
     what = f"{response.request.method} {response.request.url.path}: {status} {said}".rstrip()
     if status == httpx.codes.UNAUTHORIZED:
-        return NotPermitted(what, "check METAAGENT_APP_ID, the private key and the clock", status=status)
+        return NotPermitted(what, "check the token, or METAAGENT_APP_ID, the private key and the clock", status=status)
     if status == httpx.codes.FORBIDDEN:
         if "already running" in said.lower():
             return Conflict(what, status=status)
         if "suspended" in said.lower():
             return NotPermitted(what, "the owner has suspended the installation", status=status)
         named = response.headers.get("x-accepted-github-permissions") or needs
-        return NotPermitted(what, f"grant the App the permission {named}", status=status)
+        return NotPermitted(what, f"grant the permission {named}", status=status)
     if status in {httpx.codes.NOT_FOUND, httpx.codes.GONE}:
         return NotFound(what, f"it is absent, or the App lacks {needs}", status=status)
     if status == httpx.codes.CONFLICT:
@@ -64,7 +64,7 @@ def _unprocessable(what: str, said: str, needs: str) -> GitHubError:
     if "not accessible to the parent installation" in said:
         return NotFound(what, "install the App on this repository", status=status)
     if "permissions requested are not granted" in said:
-        return NotPermitted(what, f"grant the App the permission {needs}", status=status)
+        return NotPermitted(what, f"grant the permission {needs}", status=status)
     return GitHubError(what, status=status)
 
 
@@ -95,7 +95,7 @@ def _by_type(error: GraphQLError, response: httpx.Response, needs: str) -> GitHu
         return NotFound(what, f"it is absent, or the App lacks {needs}", status=404)
     ruled = any(word in said.lower() for word in _RULED)
     if error.type in {"FORBIDDEN", "INSUFFICIENT_SCOPES"} or ruled:
-        advice = "the rules of the branch do not allow it" if ruled else f"grant the App the permission {needs}"
+        advice = "the rules of the branch do not allow it" if ruled else f"grant the permission {needs}"
         return NotPermitted(what, advice, status=403)
     # Without a type something broke inside GitHub.
     return GitHubError(what, status=422 if error.type else 0, retryable=not error.type)

@@ -36,7 +36,7 @@ class Day:
         self.pull = server.open_pull_request(self.name, "feature").number
         self.asked = server.review_comment(self.name, self.pull, "octo", "why?", path="calculator.py", line=2).id
         self.repository = RepositoryRef(id=made.id, owner="octo", name=name)
-        self.gateway = self.new_gateway()
+        self.gateway: GitHubGateway | TokenGateway = self.new_gateway()
 
     def new_gateway(self) -> GitHubGateway:
         """One that remembers nothing."""
@@ -60,10 +60,10 @@ class Day:
         await gateway.reply_in_review(repository, self.pull, self.asked, f"so {MARKER}", marker=MARKER)
         await gateway.add_labels(repository, self.pull, ("metaagent:needs-human",))
 
-    def traces(self) -> dict[str, int]:
+    def traces(self, me: str = "metaagent[bot]") -> dict[str, int]:
         """How much of everything we left."""
         server, world = self.server, self.server.world
-        ours = [one for one in server.review_comments(self.name, self.pull) if one.user == "metaagent[bot]"]
+        ours = [one for one in server.review_comments(self.name, self.pull) if one.user == me]
         head = server.store(self.name).ref(f"refs/heads/{BRANCH}") or ""
         checks = [run for run in world.check_runs.values() if run.external_id == "m-1" and run.head_sha == self.head]
         return {
@@ -271,6 +271,29 @@ async def test_a_given_token_does_the_same_work(day: Day) -> None:
     assert (await gateway.clone_source(day.repository)).authorization.startswith("Basic ")
     await gateway.aclose()
     assert value.get_secret_value() in day.server.world.tokens
+
+
+async def test_a_workflows_own_token_publishes_as_the_app_of_actions(day: Day) -> None:
+    rights = {"contents": "write", "pull_requests": "write", "checks": "write"}
+    value = SecretStr(day.server.job_token(day.name, rights))
+    await day.gateway.aclose()
+    day.gateway = TokenGateway(value, day.server.api_url, write_pause_s=0)
+    for _ in range(2):
+        await day.publish()
+    assert await day.gateway.app_slug() == "github-actions"
+    traces = day.traces("github-actions[bot]")
+    assert traces == ONCE
+
+
+async def test_a_token_that_may_only_read_says_what_is_missing(day: Day) -> None:
+    value = SecretStr(day.server.job_token(day.name, {"contents": "read"}))
+    gateway = TokenGateway(value, day.server.api_url, write_pause_s=0)
+    commit = BranchCommit(branch=BRANCH, parent=day.head, message="no right")
+    assert await gateway.branch_head(day.repository, "feature") == day.head
+    with pytest.raises(NotPermitted) as refused:
+        await gateway.commit_on_new_branch(day.repository, commit, (EDIT,))
+    assert "contents" in refused.value.advice
+    await gateway.aclose()
 
 
 async def test_a_token_that_is_not_known_is_refused_at_once(day: Day) -> None:
