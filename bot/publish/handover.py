@@ -47,16 +47,13 @@ def _way(story: Story, places: Places, paths: list[str]) -> Way:
     candidate, verification = story.fix
     confidence = story.confidence.value
     wanted = delivery_for(story.context.policy, rung=int(candidate.rung), paths=paths, confidence=confidence)
-    if story.context.request.answer is not None and (wanted == "report" or is_fork(story)):
+    if is_chosen(story) and (wanted == "report" or is_fork(story)):
         # A person takes what was only shown.
         wanted = "suggest" if is_fork(story) else "pull-request"
     if wanted == "suggest" and places.upkeep is not None and story.context.request.pull_request is not None:
         return "suggest"
-    if is_fork(story):
+    if wanted == "report" or is_fork(story):
         return "report"
-    if wanted == "report":
-        # What a person took with a word is no longer only to be shown.
-        return "pull-request" if is_chosen(story) else "report"
     doubtful = not candidate.confident or candidate.warnings or verification.doubts
     # Straight into somebody's branch goes only what nothing speaks against.
     return "push" if wanted == "push" and places.upkeep is not None and not doubtful else "pull-request"

@@ -60,12 +60,12 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
     except GitHubError as error:
         comment = None
         refused.append(_refused("No comment could be written", error))
+    await _label(story, places)
     try:
         check_run = await publish_result(story, github)
     except GitHubError as error:
         check_run = None
         refused.append(_refused("No check run could be written", error))
-    await _label(story, places)
     for trace in refused:
         log.warning("%s", trace, extra={"mission": context.mission_id})
     return _publication(story, Told(offer=offer, comment=comment, check_run=check_run, refused=tuple(refused)))
@@ -129,6 +129,8 @@ def _where(story: Story, offer: Offer) -> str:
     """Where the change is now, in our own words; empty when it is only shown."""
     if not offer.delivered:
         return ""
+    if story.context.policy.mode == "staged":
+        return "Staged: nothing was changed; this check lists what would have been written."
     match offer.way:
         case "pull-request":
             number = offer.pull_request.number if offer.pull_request else 0
