@@ -19,7 +19,6 @@ from bot.publish.step_summary import (
 )
 from bot.publish.story import Story
 
-
 IGNORED = "IGNORED"
 """The output `outcome` of a step that had nothing to do."""
 

@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from bot.domain.github import CheckUpdate
 from bot.domain.request import RepositoryRef
+from bot.github.client import WRITE_PAUSE_S
 from bot.github.gateway import TokenGateway
 from bot.ports import GitHub, GitHubUpkeep
 
@@ -31,6 +32,6 @@ class _Step(TokenGateway):
         return 0
 
 
-def connect(token: SecretStr, api_url: str) -> ActionGitHub:
+def connect(token: SecretStr, api_url: str, write_pause_s: float = WRITE_PAUSE_S) -> ActionGitHub:
     """GitHub with a workflow's token, or a person's."""
-    return _Step(token, api_url)
+    return _Step(token, api_url, write_pause_s)
