@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections.abc import Iterable
 
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import Feedback, HeadMoved, RepositoryRef
@@ -43,8 +44,10 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
         return 0  # we took it back ourselves: nobody refused it
     fixes = await keeper.registry.offered(feedback.repository.id, pull_request=feedback.pull_request)
     note = await _ticked(feedback, keeper) if fixes and fate in {"merged", "closed"} else ""
+    # With the red branch GitHub closes what would go into it: nobody refused that.
+    needless = fate == "closed" and await _lost_their_base(feedback.repository, fixes, keeper)
     for fix in fixes:
-        state = _next(fix, _STATES[fate])
+        state = _next(fix, FixState.SUPERSEDED if needless else _STATES[fate])
         if state is fix.state:
             continue
         by = f" by {feedback.by}" if feedback.by else ""
@@ -54,7 +57,7 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
         await keeper.registry.offer(told)
         if fate in {"merged", "closed"}:
             await keeper.tidy(feedback.repository, fix)
-    if fate == "closed" and any(fix.state in _ENDED_BY_US for fix in fixes):
+    if needless or (fate == "closed" and any(fix.state in _ENDED_BY_US for fix in fixes)):
         return 0
     return await keeper.lessons.feed_back(feedback)
 
@@ -64,6 +67,12 @@ def _next(fix: OfferedFix, state: FixState) -> FixState:
     if fix.state is FixState.REVERTED or (fix.state is FixState.MERGED and state is not FixState.REVERTED):
         return fix.state
     return fix.state if fix.state in _ENDED_BY_US and state is FixState.CLOSED else state
+
+
+async def _lost_their_base(repository: RepositoryRef, fixes: Iterable[OfferedFix], keeper: Keeper) -> bool:
+    """Whether the branch that open fixes go into is gone."""
+    bases = {fix.base_branch for fix in fixes if fix.state is FixState.OPEN and fix.base_branch}
+    return bool(bases) and not any([await keeper.github.branch_head(repository, base) for base in bases])
 
 
 async def _ticked(feedback: Feedback, keeper: Keeper) -> str:

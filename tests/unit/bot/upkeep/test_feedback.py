@@ -76,6 +76,15 @@ async def test_what_we_closed_ourselves_nobody_refused(by: str) -> None:
     assert (world.fix.state, world.fate) == (FixState.SUPERSEDED, "open")
 
 
+async def test_what_github_closes_with_its_red_branch_nobody_refused() -> None:
+    world = World()
+    del world.github.branches["main"]
+    for _ in range(2):
+        await take_feedback(a_feedback(merged=False, by="ada"), world.keeper)
+        assert (world.fix.state, world.fate) == (FixState.SUPERSEDED, "open")
+    assert await world.registry.is_blocked(REPOSITORY.id, "p" * 16) is None
+
+
 async def test_what_reviewers_ticked_is_kept() -> None:
     world = World()
     body = "- [x] The test is wrong <!-- metaagent:box=test -->\n- [ ] x <!-- metaagent:box=wrong -->"
