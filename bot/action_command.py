@@ -65,6 +65,7 @@ NO_CHECKS = (
 )
 
 
+NO_PUSH = "With `from-report` a fix is never pushed straight onto the red branch: a pull request takes its place."
 NO_MODEL = "No model was asked: this version has no rung 2, so `model` and `api-key` change nothing."
 
 
@@ -303,6 +304,8 @@ async def _handed_over(step: Step, context: MissionContext, kept: KeptEvidence) 
     done = Done(story, Publication(mission_id=context.mission_id, outcome=story.outcome))
     if step.inputs.model is not None or step.inputs.api_key.get_secret_value():
         done = done.noting(NO_MODEL)
+    if step.inputs.delivery != step.inputs.mode:
+        done = done.noting(NO_PUSH)
     why_not = await why_nothing_is_written(step.inputs, step.event, step.github)
     if why_not is None and step.github is not None:
         done = await _published(step, step.github, done)

@@ -101,13 +101,18 @@ class ActionInputs(Frozen):
         """Values that must never be seen."""
         return tuple(s.get_secret_value() for s in (self.github_token, self.api_key) if s.get_secret_value())
 
+    @property
+    def delivery(self) -> Mode:
+        """How a fix is handed over: what another job claims is never pushed straight into somebody's branch."""
+        return "pull-request" if self.mode == "commit" and self.from_report is not None else self.mode
+
     def policy(self, found: RepositoryPolicy) -> RepositoryPolicy:
         """The repository's policy as this step narrows it: who may write a workflow may also write the policy.
 
         Args:
             found: On the default branch.
         """
-        changed: dict[str, Any] = {"deliver": (DeliveryRule(deliver=_DELIVERIES[self.mode]),)}
+        changed: dict[str, Any] = {"deliver": (DeliveryRule(deliver=_DELIVERIES[self.delivery]),)}
         if self.rungs is not None:
             changed["rungs"] = self.rungs
         if self.draft is not None:

@@ -414,6 +414,15 @@ def test_what_the_first_job_claims_is_not_believed(runner: Runner, tmp_path: Pat
     assert edit.content.decode() == MENDED
 
 
+def test_what_another_job_claims_is_never_pushed_straight(runner: Runner, tmp_path: Path) -> None:
+    runner.run("workflow_run", run_payload(HERE), mode="report")
+    runner.left.rename(tmp_path / "work" / "downloaded")
+    told = runner.run("workflow_run", run_payload(HERE), mode="commit", from_report="downloaded")
+    assert told["pr-number"] == str(*runner.github.pulls)
+    assert runner.github.branches["main"] == HEAD
+    assert "never pushed straight" in runner.summary
+
+
 @pytest.mark.parametrize("path", [".github/workflows/ci.yml", "conftest.py", "tests/test_math.py"])
 def test_a_first_job_cannot_smuggle_a_protected_file(runner: Runner, tmp_path: Path, path: str) -> None:
     runner.run("workflow_run", run_payload(HERE), mode="report")
