@@ -2,20 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from tests.github_server import events
+from tests.github_server import events, events_app
 from tests.github_server.auth import job_token, token_for
-from tests.github_server.entities import Ci, Comment, Installation, Issue, Repository
-from tests.github_server.entities_reviews import Review, ReviewComment
+from tests.github_server.entities import Ci, Installation, Repository
 from tests.github_server.gitstore import GitStore
-from tests.github_server.routes_issues import add_comment, put_labels, take_label
-from tests.github_server.routes_pulls import open_pull, set_state
-from tests.github_server.routes_reviews import comment_on_lines, find_place, open_review, reply
-from tests.github_server.watching import Watching
+from tests.github_server.people import People
 
 Files = Mapping[str, str | bytes | None]
 
 
-class Controls(Watching):
+class Controls(People):
     """The Python side of a running local GitHub. Repositories are named `owner/name`."""
 
     # --- repositories -------------------------------------------------------------------------
@@ -140,14 +136,14 @@ class Controls(Watching):
     def suspend(self, owner: str, *, suspended: bool = True) -> None:
         """Suspend or unsuspend our App's installation on an account."""
         with self.world.lock:
-            events.suspend(self.hub, self.world.install(owner), suspended=suspended)
+            events_app.suspend(self.hub, self.world.install(owner), suspended=suspended)
 
     def install(self, owner: str, repos: Sequence[str] | None = None) -> Installation:
         """Install our App on an account that has it not, on all repositories or on chosen ones."""
         with self.world.lock:
             made = self.world.install(owner)
             made.repository_ids = None if repos is None else {self.world.named(one).id for one in repos}
-            events.installation_event(self.hub, made, "created")
+            events_app.installation_event(self.hub, made, "created")
         return made
 
     def choose_repositories(self, owner: str, *, added: Sequence[str] = (), removed: Sequence[str] = ()) -> None:
@@ -158,18 +154,18 @@ class Controls(Watching):
                 mine = {repo.id for repo in self.world.repositories.values() if repo.owner.lower() == owner.lower()}
                 installation.repository_ids = mine
             plus, minus = ([self.world.named(one) for one in names] for names in (added, removed))
-            events.select_repositories(self.hub, installation, plus, minus)
+            events_app.select_repositories(self.hub, installation, plus, minus)
 
     def ping(self) -> None:
         """Send the event every hook begins with."""
         with self.world.lock:
-            events.ping(self.hub)
+            events_app.ping(self.hub)
 
     def uninstall(self, owner: str) -> None:
         """Remove our App from an account."""
         with self.world.lock:
             installation = self.world.install(owner)
-            events.installation_event(self.hub, installation, "deleted")
+            events_app.installation_event(self.hub, installation, "deleted")
             del self.world.installations[installation.id]
             for token in [one for one in self.world.tokens.values() if one.installation == installation.id]:
                 del self.world.tokens[token.value]
@@ -179,123 +175,4 @@ class Controls(Watching):
         with self.world.lock:
             installation = self.world.install(owner)
             installation.permissions = dict(permissions)
-            events.installation_event(self.hub, installation, "new_permissions_accepted")
-
-    # --- pull requests and comments -----------------------------------------------------------
-
-    def open_pull_request(
-        self,
-        repo: str,
-        head: str,
-        base: str = "main",
-        title: str = "A change",
-        *,
-        user: str | None = None,
-        body: str = "",
-    ) -> Issue:
-        """Open a pull request; `head` is a branch, or `owner:branch` of a fork."""
-        with self.world.lock:
-            found = self.world.named(repo)
-            owner, _, branch = head.rpartition(":")
-            source = found
-            if owner and owner != found.owner:
-                source = next(o for o in self.world.repositories.values() if o.owner == owner and o.parent == found.id)
-            return open_pull(
-                self.hub, found, (source, branch), base, {"title": title, "body": body, "user": user or source.owner}
-            )
-
-    def comment(self, repo: str, number: int, user: str, body: str) -> Comment:
-        """Comment as a person."""
-        with self.world.lock:
-            return add_comment(self.hub, self.world.named(repo).issues[number], user, body)
-
-    def merge(self, repo: str, number: int, user: str | None = None) -> str:
-        """Merge a pull request with a merge commit, close it and return the commit."""
-        with self.world.lock:
-            found = self.world.named(repo)
-            issue = found.issues[number]
-            pull = issue.pull
-            if pull is None:
-                raise ValueError(f"{repo}#{number} is no pull request")
-            user = user or found.owner
-            text = found.store.text("merge-tree", "--write-tree", pull.base_sha, pull.head_sha)
-            message = f"Merge pull request #{number} from {pull.head_ref}\n\n{issue.title}"
-            parents = [pull.base_sha, pull.head_sha]
-            sha = found.store.write_commit(text.splitlines()[0], parents, message, self.world.person(user))
-            pull.merged_at, pull.merged_by, pull.merge_commit_sha = self.world.now(), user, sha
-            set_state(self.hub, issue, "closed", user)
-            events.set_branch(self.hub, found, f"refs/heads/{pull.base_ref}", sha, user)
-        return sha
-
-    def close(self, repo: str, number: int, user: str | None = None) -> None:
-        """Close a pull request without merging."""
-        with self.world.lock:
-            found = self.world.named(repo)
-            set_state(self.hub, found.issues[number], "closed", user or found.owner)
-
-    def reopen(self, repo: str, number: int, user: str | None = None) -> None:
-        """Reopen a pull request."""
-        with self.world.lock:
-            found = self.world.named(repo)
-            set_state(self.hub, found.issues[number], "open", user or found.owner)
-
-    def delete_branch(self, repo: str, branch: str, user: str | None = None) -> None:
-        """Delete a branch as a person; open pull requests from it are closed."""
-        with self.world.lock:
-            found = self.world.named(repo)
-            events.set_branch(self.hub, found, f"refs/heads/{branch}", None, user or found.owner)
-
-    def label(self, repo: str, number: int, name: str, user: str | None = None) -> None:
-        """Put a label on an issue or a pull request as a person; the label is made when it is new."""
-        with self.world.lock:
-            found = self.world.named(repo)
-            put_labels(self.hub, found.issues[number], [name], user or found.owner)
-
-    def unlabel(self, repo: str, number: int, name: str, user: str | None = None) -> None:
-        """Take a label off as a person."""
-        with self.world.lock:
-            found = self.world.named(repo)
-            take_label(self.hub, found.issues[number], name, user or found.owner)
-
-    def review_comment(
-        self,
-        repo: str,
-        number: int,
-        user: str,
-        body: str,
-        *,
-        path: str = "",
-        line: int = 1,
-        reply_to: int | None = None,
-    ) -> ReviewComment:
-        """Comment on a line of a pull request's head as a person, or answer in a thread."""
-        with self.world.lock:
-            issue = self.world.named(repo).issues[number]
-            if reply_to is not None:
-                return reply(self.hub, self.world.review_comments[reply_to], user, body)
-            place = find_place(self.world, issue, {"path": path, "line": line})
-            if isinstance(place, str) or issue.pull is None:
-                raise ValueError(f"{repo}#{number} {path}:{line}: {place}")
-            review = open_review(self.world, issue, issue.pull, user, {"event": "COMMENT"})
-            return comment_on_lines(self.hub, review, place, body)
-
-    def reviews(self, repo: str, number: int) -> list[Review]:
-        """The reviews of a pull request, oldest first."""
-        wanted = (self.world.named(repo).id, number)
-        with self.world.lock:
-            return [one for one in self.world.reviews.values() if (one.repository, one.number) == wanted]
-
-    def review_comments(self, repo: str, number: int) -> list[ReviewComment]:
-        """The comments on lines of a pull request, oldest first."""
-        wanted = (self.world.named(repo).id, number)
-        with self.world.lock:
-            return [one for one in self.world.review_comments.values() if (one.repository, one.number) == wanted]
-
-    def pull_requests(self, repo: str) -> list[Issue]:
-        """The pull requests of a repository, oldest first."""
-        with self.world.lock:
-            return list(reversed(self.world.pulls(self.world.named(repo))))
-
-    def comments(self, repo: str, number: int) -> list[Comment]:
-        """The comments of an issue or a pull request."""
-        return [self.world.comments[one] for one in self.world.named(repo).issues[number].comments]
+            events_app.installation_event(self.hub, installation, "new_permissions_accepted")

@@ -183,6 +183,7 @@ class Pull:
 
     id: int
     head_repository: int
+    head_owner: str
     head_ref: str
     head_sha: str
     base_ref: str

@@ -43,12 +43,14 @@ class Faults:
         fresh_token_failures: how many first requests of every new installation token are answered 401.
         page_size: the most items a page has, whatever `per_page` says.
         log_misses: how many first requests of every job's log are answered 404.
+        unsigned_rest: GitHub does not sign what a bot commits over REST (an older GHES).
         queue: further faults, first match first.
     """
 
     fresh_token_failures: int = 0
     page_size: int | None = None
     log_misses: int = 0
+    unsigned_rest: bool = False
     queue: list[Fault] = field(default_factory=list)
 
     def add(self, method: str, path: str, status: int, **others: object) -> Fault:

@@ -12,10 +12,10 @@ from graphql import GraphQLError, GraphQLSchema, build_schema, graphql_sync
 from tests.github_server import events
 from tests.github_server.auth import Actor, covers, identify
 from tests.github_server.entities import Json, Repository
-from tests.github_server.gitstore import Person
 from tests.github_server.hub import Hub
 from tests.github_server.render import node
 from tests.github_server.render_git import html
+from tests.github_server.routes_git import malformed, web_flow
 from tests.github_server.rules import broken_rule, violation
 
 LIMIT = 40_000_000
@@ -136,13 +136,12 @@ class Root:
         if head != expected:
             message = f'Expected branch to point to "{expected}" but it did not. Pull and try again.'
             raise refusal("STALE_DATA", message)
-        changes = _changes(repo, input.get("fileChanges") or {})
+        changes = _changes(repo, head, input.get("fileChanges") or {})
         self._guard_workflows(changes)
         text = "\n\n".join(filter(None, (input["message"]["headline"], input["message"].get("body"))))
         world = self.hub.world
-        web = Person("GitHub", "noreply@github.com", world.now())
         tree = repo.store.write_tree(head, changes)
-        sha = repo.store.write_commit(tree, [head], text, world.person(self.actor.login), web)
+        sha = repo.store.write_commit(tree, [head], text, world.person(self.actor.login), web_flow(world))
         repo.store.signed.add(sha)
         kind = broken_rule(repo, f"refs/heads/{branch}", head, sha)
         if kind is not None:
@@ -155,6 +154,7 @@ class Root:
         """A repository the caller may see."""
         world = self.hub.world
         repo = world.find(*full_name.split("/", 1)) if "/" in full_name else None
+        repo = repo or world.repositories.get(world.renamed.get(full_name.lower(), 0))
         allowed = repo is not None and (
             covers(world, self.actor, repo)
             if self.actor.kind == "installation"
@@ -207,11 +207,18 @@ class Root:
         }
 
 
-def _changes(repo: Repository, given: Json) -> list[tuple[str, str, str | None]]:
-    """The lines for the tree; too much is refused."""
+def _changes(repo: Repository, head: str, given: Json) -> list[tuple[str, str, str | None]]:
+    """The lines for the tree; too much is refused, and what is not there cannot be deleted."""
     found: list[tuple[str, str, str | None]] = [("0", one["path"], None) for one in given.get("deletions") or []]
+    there = {entry.path for entry in repo.store.tree(head, recursive=True)} if found else set()
+    for _, path, _ in found:
+        if path not in there:
+            text = f"A path was requested for deletion which does not exist as of commit oid `{head}`: {path}"
+            raise refusal("UNPROCESSABLE", text)
     total = 0
     for one in given.get("additions") or []:
+        if malformed(one["path"]):
+            raise refusal("UNPROCESSABLE", f"A path was requested for addition which is not valid: {one['path']}")
         total += len(one["contents"])
         if total > LIMIT:
             raise refusal("UNPROCESSABLE", "The request is too large.")

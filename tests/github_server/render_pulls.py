@@ -116,14 +116,13 @@ def issue_json(world: World, issue: Issue) -> Json:
     return found
 
 
-def side_json(world: World, repo: Repository | None, ref: str, sha: str) -> Json:
+def side_json(world: World, repo: Repository | None, owner: str, ref: str, sha: str) -> Json:
     """`head` or `base` of a pull request; the repository is null when a fork was deleted."""
-    owner = repo.owner if repo else None
     return {
-        "label": f"{owner or 'unknown repository'}:{ref}",
+        "label": f"{owner}:{ref}",
         "ref": ref,
         "sha": sha,
-        "user": user_json(world, owner) if owner else None,
+        "user": user_json(world, owner),
         "repo": repository_json(world, repo) if repo else None,
     }
 
@@ -131,6 +130,7 @@ def side_json(world: World, repo: Repository | None, ref: str, sha: str) -> Json
 def pull_simple_json(world: World, issue: Issue) -> Json:
     """A pull request as lists show it."""
     repo, pull = world.repositories[issue.repository], _pull(issue)
+    head = world.repositories.get(pull.head_repository)
     root, html_url = api(world, repo), f"{html(world, repo)}/pull/{issue.number}"
     url, issue_url = f"{root}/pulls/{issue.number}", f"{root}/issues/{issue.number}"
     links = {
@@ -159,8 +159,8 @@ def pull_simple_json(world: World, issue: Issue) -> Json:
         "merge_commit_sha": pull.merge_commit_sha,
         "requested_reviewers": [user_json(world, login) for login in pull.reviewers],
         "requested_teams": [],
-        "head": side_json(world, world.repositories.get(pull.head_repository), pull.head_ref, pull.head_sha),
-        "base": side_json(world, repo, pull.base_ref, pull.base_sha),
+        "head": side_json(world, head, pull.head_owner, pull.head_ref, pull.head_sha),
+        "base": side_json(world, repo, repo.owner, pull.base_ref, pull.base_sha),
         "_links": {name: {"href": href} for name, href in links.items()},
         "auto_merge": None,
         "draft": pull.draft,

@@ -1,6 +1,6 @@
 """The App itself: who it is, its installations, its tokens and its hook deliveries."""
 
-from tests.github_server import events
+from tests.github_server import events_app
 from tests.github_server.auth import LEVELS, covers, mint
 from tests.github_server.entities import Installation, Json
 from tests.github_server.errors import ApiError, invalid, not_found
@@ -58,7 +58,7 @@ def get_account_installation(call: Call) -> Reply:
 
 def suspend(call: Call) -> Reply:
     """PUT /app/installations/{installation_id}/suspended."""
-    events.suspend(call.hub, _installation(call), suspended=True)
+    events_app.suspend(call.hub, _installation(call), suspended=True)
     return Reply(status=204)
 
 
@@ -140,8 +140,8 @@ def list_deliveries(call: Call) -> Reply:
     wanted = call.query.get("per_page", "30")
     size = min(int(wanted) if wanted.isdigit() else 30, 100, call.world.faults.page_size or 100)
     cursor = call.query.get("cursor", "")
-    if cursor:
-        log = [one for one in log if str(one.id) <= cursor]
+    if cursor.isdigit():
+        log = [one for one in log if one.id <= int(cursor)]
     headers = {}
     if len(log) > size:
         target = f"{call.world.api_url}/app/hook/deliveries?per_page={size}&cursor={log[size].id}"

@@ -8,7 +8,7 @@ from tests.github_server.entities import Json
 from tests.github_server.errors import ApiError, invalid, not_found
 from tests.github_server.gitstore import Entry, GitFailed
 from tests.github_server.render_git import content_json, file_json, git_commit_json
-from tests.github_server.routes_git import guard_workflows, person_of
+from tests.github_server.routes_git import guard_workflows, malformed, person_of, signs_for, web_flow
 from tests.github_server.routing import Call, Reply, Route
 from tests.github_server.rules import guard_rules
 
@@ -49,6 +49,8 @@ def _commit(call: Call, blob: str | None) -> tuple[Json, bool]:
     """Commit one file to a branch (a blob, or nothing to remove it); the commit and whether the file is new."""
     repo, path, body = call.repo, call.params["path"].strip("/"), call.body
     branch = body.get("branch") or repo.default_branch
+    if malformed(path):
+        raise invalid("path contains a malformed path component")
     head = repo.store.ref(f"refs/heads/{branch}")
     if head is None:
         raise ApiError(404, f"Branch {branch} not found")
@@ -64,9 +66,9 @@ def _commit(call: Call, blob: str | None) -> tuple[Json, bool]:
         raise ApiError(409, f"{path} does not match {body['sha']}")
     tree = repo.store.write_tree(head, [(before.mode if before else "100644", path, blob)])
     author = person_of(call, body.get("author"), call.world.person(call.actor.login))
-    sha = repo.store.write_commit(tree, [head], call.field("message"), author)
-    if call.actor.kind == "installation" and not body.get("author"):
-        repo.store.signed.add(sha)
+    signs = signs_for(call, body)
+    sha = repo.store.write_commit(tree, [head], call.field("message"), author, web_flow(call.world) if signs else None)
+    repo.store.signed |= {sha} if signs else set()
     guard_workflows(call, sha)
     guard_rules(repo, f"refs/heads/{branch}", head, sha, status=409)
     events.set_branch(call.hub, repo, f"refs/heads/{branch}", sha, call.actor.login)

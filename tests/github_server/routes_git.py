@@ -11,6 +11,7 @@ from tests.github_server.gitstore import ZERO, Entry, GitFailed, Person
 from tests.github_server.render_git import api, blob_json, git_commit_json, ref_json
 from tests.github_server.routing import Call, Reply, Route, page
 from tests.github_server.rules import guard_rules
+from tests.github_server.world import World
 
 MODES = {"100644": "blob", "100755": "blob", "120000": "blob", "040000": "tree", "160000": "commit"}
 
@@ -150,11 +151,16 @@ def create_tree(call: Call) -> Reply:
     return Reply(_tree_json(call, sha, store.tree(sha)), 201)
 
 
+def malformed(path: str) -> bool:
+    """Whether git or GitHub refuses a path."""
+    parts = path.split("/")
+    return bool({"", ".", "..", ".git"} & set(parts)) or "\n" in path or "\0" in path
+
+
 def _tree_change(call: Call, entry: Json) -> tuple[str, str, str | None]:
     """One entry of the request, checked the way GitHub checks it."""
     path, mode = entry.get("path", ""), entry.get("mode", "100644")
-    parts = path.split("/")
-    if not path or ".." in parts or ".git" in parts or "" in parts or "\n" in path:
+    if malformed(path):
         raise invalid("tree.path contains a malformed path component")
     if mode not in MODES:
         raise invalid("Must supply a valid tree.mode")
@@ -178,10 +184,23 @@ def create_commit(call: Call) -> Reply:
         raise invalid("Parent SHA does not exist or is not a commit object")
     author = person_of(call, body.get("author"), call.world.person(call.actor.login))
     committer = person_of(call, body.get("committer"), author)
+    # GitHub commits and signs for a bot that names nobody.
+    signs = signs_for(call, body)
+    committer = web_flow(call.world) if signs else committer
     sha = store.write_commit(tree, parents, call.field("message"), author, committer)
-    if call.actor.kind == "installation" and not (body.get("author") or body.get("committer")):
-        store.signed.add(sha)  # GitHub signs for a bot that commits in its own name
+    store.signed |= {sha} if signs else set()
     return Reply(git_commit_json(call.world, call.repo, store.commit(sha)), 201)
+
+
+def signs_for(call: Call, body: Json) -> bool:
+    """Whether GitHub signs a commit made over REST."""
+    named = body.get("author") or body.get("committer")
+    return call.actor.kind == "installation" and not named and not call.world.faults.unsigned_rest
+
+
+def web_flow(world: World) -> Person:
+    """GitHub itself, as it commits."""
+    return Person("GitHub", "noreply@github.com", world.now())
 
 
 def person_of(call: Call, given: Json | None, default: Person) -> Person:

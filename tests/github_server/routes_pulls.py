@@ -107,7 +107,7 @@ def open_pull(
                     errors=[{"resource": "PullRequest", "code": "custom", "message": text_}],
                 )
     number, now = world.next_number(repo), world.now()
-    made = Pull(world.next_id(), head_repo.id, branch, head_sha, base, base_sha)
+    made = Pull(world.next_id(), head_repo.id, head_repo.owner, branch, head_sha, base, base_sha)
     user = text["user"] or world.app.bot
     issue = Issue(world.next_large_id(), repo.id, number, text["title"] or "", text["body"], user, now, now, made)
     if head_repo is not repo:

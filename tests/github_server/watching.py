@@ -56,9 +56,12 @@ class Watching:
             raise TimeoutError(f"no completed check run {name or ''} on {sha}: {wanted()}")
         return wanted()[-1]
 
-    def press_button(self, run: CheckRun, identifier: str, user: str) -> None:
-        """Press a button of our App's check run."""
+    def press_button(self, run: CheckRun, identifier: str, user: str, *, stale: bool = False) -> None:
+        """Press a button of our App's check run; one that is not there (any more) only on a stale page."""
         with self.world.lock:
+            shown = {action["identifier"] for action in run.actions} if run.status == "completed" else set()
+            if identifier not in shown and not stale:
+                raise ValueError(f"{run.name} shows no button {identifier}: {sorted(shown)}")
             more: Json = {"requested_action": {"identifier": identifier}}
             events.check_run_event(self.hub, run, "requested_action", user, more)
 
@@ -66,6 +69,12 @@ class Watching:
         """Press "Re-run" on our App's check run."""
         with self.world.lock:
             events.check_run_event(self.hub, run, "rerequested", user)
+
+    def rerequest_all(self, repo: str, sha: str, user: str) -> None:
+        """Press "Re-run all checks" on our App's suite."""
+        with self.world.lock:
+            suite = self.world.suite_for(self.world.named(repo), self.app_id, sha, None)
+            events.check_suite_event(self.hub, suite, "rerequested", user)
 
     def third_party_check(
         self, repo: str, sha: str, name: str, conclusion: str, *, slug: str = "other-ci", text: str | None = None

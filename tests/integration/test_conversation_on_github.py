@@ -12,7 +12,7 @@ from bot.clock import SystemClock
 from bot.conversation.desk import Desk, Reply
 from bot.conversation.handle import handle_command
 from bot.domain.command import Command
-from bot.domain.github import BranchCommit, CheckUpdate
+from bot.domain.github import BranchCommit, CheckAction, CheckUpdate
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import RepositoryRef
 from bot.github.events import read_delivery
@@ -163,7 +163,8 @@ async def test_review_threads_buttons_and_labels_command_too(office: Office) -> 
     said = next(c for c in office.server.review_comments(NAME, office.pull) if c.id == reply.comment)
     assert said.reply_to == thread.id
     assert [r.content for r in asked.reactions] == ["eyes", "rocket"]
-    update = CheckUpdate(status="completed", title="NO_FIX", summary="-", external_id="mission:1")
+    off = CheckAction(label="Turn off here", description="No more missions here", identifier="off")
+    update = CheckUpdate(status="completed", title="NO_FIX", summary="-", actions=(off,), external_id="mission:1")
     await office.gateway.publish_check(office.repository, office.head, update)
     (check,) = office.server.check_runs(office.head, office.server.app_id)
     office.server.press_button(check, "off", "writer")

@@ -87,3 +87,45 @@ def test_what_the_workflows_own_token_pushes_starts_nothing(local_github: LocalG
     assert local_github.workflow_runs(skipped) == []
     local_github.settle()
     assert rest.get("repos/octo/math/actions/runs").json()["total_count"] == 2
+
+
+def test_buttons_are_pressed_where_they_are_shown(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
+    local_github.create_repository("octo", "math", RED)
+    sha = local_github.store(REPO).resolve("main") or ""
+    client = installed(local_github)
+    button = {"label": "Fix", "description": "Try it.", "identifier": "fix"}
+    body = {"name": "MetaAgent", "head_sha": sha, "status": "in_progress", "actions": [button]}
+    client.rest.checks.create("octo", "math", data=body)
+    (run,) = local_github.own_check_runs(sha)
+    with pytest.raises(ValueError, match="shows no button"):
+        local_github.press_button(run, "fix", "octo")
+    client.rest.checks.update("octo", "math", run.id, data={"conclusion": "neutral"})
+    local_github.webhook_url = receiver.url
+    local_github.press_button(run, "fix", "octo")
+    local_github.press_button(run, "gone", "octo", stale=True)
+    local_github.rerequest(run, "octo")
+    local_github.rerequest_all(REPO, sha, "octo")
+    assert local_github.settle()
+    assert receiver.titles == ["check_run.requested_action"] * 2 + ["check_run.rerequested", "check_suite.rerequested"]
+    assert receiver.received[0].payload["requested_action"] == {"identifier": "fix"}
+
+
+def test_a_pull_request_outlives_its_fork(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
+    local_github.create_repository("octo", "math", RED)
+    local_github.fork(REPO, "mona")
+    local_github.push("mona/math", "fix", {"more.py": ""})
+    local_github.open_pull_request(REPO, "mona:fix", user="mona")
+    local_github.delete_repository("mona/math")
+    local_github.webhook_url = receiver.url
+    local_github.label(REPO, 1, "metaagent:fix")
+    local_github.comment(REPO, 1, "octo", "/metaagent fix")
+    local_github.close(REPO, 1)
+    assert local_github.settle()
+    assert receiver.titles == ["pull_request.labeled", "issue_comment.created", "pull_request.closed"]
+    assert {
+        (head["repo"], head["label"])
+        for one in receiver.received
+        if one.event == "pull_request" and (head := one.payload["pull_request"]["head"])
+    } == {(None, "mona:fix")}
+    client = installed(local_github)
+    assert client.rest.pulls.list("octo", "math", state="all").json()[0]["head"]["repo"] is None

@@ -176,6 +176,10 @@ def test_graphql_commits_on_a_branch_and_checks_its_head(local_github: LocalGitH
     assert local_github.wait_for_check(made["oid"]).conclusion == "success"
     with pytest.raises(GraphQLFailed, match="Expected branch to point to"):
         client.graphql(COMMIT, {"input": wanted})
+    for change in ({"deletions": [{"path": "gone.py"}]}, {"additions": [{"path": "../x", "contents": ""}]}):
+        head = local_github.store(REPO).resolve("main")
+        with pytest.raises(GraphQLFailed, match="A path was requested"):
+            client.graphql(COMMIT, {"input": {**wanted, "expectedHeadOid": head, "fileChanges": change}})
     reader = installed(local_github, {"contents": "read"})
     with pytest.raises(GraphQLFailed, match="not accessible"):
         reader.graphql(COMMIT, {"input": wanted})
