@@ -122,7 +122,8 @@ def _check_body(update: CheckUpdate, annotations: Sequence[CheckAnnotation]) -> 
     }
     if update.text:
         output["text"] = cut(update.text, CHECK_TEXT_LIMIT)
-    body: dict[str, Any] = {"status": update.status, "output": output}
+    buttons = [action.model_dump() for action in update.actions]
+    body: dict[str, Any] = {"status": update.status, "output": output, "actions": buttons}
     if update.status == "completed":
         # Never more than neutral: our opinion must not block a merge.
         body["conclusion"] = "neutral"
