@@ -166,7 +166,7 @@ async def _full(story: Story, places: Places, repository: RepositoryRef, replace
 async def _replace(story: Story, places: Places, older: Sequence[PullRequestState], offer: Offer) -> None:
     """Open fixes of the same failure for older commits make room for the new one."""
     repository, new = story.context.request.repository, offer.pull_request
-    if not offer.delivered or repository is None or new is None or places.upkeep is None or places.registry is None:
+    if not offer.delivered or repository is None or new is None or places.upkeep is None:
         return
     why = f"A newer commit fails alike and needs another change: {new.url or f'#{new.number}'} takes the place of this."
     for pull in older:

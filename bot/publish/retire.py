@@ -13,7 +13,7 @@ async def retire(
     *,
     github: GitHub,
     upkeep: GitHubUpkeep,
-    registry: Registry,
+    registry: Registry | None,
 ) -> None:
     """Close it with a word; every part is made once, and what is done already is found done.
 
@@ -26,19 +26,21 @@ async def retire(
         ending: How it ends, and why, in words that are safe in a comment.
         github: Where the word is said.
         upkeep: Closes it.
-        registry: Remembers it.
+        registry: Remembers it; None when nothing is remembered.
 
     Raises:
         GitHubError: GitHub refused, failed or could not be reached.
         StoreError: it could not be remembered.
     """
     state, why = ending
-    fixes = await registry.offered(repository.id, pull_request=pull.number)
-    for fix in fixes:
-        await registry.offer(fix.with_(state=state, note=why, closing=True))
+
+    async def remember(*, closing: bool) -> None:
+        for fix in await registry.offered(repository.id, pull_request=pull.number) if registry is not None else ():
+            await registry.offer(fix.with_(state=state, note=why, closing=closing))
+
+    await remember(closing=True)
     marker = f"<!-- metaagent:ended={state.value} -->"
     await github.comment(repository, pull.number, f"{why}\n\n{marker}", marker=marker)
     await upkeep.close_pull_request(repository, pull.number)
     await upkeep.delete_branch(repository, pull.head_ref, expected=pull.head_sha)
-    for fix in fixes:
-        await registry.offer(fix.with_(state=state, note=why, closing=False))
+    await remember(closing=False)

@@ -244,6 +244,22 @@ async def test_a_verdict_that_came_while_we_published_is_not_forgotten() -> None
     assert [row.state for row in world.registry.fixes.values()] == [FixState.CLOSED]
 
 
+async def test_without_a_registry_github_alone_tells_what_is_offered() -> None:
+    world = World()
+    places = Places(world.github, "metaagent", None, world.github)
+    first = await publish_outcome(a_story(fixed()), places)
+    world.move(NEWER)
+    same = await publish_outcome(a_story(fixed(2, sha=NEWER)), places)
+    assert same.pull_request == first.pull_request
+    world.move(NEWEST)
+    other = await publish_outcome(a_story(fixed(3, sha=NEWEST, diff=OTHER_DIFF)), places)
+    assert world.ours == [other.pull_request]
+    world.github.pulls[other.pull_request or 0] = world.github.pulls[other.pull_request or 0].with_(state="closed")
+    world.move("9" * 40)
+    again = await publish_outcome(a_story(fixed(4, sha="9" * 40, diff=OTHER_DIFF)), places)
+    assert again.outcome is Outcome.DUPLICATE
+
+
 async def test_a_broken_registry_costs_memory_and_not_the_fix() -> None:
     world = World(registry=DeadRegistry())
     publication = await world.publish(fixed())
