@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha1
+from html import escape
 from typing import Protocol
 
 from bot.domain.github import (
@@ -62,13 +63,14 @@ class Notebook:
         return sha1(content.encode(), usedforsecurity=False).hexdigest()
 
     def markdown(self) -> str:
-        """For the summary of a check run; what comes from elsewhere cannot get out of its fence."""
+        """For the summary of a check run; what comes from elsewhere is text only: in a fence, or escaped."""
         if not self.writes:
             return "**Staged**: nothing would have been written besides this check."
         parts = [f"**Staged**: nothing was written besides this check. {len(self.writes)} writes would have been:"]
-        for number, one in enumerate(self.writes, 1):
-            shown = one.what if not one.text else f"{one.what}\n\n{one.text[:_SHOWN]}"
-            parts.append(f"<details><summary>{number}</summary>\n\n{fenced(shown, '')}\n\n</details>")
+        for one in self.writes:
+            line = f"<code>{escape(one.what)}</code>"
+            body = f"<details><summary>{line}</summary>\n\n{fenced(one.text[:_SHOWN], '')}\n\n</details>"
+            parts.append(body if one.text else f"<p>{line}</p>")
         return cut("\n\n".join(parts), _MOST)
 
 

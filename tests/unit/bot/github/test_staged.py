@@ -141,14 +141,14 @@ async def test_progress_of_our_check_is_written_as_it_is() -> None:
 
 async def test_what_was_written_by_others_stays_in_its_fence() -> None:
     notebook = Notebook()
-    notebook.note(REPOSITORY, "comment on #1\n```\n@everybody", "```\n<img src=x> </details> @all\n````\nout")
+    notebook.note(REPOSITORY, "comment\n\n</code><b>@everybody", "```\n<img src=x> </details> @all\n````\nout")
     text = notebook.markdown()
     fence = next(line for line in text.splitlines() if line.startswith("`"))
     assert len(fence) == 5
     inside = text.partition(f"{fence}\n")[2].partition(f"\n{fence}")[0]
-    assert "@everybody" in inside
-    assert "out" in inside
+    assert inside.endswith("out")
     assert "img" not in text.replace(inside, "")
+    assert "<summary><code>comment &lt;/code&gt;&lt;b&gt;@everybody</code></summary>" in text
 
 
 async def test_a_long_list_is_cut_and_closed() -> None:

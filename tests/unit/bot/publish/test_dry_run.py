@@ -12,6 +12,8 @@ from bot.publish.story import a_story
 from tests.builders import HEAD, a_commanded_request, a_mission, a_pull_request
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.memory_registry import MemoryRegistry
+from tests.unit.bot.mission.world import ADDS, a_world
+from tests.unit.bot.test_pipeline import Stage
 
 pytestmark = pytest.mark.anyio
 
@@ -87,3 +89,17 @@ async def test_what_is_known_of_earlier_fixes_counts_and_nothing_is_added() -> N
     assert await view.is_blocked(repository.id, "p") == fix
     await view.offer(fix.with_(branch="metaagent/main/2"))
     assert await registry.offered(repository.id) == (fix,)
+
+
+async def test_a_staged_repository_has_whole_missions_and_no_traces_but_the_check() -> None:
+    stage = Stage(a_world(ADDS))
+    stage.github.files["main", ".github/metaagent.yml"] = b"mode: staged\n"
+    context = await stage.play()
+    assert context.outcome is Outcome.FIXED
+    assert stage.github.pulls == {}
+    assert set(stage.github.branches) == {"main"}
+    assert stage.github.comments == []
+    (check,) = stage.github.checks
+    assert "open a pull request" in check.updates[-1].summary
+    (lesson,) = stage.lessons.lessons.values()
+    assert (lesson.outcome, lesson.pull_request) == ("FIXED", None)
