@@ -35,7 +35,9 @@ async def retire(
     state, why = ending
 
     async def remember(*, closing: bool) -> None:
-        for fix in await registry.offered(repository.id, pull_request=pull.number) if registry is not None else ():
+        if registry is None:
+            return
+        for fix in await registry.offered(repository.id, pull_request=pull.number):
             await registry.offer(fix.with_(state=state, note=why, closing=closing))
 
     await remember(closing=True)
