@@ -49,6 +49,8 @@ async def answer(scene: Scene, desk: Desk) -> Done:
 
 async def reject(scene: Scene, desk: Desk) -> Done:
     """Take back what was proposed here; the same change is not proposed again."""
+    if not scene.is_somewhere:
+        return refuse("Say it in the pull request whose fix is not wanted, or in ours.")
     fixes = [fix for fix in await fixes_here(scene, desk) if fix.state is FixState.OPEN and fix.pull_request]
     if scene.ours:
         fixes = [fix for fix in fixes if scene.pull is not None and fix.pull_request == scene.pull.number]
@@ -64,12 +66,9 @@ async def open_proposal(scene: Scene, desk: Desk) -> Proposal | Done:
     """What waits for a decision here, or the sentence that says why nothing does."""
     named = scene.command.options.get("mission") or scene.command.mission_id
     repository = scene.repository.id
-    if named:
-        proposal = await desk.registry.proposal(repository, proposal_id=named)
-    elif scene.pull is not None:
+    proposal = await desk.registry.proposal(repository, proposal_id=named) if named else None
+    if proposal is None and scene.pull is not None and not scene.command.options.get("mission"):
         proposal = await desk.registry.proposal(repository, pull_request=scene.pull.number)
-    else:
-        proposal = None
     if proposal is None:
         return refuse(f"Nothing waits for a decision in {scene.place}; `/metaagent fix` looks for a fix.")
     if proposal.decided:

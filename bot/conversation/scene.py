@@ -41,6 +41,11 @@ class Scene(Frozen):
             return f"commit {self.head_sha[:8]}"
         return "this repository"
 
+    @property
+    def is_somewhere(self) -> bool:
+        """Whether a pull request or a branch is meant; an issue is about everything, which few commands may touch."""
+        return self.pull is not None or self.head_branch is not None
+
 
 async def look(command: Command, policy: RepositoryPolicy, desk: Desk) -> Scene:
     """The place of a command as it is now.
@@ -81,7 +86,7 @@ async def fixes_here(scene: Scene, desk: Desk) -> tuple[OfferedFix, ...]:
 
 def _is_here(scene: Scene, numbers: tuple[int | None, ...], branch: str | None) -> bool:
     """Whether something belongs to the place of a command. Numbers are sure; a fork may call its branch like ours."""
-    if scene.pull is None and scene.head_branch is None:
+    if not scene.is_somewhere:
         return True
     if scene.pull is not None and any(number is not None for number in numbers):
         return scene.pull.number in numbers

@@ -52,8 +52,13 @@ async def on(scene: Scene, desk: Desk) -> Done:
 
 
 async def stop(scene: Scene, desk: Desk) -> Done:
-    """Drop what waits or runs here."""
-    stopped = await _stop_all(scene, desk)
+    """Drop what waits or runs here, or everywhere."""
+    target = scene.command.target.casefold()
+    if target not in {*_ALL, "", "here"}:
+        return refuse(f"{desk.pen.code(scene.command.target)} is no place; say nothing, or `repository`.")
+    if not target and not scene.is_somewhere:
+        return refuse("There is no pull request here. `/metaagent stop repository` is for the whole repository.")
+    stopped = await _stop_all(scene, desk, everywhere=target in _ALL)
     if not stopped:
         return refuse(f"Nothing waits or runs for {scene.place}.")
     return done(_named(stopped).strip()).with_(stopped=stopped)

@@ -74,6 +74,8 @@ async def _meant(scene: Scene, desk: Desk) -> OfferedFix | Done:
         if not named:
             return refuse(f"{desk.pen.code(scene.command.target)} is no fix of ours; `/metaagent status` lists them.")
         return named[0]
+    if not scene.is_somewhere:
+        return refuse("Say which fix is meant: `/metaagent undo #123`, with the number of our pull request.")
     if not fixes:
         return refuse(f"There is no fix of ours for {scene.place}.")
     return next((fix for fix in fixes if fix.state not in _GONE), fixes[0])

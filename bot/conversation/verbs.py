@@ -93,7 +93,7 @@ VERBS: Mapping[Verb, Entry] = MappingProxyType(
             options=("mission",),
             always=False,
         ),
-        Verb.STOP: Entry(usage="stop", does="stops what waits or runs for this pull request"),
+        Verb.STOP: Entry(usage="stop [repository]", does="stops what waits or runs for this pull request, or anywhere"),
         Verb.HELP: Entry(usage="help", does="shows this"),
     }
 )

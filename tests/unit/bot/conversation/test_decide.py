@@ -126,6 +126,12 @@ async def test_a_button_decides_about_its_own_mission() -> None:
     assert request.answer.proposal_id == "mission:42:old"
 
 
+async def test_a_button_of_a_mission_that_left_nothing_means_what_waits_there() -> None:
+    office = Office()
+    put_proposal(office)
+    assert (await office.ask(a_press("apply", mission_id="mission:42:other"))).ok
+
+
 @pytest.mark.parametrize("number", [PULL, FIX_PULL])
 async def test_rejecting_closes_our_pull_request_and_blocks_its_change(number: int) -> None:
     office = Office()
@@ -149,6 +155,23 @@ async def test_a_branch_somebody_pushed_to_is_left_alone(taken_over: str) -> Non
         office.github.branches[FIX_BRANCH] = "e" * 40
     assert "its branch stays" in (await office.say("reject")).text
     assert FIX_BRANCH in office.github.branches
+
+
+@pytest.mark.parametrize("words", ["reject", "undo", "apply", "answer yes"])
+async def test_in_an_issue_nothing_is_decided_about_everything(words: str) -> None:
+    office = Office()
+    put_fix(office)
+    put_proposal(office)
+    assert not (await office.say(words, is_pull_request=False)).ok
+    assert office.github.pulls[FIX_PULL].state == "open"
+    assert office.registry.fixes[next(iter(office.registry.fixes))].state is FixState.OPEN
+    assert office.registry.proposals[42, "mission:42:old"].decided == ""
+
+
+async def test_in_an_issue_a_fix_can_be_named() -> None:
+    office = Office()
+    put_fix(office)
+    assert (await office.say(f"undo #{FIX_PULL}", is_pull_request=False)).ok
 
 
 async def test_a_fix_that_is_no_longer_open_is_not_rejected() -> None:

@@ -125,6 +125,16 @@ async def test_stop_drops_what_waits_and_runs_here() -> None:
     assert "Nothing waits or runs" in (await office.say("stop")).text
 
 
+async def test_in_an_issue_nothing_is_stopped_unless_everything_is_meant() -> None:
+    office = Office()
+    await begun(office)
+    assert "`/metaagent stop repository`" in (await office.say("stop", is_pull_request=False)).text
+    assert "is no place" in (await office.say("stop #6")).text
+    assert office.queue.states["m-1"] == "running"
+    assert (await office.say("stop repository", is_pull_request=False)).ok
+    assert office.queue.states["m-1"] == "cancelled"
+
+
 async def test_a_stop_that_died_half_way_is_finished_the_next_time() -> None:
     office = Office()
     await begun(office, state="cancelled")
