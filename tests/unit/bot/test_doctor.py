@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor import Finding, examine, render, set_up
+from bot.doctor import examine, render, set_up
 from bot.settings import Settings, load
+from bot.setup.finding import Finding
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
 
@@ -104,3 +105,14 @@ def test_findings_are_lines_and_advice_stands_beneath_what_is_missing() -> None:
         "                           set it",
         "note     model            none is set",
     ]
+
+
+def test_without_an_app_the_live_look_says_what_to_do_first(settings: Make) -> None:
+    live = {finding.subject: finding for finding in examine(settings(), live=True)}["live"]
+    assert live.state == "missing"
+    assert "metaagent setup" in live.advice
+
+
+def test_what_others_wrote_cannot_steer_the_terminal() -> None:
+    hostile = Finding(subject="octo/shop", state="note", message="\x1b[2Jgone\x07")
+    assert "\x1b" not in render([hostile])
