@@ -12,9 +12,9 @@ from typing_extensions import override
 
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError, NotFound, NotPermitted, SettingsError
+from bot.github.app_replies import AppReply, InstallationReply, TokenReply
 from bot.github.client import WRITE_PAUSE_S, GitHubClient, Identity
 from bot.github.names import repository_path
-from bot.github.replies import AppReply, InstallationReply, TokenReply
 from bot.github.sending import careful
 from bot.github.tokens import LIFE_S, METADATA, YOUNG_S, Permissions, Token, key_of
 

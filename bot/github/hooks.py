@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 from bot.domain.github import HookDelivery, InstallationRef
 from bot.domain.request import RepositoryRef
 from bot.github.app_client import AppClient
+from bot.github.app_replies import HookDeliveryDetail, HookDeliveryReply, InstallationReply, RepositoriesReply
 from bot.github.reading import read, read_as
-from bot.github.replies import HookDeliveryDetail, HookDeliveryReply, InstallationReply, RepositoriesReply
 
 PAGE = 100
 

@@ -7,8 +7,8 @@ from typing_extensions import override
 
 from bot.domain.request import RepositoryRef
 from bot.errors import NotPermitted
+from bot.github.app_replies import AppReply, UserReply
 from bot.github.client import WRITE_PAUSE_S, GitHubClient, Identity
-from bot.github.replies import AppReply, UserReply
 from bot.github.sending import careful
 from bot.github.tokens import YOUNG_S, Permissions, Token
 

@@ -6,6 +6,7 @@ from typing import Protocol
 from pydantic import SecretStr
 
 from bot.domain.github import (
+    BranchCommit,
     BranchRules,
     CheckRunState,
     CommitState,
@@ -17,7 +18,9 @@ from bot.domain.github import (
 from bot.domain.request import RepositoryRef
 from bot.github.gateway import GitHubGateway
 from bot.ports.github import AppHooks, GitHub, GitHubRuns, GitHubUpkeep
-from tests.fakes.fake_github import FakeComment, FakeGitHub
+from tests.fakes.fake_github import FakeGitHub
+from tests.fakes.fake_github_state import FakeComment
+from tests.fakes.fake_github_upkeep import sha_of
 from tests.github_server.server import LocalGitHub
 
 FILES = {"README.md": "# calculator\n", "calculator.py": "def add(a, b):\n    return a - b\n"}
@@ -138,7 +141,7 @@ class FakeStage:
         self.fake.other_checks.append(run)
 
     def push(self, branch: str) -> str:
-        sha = "c" * 40
+        sha = sha_of(BranchCommit(branch=branch, parent=self.main, message="Change files"), ())
         self.fake.branches[branch] = sha
         self.fake.commits[sha] = CommitState(sha=sha, parents=(self.main,), message="Change files", author="octo")
         return sha

@@ -14,10 +14,8 @@ from bot.domain.github import (
 from bot.domain.request import RepositoryRef
 from bot.errors import Conflict, GitHubError, NotFound
 from sandbox.types import FileEdit
-from tests.fakes.fake_github_state import BODY_LIMIT, FakeCheck, FakeComment, FakeReview
+from tests.fakes.fake_github_state import BODY_LIMIT, FakeCheck, FakeComment
 from tests.fakes.fake_github_upkeep import FakeHooks, FakeRuns, FakeUpkeep, sha_of
-
-__all__ = ["FakeCheck", "FakeComment", "FakeGitHub", "FakeReview"]
 
 
 class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):

@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from bot.errors import GitHubError, NotPermitted, RateLimited, SettingsError
 from bot.github.app_client import AppClient, covers, life_s
-from bot.github.replies import TokenReply
+from bot.github.app_replies import TokenReply
 from bot.github.sending import unreachable, worth_waiting
 from bot.github.tokens import CLONE, LIFE_S
 from tests.builders import a_repository

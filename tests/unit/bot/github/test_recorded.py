@@ -10,11 +10,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from bot.errors import Conflict, GitHubError, NotFound, NotPermitted, RateLimited
+from bot.github.app_replies import AppReply, InstallationReply, RepositoriesReply, TokenReply, UserReply
 from bot.github.manifest import NewApp
 from bot.github.reading import read, read_as
 from bot.github.refusals import refusal
 from bot.github.replies import (
-    AppReply,
     CheckRunReply,
     CheckRunsReply,
     CommentReply,
@@ -23,21 +23,17 @@ from bot.github.replies import (
     ContentReply,
     GitCommitReply,
     GitObject,
-    InstallationReply,
     JobReply,
     LabelReply,
     PermissionReply,
     PullReply,
     RefReply,
-    RepositoriesReply,
     ReviewCommentReply,
     ReviewReply,
     RuleReply,
     RunFile,
     RunReply,
     RunsReply,
-    TokenReply,
-    UserReply,
 )
 
 pytestmark = pytest.mark.shared
