@@ -117,6 +117,16 @@ async def test_what_turned_green_meanwhile_needs_no_mission(github: FakeGitHub) 
     assert await settle(red(), Watch(github), Patience(github, later)) is None
 
 
+async def test_what_github_shows_later_than_it_tells_is_waited_for_once(github: FakeGitHub) -> None:
+    checkpoint = Patience(github, [check(99)])
+    assert await settle(red(), Watch(github), checkpoint) is not None
+    assert checkpoint.waited == [3.0]
+    green = Patience(github, [check(99, conclusion="success")])
+    github.other_checks = []
+    assert await settle(red(), Watch(github), green) is None
+    assert green.waited == [3.0]
+
+
 async def test_a_head_with_red_statuses_only_becomes_a_mission_too(github: FakeGitHub) -> None:
     github.statuses[HEAD] = ("ci/jenkins", "codecov/patch")
     request = await settle(red(check=None), Watch(github, runs=github), Patience(github))
