@@ -25,6 +25,7 @@ from tests.github_server.render_checks import (
 from tests.github_server.render_git import branch_json, commit_json, html, simple_commit_json
 from tests.github_server.render_pulls import comment_json, issue_json, pull_json, pull_simple_json
 from tests.github_server.render_reviews import review_comment_json
+from tests.github_server.workflows import workflows_of
 
 
 def emit(hub: Hub, event: str, repo: Repository, sender: str, payload: Json) -> None:
@@ -48,9 +49,10 @@ def refs_changed(hub: Hub, repo: Repository, before: dict[str, str], actor: str)
 
 def set_branch(hub: Hub, repo: Repository, name: str, sha: str | None, actor: str) -> None:
     """Move, make or delete a ref and tell the world."""
-    before = repo.store.refs("refs/heads/")
+    old, new = repo.store.ref(name) or ZERO, sha or ZERO
     repo.store.set_ref(name, sha)
-    refs_changed(hub, repo, before, actor)
+    if name.startswith("refs/heads/") and old != new:
+        _branch_moved(hub, repo, name, (old, new), actor)
 
 
 def _branch_moved(hub: Hub, repo: Repository, name: str, move: tuple[str, str], actor: str) -> None:
@@ -151,6 +153,10 @@ def trial_merge(hub: Hub, issue: Issue, pull: Pull) -> str | None:
 def run_pull_ci(hub: Hub, issue: Issue, pull: Pull, actor: str) -> None:
     """Start the CI for the event `pull_request`, which tests the merge; where there is a conflict, nothing runs."""
     base, head = hub.world.repositories[issue.repository], hub.world.repositories[pull.head_repository]
+    # Making the merge takes a while: only for a workflow that will look at it.
+    flows = workflows_of(base, pull.head_sha)
+    if not flows or (base is head and all("pull_request" not in flow.events for flow in flows)):
+        return
     merge = trial_merge(hub, issue, pull)
     if merge is not None:
         trigger = Trigger(base, "pull_request", pull.head_ref, pull.head_sha, pull.base_sha, actor, head, merge)

@@ -1,5 +1,6 @@
 """Checks every exchange and every webhook against GitHub's own description, away from the request's path."""
 
+import functools
 import json
 import queue
 import threading
@@ -99,7 +100,7 @@ class Checker:
         while (item := self._queue.get()) is not None:
             try:
                 if self._folder is not None and rest is None:
-                    rest, hooks = RestDescription(self._folder), HookDescription(self._folder)
+                    rest, hooks = descriptions(self._folder)
                 if isinstance(item, Exchange):
                     found = check_exchange(rest, item)
                 else:
@@ -256,3 +257,9 @@ class HookDescription:
             document = {"$ref": f"#/components/schemas/{schema}", "components": self._components}
             self._validators[schema] = OAS30Validator(document)
         return self._validators[schema]
+
+
+@functools.cache
+def descriptions(folder: Path) -> tuple[RestDescription, HookDescription]:
+    """Both, read once for all servers of a process: they never change, and reading them is most of a server's start."""
+    return RestDescription(folder), HookDescription(folder)

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,7 @@ def refusal(kind: str, message: str) -> GraphQLError:
     return GraphQLError(message, extensions={"type": kind})
 
 
+@functools.cache
 def load_schema(folder: Path | None) -> GraphQLSchema:
     """GitHub's schema from a folder, else the small one."""
     path = folder / "github-graphql-subset.graphql" if folder else None

@@ -50,6 +50,24 @@ class Options:
     private_key_pem: str = ""
 
 
+class _Uvicorn(uvicorn.Server):
+    """A server that hears at once that it shall stop; uvicorn itself looks every tenth of a second."""
+
+    @override
+    async def main_loop(self) -> None:
+        self._loop, self._asked = asyncio.get_running_loop(), asyncio.Event()
+        while not (self.should_exit or self._asked.is_set()):
+            await self.on_tick(0)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._asked.wait(), 1)
+
+    def ask_to_stop(self) -> None:
+        """From any thread."""
+        self.should_exit = True
+        with contextlib.suppress(AttributeError, RuntimeError):  # not begun, or at its end already
+            self._loop.call_soon_threadsafe(self._asked.set)
+
+
 class _Server(threading.Thread):
     """One uvicorn server on a socket that is bound before the thread starts."""
 
@@ -60,12 +78,12 @@ class _Server(threading.Thread):
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._socket.bind(("127.0.0.1", port))
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
-        self._server: uvicorn.Server | None = None
+        self._server: _Uvicorn | None = None
 
     def serve(self, app: object) -> None:
         """Start serving and return when the server answers."""
         config = uvicorn.Config(app, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=3)  # type: ignore[arg-type]
-        self._server = uvicorn.Server(config)
+        self._server = _Uvicorn(config)
         self.start()
         if not wait_until(lambda: bool(self._server and self._server.started), 15):
             raise RuntimeError("the local GitHub did not start")
@@ -79,7 +97,7 @@ class _Server(threading.Thread):
     def ask_to_stop(self) -> None:
         """Begin to stop, without waiting."""
         if self._server is not None:
-            self._server.should_exit = True
+            self._server.ask_to_stop()
 
     def close(self) -> None:
         """Stop serving."""

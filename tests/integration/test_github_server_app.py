@@ -48,23 +48,19 @@ def test_a_manifest_becomes_our_app_with_a_code_that_works_once(
     assert client.rest.apps.get_org_installation("octo").json()["id"] == heard["installation"]["id"]
 
 
-@pytest.mark.parametrize(
-    ("change", "problem"),
-    [
-        ({"name": "x" * 35}, "too long"),
-        ({"default_events": ["pull_request"]}, "pull_request"),
-        ({"hook_attributes": {"active": True}}, "Hook url"),
-        ({"redirect_url": None}, "redirect_url"),
-        ({"name": "GitHub Actions"}, "already taken"),
-    ],
-)
-def test_a_bad_manifest_is_refused_on_the_page(
-    local_github: LocalGitHub, rest: httpx.Client, change: dict[str, object], problem: str
-) -> None:
-    body = {"manifest": json.dumps({**MANIFEST, **change})}
-    answer = rest.post(f"{local_github.web_url}/settings/apps/new", data=body)
-    assert answer.status_code == 422
-    assert problem in answer.text
+def test_a_bad_manifest_is_refused_on_the_page(local_github: LocalGitHub, rest: httpx.Client) -> None:
+    wrong: dict[str, dict[str, object]] = {
+        "too long": {"name": "x" * 35},
+        "pull_request": {"default_events": ["pull_request"]},
+        "Hook url": {"hook_attributes": {"active": True}},
+        "redirect_url": {"redirect_url": None},
+        "already taken": {"name": "GitHub Actions"},
+    }
+    for problem, change in wrong.items():
+        body = {"manifest": json.dumps({**MANIFEST, **change})}
+        answer = rest.post(f"{local_github.web_url}/settings/apps/new", data=body)
+        assert answer.status_code == 422
+        assert problem in answer.text
 
 
 def test_installations_and_their_repositories_come_and_go(local_github: LocalGitHub, receiver: WebhookReceiver) -> None:
