@@ -18,7 +18,9 @@ from fastapi import FastAPI
 from bot.domain.delivery import Receipt
 from bot.domain.request import RedHead
 from bot.errors import QueueError, SettingsError
+from bot.github.events import read_delivery
 from bot.intake.identity import OwnApp
+from bot.intake.router import route
 from bot.intake.webhook import webhook_router
 from bot.ports import DeliveryInbox
 from bot.queue.dispatch import Dispatcher
@@ -203,6 +205,24 @@ async def test_every_recorded_payload_is_answered_by_rule_and_quickly(
     record_property("median_ms", round(median_ms, 2))
     print(f"{len(answers)} payloads, median {median_ms:.2f} ms, slowest {max(seconds) * 1000:.1f} ms")  # noqa: T201
     assert median_ms < 100, "the bar is 10 ms; this only catches a collapse on a busy machine"
+
+
+@pytest.mark.shared
+def test_reading_a_payload_and_deciding_takes_microseconds(
+    shared: Path, record_property: Callable[[str, object], None]
+) -> None:
+    seconds = []
+    for path, event in payloads.recorded(shared):
+        body = path.read_bytes()
+        for _ in range(3):  # the first makes the models
+            begun = time.perf_counter()
+            route(read_delivery(event, "d-1", body), OWN)
+            taken = time.perf_counter() - begun
+        seconds.append(taken)
+    median_us = statistics.median(seconds) * 1e6
+    record_property("median_us", round(median_us))
+    print(f"{len(seconds)} payloads read and decided, median {median_us:.0f} µs")  # noqa: T201
+    assert median_us < 3_000, "the bar is 300 µs; this only catches a collapse on a busy machine"
 
 
 @pytest.mark.shared

@@ -1,0 +1,51 @@
+"""The whole service as a process on a (local) GitHub, as far as it goes without a sandbox."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.demo.bot_process import BotProcess
+from tests.github_server.fixtures import app_key, local_github
+from tests.github_server.server import LocalGitHub
+
+__all__ = ["app_key", "local_github"]
+
+pytestmark = [pytest.mark.shared, pytest.mark.slow]
+NAME = "octo/calculator"
+
+
+@pytest.fixture
+def service(local_github: LocalGitHub, tmp_path: Path) -> Iterator[BotProcess]:
+    with BotProcess(local_github, tmp_path / "data") as started:
+        yield started
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {seconds} s"
+        time.sleep(0.05)
+
+
+@pytest.mark.usefixtures("service")
+def test_a_red_check_and_a_command_reach_those_who_answer(local_github: LocalGitHub) -> None:
+    files = {"calculator.py": "x = 1\n", ".github/metaagent.yml": "enabled: false\n"}
+    local_github.create_repository("octo", "calculator", files)
+    red = local_github.push(NAME, "feature", {"calculator.py": "x = 2\n"})
+    pull = local_github.open_pull_request(NAME, "feature").number
+    for number in range(3):
+        local_github.third_party_check(NAME, red, f"tests ({number})", "failure")
+    until(lambda: any(run.status == "completed" for run in local_github.own_check_runs(red)))
+    (told,) = local_github.own_check_runs(red)
+    assert told.conclusion == "neutral"
+    assert "POLICY" in (told.title or "")
+
+    local_github.comment(NAME, pull, "octo", "/metaagent status")
+    until(lambda: any("Status of" in comment.body for comment in local_github.comments(NAME, pull)))
+    local_github.comment(NAME, pull, "stranger", "/metaagent status")
+    local_github.suspend("octo")
+    local_github.settle()
+    time.sleep(1)
+    assert len([c for c in local_github.comments(NAME, pull) if "Status of" in c.body]) == 1
