@@ -12,7 +12,7 @@ from bot.publish.comment import is_fork, reply
 from bot.publish.handover import hand_over
 from bot.publish.offer import Offer
 from bot.publish.places import Places
-from bot.publish.remembered import is_chosen, propose
+from bot.publish.remembered import is_chosen, open_elsewhere, propose
 from bot.publish.story import Story
 from sandbox.types import Frozen
 
@@ -53,6 +53,8 @@ async def publish_outcome(story: Story, places: Places) -> Publication:
             refused.append(_refused("The fix could not be pushed", error))
             offer = Offer(outcome=story.outcome, note=refused[0])
         story = _retold(story, offer)
+    if story.outcome is Outcome.BASE_RED:
+        story = story.with_(delivered=await open_elsewhere(story, places))
     proposal = await propose(story, places)
     story = story.with_(choices=tuple(change.title for change in proposal.changes) if proposal else ())
     try:

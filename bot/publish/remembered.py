@@ -53,6 +53,16 @@ async def ended_by_us(places: Places, repository_id: int, number: int) -> bool:
     return any(row.state in {FixState.SUPERSEDED, FixState.EXPIRED} for row in rows)
 
 
+async def open_elsewhere(story: Story, places: Places) -> str:
+    """Where a fix for an older commit of the red branch waits, in our own words; empty when none does."""
+    request = story.context.request
+    if places.registry is None or request.repository is None:
+        return ""
+    fixes = await _quietly(places.registry.offered(request.repository.id, state=FixState.OPEN)) or ()
+    ours = [fix for fix in fixes if fix.pull_request is not None and fix.base_branch == request.head_branch]
+    return f"A fix for this branch is open already: pull request #{ours[0].pull_request}." if ours else ""
+
+
 async def remember_offer(story: Story, places: Places, offer: Offer) -> None:
     """Write down what was offered; what people decided since stays as they decided it."""
     request = story.context.request

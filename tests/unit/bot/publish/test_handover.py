@@ -157,6 +157,19 @@ async def test_a_replacement_that_died_on_the_way_is_finished_and_nothing_is_mad
     assert len(world.github.pulls) == 3
 
 
+async def test_a_commit_that_was_red_before_is_told_of_the_fix_that_waits() -> None:
+    world = World()
+    first = await world.publish(fixed())
+    world.move(NEWER)
+    request = a_request(mission_id="m-2", head_sha=NEWER)
+    await world.publish(a_mission(Outcome.BASE_RED, mission_id="m-2", request=request))
+    assert world.github.checks[-1].sha == NEWER
+    assert f"pull request #{first.pull_request}" in world.github.checks[-1].updates[-1].summary
+    elsewhere = a_request(mission_id="m-3", head_sha=NEWER, head_branch="other")
+    await world.publish(a_mission(Outcome.BASE_RED, mission_id="m-3", request=elsewhere))
+    assert "open already" not in world.github.checks[-1].updates[-1].summary
+
+
 async def test_two_missions_of_one_commit_make_one_pull_request() -> None:
     world = World()
     first = await world.publish(fixed())
