@@ -1,11 +1,15 @@
 """What each event comes down to."""
 
+import contextlib
+import copy
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from bot.domain.command import Command, Origin, Verb
 from bot.domain.request import CheckRef, Feedback, HeadMoved, Ignored, InstallationChange, RedHead
+from bot.errors import DeliveryRejected
 from bot.github.events import read_delivery
 from bot.github.manifest import EVENTS
 from bot.intake import guards
@@ -341,6 +345,48 @@ def test_a_ping_says_whether_it_is_ours() -> None:
     assert "works" in why_not({"zen": "x", "hook": {"app_id": payloads.APP_ID, "events": ["push"]}}, "ping")
     assert "METAAGENT_APP_ID" in why_not({"zen": "x", "hook": {"app_id": 9}}, "ping")
     assert "works" in why_not({"zen": "x"}, "ping")
+
+
+SOUND = {
+    "check_run": payloads.check_run(pull_requests=[payloads.pull_request_link()]),
+    "check_suite": payloads.check_suite(),
+    "workflow_run": payloads.workflow_run(pull_requests=[payloads.pull_request_link()]),
+    "workflow_job": payloads.workflow_job(),
+    "status": payloads.status(),
+    "push": payloads.push(),
+    "pull_request": payloads.pull_request("closed", merged=True),
+    "issue_comment": payloads.comment("/metaagent fix"),
+    "installation": payloads.installation("deleted", repositories=[{"id": 42}]),
+    "installation_repositories": payloads.installation("added", repositories_added=[{"id": 1}]),
+    "ping": {"zen": "x", "hook_id": 1, "hook": {"app_id": 1, "events": ["push"]}},
+}
+
+
+def bent(value: Any, spoil: Callable[[Any, Any], None]) -> Iterator[None]:
+    """Spoil each place of a payload in turn, and put it back."""
+    places = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
+    for place in places:
+        kept = value[place]
+        yield from bent(kept, spoil)
+        spoil(value, place)
+        yield
+        value[place] = kept
+
+
+@pytest.mark.parametrize("event", sorted(SOUND))
+@pytest.mark.parametrize("wrong", [None, 7, -1, 2**70, "", "x" * 10_000, "\x00\u202e", [], [None], {}, True, 1.5])
+def test_a_payload_with_anything_wrong_in_any_place_is_decided_or_rejected(event: str, wrong: object) -> None:
+    payload = copy.deepcopy(SOUND[event])
+
+    def spoil(value: Any, place: Any) -> None:
+        value[place] = wrong
+
+    tried = 0
+    for _ in bent(payload, spoil):
+        tried += 1
+        with contextlib.suppress(DeliveryRejected):
+            routed(payload, event)
+    assert tried > 3
 
 
 def test_an_unknown_action_of_a_known_event_is_no_error() -> None:
