@@ -1,15 +1,14 @@
-"""The gateway on a local GitHub that has a bad day."""
+"""The gateway on a local GitHub: signing in, limits, texts and names; bad days are in test_github_faults.py."""
 
 import asyncio
 import base64
-import time
 from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 from pydantic import SecretStr
 
-from bot.domain.github import BranchCommit, CheckAnnotation, CheckUpdate
+from bot.domain.github import CheckAnnotation, CheckUpdate
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError, NotPermitted, RateLimited, SettingsError
 from bot.github.gateway import GitHubGateway
@@ -64,55 +63,12 @@ async def test_a_token_carries_one_repository_and_only_the_rights_it_needs(scene
     assert list(token.repository_ids or ()) == [scene.repository.id]
 
 
-async def test_a_fresh_token_that_is_not_known_everywhere_yet_is_tried_again(scene: Scene) -> None:
-    scene.server.faults.fresh_token_failures = 2
-    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
-    assert scene.minted() == 1
-
-
-async def test_a_read_is_repeated_after_a_server_error(scene: Scene) -> None:
-    scene.server.faults.add("GET", "/git/ref/", 502)
-    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
-
-
-async def test_a_write_is_not_repeated_after_a_server_error(scene: Scene) -> None:
-    scene.server.push(NAME, "feature", {"a.py": "x = 1\n"})
-    scene.server.faults.add("POST", "/pulls", 502, after=True)
-    words = {"head": "feature", "base": "main", "title": "t", "body": "b"}
-    with pytest.raises(GitHubError) as failed:
-        await scene.gateway.open_pull_request(scene.repository, **words, draft=False)
-    assert failed.value.retryable
-    assert len(scene.server.pull_requests(NAME)) == 1
-
-
-async def test_a_commit_whose_answer_was_lost_is_found_at_once(scene: Scene) -> None:
-    commit = BranchCommit(branch="metaagent/main/01234567", parent=scene.head, message="fix")
-    scene.server.faults.add("POST", "/git/refs", 502, after=True)
-    made = await scene.gateway.commit_on_new_branch(scene.repository, commit, (EDIT,))
-    assert await scene.gateway.branch_head(scene.repository, commit.branch) == made
-    assert await scene.gateway.commit_on_new_branch(scene.repository, commit, (EDIT,)) == made
-    assert (await scene.gateway.commit(scene.repository, made)).parents == (scene.head,)
-
-
-async def test_a_short_limit_is_waited_for(scene: Scene) -> None:
-    scene.server.faults.secondary_limit("GET", "/git/ref/", retry_after=1)
-    begun = time.perf_counter()
-    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
-    assert time.perf_counter() - begun >= 1
-
-
 @pytest.mark.parametrize(("retry_after", "wait"), [(30, 30.0), (None, 60.0)], ids=["named", "not named"])
 async def test_a_long_limit_is_told_with_its_seconds(scene: Scene, retry_after: int | None, wait: float) -> None:
     scene.server.faults.secondary_limit("GET", "/git/ref/", retry_after=retry_after)
     with pytest.raises(RateLimited) as limited:
         await scene.gateway.branch_head(scene.repository, "main")
     assert limited.value.retry_after_s == wait
-
-
-async def test_a_bare_429_is_a_limit_too(scene: Scene) -> None:
-    scene.server.faults.add("GET", "/git/ref/", 429, message="slow down")
-    with pytest.raises(RateLimited):
-        await scene.gateway.branch_head(scene.repository, "main")
 
 
 async def test_a_missing_permission_is_named(scene: Scene) -> None:
@@ -126,19 +82,6 @@ async def test_an_app_that_is_not_installed_is_told_so(scene: Scene) -> None:
     elsewhere = RepositoryRef(id=1, owner="nobody", name="nothing")
     with pytest.raises(NotPermitted, match="not installed"):
         await scene.gateway.branch_head(elsewhere, "main")
-
-
-async def test_a_suspended_installation_is_not_permitted(scene: Scene) -> None:
-    scene.server.suspend("octo")
-    with pytest.raises(NotPermitted):
-        await scene.gateway.branch_head(scene.repository, "main")
-
-
-async def test_pages_are_followed_however_short_they_are(scene: Scene) -> None:
-    scene.server.faults.page_size = 1
-    for number in range(3):
-        scene.server.third_party_check(NAME, scene.head, f"check {number}", "success")
-    assert len(await scene.gateway.check_runs(scene.repository, scene.head)) == 3
 
 
 async def test_more_than_fifty_annotations_arrive_once_each(scene: Scene) -> None:
@@ -160,11 +103,6 @@ async def test_texts_too_long_for_github_are_cut(scene: Scene) -> None:
     (comment,) = scene.server.comments(NAME, pull)
     assert len(comment.body) <= 65_536
     assert comment.body.endswith("<!-- m -->")
-
-
-async def test_a_renamed_repository_is_still_found(scene: Scene) -> None:
-    scene.server.rename(NAME, "abacus")
-    assert await scene.gateway.branch_head(scene.repository, "main") == scene.head
 
 
 @pytest.mark.parametrize("branch", ["../../user", "a b", "x..y", "x?y", "-x", ""])
