@@ -12,6 +12,7 @@ import jwt
 from tests.github_server.entities import ACTIONS_APP_ID, ACTIONS_BOT, App, Installation, Repository, Token
 from tests.github_server.errors import ApiError, forbidden, not_found
 from tests.github_server.gitstore import utc
+from tests.github_server.keys import public_key
 from tests.github_server.world import World
 
 LEVELS = {"none": 0, "read": 1, "write": 2, "admin": 3}
@@ -105,12 +106,9 @@ def _basic(value: str) -> str:
 
 def _check_jwt(world: World, value: str) -> None:
     """GitHub's rules for an App's JWT."""
-    from cryptography.hazmat.primitives.serialization import load_pem_private_key
-
-    key = load_pem_private_key(world.private_key_pem.encode(), None).public_key()
     options: Any = {"verify_exp": False, "verify_iat": False, "verify_nbf": False, "verify_sub": False}
     try:
-        claims = jwt.decode(value, key, algorithms=["RS256"], options=options)  # type: ignore[arg-type]
+        claims = jwt.decode(value, public_key(world.private_key_pem), algorithms=["RS256"], options=options)
     except jwt.InvalidTokenError as error:
         raise ApiError(401, "A JSON web token could not be decoded") from error
     now = datetime.now(UTC).timestamp()
