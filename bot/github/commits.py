@@ -83,7 +83,7 @@ class GitHubCommits(GitHubReading):
         try:
             if fits_mutation(edits):
                 with suppress(NotFound):
-                    # Not found: the repository has another name now, which only REST follows.
+                    # The repository has another name now, which only REST follows, or GitHub is too old for this.
                     return await self._mutate(repository, commit, edits)
             made = (await self._git_commit(repository, commit, edits)).sha
             path = f"/git/refs/heads/{branch_segment(commit.branch)}"

@@ -91,6 +91,8 @@ def _by_type(error: GraphQLError, response: httpx.Response, needs: str) -> GitHu
         return RateLimited(f"GitHub limits us: {said}", retry_after_s=wait_s(response))
     if error.type == "STALE_DATA":
         return Conflict(what, status=409)
+    if error.extensions.get("code") == "undefinedField":
+        return NotFound(what, "this GitHub is too old for it", status=404)
     if error.type == "NOT_FOUND":
         return NotFound(what, f"it is absent, or the App lacks {needs}", status=404)
     ruled = any(word in said.lower() for word in _RULED)

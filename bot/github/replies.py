@@ -325,6 +325,7 @@ class GraphQLError(Slim):
 
     message: str = ""
     type: str | None = None
+    extensions: dict[str, Any] = Field(default_factory=dict)
 
 
 class GraphQLReply(Slim):

@@ -38,9 +38,6 @@ class Scene:
     def minted(self) -> int:
         return sum(r.endswith("/access_tokens") for r in self.server.requests)
 
-    def writes(self, path: str) -> int:
-        return sum(r.startswith("POST") and r.endswith(path) for r in self.server.requests)
-
 
 @pytest.fixture
 async def scene(local_github: LocalGitHub) -> AsyncIterator[Scene]:

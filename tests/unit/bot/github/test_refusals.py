@@ -92,10 +92,11 @@ def test_the_wait_is_githubs_or_a_minute(headers: dict[str, str], seconds: float
             False,
         ),
         ({"type": "RATE_LIMITED", "message": "API rate limit exceeded"}, RateLimited, True),
+        ({"message": "Field 'x' doesn't exist", "extensions": {"code": "undefinedField"}}, NotFound, False),
         ({"message": "Something went wrong while executing your query."}, GitHubError, True),
     ],
 )
-def test_graphql_refuses_with_status_200(error: dict[str, str], kind: type[GitHubError], *, retryable: bool) -> None:
+def test_graphql_refuses_with_status_200(error: dict[str, Any], kind: type[GitHubError], *, retryable: bool) -> None:
     found = graphql_refusal(an_answer(200, {"data": None, "errors": [error]}), "contents:write")
     assert type(found) is kind
     assert found.retryable == retryable
