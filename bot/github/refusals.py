@@ -35,12 +35,7 @@ def _by_status(response: httpx.Response, said: str, needs: str) -> GitHubError:
     if status == httpx.codes.UNAUTHORIZED:
         return NotPermitted(what, "check the token, or METAAGENT_APP_ID, the private key and the clock", status=status)
     if status == httpx.codes.FORBIDDEN:
-        if "already running" in said.lower():
-            return Conflict(what, status=status)
-        if "suspended" in said.lower():
-            return NotPermitted(what, "the owner has suspended the installation", status=status)
-        named = response.headers.get("x-accepted-github-permissions") or needs
-        return NotPermitted(what, f"grant the permission {named}", status=status)
+        return _forbidden(response, what, said, needs)
     if status in {httpx.codes.NOT_FOUND, httpx.codes.GONE}:
         return NotFound(what, f"it is absent, or the App lacks {needs}", status=status)
     if status == httpx.codes.CONFLICT:
@@ -48,6 +43,20 @@ def _by_status(response: httpx.Response, said: str, needs: str) -> GitHubError:
     if status == httpx.codes.UNPROCESSABLE_ENTITY:
         return _unprocessable(what, said.lower(), needs)
     return GitHubError(what, status=status, retryable=status >= httpx.codes.INTERNAL_SERVER_ERROR)
+
+
+def _forbidden(response: httpx.Response, what: str, said: str, needs: str) -> GitHubError:
+    """403 stands for a missing right, and for more."""
+    status = response.status_code
+    if "already running" in said.lower():
+        return Conflict(what, status=status)
+    if "suspended" in said.lower():
+        return NotPermitted(what, "the owner has suspended the installation", status=status)
+    if "not permitted to create or approve pull requests" in said.lower():
+        advice = "allow Actions to create pull requests: Settings, Actions, General, Workflow permissions"
+        return NotPermitted(what, advice, status=status)
+    named = response.headers.get("x-accepted-github-permissions") or needs
+    return NotPermitted(what, f"grant the permission {named}", status=status)
 
 
 def _unprocessable(what: str, said: str, needs: str) -> GitHubError:

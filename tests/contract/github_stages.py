@@ -65,6 +65,10 @@ class Stage(Protocol):
         """A file as committed by us; None when it was deleted."""
         ...
 
+    def buttons(self, check: int) -> list[str]:
+        """The identifiers of the buttons of our check run."""
+        ...
+
     def status(self, context: str, state: str) -> None:
         """An older CI judges the head."""
         ...
@@ -150,6 +154,10 @@ class FakeStage:
         edit = next(edit for edit in self.fake.edits[commit] if edit.path == path)
         return None if edit.mode == "deleted" else edit.content
 
+    def buttons(self, check: int) -> list[str]:
+        (found,) = (one for one in self.fake.checks if one.id == check)
+        return [action.identifier for action in found.updates[-1].actions]
+
     def status(self, context: str, state: str) -> None:
         if state in {"failure", "error"}:
             self.fake.statuses[self.head] = (*self.fake.statuses.get(self.head, ()), context)
@@ -223,6 +231,9 @@ class ServerStage:
 
     def file_at(self, commit: str, path: str) -> bytes | None:
         return self.server.files("octo/calculator", commit).get(path)
+
+    def buttons(self, check: int) -> list[str]:
+        return [action["identifier"] for action in self.server.world.check_runs[check].actions]
 
     def status(self, context: str, state: str) -> None:
         self.server.status(NAME, self.head, context, state)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from bot.domain.github import BranchCommit, CheckAnnotation, CheckUpdate
+from bot.domain.github import BranchCommit, CheckAction, CheckAnnotation, CheckUpdate
 from bot.errors import Conflict, GitHubError, NotFound
 from sandbox.types import FileEdit
 from tests.contract.github_stages import POLICY_PATH, FakeStage, ServerStage, Stage
@@ -150,6 +150,13 @@ async def test_our_check_run_is_one_per_mission_and_never_more_than_neutral(stag
     other = await stage.github.publish_check(stage.repository, stage.head, update.with_(external_id="m-2"))
     assert other != first
     assert await stage.github.publish_check(stage.repository, stage.head, done) == first
+
+
+async def test_a_finished_check_run_shows_its_buttons(stage: Stage) -> None:
+    buttons = (CheckAction(label="Fix", description="Try a repair", identifier="fix"),)
+    update = CheckUpdate(status="completed", title="t", summary="s", actions=buttons, external_id="m-1")
+    check = await stage.github.publish_check(stage.repository, stage.head, update)
+    assert stage.buttons(check) == ["fix"]
 
 
 async def test_the_right_to_fetch_comes_without_user_information_in_the_address(stage: Stage) -> None:

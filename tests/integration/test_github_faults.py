@@ -188,6 +188,9 @@ async def test_a_renamed_repository_is_written_to_under_its_new_name(day: Day) -
     day.name = f"octo/{new}"
     await day.publish(EDIT, SCRIPT)
     assert day.traces() == ONCE
+    commit = BranchCommit(branch="feature", parent=day.head, message="where a mutation finds nothing")
+    sha = await day.gateway.commit_on_branch(day.repository, commit, (EDIT,))
+    assert day.server.store(day.name).ref("refs/heads/feature") == sha
 
 
 async def test_a_change_of_workflows_is_refused_by_name(day: Day) -> None:

@@ -58,6 +58,11 @@ def test_the_missing_permission_is_named_by_github_or_by_us() -> None:
     assert "statuses=write" in theirs.advice
 
 
+def test_the_setting_that_keeps_actions_from_opening_pull_requests_is_named() -> None:
+    said = "GitHub Actions is not permitted to create or approve pull requests."
+    assert "Settings, Actions" in refusal(an_answer(403, {"message": said}), "pull_requests:write").advice
+
+
 def test_only_failures_of_github_itself_are_worth_a_repeat() -> None:
     assert refusal(an_answer(503), "contents:read").retryable
     assert not refusal(an_answer(422), "contents:read").retryable
