@@ -54,7 +54,8 @@ class Dispatcher:
         """
         waiting = await self._inbox.waiting()
         failed: QueueError | None = None
-        for one in waiting:
+        # After an outage many wait; a person is not left to wait behind machines.
+        for one in sorted(waiting, key=lambda one: not isinstance(one.work, Command)):
             try:
                 await self._hand_over(one)
             except QueueError as error:

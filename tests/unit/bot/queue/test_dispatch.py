@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from bot.domain.command import Command, Verb
 from bot.domain.request import Feedback, HeadMoved, InstallationChange, RedHead
@@ -52,3 +53,28 @@ async def test_what_is_there_already_says_so(work: Work, *, again: bool) -> None
     queue = MemoryQueue()
     assert await put_in_line(work, queue)
     assert await put_in_line(work, queue) is not again
+
+
+async def test_what_people_ask_is_handed_over_before_what_machines_tell(inbox: Inbox) -> None:
+    class Noting(MemoryQueue):
+        """Remembers the order."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.order: list[str] = []
+
+        @override
+        async def command(self, command: Command) -> bool:
+            self.order.append("command")
+            return await super().command(command)
+
+        @override
+        async def notice(self, change: HeadMoved | InstallationChange) -> None:
+            self.order.append("notice")
+            await super().notice(change)
+
+    for number, work in enumerate((MOVED, SUSPENDED, COMMAND)):
+        await inbox.accept(f"d-{number}", "event", None, work)
+    queue = Noting()
+    await Dispatcher(inbox, queue).deliver()
+    assert queue.order == ["command", "notice", "notice"]
