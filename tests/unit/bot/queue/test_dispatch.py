@@ -73,7 +73,8 @@ async def test_what_people_ask_is_handed_over_before_what_machines_tell(inbox: I
             self.order.append("notice")
             await super().notice(change)
 
-    for number, work in enumerate((MOVED, SUSPENDED, COMMAND)):
+    works: tuple[Work, ...] = (MOVED, SUSPENDED, COMMAND)
+    for number, work in enumerate(works):
         await inbox.accept(f"d-{number}", "event", None, work)
     queue = Noting()
     await Dispatcher(inbox, queue).deliver()
