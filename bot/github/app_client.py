@@ -18,6 +18,8 @@ from bot.github.names import repository_path
 from bot.github.sending import careful
 from bot.github.tokens import LIFE_S, METADATA, YOUNG_S, Permissions, Token, key_of
 
+REVOKE_S = 5.0
+
 
 class AppClient(GitHubClient):
     """GitHub, seen by our App.
@@ -114,11 +116,15 @@ class AppClient(GitHubClient):
         sender = self._lane().sender
 
         async def revoke(token: Token) -> None:
-            # They die within the hour anyway: no repeats, and nobody waits for long.
+            # They die within the hour anyway: nobody waits for long, and a refusal means that it is gone.
             with suppress(GitHubError, SettingsError, TimeoutError):
-                async with asyncio.timeout(5):
+                async with asyncio.timeout(REVOKE_S):
                     auth = TokenAuthStrategy(token.value)
-                    await sender.send(auth, "DELETE", "/installation/token")
+                    await careful(
+                        lambda: sender.send(auth, "DELETE", "/installation/token"),
+                        needs="metadata:read",
+                        repeatable=True,
+                    )
 
         await asyncio.gather(*(revoke(token) for token in tokens if token.is_alive))
 
