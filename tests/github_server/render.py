@@ -46,10 +46,8 @@ MINIMAL = ("id", "node_id", "name", "full_name", "private", "owner", "html_url",
 ZEROS = (
     "forks",
     "forks_count",
-    "network_count",
     "size",
     "stargazers_count",
-    "subscribers_count",
     "watchers",
     "watchers_count",
 )
@@ -152,7 +150,7 @@ def installation_json(world: World, installation: Installation) -> Json:
 
 
 def repository_json(world: World, repo: Repository) -> Json:
-    """A repository, with everything any of GitHub's repository schemas wants."""
+    """A repository."""
     api, html = f"{world.api_url}/repos/{repo.full_name}", f"{world.web_url}/{repo.full_name}"
     open_issues = sum(issue.state == "open" for issue in repo.issues.values())
     return {
@@ -194,6 +192,17 @@ def repository_json(world: World, repo: Repository) -> Json:
     }
 
 
+def full_repository_json(world: World, repo: Repository) -> Json:
+    """A repository with what only its own page has."""
+    parent = world.repositories.get(repo.parent or 0)
+    found = {**repository_json(world, repo), "network_count": 0, "subscribers_count": 0}
+    return (
+        {**found, "parent": repository_json(world, parent), "source": repository_json(world, parent)}
+        if parent
+        else found
+    )
+
+
 def minimal_repository_json(world: World, repo: Repository) -> Json:
     """A repository inside a workflow run: no settings, no counts."""
     whole = repository_json(world, repo)
@@ -203,8 +212,6 @@ def minimal_repository_json(world: World, repo: Repository) -> Json:
 def hook_repository_json(world: World, repo: Repository, event: str) -> Json:
     """A repository as webhooks have it; a push shows it in an older form."""
     found = repository_json(world, repo)
-    for name in ("network_count", "subscribers_count"):
-        del found[name]
     if event != "push":
         return found
     stamps = {name: int(moment(found[name]).timestamp()) for name in ("created_at", "pushed_at")}

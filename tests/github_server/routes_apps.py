@@ -113,7 +113,10 @@ def revoke_token(call: Call) -> Reply:
 def list_repositories(call: Call) -> Reply:
     """GET /installation/repositories."""
     found = [repo for repo in call.world.repositories.values() if covers(call.world, call.actor, repo)]
-    return page(call, [repository_json(call.world, repo) for repo in found], "repositories")
+    listed = page(call, [repository_json(call.world, repo) for repo in found], "repositories")
+    ids = call.actor.token.repository_ids if call.actor.token else None
+    listed.body["repository_selection"] = "all" if ids is None else "selected"
+    return listed
 
 
 def delivery_json(delivery: Delivery) -> Json:

@@ -3,7 +3,7 @@
 import re
 
 from tests.github_server.errors import ApiError, not_found
-from tests.github_server.render import public_user_json, repository_json, user_json
+from tests.github_server.render import full_repository_json, public_user_json, user_json
 from tests.github_server.render_git import api, branch_json, change_json, commit_json, html
 from tests.github_server.render_pulls import pull_simple_json
 from tests.github_server.routing import Call, Reply, Route, page
@@ -12,7 +12,7 @@ from tests.github_server.rules import rules_json
 
 def get_repository(call: Call) -> Reply:
     """GET /repos/{owner}/{repo}."""
-    return Reply(repository_json(call.world, call.repo))
+    return Reply(full_repository_json(call.world, call.repo))
 
 
 def commit_of(call: Call, name: str) -> str:
