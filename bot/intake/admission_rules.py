@@ -102,8 +102,8 @@ def policy_hears(facts: Facts) -> No | None:
     """The policy lets people ask in this way."""
     # Buttons and labels are told apart where they come in; here it counts that one of them is open.
     origins = [Origin.COMMENT] if facts.request.comment else [Origin.BUTTON, Origin.LABEL]
-    noes = [no_to_command(facts.policy, origin) for origin in origins]
-    return No(noes[0] or "", advice=_change(facts)) if all(noes) else None
+    reasons = [no_to_command(facts.policy, origin) for origin in origins]
+    return No(reasons[0] or "", advice=_change(facts)) if all(reasons) else None
 
 
 def pull_request_is_open(facts: Facts) -> No | None:

@@ -10,7 +10,6 @@ from bot.cli import COMMANDS, EXIT_ERROR, EXIT_NOT_FIXED, _parser, main
 from bot.settings import Leaf, leaves, load_from_options
 
 
-
 def helped(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     with pytest.raises(SystemExit) as ended:
         main([*words, "--help"])
