@@ -50,6 +50,7 @@ def test_a_key_that_cannot_sign_is_named(settings: Make, key: str | None, messag
     assert message in app.message
 
 
+@pytest.mark.slow
 def test_a_github_that_cannot_be_reached_is_told(settings: Make) -> None:
     from tests.github_server.server import new_private_key
 

@@ -180,6 +180,7 @@ def test_anything_before_the_zip_or_after_it_is_refused(extra: bytes) -> None:
             read_bundle(odd)
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(max_examples=150, deadline=None)
 def test_whatever_is_done_to_the_bytes_it_is_read_right_or_refused(data: st.DataObject) -> None:

@@ -43,7 +43,9 @@ def github() -> FakeGitHub:
         ("root", {}, "pull_request", True, False),
     ],
 )
-async def test_who_may_write_is_decided_by_rights_and_lists(login: str, given: dict[str, object], name: str, *, fork: bool, may: bool) -> None:
+async def test_who_may_write_is_decided_by_rights_and_lists(
+    login: str, given: dict[str, object], name: str, *, fork: bool, may: bool
+) -> None:
     asked = event(name, actors=(login,), from_fork=fork)
     why = await why_nothing_is_written(ActionInputs(**given), asked, github())  # type: ignore[arg-type]
     assert (why is None) is may, why

@@ -224,6 +224,7 @@ def test_reading_a_payload_and_deciding_takes_microseconds(
     assert median_us < 3_000, "the bar is 300 µs; this only catches a collapse on a busy machine"
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 async def test_recorded_payloads_of_red_checks_and_commands_ask_for_missions(shared: Path, tmp_path: Path) -> None:
     queued = {}

@@ -74,6 +74,7 @@ def test_no_half_of_a_token_stays_at_a_cut(offset: int) -> None:
         assert "Zq9Zq9" not in cleaned
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", SLOW.values(), ids=list(SLOW))
 def test_time_is_linear_whatever_the_text(text: str) -> None:
     started = time.perf_counter()

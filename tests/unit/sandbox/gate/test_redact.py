@@ -111,6 +111,7 @@ def test_short_values_are_no_secrets() -> None:
     assert clean("the test is on", secrets=["is", "", "  "]) == "the test is on"
 
 
+@pytest.mark.slow
 @given(
     st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=60), st.text(max_size=40)
 )

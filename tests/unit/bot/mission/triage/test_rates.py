@@ -80,6 +80,7 @@ async def flaky_mission(rate: float, number: int) -> MissionContext:
     return await Stage(world=world, fixers=(fixer,)).play()
 
 
+@pytest.mark.slow
 @pytest.mark.anyio
 @pytest.mark.parametrize("rate", [0.3, 0.5])
 async def test_flakes_are_called_so_as_often_as_computed_and_never_repaired(rate: float) -> None:

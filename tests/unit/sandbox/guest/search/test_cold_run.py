@@ -8,6 +8,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sandbox.guest.search.lanes.cold_run import Bounds, outcomes_of, reached, run
 
 BOUNDS = Bounds(10.0, 4 << 30, 0)
@@ -56,6 +58,7 @@ def test_only_the_records_are_kept_when_asked_for(tmp_path: Path) -> None:
     assert run([sys.executable, "-c", code], str(tmp_path), BOUNDS, takes=3).output == b"record"
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
     before = time.monotonic()
     ran = run(["/bin/sh", "-c", "sleep 60 & echo $!; wait"], str(tmp_path), BOUNDS._replace(wall_s=0.5))

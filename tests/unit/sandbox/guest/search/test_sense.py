@@ -237,6 +237,7 @@ def test_no_candidate_comes_twice_and_all_come_in_order() -> None:
     assert [c.priority for c in found] == sorted(c.priority for c in found)
 
 
+@pytest.mark.slow
 def test_an_expression_nested_too_deeply_is_survived() -> None:
     text = "def f(a):\n    return " + " + ".join(["a"] * 700) + "\n"
     assert best(text, {2: 1.0}, 5)

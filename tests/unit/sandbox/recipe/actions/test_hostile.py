@@ -59,6 +59,7 @@ HOSTILE: dict[str, dict[str, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_workflow_is_read_within_bounds(name: str) -> None:
     contents = {path: text.encode() for path, text in HOSTILE[name].items()}
@@ -100,6 +101,7 @@ SHAPES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(SHAPES, SHAPES, SHAPES, WORDS)
 def test_no_shape_makes_the_reader_fail(one: Any, two: Any, three: Any, asked: str) -> None:
