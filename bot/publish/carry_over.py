@@ -41,7 +41,7 @@ async def carry_over(context: MissionContext, read: ReadFile, *, folder: str = "
     modes = {edit.path: edit.mode for edit in verification.edits}
     edits = tuple(
         edit.with_(path=folder + edit.path, mode=_mode(modes.get(edit.path)))
-        for edit in read_patch(diff.encode(), there.get)
+        for edit in read_patch(diff.encode(), _known(there))
     )
     originals = {folder + name: content for name, content in there.items()}
     purpose = ChangePolicy(purpose="lint" if candidate.rung is Rung.TOOLS else "fix")
@@ -50,6 +50,17 @@ async def carry_over(context: MissionContext, read: ReadFile, *, folder: str = "
         raise ChangeRejected("; ".join(verdict.reasons)[:2_000], "look at the patch and apply it by hand")
     carried = verification.with_(edits=edits, diff=_diff(edits, originals))
     return context.with_(iterations=tuple(_replaced(i, verification, carried) for i in context.iterations))
+
+
+def _known(there: dict[str, bytes | None]) -> Callable[[str], bytes | None]:
+    """Gives what stands at that commit; a file nobody asked for must not be taken for one that is not there."""
+
+    def read(path: str) -> bytes | None:
+        if path not in there:
+            raise ChangeRejected("the patch names a file that its `diff --git` lines do not")
+        return there[path]
+
+    return read
 
 
 def _mode(known: str | None) -> str:

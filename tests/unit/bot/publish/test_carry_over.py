@@ -74,6 +74,12 @@ async def test_what_is_no_plain_change_of_what_stands_there_is_refused(diff: str
         await carried(mission(diff=diff), files)
 
 
+async def test_a_file_that_is_there_cannot_be_made_anew_behind_our_back() -> None:
+    diff = "--- /dev/null\n+++ b/calculator.py\n@@ -0,0 +1 @@\n+ALL = 1\n"
+    with pytest.raises(ChangeRejected, match="diff --git"):
+        await carried(mission(diff=diff), {"calculator.py": SOURCE})
+
+
 async def test_a_patch_of_a_thousand_files_asks_for_few_of_them() -> None:
     diff = "".join(DIFF.replace("calculator.py", f"m{number}.py") for number in range(1000))
     asked: list[str] = []
