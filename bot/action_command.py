@@ -259,6 +259,9 @@ async def _admission(step: Step) -> Admission:
         folder = str((step.workspace / inputs.working_directory).resolve())
         found, checkout = await folder_checkout(folder, inputs.test_command)
         local = request.with_(repository=None, folder=folder, tier=TrustTier.LOCAL)
+        if step.event.from_fork:
+            # A runner of one's own keeps environments: one that a fork's code could set up serves nobody else.
+            checkout = checkout.with_(tier=TrustTier.FORK)
         return _narrowed(Admission(request=local, policy=found, checkout=checkout), inputs)
     if step.github is None or request.repository is None:
         raise UsageError("the failing commit cannot be fetched without a token", "give the input github-token")

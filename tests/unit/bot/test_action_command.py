@@ -2,6 +2,7 @@
 
 import io
 import json
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from bot.domain.github import CheckUpdate, CommitState, PullRequestFile, PullReq
 from bot.domain.request import RepositoryRef
 from bot.errors import NotPermitted
 from bot.pipeline import Line, OpenProgress
+from bot.ports import Workspace
 from bot.publish.action_report import MISSION, PATCH
 from bot.settings import Settings
 from sandbox.errors import SandboxUnavailable
+from sandbox.types import Checkout, TrustTier
 from tests.builders import BASE, HEAD
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fixed_clock import FixedClock
@@ -70,13 +73,19 @@ class Runner:
     connected: list[tuple[str, str]] = field(default_factory=list)
     fault: Exception | None = None
     log: io.StringIO = field(default_factory=io.StringIO)
+    tiers: list[TrustTier] = field(default_factory=list)
 
     def build(self, settings: Settings, open_progress: OpenProgress) -> Line:
         self.settings.append(settings)
         if self.fault is not None:
             raise self.fault
+
+        def open_workspace(checkout: Checkout) -> AbstractAsyncContextManager[Workspace]:
+            self.tiers.append(checkout.tier)
+            return self.world.open_workspace(checkout)
+
         return Line(
-            open_workspace=self.world.open_workspace,
+            open_workspace=open_workspace,
             fixers=(ScriptedFixer(one_step_at_a_time),),
             lessons=MemoryLessons(),
             clock=FixedClock(),
@@ -185,6 +194,12 @@ def test_a_report_leaves_patch_summary_and_outputs_and_asks_github_nothing(runne
     assert "FIXED" in runner.summary
     assert [call for call in runner.github.calls if call != "aclose"] == []
     assert "::notice file=calc.py,line=" in runner.said
+
+
+@pytest.mark.parametrize(("repo", "tier"), [(HERE, TrustTier.LOCAL), (FORK, TrustTier.FORK)])
+def test_a_forks_code_shares_no_environment_with_ours(runner: Runner, repo: dict[str, Any], tier: TrustTier) -> None:
+    assert runner.run("pull_request", pull_payload(repo), mode="report")["outcome"] == "FIXED"
+    assert set(runner.tiers) == {tier}
 
 
 def test_nothing_between_stop_and_resume_is_a_command(runner: Runner) -> None:
