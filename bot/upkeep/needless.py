@@ -1,12 +1,15 @@
 """Work that nobody needs any more is ended: its branch moved, its pull request was closed, we may not be there."""
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.publication import Publication
-from bot.domain.request import HeadMoved, InstallationChange, MissionRequest
+from bot.domain.request import HeadMoved, InstallationChange, MissionRequest, RepositoryRef
 from bot.ports import Clock, GitHub, MissionQueue, PatientCheckpoint, Registry
+from bot.publish.dry_run import publish_staged
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
 from bot.publish.story import a_story
@@ -17,6 +20,14 @@ WIND_DOWN_S = 3.0
 """So long a mission that is stopped while it runs may still write its progress; the last word comes after it."""
 
 log = logging.getLogger(__name__)
+
+ReadPolicy = Callable[[RepositoryRef], Awaitable[RepositoryPolicy]]
+"""What a repository allows us."""
+
+
+async def _defaults(_: RepositoryRef) -> RepositoryPolicy:
+    """Nobody said anything."""
+    return RepositoryPolicy()
 
 
 class Needless(Frozen):
@@ -41,6 +52,8 @@ class Ending:
     clock: Clock
     app_slug: str = "metaagent"
     secrets: tuple[str, ...] = ()
+    read_policy: ReadPolicy = _defaults
+    """How it may be told there."""
     wind_down_s: float = WIND_DOWN_S
 
 
@@ -103,11 +116,13 @@ async def _end(request: MissionRequest, moved: HeadMoved, ending: Ending, checkp
         context = MissionContext(
             mission_id=request.mission_id,
             request=request,
+            policy=await ending.read_policy(moved.repository),
             created_at=ending.clock.now().isoformat(),
             target_path=moved.repository.full_name,
         )
         story = a_story(context.ended(*_why(moved)), secrets=ending.secrets)
-        return await publish_outcome(story, Places(ending.github, ending.app_slug))
+        publish = publish_staged if context.policy.mode == "staged" else publish_outcome
+        return await publish(story, Places(ending.github, ending.app_slug))
 
     if (await checkpoint.step(f"stop {request.mission_id}", Stopped, stop)).ran:
         await checkpoint.pause(ending.wind_down_s)

@@ -227,6 +227,7 @@ class Service:
             clock=self._clock,
             app_slug=self.own.slug,
             secrets=self._line.secrets,
+            read_policy=self._policy,
         )
 
     async def _hand_in(self, delivery: str, event: str, body: bytes) -> None:

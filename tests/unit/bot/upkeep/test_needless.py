@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import LiveMission
-from bot.domain.request import HeadMoved, InstallationChange, MissionRequest
+from bot.domain.request import HeadMoved, InstallationChange, MissionRequest, RepositoryRef
 from bot.queue.memory import MemoryCheckpoint
 from bot.registry import under_way
 from bot.upkeep.needless import WIND_DOWN_S, Ending, end_needless
@@ -43,13 +44,17 @@ class Scene:
     registry: MemoryRegistry = field(default_factory=MemoryRegistry)
     clock: FixedClock = field(default_factory=FixedClock)
     checkpoint: Patience = field(default_factory=Patience)
+    policy: RepositoryPolicy = field(default_factory=RepositoryPolicy)
 
     async def wait(self, request: MissionRequest, state: str = "waiting") -> None:
         await self.queue.submit(request)
         self.queue.states[request.mission_id] = state
 
     async def happens(self, change: HeadMoved | InstallationChange) -> None:
-        ending = Ending(self.github, self.queue, self.registry, self.clock)
+        async def read_policy(_: RepositoryRef) -> RepositoryPolicy:
+            return self.policy
+
+        ending = Ending(self.github, self.queue, self.registry, self.clock, read_policy=read_policy)
         await end_needless(change, ending, self.checkpoint)
 
     def told(self) -> list[str]:
@@ -87,6 +92,15 @@ async def test_a_mission_that_runs_has_time_to_fall_silent_before_the_last_word(
     await scene.happens(moved())
     assert scene.checkpoint.waited == [WIND_DOWN_S]
     assert len(scene.told()) == 1
+
+
+@pytest.mark.parametrize(("mode", "comments"), [("active", 1), ("staged", 0)])
+async def test_whoever_asked_is_told_unless_nothing_may_be_written(scene: Scene, mode: str, comments: int) -> None:
+    scene.policy = RepositoryPolicy.model_validate({"mode": mode})
+    await scene.wait(a_commanded_request(mission_id="m", head_sha=OLD, head_branch="feature"))
+    await scene.happens(moved())
+    assert "STALE" in scene.told()[0]
+    assert len(scene.github.comments) == comments
 
 
 async def test_a_deleted_branch_ends_its_mission(scene: Scene) -> None:
