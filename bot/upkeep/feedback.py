@@ -166,7 +166,7 @@ async def take_back(repository: RepositoryRef, fix: OfferedFix, ending: tuple[Fi
         keeper: Whom to ask and tell.
 
     Returns:
-        Whether we closed it.
+        Whether we closed it; `mode: staged` leaves it open.
 
     Raises:
         GitHubError: GitHub failed, limits us or could not be reached; try again later.
@@ -181,6 +181,8 @@ async def take_back(repository: RepositoryRef, fix: OfferedFix, ending: tuple[Fi
     if pull.state != "open":
         missed = Feedback(repository=repository, pull_request=pull.number, merged=pull.merged, branch=fix.branch)
         await take_feedback(missed, keeper)
+        return False
+    if not await keeper.may_write(repository):
         return False
     await retire(repository, pull, ending, github=keeper.github, upkeep=keeper.upkeep, registry=keeper.registry)
     return True

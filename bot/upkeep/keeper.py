@@ -36,6 +36,10 @@ class Keeper:
         fixes = await self.registry.offered(repository.id, state=FixState.OPEN)
         return tuple(fix for fix in fixes if fix.pull_request is not None and not fix.taken_over)
 
+    async def may_write(self, repository: RepositoryRef) -> bool:
+        """Whether the repository wants more than a rehearsal."""
+        return (await self.read_policy(repository)).mode != "staged"
+
     async def pull_request(self, repository: RepositoryRef, fix: OfferedFix) -> PullRequestState | None:
         """The pull request of a fix as it stands now."""
         return await self.github.pull_request(repository, fix.pull_request) if fix.pull_request is not None else None
@@ -45,7 +49,8 @@ class Keeper:
         if fix.pull_request is None:
             return
         try:
-            await self.upkeep.delete_branch(repository, fix.branch, expected=fix.commit)
+            if await self.may_write(repository):
+                await self.upkeep.delete_branch(repository, fix.branch, expected=fix.commit)
         except GitHubError as error:
             if error.retryable:
                 raise

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from bot.domain.github import CommitState
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState
 from bot.domain.request import Feedback, HeadMoved
 from bot.errors import GitHubError, NotPermitted
@@ -106,6 +107,14 @@ async def test_a_branch_somebody_pushed_to_is_not_cleared_away() -> None:
     world.github.branches[BRANCH] = NEWER
     await take_feedback(a_feedback(), world.keeper)
     assert world.github.branches[BRANCH] == NEWER
+
+
+async def test_where_all_is_rehearsed_nothing_is_closed_or_cleared_away() -> None:
+    world = World(policy=RepositoryPolicy(mode="staged"))
+    await head_moved(moved(closed=True, pull_request=RED_PULL), world.keeper)
+    assert (world.is_open, world.words, world.fix.state) == (True, [], FixState.OPEN)
+    await take_feedback(a_feedback(merged=False, by="ada"), world.keeper)
+    assert (BRANCH in world.github.branches, world.fix.state) == (True, FixState.CLOSED)
 
 
 async def test_a_pull_request_that_is_not_ours_teaches_nothing() -> None:
