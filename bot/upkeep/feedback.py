@@ -107,15 +107,19 @@ async def head_moved(moved: HeadMoved, keeper: Keeper) -> None:
 
 
 async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
-    """A push whose last commit says that it takes back what we changed: the change is refused for good."""
+    """A push whose last commit says that it takes back what we changed: the change is refused for good.
+
+    Only where the change is: on another branch it is a proposal, about which nobody has decided.
+    """
     fixes = await keeper.registry.offered(moved.repository.id)
+    here = [fix for fix in fixes if moved.branch in {fix.base_branch, moved.repository.default_branch}]
     taken = [
-        fix for fix in fixes if fix.state is FixState.MERGED or (fix.state is FixState.OPEN and not fix.pull_request)
+        fix for fix in here if fix.state is FixState.MERGED or (fix.state is FixState.OPEN and not fix.pull_request)
     ]
     if moved.after is None or not taken:
         return
     try:
-        message = (await keeper.github.commit(moved.repository, moved.after)).message
+        message = await _said(moved.repository, moved.after, keeper)
     except GitHubError as error:
         if error.retryable:
             raise
@@ -134,6 +138,13 @@ async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
         )
         await keeper.registry.offer(fix.with_(state=FixState.REVERTED, note=f"undone by {moved.pusher}"))
         await keeper.lessons.feed_back(undone)
+
+
+async def _said(repository: RepositoryRef, sha: str, keeper: Keeper) -> str:
+    """The words of a commit; of a merge also those of what it brought."""
+    commit = await keeper.github.commit(repository, sha)
+    brought = [(await keeper.github.commit(repository, one)).message for one in commit.parents[1:2]]
+    return "\n".join((commit.message, *brought))
 
 
 async def _own_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None:

@@ -189,6 +189,26 @@ async def test_a_push_that_takes_our_change_back_refuses_it_for_good(message: st
         assert (world.fix.state, world.fate) == (FixState.REVERTED, "reverted")
 
 
+async def test_a_merge_that_brings_the_revert_refuses_it_too() -> None:
+    world = World()
+    world.put(a_fix(state=FixState.MERGED, merge_sha=MERGE))
+    brought = "9" * 40
+    world.github.commits[NEWER] = CommitState(sha=NEWER, parents=(HEAD, brought), message="Merge pull request #18")
+    world.github.commits[brought] = CommitState(sha=brought, message=f"Revert it\n\nThis reverts commit {MERGE}.")
+    await head_moved(moved(), world.keeper)
+    assert world.fix.state is FixState.REVERTED
+
+
+@pytest.mark.parametrize("change", [{}, {"closed": True, "pull_request": 6}])
+async def test_a_revert_that_is_only_proposed_decides_nothing(change: dict[str, Any]) -> None:
+    world = World()
+    world.put(a_fix(state=FixState.MERGED, merge_sha=MERGE))
+    message = f"Revert it\n\nThis reverts commit {MERGE}."
+    world.github.commits[NEWER] = CommitState(sha=NEWER, parents=(HEAD,), message=message, author="ada")
+    await head_moved(moved(branch="ada/undo", **change), world.keeper)
+    assert (world.fix.state, world.fate) == (FixState.MERGED, "open")
+
+
 async def test_a_commit_that_was_pushed_straight_can_be_taken_back_too() -> None:
     world = World()
     pushed = a_fix(pull_request=None, branch="main")
