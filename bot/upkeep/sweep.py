@@ -23,6 +23,8 @@ KEPT = timedelta(days=3)
 """So long GitHub keeps what it delivered."""
 FIRST = timedelta(hours=1)
 """How far a service looks back that never got a delivery: it was just set up, and old failures are not its business."""
+MOST_DELIVERIES = 20_000
+"""Of those days, the newest: two hundred pages of GitHub's log."""
 OVERLAP = timedelta(minutes=10)
 """Two sweeps look at so much of the same time: a delivery may be logged late."""
 LOOK_BACK = MappingProxyType({"daily": timedelta(days=1), "weekly": timedelta(days=7)})
@@ -83,12 +85,13 @@ class Sweeper:
             GitHubError: GitHub limits us, failed or could not be reached.
             MetaAgentError: what was found could not be handed on.
         """
-        log_of_hooks = await self.hooks.deliveries(since=since)
+        log_of_hooks = await self.hooks.deliveries(since=since, most=MOST_DELIVERIES)
         lost, since = await self._lost(log_of_hooks, since)
-        for delivery in lost:
-            event, body = await self.hooks.delivery_payload(delivery.id)
-            await self.hand_in(delivery.guid, event, body)
-        heads, closed, problems = 0, 0, []
+        problems = await self._taken_in(lost)
+        deliveries = len(lost) - len(problems)
+        if len(log_of_hooks) >= MOST_DELIVERIES:
+            problems.append(f"only the newest {MOST_DELIVERIES} deliveries were looked at")
+        heads, closed = 0, 0
         async for repository in self._repositories():
             try:
                 async with self.rights(repository):
@@ -98,7 +101,7 @@ class Sweeper:
                 if error.retryable:
                     raise
                 problems.append(f"{repository.full_name}: {error.message}")
-        return Swept(deliveries=len(lost), heads=heads, closed=closed, problems=tuple(problems))
+        return Swept(deliveries=deliveries, heads=heads, closed=closed, problems=tuple(problems))
 
     async def _lost(self, log_of_hooks: Sequence[HookDelivery], since: datetime) -> tuple[list[HookDelivery], datetime]:
         """One attempt of each delivery that never came in, oldest first; and from when on anything counts."""
@@ -108,6 +111,20 @@ class Sweeper:
             since = max(since, self.keeper.clock.now() - FIRST)
         lost = [one for one in attempts.values() if one.guid not in came and _moment(one.delivered_at) >= since]
         return sorted(lost, key=lambda one: _moment(one.delivered_at)), since
+
+    async def _taken_in(self, lost: Sequence[HookDelivery]) -> list[str]:
+        """Hand in what was lost; those that GitHub has forgotten since stand in nobody's way."""
+        problems = []
+        for delivery in lost:
+            try:
+                event, body = await self.hooks.delivery_payload(delivery.id)
+            except GitHubError as error:
+                if error.retryable:
+                    raise
+                problems.append(f"delivery {delivery.guid}: {error.message}")
+                continue
+            await self.hand_in(delivery.guid, event, body)
+        return problems
 
     async def _repositories(self) -> AsyncIterator[RepositoryRef]:
         for installation in await self.hooks.installations():

@@ -91,6 +91,24 @@ async def test_a_delivery_that_never_came_is_handed_in_once_and_in_order() -> No
     assert (await lost.sweep()).deliveries == 0
 
 
+async def test_a_delivery_that_github_forgot_stands_in_nobodys_way() -> None:
+    lost = Lost()
+    lost.deliver("forgotten", timedelta(hours=3))
+    lost.deliver("kept", timedelta(hours=1))
+    del lost.github.payloads[2]
+    lost.red_pull()
+    swept = await lost.sweep()
+    assert ([guid for guid, _, _ in lost.handed], swept.heads) == (["kept"], 1)
+    assert [problem.partition(":")[0] for problem in swept.problems] == ["delivery forgotten"]
+
+
+async def test_many_lost_deliveries_are_found_too() -> None:
+    lost = Lost()
+    for number in range(1_200):
+        lost.deliver(f"lost-{number}", timedelta(hours=2))
+    assert (await lost.sweep()).deliveries == 1_200
+
+
 async def test_what_the_app_answered_and_did_not_write_down_counts_as_lost() -> None:
     lost = Lost()
     lost.deliver("gone", timedelta(hours=1), status=202)
