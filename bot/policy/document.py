@@ -14,6 +14,8 @@ MAX_BYTES = 32_768
 MAX_PYPROJECT_BYTES = 262_144
 _MAX_TOKENS = 4_000
 _MAX_DEPTH = 20
+_MAX_DOTS = 100
+"""In one line outside strings: the time that the parser takes for a dotted key grows with the square of its parts."""
 _PLAIN = frozenset(f"tag:yaml.org,2002:{name}" for name in ("map", "seq", "str", "int", "float", "bool", "null"))
 _OPENING = (
     yaml.FlowSequenceStartToken,
@@ -22,7 +24,19 @@ _OPENING = (
     yaml.BlockMappingStartToken,
 )
 _CLOSING = (yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken, yaml.BlockEndToken)
-_HEADER = re.compile(r"\s*\[\[?\s*([\w.\"' -]+?)\s*\]\]?\s*(?:#.*)?$")
+# In these each character can be matched in one way only, so that nothing takes longer than its length.
+_HEADER = re.compile(r"\s*\[\[?([\w.\"' \t-]+)\]\]?\s*(?:#.*)?$")
+_STRING = re.compile(
+    r"""
+    "{3} (?: [^"\\] | \\. | "(?!"") )*+ "{0,5}
+    | '{3} (?: [^'] | '(?!'') )*+ '{0,5}
+    | " (?: [^"\\\n] | \\. )*+ "?
+    | ' [^'\n]* '?
+    | \# [^\n]*
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+"""What stands in quotes and comments; without its end, all that follows: the parser refuses that."""
 _SETTING = re.compile(r"\s*([\w.\"'-]+)\s*=")
 
 
@@ -148,6 +162,10 @@ def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode, place: Place, foun
 
 
 def _toml(text: str) -> Document | None:
+    bare = _STRING.sub(lambda found: "\n" * found[0].count("\n"), text)
+    for number, line in enumerate(bare.split("\n"), 1):
+        if line.count(".") > _MAX_DOTS:
+            raise UnreadableError("the file is nested too deep and was not read", number)
     try:
         tool = tomllib.loads(text).get("tool", {})
     except (tomllib.TOMLDecodeError, ValueError) as error:

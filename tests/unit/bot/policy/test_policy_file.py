@@ -1,6 +1,7 @@
 """The policy file: every mistake is named by line, and none allows more than was meant."""
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,36 @@ def test_a_pyproject_that_says_nothing_of_us_says_nothing(content: bytes) -> Non
 )
 def test_a_pyproject_that_names_us_and_cannot_be_read_allows_nothing(content: bytes) -> None:
     assert not read_policy(content, "pyproject.toml").enabled
+
+
+OURS = b"[tool.metaagent]\ndraft = true\n"
+BLANKS, DEEP = b" " * 100_000, b"a." * 50_000
+LONG: dict[str, tuple[bytes, bool]] = {
+    "blanks behind a bracket": (b'x = """\n[' + BLANKS + b'!\n"""\n', True),
+    "blanks": (b'x = """\n' + BLANKS + b'!\n"""\n', True),
+    "dots in words": (b"x = '" + DEEP + b"'  # " + DEEP + b"\n", True),
+    "dots behind a quote in words": (b'x = "\\"' + DEEP + b'"\n', True),
+    "a word of backslashes": (b'x = """\n' + b"\\\\" * 50_000 + b'"""\n', True),
+    "a long list": (b"y = [" + b'"a==1.2.3", ' * 9_000 + b"]\n", True),
+    "a deep key": (DEEP + b"a = 1\n", False),
+    "a deep table": (b"[" + DEEP + b"a]\n", False),
+    "a deep key in braces": (b"x = {" + DEEP + b"a = 1}\n", False),
+    "a deep key with quotes": (b'"\\"".' + DEEP + b"'\"' = 1\n", False),
+    "a deep key behind a long word": (b'x = ["""\n"""", {' + DEEP + b"a = 1}]\n", False),
+    "a deep key behind a long plain word": (b"x = ['''\n'''', {" + DEEP + b"a = 1}]\n", False),
+    "a deep key over many lines of another kind": (('a."\u2028".' * 25_000).encode() + b"a = 1\n", False),
+    "a quote without an end": (b'"' + b'\\"' * 100_000 + b"\n", False),
+    "quotes without ends": (b'"""' + b'"\\' * 100_000 + b"\n", False),
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_a_long_pyproject_is_read_or_refused_in_no_time(name: str) -> None:
+    content, read = LONG[name]
+    begun = time.perf_counter()
+    policy = read_policy(OURS + content, "pyproject.toml")
+    assert time.perf_counter() - begun < 10
+    assert (policy.enabled, policy.draft) == (read, True)
 
 
 def test_unknown_keys_are_named_by_line_and_the_rest_is_kept() -> None:
