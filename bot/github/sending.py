@@ -121,8 +121,14 @@ class Answers:
         return {"If-None-Match": known.headers["etag"]} if known is not None else {}
 
     def settle(self, key: Hashable, reply: httpx.Response) -> httpx.Response:
-        """The answer: the one we have when GitHub says nothing is new."""
-        if reply.status_code == httpx.codes.NOT_MODIFIED and key in self._kept:
+        """The answer: the one we have when GitHub says nothing is new.
+
+        Raises:
+            GitHubError: nothing is new, and we have not got it any more; asking again helps.
+        """
+        if reply.status_code == httpx.codes.NOT_MODIFIED:
+            if key not in self._kept:
+                raise GitHubError("GitHub has nothing new, and the old is forgotten", retryable=True)
             self._kept.move_to_end(key)
             return self._kept[key]
         self._kept.pop(key, None)

@@ -7,7 +7,7 @@ from itertools import pairwise
 import httpx
 import pytest
 
-from bot.errors import RateLimited
+from bot.errors import GitHubError, RateLimited
 from bot.github.client import graphql_url
 from bot.github.sending import ANSWER_LIMIT, ANSWERS_KEPT, Answers, Limit, Pace
 
@@ -83,9 +83,19 @@ async def test_what_may_not_be_kept_is_forgotten(reply: httpx.Response) -> None:
     assert answers.condition("x") == {}
 
 
+async def test_nothing_new_of_what_was_forgotten_meanwhile_is_asked_for_again() -> None:
+    answers = Answers()
+    answers.settle("x", an_answer())
+    answers.settle("x", an_answer(b"{}", 502))  # by somebody who asked at the same time
+    with pytest.raises(GitHubError) as again:
+        answers.settle("x", an_answer(b"", 304))
+    assert again.value.retryable
+
+
 async def test_only_the_latest_answers_are_kept() -> None:
     answers = Answers()
-    for number in range(ANSWERS_KEPT + 1):
+    answers.settle(0, an_answer())
+    for number in range(1, ANSWERS_KEPT + 1):
         answers.settle(number, an_answer())
         answers.settle(1, an_answer(b"", 304))
     assert answers.condition(0) == {}
