@@ -19,6 +19,8 @@ from bot.github.text import CHECK_TEXT_LIMIT, cut, with_marker
 CHECK_NAME = "MetaAgent"
 ANNOTATIONS_A_REQUEST = 50
 TITLE_LIMIT = 255
+_NO_DRAFTS = "draft pull requests are not supported"
+"""Spaces and all, so that no name of a repository or a branch reads like it."""
 ANNOTATION_LIMIT = 60_000
 """Characters of a message; GitHub takes 64 KB."""
 
@@ -36,7 +38,7 @@ class GitHubWriting(GitHubCommits):
         try:
             reply = await self._post(repository, "/pulls", content, needs="pull_requests:write")
         except GitHubError as error:
-            if not draft or "draft" not in error.message.lower():
+            if not draft or _NO_DRAFTS not in error.message.lower():
                 raise
             # Not every plan has drafts in private repositories.
             reply = await self._post(repository, "/pulls", {**content, "draft": False}, needs="pull_requests:write")

@@ -1,9 +1,39 @@
-"""Where git finds a repository, from where its API is."""
+"""What GitHubGateway knows of addresses, and that nothing is sent twice."""
+
+from collections.abc import AsyncIterator
 
 import pytest
+from pydantic import SecretStr
 
-from bot.github.gateway import clone_url
+from bot.errors import GitHubError
+from bot.github.gateway import TokenGateway, clone_url
 from tests.builders import a_repository
+from tests.unit.bot.github.test_client import Script, said, script
+
+__all__ = ["script"]
+
+
+@pytest.fixture
+async def gateway(script: Script) -> AsyncIterator[TokenGateway]:
+    made = TokenGateway(SecretStr("ghs_given"), script.url, write_pause_s=0)
+    yield made
+    await made.aclose()
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("status", "words", "times"),
+    [(502, "Server Error", 1), (422, "Draft pull requests are not supported in this repository.", 2)],
+)
+async def test_a_draft_is_asked_for_again_only_where_there_are_none(
+    script: Script, gateway: TokenGateway, status: int, words: str, times: int
+) -> None:
+    """The name of the repository stands in the address, and the address in the error."""
+    script.answers["POST /repos/octo/draft-horse/pulls"] = [said({"message": words}, status)]
+    given = {"head": "metaagent/draft/1", "base": "main", "title": "t", "body": "b"}
+    with pytest.raises(GitHubError):
+        await gateway.open_pull_request(a_repository(name="draft-horse"), **given, draft=True)
+    assert script.times("POST /repos") == times
 
 
 @pytest.mark.parametrize(
