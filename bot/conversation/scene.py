@@ -68,7 +68,11 @@ async def _pull_of(command: Command, desk: Desk) -> PullRequestState | None:
     if command.head_sha is None:
         return None
     found = await desk.github.pull_requests_at(command.repository, command.head_sha)
-    here = [pull for pull in found if not pull.from_fork and pull.head_ref == command.head_branch]
+    ours = [pull for pull in found if not pull.from_fork]
+    here = [pull for pull in ours if pull.head_ref == command.head_branch]
+    if not here and (command.head_branch is None or not ours):
+        # Of a fork's commit GitHub names no branch, or one that is called like one of ours.
+        here = ours or list(found)
     return here[0] if here else None
 
 

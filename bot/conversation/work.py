@@ -58,6 +58,9 @@ def no_place(scene: Scene) -> Done | None:
     pull = scene.pull
     if scene.head_sha is None:
         return refuse("This works on code, so it is understood in pull requests only.")
+    if pull is None and scene.head_branch is None:
+        # A fork's commit must never be taken for one of ours.
+        return refuse(f"Whose {scene.place} is cannot be told; ask in its pull request.")
     if pull is not None and pull.state != "open":
         return refuse(f"{scene.place} is not open any more.")
     if scene.ours:

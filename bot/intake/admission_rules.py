@@ -92,10 +92,13 @@ def may_ask(facts: Facts) -> No | None:
 
 
 def stands_in_a_pull_request(facts: Facts) -> No | None:
-    """A comment without a pull request names no commit."""
-    if facts.pull is not None or (facts.request.head_sha is not None and facts.request.comment is None):
+    """A comment without a pull request names no commit, and a commit without a branch may be a fork's."""
+    request = facts.request
+    if facts.pull is not None:
         return None
-    return No("the comment does not stand in a pull request")
+    if request.comment is not None or request.head_sha is None:
+        return No("the comment does not stand in a pull request")
+    return No("the branch of the commit is not known") if request.head_branch is None else None
 
 
 def policy_hears(facts: Facts) -> No | None:

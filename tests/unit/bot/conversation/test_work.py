@@ -212,6 +212,23 @@ async def test_a_button_finds_the_pull_request_of_its_commit() -> None:
     assert request.pull_request == PULL
 
 
+@pytest.mark.parametrize("branch", [None, "main"])
+@pytest.mark.parametrize("verb", ["fix", "explain", "retry"])
+async def test_a_button_on_a_commit_of_a_fork_is_for_the_fork(verb: str, branch: str | None) -> None:
+    office = Office()
+    office.github.pulls[PULL] = a_red_pull(from_fork=True, head_ref="main")
+    request = await requested(verb, office, a_press(verb, number=None, head_branch=branch))
+    assert (request.pull_request, request.tier) == (PULL, TrustTier.FORK)
+
+
+async def test_a_button_on_a_commit_of_nobody_knows_whom_begins_nothing() -> None:
+    office = Office()
+    office.github.pulls.clear()
+    reply = await office.ask(a_press(number=None, head_branch=None))
+    assert "cannot be told" in reply.text
+    assert office.queue.requests == {}
+
+
 async def test_the_label_is_taken_off_when_its_mission_is_asked_for() -> None:
     office = Office()
     office.github.pull_labels[PULL] = ["metaagent:fix", "bug"]

@@ -126,6 +126,10 @@ NO: dict[str, tuple[Facts, str]] = {
     "ask: nobody": (asked(requested_by=None, comment=None), "nobody known has no write access"),
     "ask: in an issue": (replace(asked(head_sha=None), pull=None), "does not stand in a pull request"),
     "ask: in an issue, with a commit": (replace(asked(), pull=None), "does not stand in a pull request"),
+    "ask: a commit of nobody knows whom": (
+        replace(asked(comment=None, head_branch=None), pull=None),
+        "the branch of the commit is not known",
+    ),
     "ask: off": (replace(asked(), policy=policy(enabled=False)), "switches MetaAgent off (p.yml:7)"),
     "ask: comments not heard": (replace(asked(), policy=policy(triggers=Triggers(comments=False))), "comments off"),
     "ask: neither button nor label": (
