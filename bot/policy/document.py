@@ -163,8 +163,8 @@ def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode, place: Place, foun
 
 def _toml(text: str) -> Document | None:
     bare = _STRING.sub(lambda found: "\n" * found[0].count("\n"), text)
-    for number, line in enumerate(bare.split("\n"), 1):
-        if line.count(".") > _MAX_DOTS:
+    for number, row in enumerate(bare.split("\n"), 1):
+        if row.count(".") > _MAX_DOTS:
             raise UnreadableError("the file is nested too deep and was not read", number)
     try:
         tool = tomllib.loads(text).get("tool", {})
