@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from bot.domain.request import SHA, Ignored, RepositoryRef
 from bot.errors import UsageError
 from bot.github.events import Account, Id, Repository, Slim
-from bot.intake.guards import RED
+from bot.intake.guards import QUEUE_PREFIX, RED
 from sandbox.types import Frozen
 
 IN_WORKSPACE = frozenset({"push", "schedule", "workflow_dispatch", "repository_dispatch", "merge_group"})
@@ -169,7 +169,7 @@ def _workflow_run(event: ActionEvent, run: _Run) -> ActionEvent | Ignored:
     upstream = (person.login for person in (run.actor, run.triggering_actor) if person is not None)
     return event.with_(
         head_sha=run.head_sha,
-        head_branch=run.head_branch,
+        head_branch=_lasting(run.head_branch),
         pull_request=pulls[0] if pulls else None,
         from_fork=_is_elsewhere(run.head_repository, event.repository),
         actors=_names((*event.actors, *upstream)),
@@ -210,4 +210,9 @@ def _sha(text: str) -> str | None:
 
 
 def _branch(ref: str) -> str | None:
-    return ref.removeprefix(_HEADS) if ref.startswith(_HEADS) else None
+    return _lasting(ref.removeprefix(_HEADS)) if ref.startswith(_HEADS) else None
+
+
+def _lasting(branch: str | None) -> str | None:
+    """A merge queue's branch is gone in minutes: a fix is shown, and goes nowhere."""
+    return None if branch is not None and branch.startswith(QUEUE_PREFIX) else branch

@@ -51,6 +51,13 @@ def test_a_tag_has_no_branch() -> None:
     assert read({"repository": HERE}, runner("push", ref="refs/tags/v1")).head_branch is None
 
 
+def test_a_merge_queues_branch_takes_no_fix() -> None:
+    branch = "gh-readonly-queue/main/pr-5-0123"
+    queued = read({"repository": HERE}, runner("merge_group", ref=f"refs/heads/{branch}"))
+    assert (queued.head_sha, queued.head_branch) == (HEAD, None)
+    assert read(run(head_branch=branch), runner("workflow_run")).head_branch is None
+
+
 def test_a_pull_request_is_about_its_head_and_not_about_the_merge() -> None:
     found = read(pull(), runner("pull_request", sha=BASE, ref="refs/pull/5/merge"))
     assert (found.head_sha, found.head_branch, found.pull_request) == (HEAD, "faster", 5)
