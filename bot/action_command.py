@@ -95,6 +95,11 @@ class Step:
         """Whether the failing commit is fetched, instead of taken from the workspace."""
         return self.event.place == "remote"
 
+    @property
+    def project(self) -> str:
+        """What stands before the paths of a mission: of a commit that was fetched, nothing does."""
+        return "" if self.is_remote else self.inputs.folder
+
     def request(self) -> MissionRequest:
         """What the step asks for, in the words of the event alone."""
         event, inputs = self.event, self.inputs
@@ -139,7 +144,7 @@ def run_action(
         if isinstance(done, Ignored):
             files.ignored(done.reason)
         else:
-            files.done(done, _folder(environment), folder=inputs.folder)
+            files.done(done, _folder(environment))
     except (MetaAgentError, SandboxError) as error:
         files.failed(_sentence(error), Pen(secrets=needles_of(hidden)))
         return ERROR
@@ -304,7 +309,7 @@ async def _handed_over(step: Step, context: MissionContext, kept: KeptEvidence) 
     """Leave the report, and write on GitHub what may be written."""
     confidence = confidence_by_rules(context)
     story = a_story(context, confidence=confidence, secrets=step.secrets, bundle=kept)
-    done = Done(story, Publication(mission_id=context.mission_id, outcome=story.outcome))
+    done = Done(story, Publication(mission_id=context.mission_id, outcome=story.outcome), step.project)
     if step.inputs.model is not None or step.inputs.api_key.get_secret_value():
         done = done.noting(NO_MODEL)
     if step.inputs.delivery != step.inputs.mode:
@@ -368,5 +373,4 @@ async def _on_the_commit(step: Step, github: ActionGitHub, context: MissionConte
         return await github.read_file(repository, path, sha)
 
     # The folder comes from the workflow, whichever job made the patch.
-    folder = "" if step.is_remote else step.inputs.folder
-    return await carry_over(moved, read, folder=folder)
+    return await carry_over(moved, read, folder=step.project)

@@ -29,6 +29,8 @@ class Done:
 
     story: Story
     publication: Publication
+    folder: str = ""
+    """Where the project stands in the repository: empty, or `sub/folder/`."""
     notes: tuple[str, ...] = ()
     """What was not done and why: our own words, or gated lines."""
     warning: str = ""
@@ -84,13 +86,12 @@ class RunnerFiles:
         summary, output = (Path(path) if path else None for path in paths)
         return cls(summary, output, log)
 
-    def done(self, done: Done, report: Path, *, folder: str) -> None:
+    def done(self, done: Done, report: Path) -> None:
         """Tell how a mission ended.
 
         Args:
             done: The mission, and what was written on GitHub.
             report: The folder with report and patch.
-            folder: Where the project stands in the repository: empty, or `sub/folder/`.
         """
         story, publication = done.story, done.publication
         confidence = story.confidence.value
@@ -106,7 +107,7 @@ class RunnerFiles:
             "cost-usd": f"{story.context.cost_usd:.4f}",
         }
         _append(self.output, output_lines(values))
-        write_annotations(story, self.log, folder=folder)
+        write_annotations(story, self.log, folder=done.folder)
         if done.warning:
             write_notice(done.warning, self.log, level="warning")
         reason = story.pen.line(story.reason, cap=1_000)

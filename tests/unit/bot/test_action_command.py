@@ -411,6 +411,12 @@ def test_one_job_finds_and_another_hands_over(runner: Runner, tmp_path: Path) ->
     assert told["outcome"] == "FIXED"
 
 
+def test_notes_at_a_commit_that_was_fetched_have_its_own_paths(runner: Runner) -> None:
+    (runner.root / "work" / "api").mkdir()
+    runner.run("workflow_run", run_payload(HERE), mode="report", working_directory="api")
+    assert f"::notice file={PATH}," in runner.said
+
+
 def test_what_the_first_job_claims_is_not_believed(runner: Runner, tmp_path: Path) -> None:
     """Another commit, another branch, another policy, other files: all that comes from the event and from GitHub."""
     runner.run("workflow_run", run_payload(HERE), mode="report")
