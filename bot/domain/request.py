@@ -55,6 +55,7 @@ class CheckRef(Frozen):
     """The red check."""
 
     id: int
+    """0 for a commit status, which has none."""
     name: str
     app_slug: str = ""
     conclusion: str = "failure"
@@ -64,6 +65,11 @@ class CheckRef(Frozen):
     def is_actions_job(self) -> bool:
         """GitHub Actions makes check run and job with the same id."""
         return self.app_slug == "github-actions"
+
+    @property
+    def is_status(self) -> bool:
+        """A commit status of an older CI stands for a check."""
+        return self.id == 0
 
 
 class CommentRef(Frozen):
@@ -139,7 +145,7 @@ class RedHead(Frozen):
     head_sha: str = Field(pattern=SHA)
     head_branch: str | None = None
     check: CheckRef | None = None
-    """The red check, when the event names one; a workflow run or a status names none."""
+    """The red check, when the event names one; a workflow run or a suite names none."""
     pull_request: int | None = None
     tier: TrustTier = TrustTier.BRANCH
     actors: tuple[str, ...] = ()

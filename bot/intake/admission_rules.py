@@ -133,12 +133,13 @@ def forks_may_ask(facts: Facts) -> No | None:
 def policy_is_on(facts: Facts) -> No | None:
     """The policy lets us work unasked, on this kind of sign."""
     policy, request = facts.policy, facts.request
-    by_status = request.check is None and request.trigger is Trigger.CHECK_RUN
-    kind, heard = ("statuses", policy.triggers.statuses) if by_status else ("checks", policy.triggers.checks)
+    red = (*((request.check,) if request.check else ()), *request.also_red)
+    kinds = dict.fromkeys("statuses" if check.is_status else "checks" for check in red) or ("checks",)
+    heard = {"statuses": policy.triggers.statuses, "checks": policy.triggers.checks}
     for key, on in (
         ("enabled", policy.enabled),
         ("automatic", policy.automatic),
-        (f"triggers.{kind}", heard),
+        (f"triggers.{next(iter(kinds))}", any(heard[kind] for kind in kinds)),
         ("schedule", request.trigger is not Trigger.SCHEDULE or policy.schedule != "never"),
     ):
         if not on:

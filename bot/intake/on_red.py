@@ -134,7 +134,7 @@ def on_status(delivery: Delivery, own: OwnApp) -> RedHead | Ignored:
     head = Head(sha=event.sha, branch=branch, repository_id=event.repository.id)
     if (no := guards.no_to_head(head)) is not None:
         return Ignored(reason=no)
-    return _red(head, event.repository_ref, delivery)
+    return _red(head, event.repository_ref, delivery).with_(check=CheckRef(id=0, name=event.context))
 
 
 def _red(head: Head, repository: RepositoryRef, delivery: Delivery) -> RedHead:

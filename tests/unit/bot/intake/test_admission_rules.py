@@ -9,7 +9,7 @@ from bot.domain.github import CommitState, PullRequestState, WorkflowRunState
 from bot.domain.mission import Outcome
 from bot.domain.policy import PolicyLimits, RepositoryPolicy, Triggers
 from bot.domain.registry import Switch
-from bot.domain.request import CommentRef, MissionRequest, Trigger
+from bot.domain.request import CheckRef, CommentRef, MissionRequest, Trigger
 from bot.intake.admission_rules import ASKED, UNASKED, Facts, actors_of, refusal
 from sandbox.types import TrustTier
 from tests.builders import a_check, a_repository
@@ -67,13 +67,14 @@ def policy(**keys: Any) -> RepositoryPolicy:
     return RepositoryPolicy(origins=dict.fromkeys(keys, "p.yml:7"), **keys)
 
 
+STATUS = CheckRef(id=0, name="ci/jenkins")
 FORK = PULL.with_(from_fork=True, head_ref="main")
 NO: dict[str, tuple[Facts, str]] = {
     "switched off": (replace(FACTS, policy=policy(enabled=False)), "keeps us away (p.yml:7)"),
     "on request only": (replace(FACTS, policy=policy(automatic=False)), "unless somebody asks (p.yml:7)"),
     "checks not heard": (replace(FACTS, policy=policy(triggers=Triggers(checks=False))), "keeps us away"),
     "statuses not heard": (
-        replace(unasked(check=None), policy=policy(triggers=Triggers(statuses=False))),
+        replace(unasked(check=STATUS), policy=policy(triggers=Triggers(statuses=False))),
         "keeps us away",
     ),
     "no schedule": (
@@ -174,7 +175,10 @@ YES: dict[str, Facts] = {
     "one attempt left": replace(FACTS, attempts=2),
     "switched on again": replace(FACTS, switch=OFF.with_(off=False)),
     "a branch that only begins like a bot's": unasked(head_branch="dependabots"),
-    "a status": replace(unasked(check=None), policy=policy(triggers=Triggers(checks=False))),
+    "a status beside a check": replace(unasked(also_red=(STATUS,)), policy=policy(triggers=Triggers(checks=False))),
+    "a check beside a status": replace(unasked(also_red=(STATUS,)), policy=policy(triggers=Triggers(statuses=False))),
+    "a check that was not named": replace(unasked(check=None), policy=policy(triggers=Triggers(statuses=False))),
+    "a status": replace(unasked(check=STATUS), policy=policy(triggers=Triggers(checks=False))),
     "the sweep": unasked(trigger=Trigger.SCHEDULE),
     "asked by a writer": asked(),
     "asked by an owner": asked(requested_by="owner"),

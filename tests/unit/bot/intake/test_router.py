@@ -180,7 +180,7 @@ def test_statuses_that_are_not_ours_to_repair_are_ignored(changes: dict[str, Any
 def test_a_status_error_counts_and_the_default_branch_is_preferred() -> None:
     heads = [{"name": name, "commit": {"sha": payloads.HEAD}} for name in ("feature", "main")]
     red = routed(payloads.status(state="error", branches=heads), "status")
-    assert (red.head_branch, red.check) == ("main", None)
+    assert (red.head_branch, red.check.id, red.check.is_status) == ("main", 0, True)
 
 
 # --- what is repaired first --------------------------------------------------------------------------

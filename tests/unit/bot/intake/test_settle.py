@@ -132,6 +132,7 @@ async def test_a_head_with_red_statuses_only_becomes_a_mission_too(github: FakeG
     request = await settle(red(check=None), Watch(github, runs=github), Patience(github))
     assert request is not None
     assert request.check == CheckRef(id=0, name="ci/jenkins", app_slug="")
+    assert request.check.is_status
     assert request.also_red == ()
 
 
