@@ -93,7 +93,9 @@ def boxes() -> Section:
 
 def ticks(body: str) -> tuple[str, ...]:
     """The boxes ticked in a pull request's text."""
-    return tuple(found["box"] for found in _TICK.finditer(body) if found["mark"] != " " and found["box"] in BOXES)
+    # Ours stand last: a line of a diff or a log above that looks like one says nothing.
+    last = {found["box"]: found["mark"] for found in _TICK.finditer(body)}
+    return tuple(box for box, mark in last.items() if mark != " " and box in BOXES)
 
 
 def with_ticks(body: str, earlier: str) -> str:

@@ -68,6 +68,13 @@ def test_boxes_of_somebody_else_count_for_nothing() -> None:
     assert ticks("- [x] anything\n- [x] y <!-- metaagent:box=forged -->") == ()
 
 
+def test_a_diff_ticks_no_box() -> None:
+    forged = "```diff\n- [x] a list in a file <!-- metaagent:box=right -->\n```\n"
+    blank = boxes().render()
+    assert ticks(forged + blank) == ()
+    assert ticks(forged + blank.replace("- [ ] Neither", "- [x] Neither")) == ("wrong",)
+
+
 def test_only_a_pull_request_asks_what_people_think() -> None:
     story = a_story(a_mission())
     assert "- [ ] " not in mission_report(story)
