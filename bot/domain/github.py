@@ -72,6 +72,8 @@ class PullRequestState(Frozen):
     merged: bool = False
     merge_sha: str | None = Field(default=None, pattern=SHA)
     """The head merged into the base branch, as CI tests it; None when they cannot be merged, or it is not known."""
+    updated_at: str = ""
+    """When somebody last did something to it; ISO 8601."""
 
 
 class CommitState(Frozen):

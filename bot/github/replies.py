@@ -261,6 +261,7 @@ class PullReply(Slim):
     body: str | None = None
     merge_commit_sha: str | None = None
     merged_at: str | None = None
+    updated_at: str | None = None
     labels: tuple[LabelReply, ...] | None = None
 
     def pull_request(self, repository_id: int) -> PullRequestState:
@@ -281,6 +282,7 @@ class PullReply(Slim):
             merged=self.merged_at is not None,
             # Only while it is open is this what CI tests; afterwards it is what was merged.
             merge_sha=self.merge_commit_sha if self.state == "open" and _is_sha(self.merge_commit_sha) else None,
+            updated_at=self.updated_at or "",
         )
 
 

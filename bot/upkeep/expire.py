@@ -30,12 +30,22 @@ async def expire(repository: RepositoryRef, keeper: Keeper) -> int:
         f"Nobody touched this for {days} days, so it makes room. "
         "It is not taken for a refusal: as long as the failure is there, it may be offered again."
     )
-    old = [fix for fix in fixes if _is_before(fix, last)]
-    return sum([await take_back(repository, fix, (FixState.EXPIRED, why), keeper) for fix in old])
+    old = [fix for fix in fixes if (at := _moment(fix.at)) is not None and at < last]
+    unused = [fix for fix in old if not await _is_in_use(repository, fix, last, keeper)]
+    return sum([await take_back(repository, fix, (FixState.EXPIRED, why), keeper) for fix in unused])
 
 
-def _is_before(fix: OfferedFix, moment: datetime) -> bool:
+async def _is_in_use(repository: RepositoryRef, fix: OfferedFix, last: datetime, keeper: Keeper) -> bool:
+    """Whether people talked there, or did anything else to it, since then."""
+    pull = await keeper.pull_request(repository, fix)
+    touched = _moment(pull.updated_at) if pull is not None and pull.state == "open" else None
+    return touched is not None and touched >= last
+
+
+def _moment(text: str) -> datetime | None:
+    """When; None without a time that can be compared."""
     try:
-        return datetime.fromisoformat(fix.at) < moment
-    except (ValueError, TypeError):
-        return False  # without a time that can be compared it is left alone
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None

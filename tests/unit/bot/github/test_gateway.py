@@ -7,7 +7,7 @@ from pydantic import SecretStr
 
 from bot.errors import GitHubError
 from bot.github.gateway import TokenGateway, clone_url
-from tests.builders import a_repository
+from tests.builders import HEAD, a_repository
 from tests.unit.bot.github.test_client import Script, said, script
 
 __all__ = ["script"]
@@ -34,6 +34,16 @@ async def test_a_draft_is_asked_for_again_only_where_there_are_none(
     with pytest.raises(GitHubError):
         await gateway.open_pull_request(a_repository(name="draft-horse"), **given, draft=True)
     assert script.times("POST /repos") == times
+
+
+@pytest.mark.anyio
+async def test_when_a_pull_request_was_touched_is_known(script: Script, gateway: TokenGateway) -> None:
+    side = {"ref": "main", "sha": HEAD, "repo": None}
+    content = {"number": 5, "state": "open", "head": side, "base": side, "updated_at": "2026-01-12T00:00:00Z"}
+    script.answers["GET /repos/octo/calculator/pulls/5"] = [said(content)]
+    pull = await gateway.pull_request(a_repository(), 5)
+    assert pull is not None
+    assert pull.updated_at == "2026-01-12T00:00:00Z"
 
 
 @pytest.mark.parametrize(
