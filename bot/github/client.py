@@ -120,6 +120,8 @@ class GitHubClient(ABC):
         async with self._lane().paces.setdefault(key_of(repository), Pace()).turn(self._write_pause_s):
             reply = await self._signed(repository, needs, what)
         refused = graphql_refusal(reply, needs)
+        if isinstance(refused, RateLimited):
+            raise self._limit(repository).refused(refused)
         if refused is not None:
             raise refused
         return reply.json()["data"]
@@ -174,6 +176,9 @@ class GitHubClient(ABC):
             lane = self._lanes[loop] = Lane(Sender(self.api_url))
         return lane
 
+    def _limit(self, repository: RepositoryRef) -> Limit:
+        return self._lane().limits.setdefault(repository.installation_id or key_of(repository), Limit())
+
     async def _signed(self, repository: RepositoryRef, needs: str, what: tuple[str, str, Any, Any]) -> httpx.Response:
         from githubkit import TokenAuthStrategy
 
@@ -191,7 +196,7 @@ class GitHubClient(ABC):
                 lane.tokens.drop(key_of(repository), rights, token)
             return lane.answers.settle(key, reply) if is_read else reply
 
-        limit = lane.limits.setdefault(repository.installation_id or key_of(repository), Limit())
+        limit = self._limit(repository)
         limit.heed()
         try:
             reply = await careful(

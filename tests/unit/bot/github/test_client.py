@@ -146,6 +146,16 @@ async def test_writing_is_never_repeated_when_it_may_have_happened(script: Scrip
     assert script.times("POST /repos") == 1
 
 
+async def test_a_limit_that_graphql_names_is_heeded_by_all(script: Script, client: AppClient) -> None:
+    script.answers["POST /graphql"] = [said({"errors": [{"type": "RATE_LIMITED", "message": "too many"}]})]
+    with pytest.raises(RateLimited):
+        await client.mutate(a_repository(), "mutation { x }", {}, needs="contents:write")
+    asked = len(script.seen)
+    with pytest.raises(RateLimited, match="still"):
+        await client.call(a_repository(), "GET", "/commits/x", needs="contents:read")
+    assert len(script.seen) == asked
+
+
 @pytest.mark.parametrize("status", [301, 307])
 async def test_a_write_to_a_renamed_repository_stays_the_write_it_is(
     script: Script, client: AppClient, status: int
