@@ -113,7 +113,7 @@ async def ask_for(asked: MissionRequest, scene: Scene, desk: Desk) -> Done:
                 f"A mission is at work on `{(asked.head_sha or '')[:8]}` already{since}; what it finds is told here. "
                 "`/metaagent stop` ends it."
             )
-        if state == "waiting" and live.requested_by is None:
+        if state == "waiting" and live.requested_by is None and asked.depth is Depth.FIX:
             await desk.queue.cancel(live.mission_id)
             await desk.registry.end(live.mission_id)
     await desk.queue.submit(asked)

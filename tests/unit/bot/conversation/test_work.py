@@ -180,6 +180,13 @@ async def test_an_automatic_mission_that_waits_gives_way_to_a_person() -> None:
     assert office.queue.states == {"mission:42:auto": "cancelled", "mission:42:pr5:c1234": "waiting"}
 
 
+@pytest.mark.parametrize("words", ["explain", "reproduce"])
+async def test_a_question_takes_no_repair_s_place(words: str) -> None:
+    office = await busy("waiting")
+    assert (await office.say(words)).ok
+    assert office.queue.states == {"mission:42:auto": "waiting", "mission:42:pr5:c1234": "waiting"}
+
+
 @pytest.mark.parametrize(
     ("state", "changes"),
     [
