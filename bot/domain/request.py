@@ -153,11 +153,14 @@ class RedHead(Frozen):
     workflow_run: int | None = None
     trigger: Trigger = Trigger.CHECK_RUN
     delivery_id: str | None = None
+    again: bool = False
+    """The commit is wanted once more, though its mission has ended: its pull request was opened again."""
 
     @property
     def mission_id(self) -> str:
         """The one mission that all red checks of this commit ask for."""
-        return f"mission:{self.repository.id}:{self.head_sha}:auto"
+        mission = f"mission:{self.repository.id}:{self.head_sha}:auto"
+        return f"{mission}:{self.delivery_id}" if self.again else mission
 
 
 class HeadMoved(Frozen):

@@ -52,6 +52,7 @@ def on_reopened(delivery: Delivery, own: OwnApp) -> Feedback | RedHead | Ignored
         head_branch=head.branch,
         pull_request=pull.number,
         delivery_id=delivery.id,
+        again=True,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bot.domain.github import CheckRunState
-from bot.domain.request import CheckRef, MissionRequest, RedHead
+from bot.domain.request import CheckRef, Depth, MissionRequest, RedHead
 from bot.errors import GitHubError, StoreError
 from bot.intake import guards
 from bot.ports import GitHub, GitHubRuns, MissionQueue, PatientCheckpoint, Registry
@@ -38,6 +38,8 @@ class Past(Frozen):
 
     supersedes: str | None = None
     from_fork: bool = False
+    at_work: bool = False
+    """Another mission looks for a fix of this very commit already."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ async def settle(red: RedHead, watch: Watch, checkpoint: PatientCheckpoint) -> M
         checkpoint: Remembers the looks, and waits.
 
     Returns:
-        The request, or None when everything is green by now or the head turns out to be a fork's.
+        The request, or None when everything is green by now, the head turns out to be a fork's, or another mission
+        is at work on it.
 
     Raises:
         GitHubError: GitHub does not answer, for longer than the checkpoint tries.
@@ -87,11 +90,18 @@ async def settle(red: RedHead, watch: Watch, checkpoint: PatientCheckpoint) -> M
         return None
 
     async def past() -> Past:
-        return Past(supersedes=await _superseded(red, watch), from_fork=await _is_forks(red, watch.runs))
+        return Past(
+            supersedes=await _superseded(red, watch),
+            from_fork=await _is_forks(red, watch.runs),
+            at_work=await _at_work(red, watch.queue),
+        )
 
     before = await checkpoint.step("past", Past, past)
     if before.from_fork:
         log.info("the head is a fork's", extra={"mission": red.mission_id})
+        return None
+    if before.at_work:
+        log.info("somebody asked meanwhile", extra={"mission": red.mission_id})
         return None
     request = first_request(red).with_(supersedes=before.supersedes)
     return request.with_(check=seen.red[0], also_red=seen.red[1:]) if seen.red else request
@@ -156,6 +166,14 @@ async def _is_forks(red: RedHead, runs: GitHubRuns | None) -> bool:
             raise
         return False  # admission finds out by the pull requests at this commit
     return run is not None and run.from_fork
+
+
+async def _at_work(red: RedHead, queue: MissionQueue | None) -> bool:
+    """Whether another mission waits or runs that looks for a fix of this commit: a person's, as a rule."""
+    if queue is None:
+        return False
+    live = [one for one in await queue.under_way(red.repository.id) if one.mission_id != red.mission_id]
+    return any(one.head_sha == red.head_sha and one.depth is Depth.FIX for one in live)
 
 
 async def _superseded(red: RedHead, watch: Watch) -> str | None:

@@ -320,6 +320,8 @@ def test_a_pull_request_that_is_opened_again_is_looked_at_for_red_checks() -> No
     red = routed(payloads.pull_request("reopened"), "pull_request")
     assert isinstance(red, RedHead)
     assert (red.check, red.pull_request) == (None, 3)
+    # What was ended by closing it is begun anew, once for each time.
+    assert red.mission_id == f"mission:42:{payloads.HEAD}:auto:{red.delivery_id}"
     assert "fork" in why_not(payloads.pull_request("reopened", head=FORK), "pull_request")
 
 

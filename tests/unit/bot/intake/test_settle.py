@@ -7,11 +7,11 @@ from typing_extensions import override
 
 from bot.domain.github import CheckRunState, WorkflowRunState
 from bot.domain.registry import LiveMission
-from bot.domain.request import CheckRef, RedHead
+from bot.domain.request import CheckRef, Depth, RedHead
 from bot.errors import GitHubError, NotPermitted
 from bot.intake.settle import PAUSES_S, Watch, settle
 from bot.queue.memory import MemoryCheckpoint
-from tests.builders import a_repository, a_request
+from tests.builders import a_commanded_request, a_repository, a_request
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.memory_queue import MemoryQueue
 from tests.fakes.memory_registry import MemoryRegistry
@@ -157,6 +157,27 @@ async def test_trouble_that_passes_is_left_to_the_checkpoint(github: FakeGitHub)
         await settle(red(), Watch(github), Patience(github))
 
 
+@pytest.mark.parametrize(
+    ("other", "state", "doubled"),
+    [
+        ({}, "waiting", False),
+        ({}, "running", False),
+        ({}, "done", True),
+        ({"depth": Depth.EXPLAIN}, "running", True),
+        ({"head_sha": OLD}, "running", True),
+        ({"mission_id": f"mission:42:{HEAD}:auto"}, "running", True),
+    ],
+)
+async def test_a_commit_that_somebody_asked_to_repair_meanwhile_is_not_repaired_twice(
+    github: FakeGitHub, other: dict[str, Any], state: str, *, doubled: bool
+) -> None:
+    queue, asked = MemoryQueue(), a_commanded_request(head_sha=HEAD).with_(**other)
+    github.other_checks = [check(99)]
+    await queue.submit(asked)
+    queue.states[asked.mission_id] = state
+    assert (await settle(red(), Watch(github, queue=queue), Patience(github)) is not None) is doubled
+
+
 @pytest.mark.parametrize(("state", "inherits"), [("cancelled", True), ("done", False), ("running", False)])
 async def test_the_mission_that_a_push_ended_is_named_by_the_next(
     github: FakeGitHub, state: str, *, inherits: bool
@@ -165,7 +186,7 @@ async def test_the_mission_that_a_push_ended_is_named_by_the_next(
     github.other_checks = [check(99)]
     await registry.begin(LiveMission(mission_id="old", repository=a_repository(), head_sha=OLD, branch="feature"))
     await registry.end("old")
-    await queue.submit(a_request(mission_id="old"))
+    await queue.submit(a_request(mission_id="old", head_sha=OLD))
     queue.states["old"] = state
     request = await settle(red(), Watch(github, registry=registry, queue=queue), Patience(github))
     assert request is not None
