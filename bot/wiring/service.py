@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -41,6 +40,7 @@ from bot.upkeep.keeper import Keeper
 from bot.upkeep.needless import Ending, end_needless
 from bot.upkeep.sweep import Sweeper
 from bot.wiring.line import build_line
+from bot.wiring.rights import Rights
 from sandbox.types import Frozen
 
 KEPT = timedelta(days=30)
@@ -95,7 +95,7 @@ class Service:
         self.inbox = Inbox(settings.data_dir / "inbox.sqlite", self._clock, self.engine.status)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._running: list[asyncio.Task[None]] = []
-        self._busy: Counter[int] = Counter()
+        self._rights = Rights(self.github.release).held
 
     async def start(self) -> None:
         """Open the inbox, launch the engine, take up what a dead process left."""
@@ -206,18 +206,6 @@ class Service:
 
         await end_needless(moved, self._ending(), checkpoint)
         await checkpoint.step("follow", Frozen, follow)
-
-    @asynccontextmanager
-    async def _rights(self, repository: RepositoryRef) -> AsyncIterator[None]:
-        """Rights in a repository are given back when the last of those who work there is done."""
-        self._busy[repository.id] += 1
-        try:
-            yield
-        finally:
-            self._busy[repository.id] -= 1
-            if not self._busy[repository.id]:
-                del self._busy[repository.id]
-                await self.github.release(repository)
 
     def _ending(self) -> Ending:
         return Ending(
