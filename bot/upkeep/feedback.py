@@ -161,6 +161,9 @@ async def _red_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None
     if moved.after is None:
         why = f"The branch {Pen().code(fix.base_branch)} is gone, so nobody needs this any more."
     elif moved.closed and moved.pull_request is not None and moved.pull_request == fix.for_pull_request:
+        pull = await keeper.github.pull_request(moved.repository, moved.pull_request)
+        if pull is not None and pull.state == "open":
+            return  # it was opened again before we heard of it
         why = f"Pull request #{moved.pull_request} is closed, so nobody needs this any more."
     else:
         return

@@ -40,6 +40,8 @@ class Stopped(Frozen):
     """A mission was stopped."""
 
     ran: bool
+    ended: bool = False
+    """It had come to its own end already, and told it."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ async def _moved(moved: HeadMoved, ending: Ending, checkpoint: PatientCheckpoint
     async def find() -> Needless:
         await _forgive(moved, ending.registry)
         about = [r for r in await ending.queue.under_way(moved.repository.id) if _concerns(moved, r)]
-        return Needless(missions=tuple([r for r in about if moved.closed or await _is_stale(r, moved, ending.github)]))
+        return Needless(missions=tuple([r for r in about if await _is_needless(r, moved, ending.github)]))
 
     found = await checkpoint.step("find", Needless, find)
     for request in found.missions:
@@ -108,9 +110,9 @@ async def _moved(moved: HeadMoved, ending: Ending, checkpoint: PatientCheckpoint
 
 async def _end(request: MissionRequest, moved: HeadMoved, ending: Ending, checkpoint: PatientCheckpoint) -> None:
     async def stop() -> Stopped:
-        ran = await ending.queue.status(request.mission_id) == "running"
+        state = await ending.queue.status(request.mission_id)
         await ending.queue.cancel(request.mission_id)
-        return Stopped(ran=ran)
+        return Stopped(ran=state == "running", ended=state in {"done", "failed"})
 
     async def tell() -> Publication:
         context = MissionContext(
@@ -124,7 +126,10 @@ async def _end(request: MissionRequest, moved: HeadMoved, ending: Ending, checkp
         publish = publish_staged if context.policy.mode == "staged" else publish_outcome
         return await publish(story, Places(ending.github, ending.app_slug))
 
-    if (await checkpoint.step(f"stop {request.mission_id}", Stopped, stop)).ran:
+    stopped = await checkpoint.step(f"stop {request.mission_id}", Stopped, stop)
+    if stopped.ended:
+        return
+    if stopped.ran:
         await checkpoint.pause(ending.wind_down_s)
     await checkpoint.step(f"tell {request.mission_id}", Publication, tell)
 
@@ -146,8 +151,16 @@ def _concerns(moved: HeadMoved, request: MissionRequest) -> bool:
     return not moved.closed or (request.pull_request is None and moved.branch != moved.repository.default_branch)
 
 
+async def _is_needless(request: MissionRequest, moved: HeadMoved, github: GitHub) -> bool:
+    """Whether nobody needs a mission, now: events come late and in any order."""
+    if moved.closed and moved.pull_request is not None:
+        pull = await github.pull_request(moved.repository, moved.pull_request)
+        return pull is None or pull.state != "open"  # else it was opened again meanwhile
+    return await _is_stale(request, moved, github)
+
+
 async def _is_stale(request: MissionRequest, moved: HeadMoved, github: GitHub) -> bool:
-    """Whether the mission's commit is no longer the head, now: events come late and in any order."""
+    """Whether the mission's commit is no longer the head."""
     if request.head_sha is None or request.head_sha == moved.after:
         return False  # a command takes the head it finds
     if moved.from_fork and moved.pull_request is not None:

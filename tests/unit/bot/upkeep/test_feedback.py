@@ -10,7 +10,7 @@ from bot.domain.registry import FixState
 from bot.domain.request import Feedback, HeadMoved
 from bot.errors import GitHubError, NotPermitted
 from bot.upkeep.feedback import head_moved, take_feedback
-from tests.builders import HEAD, a_feedback
+from tests.builders import HEAD, a_feedback, a_pull_request
 from tests.unit.bot.upkeep.world import BRANCH, COMMIT, NEWER, NUMBER, RED_PULL, REPOSITORY, World, a_fix
 
 pytestmark = pytest.mark.anyio
@@ -170,6 +170,13 @@ async def test_a_fix_whose_red_branch_nobody_needs_is_taken_back(change: dict[st
     world.expect_taken_back(FixState.SUPERSEDED, why)
     await head_moved(moved(**change), world.keeper)
     world.expect_taken_back(FixState.SUPERSEDED, why)
+
+
+async def test_a_fix_of_a_pull_request_that_is_open_again_is_kept() -> None:
+    world = World()
+    world.github.pulls[RED_PULL] = a_pull_request(number=RED_PULL, head_sha=HEAD)
+    await head_moved(moved(closed=True, pull_request=RED_PULL), world.keeper)
+    assert (world.is_open, world.fix.state) == (True, FixState.OPEN)
 
 
 @pytest.mark.parametrize(

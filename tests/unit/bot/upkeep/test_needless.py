@@ -167,6 +167,29 @@ async def test_a_closed_pull_request_ends_its_missions_and_answers_who_asked(sce
     assert [comment.number for comment in scene.github.comments] == [5]
 
 
+async def test_a_pull_request_that_is_open_again_when_we_hear_of_its_end_keeps_its_mission(scene: Scene) -> None:
+    scene.github.pulls[5] = a_pull_request(number=5, head_sha=OLD)
+    await scene.wait(automatic(pull_request=5))
+    await scene.happens(moved(closed=True, pull_request=5, before=OLD, after=OLD))
+    assert (scene.queue.states, scene.told()) == ({"m": "waiting"}, [])
+
+
+async def test_a_mission_that_came_to_its_own_end_meanwhile_has_the_last_word(scene: Scene) -> None:
+    class Quick(MemoryQueue):
+        """Its missions end as soon as they were seen."""
+
+        @override
+        async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
+            found = await super().under_way(repository_id)
+            self.states |= dict.fromkeys(self.states, "done")
+            return found
+
+    scene.queue = Quick()
+    await scene.wait(automatic(), "running")
+    await scene.happens(moved())
+    assert (scene.queue.states, scene.told()) == ({"m": "done"}, [])
+
+
 @pytest.mark.parametrize(
     ("request_", "branch"),
     [(automatic(pull_request=8), "feature"), (automatic(head_branch="main"), "main")],
