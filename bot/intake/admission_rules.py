@@ -186,7 +186,7 @@ def not_a_bot_s(facts: Facts) -> No | None:
 
 def not_switched_off(facts: Facts) -> No | None:
     """Nobody turned us off here."""
-    if facts.pull is not None and LABEL_OFF in facts.pull.labels:
+    if facts.pull is not None and LABEL_OFF in map(str.lower, facts.pull.labels):
         return No(f"the pull request has the label `{LABEL_OFF}`", advice=f"take the label off, or: {_ASK}")
     if facts.switch is None or not facts.switch.off:
         return None

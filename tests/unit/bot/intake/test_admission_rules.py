@@ -91,6 +91,7 @@ NO: dict[str, tuple[Facts, str]] = {
     "bot's branch": (unasked(head_branch="dependabot/pip/x"), "belongs to Dependabot"),
     "bot's pull request": (replace(FACTS, pull=PULL.with_(author="renovate[bot]")), "renovate[bot], which is a bot"),
     "label": (replace(FACTS, pull=PULL.with_(labels=("bug", "metaagent:off"))), "label `metaagent:off`"),
+    "label in capitals": (replace(FACTS, pull=PULL.with_(labels=("MetaAgent:Off",))), "label `metaagent:off`"),
     "off here": (
         replace(FACTS, switch=Switch(repository_id=42, pull_request=3, off=True, by="owner")),
         "owner turned MetaAgent off for this pull request",
