@@ -272,11 +272,18 @@ class PushEvent(Payload):
     pusher: Pusher | None = None
 
 
+class Owner(Slim):
+    """Whose an installation is: a user's or an organisation's, or a whole enterprise's, which has no login."""
+
+    login: str | None = None
+    slug: str | None = None
+
+
 class InstallationOwner(Slim):
     """An installation in its own events."""
 
     id: Id
-    account: Account | None = None
+    account: Owner | None = None
 
 
 class Granted(Slim):

@@ -8,10 +8,11 @@ from bot.intake.identity import OwnApp
 def on_installation(delivery: Delivery, _: OwnApp) -> InstallationChange:
     """`installation` and `installation_repositories`: what stops work, or lets it begin."""
     event = cut(delivery, InstallationEvent)
+    owner = event.installation.account
     everything = tuple(repository.id for repository in event.repositories)
     return InstallationChange(
         installation_id=event.installation.id,
-        account=event.installation.account.login if event.installation.account else "",
+        account=(owner.login or owner.slug or "") if owner else "",
         action=delivery.action or "",
         added=(*(r.id for r in event.repositories_added), *(everything if delivery.action == "created" else ())),
         removed=(*(r.id for r in event.repositories_removed), *(everything if delivery.action == "deleted" else ())),

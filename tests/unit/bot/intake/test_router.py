@@ -337,6 +337,12 @@ def test_an_installation_s_change_is_passed_on(action: str) -> None:
     assert change.removed == ((42,) if action == "deleted" else ())
 
 
+def test_an_installation_on_a_whole_enterprise_is_heard() -> None:
+    on_all = {"id": 7, "account": {"id": 1, "slug": "octo-corp", "name": "Octo Corp"}}
+    change = routed(payloads.installation("suspend", installation=on_all), "installation")
+    assert (change.installation_id, change.account, change.action) == (7, "octo-corp", "suspend")
+
+
 def test_repositories_that_come_and_go_are_named() -> None:
     both = {"repositories_added": [{"id": 1}, {"id": 2}], "repositories_removed": [{"id": 3}]}
     change = routed(payloads.installation("added", **both), "installation_repositories")
