@@ -123,7 +123,9 @@ async def _refreshed(story: Story, places: Places, found: PullRequestState) -> O
     if repository is not None and found.state == "open":
         if found.body != body:
             await places.github.update_pull_request(repository, found.number, body=body)
-        await _dress(story, places, repository, found.number)
+        if marker(story.context) in found.body:
+            # Ours may have died before this. Of an earlier mission's, reviewers are not asked once more.
+            await _dress(story, places, repository, found.number)
     return Offer(
         outcome=story.outcome, way="pull-request", branch=found.head_ref, commit=found.head_sha, pull_request=found
     )

@@ -325,6 +325,14 @@ async def test_labels_and_reviewers_are_as_the_policy_wants() -> None:
     assert world.github.reviewers[publication.pull_request] == ["ada"]
 
 
+async def test_reviewers_are_asked_once_however_many_commits_the_fix_is_for() -> None:
+    world, wanted = World(), RepositoryPolicy(reviewers=("ada",))
+    for number, sha in ((1, HEAD), (2, NEWER)):
+        world.move(sha)
+        await world.publish(fixed(number, sha=sha, policy=wanted))
+    assert world.github.calls.count("request_reviewers") == 1
+
+
 async def test_a_label_that_may_not_be_given_costs_only_the_label() -> None:
     world = World()
     world.github.faults["add_labels"] = [NotPermitted("no", status=403)]
