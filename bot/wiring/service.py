@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -101,7 +101,7 @@ class Service:
         """Open the inbox, launch the engine, take up what a dead process left."""
         self.inbox.open()
         await self.engine.launch()
-        self._running = [asyncio.create_task(self._dispatcher.run()), asyncio.create_task(self._forgetting())]
+        self._running = [endless(self._dispatcher.run(), "dispatcher"), endless(self._forgetting(), "forgetting")]
         if self._settings.sweep_s:
             sweeper = Sweeper(
                 keeper=self._keeper(),
@@ -111,7 +111,7 @@ class Service:
                 hand_in=self._hand_in,
                 rights=self._rights,
             )
-            self._running.append(asyncio.create_task(sweeper.run(self._settings.sweep_s)))
+            self._running.append(endless(sweeper.run(self._settings.sweep_s), "sweep"))
 
     @property
     def is_working(self) -> bool:
@@ -244,6 +244,19 @@ class Service:
 
     async def _policy(self, repository: RepositoryRef) -> RepositoryPolicy:
         return await load_policy(repository, self.github)
+
+
+def endless(work: Coroutine[None, None, None], name: str) -> asyncio.Task[None]:
+    """Begin what goes on until it is cancelled; when a fault ends it, the log says so at once."""
+
+    def ended(task: asyncio.Task[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            log.critical("%s broke and does not go on; start the service again", name, exc_info=error)
+
+    task = asyncio.create_task(work, name=name)
+    task.add_done_callback(ended)
+    return task
 
 
 def _numeric(app_id: str | None) -> int | None:

@@ -1,5 +1,6 @@
 """What a service needs besides a line."""
 
+import asyncio
 from collections.abc import Callable
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from bot.errors import QueueError, SettingsError
 from bot.github.gateway import GitHubGateway
 from bot.settings import Settings
-from bot.wiring.service import Service, build_github
+from bot.wiring.service import Service, build_github, endless
 from tests.github_server.server import new_private_key
 
 Make = Callable[..., Settings]
@@ -30,6 +31,19 @@ def test_an_app_is_known_by_its_number_or_by_its_slug_alone(
 ) -> None:
     service = Service(settings(app_id=given, private_key=key, webhook_secret="s", app_slug="mender"))
     assert (service.own.app_id, service.own.slug) == (numeric, "mender")
+
+
+@pytest.mark.anyio
+async def test_endless_work_that_a_fault_ends_is_told_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def broken() -> None:
+        raise RuntimeError("nobody foresaw this")
+
+    await asyncio.wait([endless(broken(), "sweep"), stopped := endless(asyncio.sleep(60), "other")], timeout=0.05)
+    stopped.cancel()
+    await asyncio.wait([stopped])
+    (record,) = caplog.records
+    assert (record.levelname, record.getMessage().split(" ")[0]) == ("CRITICAL", "sweep")
+    assert "nobody foresaw" in str(record.exc_info)
 
 
 def test_a_database_the_engine_cannot_use_is_named_at_the_start(settings: Make, key: str) -> None:
