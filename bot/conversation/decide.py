@@ -107,7 +107,7 @@ def _choice(said: str, proposal: Proposal, desk: Desk) -> int | Done:
         return refuse(f"No change is kept that could be applied.\n\n{question(proposal, desk)}")
     if not word and count == 1:
         return 1
-    if word.isascii() and word.isdecimal() and 1 <= int(word[:4]) <= count:
+    if word.isascii() and word.isdecimal() and 1 <= int(word) <= count:
         return int(word)
     meant = "which of them is meant" if not word else f"{desk.pen.code(said)} names none of them"
     there = "There is 1 change to choose" if count == 1 else f"There are {count} changes to choose from"

@@ -49,6 +49,7 @@ async def test_a_change_that_was_shown_is_verified_and_published_by_a_mission(
         ("apply", 2, "There are 2 changes to choose from; which of them is meant."),
         ("apply 3", 2, "`3` names none of them"),
         ("apply 0", 1, "names none of them"),
+        ("apply 00010", 2, "`00010` names none of them"),
         ("answer maybe", 2, "`maybe` names none of them"),
         ("answer yes", 2, "which of them is meant"),
         ("answer", 1, "The question is still open"),
