@@ -8,6 +8,7 @@ from bot.conversation.scene import Scene, missions_here
 from bot.domain.command import Command, Origin
 from bot.domain.github import CheckUpdate
 from bot.domain.registry import LiveMission, Switch
+from bot.domain.request import RedHead
 from bot.errors import GitHubError
 from bot.policy.rules import LABEL_OFF
 
@@ -87,7 +88,27 @@ async def _turn(scene: Scene, desk: Desk, number: int | None, *, off: bool) -> N
 async def _stop_all(scene: Scene, desk: Desk, *, everywhere: bool = False) -> tuple[LiveMission, ...]:
     """Drop missions; those that were dropped."""
     live = await desk.registry.live(scene.repository.id) if everywhere else await missions_here(scene, desk)
-    return tuple([mission for mission in live if await _stopped(mission, desk)])
+    listed = {mission.mission_id for mission in live}
+    to_come = [mission for mission in _to_come(scene) if mission.mission_id not in listed]
+    settling = [one for one in to_come if await desk.queue.status(one.mission_id) in {"waiting", "running"}]
+    return tuple([mission for mission in (*live, *settling) if await _stopped(mission, desk)])
+
+
+def _to_come(scene: Scene) -> tuple[LiveMission, ...]:
+    """The mission that the red checks of this head lead to when they have settled; until then it is nowhere listed."""
+    if scene.head_sha is None:
+        return ()
+    head = RedHead(repository=scene.repository, head_sha=scene.head_sha)
+    number = scene.pull.number if scene.pull else None
+    return (
+        LiveMission(
+            mission_id=head.mission_id,
+            repository=head.repository,
+            head_sha=head.head_sha,
+            branch=scene.head_branch,
+            pull_request=number,
+        ),
+    )
 
 
 async def _stopped(mission: LiveMission, desk: Desk) -> bool:

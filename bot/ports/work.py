@@ -41,7 +41,7 @@ class MissionQueue(Protocol):
         ...
 
     async def cancel(self, mission_id: str) -> None:
-        """Stop a mission, waiting or running."""
+        """Stop a mission, waiting or running; or the settling of the checks that would lead to it."""
         ...
 
     async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:

@@ -132,7 +132,7 @@ class DurableEngine:
         await self._in_thread(self._enqueue, NOTICES, f"notice:{content}", change)
 
     async def cancel(self, mission_id: str) -> None:
-        """Stop a mission, waiting or running."""
+        """Stop a mission, waiting or running; or the settling of the checks that would lead to it."""
         await self._in_thread(self._cancel, mission_id)
         await self._handlers.ended(mission_id)
 
@@ -251,8 +251,9 @@ class DurableEngine:
     def _settle(self, red: RedHead) -> bool:
         if self._status(red.mission_id) not in {None, "failed"}:
             return False
-        # A head that settled without a mission was green again: the next red check is news.
-        return self._enqueue(INTAKE, _intake(red.repository.id, red.head_sha), red, anew=ENDED)
+        # A head that settled without a mission was green again: the next red check is news, unless somebody said stop.
+        anew = ENDED if red.again else ENDED - {"cancelled"}
+        return self._enqueue(INTAKE, _intake(red.repository.id, red.head_sha), red, anew=anew)
 
     def _enqueue(
         self,
@@ -283,6 +284,8 @@ class DurableEngine:
         from dbos import DBOS
 
         DBOS.cancel_workflow(mission_id)
+        if settling := _SETTLED.fullmatch(mission_id):
+            DBOS.cancel_workflow(_intake(settling["repository"], settling["sha"]))
 
     def _mission_status(self, mission_id: str) -> str | None:
         """Of a mission whose head still settles, too; when that came to none, the next red check is news."""
@@ -291,7 +294,7 @@ class DurableEngine:
         if state is not None or settling is None:
             return state
         state = self._status(_intake(settling["repository"], settling["sha"]))
-        return "failed" if state in ENDED else state
+        return "failed" if state == "done" else state
 
     def _status(self, name: str) -> str | None:
         from dbos import DBOS

@@ -185,6 +185,17 @@ async def test_a_head_settles_once_and_its_mission_waits_meanwhile(queue: Missio
     assert await queue.status(red.mission_id) in {"waiting", "running"}
 
 
+async def test_a_head_that_somebody_stopped_while_it_settled_begins_only_when_it_is_wanted_again(
+    queue: MissionQueue,
+) -> None:
+    red = a_red_head()
+    await queue.settle(red)
+    await queue.cancel(red.mission_id)
+    assert await queue.status(red.mission_id) == "cancelled"
+    assert not await queue.settle(red.with_(delivery_id="another job"))
+    assert await queue.settle(red.with_(delivery_id="reopened", again=True))
+
+
 async def test_a_head_whose_mission_is_there_does_not_settle_again(queue: MissionQueue) -> None:
     red = a_red_head()
     await queue.submit(a_request(red.mission_id))

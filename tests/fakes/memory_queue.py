@@ -56,8 +56,8 @@ class MemoryQueue:
         self.notices.append(change)
 
     async def cancel(self, mission_id: str) -> None:
-        """Stop a mission, waiting or running."""
-        if self.states.get(mission_id) in {"waiting", "running"}:
+        """Stop a mission, waiting or running; or the settling of the checks that would lead to it."""
+        if await self.status(mission_id) in {"waiting", "running"}:
             self.states[mission_id] = "cancelled"
 
     async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:

@@ -5,6 +5,7 @@ import pytest
 from bot.conversation.verbs import OPTIONS, VERBS
 from bot.domain.policy import PolicyLimits
 from bot.domain.registry import LiveMission
+from bot.domain.request import RedHead
 from bot.errors import GitHubError
 from tests.builders import HEAD, a_lesson, a_repository
 from tests.unit.bot.conversation.desks import (
@@ -122,6 +123,21 @@ async def test_stop_drops_what_waits_and_runs_here() -> None:
     assert (await office.say("stop")).text == f"Stopped 2 missions: `{HEAD[:8]}` of #{PULL}."
     assert office.queue.states == {"m-1": "cancelled", "m-2": "cancelled", "m-3": "done"}
     assert set(office.registry.missions) == {"m-3"}, "the engine itself ends what is done"
+    assert "Nothing waits or runs" in (await office.say("stop")).text
+
+
+@pytest.mark.parametrize("words", ["stop", "off"])
+async def test_checks_that_still_settle_lead_to_no_mission_either(words: str) -> None:
+    office = Office()
+    red = RedHead(repository=a_repository(), head_sha=HEAD, head_branch=BRANCH)
+    assert await office.queue.settle(red)
+    assert "Stopped 1 mission" in (await office.say(words)).text
+    assert not await office.queue.settle(red.with_(delivery_id="a late job"))
+    (check,) = office.github.checks
+    assert (check.updates[-1].title, check.updates[-1].external_id) == (
+        "CANCELLED: stopped on request",
+        red.mission_id,
+    )
     assert "Nothing waits or runs" in (await office.say("stop")).text
 
 
