@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from bot.domain.github import CheckRunState, HookDelivery, PullRequestState
 from bot.domain.request import CheckRef, RedHead, RepositoryRef, Trigger
-from bot.errors import GitHubError, MetaAgentError
+from bot.errors import GitHubError, MetaAgentError, RateLimited
 from bot.intake import guards
 from bot.intake.guards import Head
 from bot.ports import AppHooks, MissionQueue
@@ -25,6 +25,8 @@ FIRST = timedelta(hours=1)
 """How far a service looks back that never got a delivery: it was just set up, and old failures are not its business."""
 MOST_DELIVERIES = 20_000
 """Of those days, the newest: two hundred pages of GitHub's log."""
+MOST_FAILURES = 5
+"""Repositories that may fail until it is GitHub as a whole that fails."""
 OVERLAP = timedelta(minutes=10)
 """Two sweeps look at so much of the same time: a delivery may be logged late."""
 LOOK_BACK = MappingProxyType({"daily": timedelta(days=1), "weekly": timedelta(days=7)})
@@ -91,16 +93,20 @@ class Sweeper:
         deliveries = len(lost) - len(problems)
         if len(log_of_hooks) >= MOST_DELIVERIES:
             problems.append(f"only the newest {MOST_DELIVERIES} deliveries were looked at")
-        heads, closed = 0, 0
+        heads, closed, failed = 0, 0, list[GitHubError]()
         async for repository in self._repositories():
             try:
                 async with self.rights(repository):
                     heads += await self.red_heads(repository, since)
                     closed += await close_gone(repository, self.keeper) + await expire(repository, self.keeper)
             except GitHubError as error:
-                if error.retryable:
-                    raise
                 problems.append(f"{repository.full_name}: {error.message}")
+                failed += [error] if error.retryable else []
+                if isinstance(error, RateLimited) or len(failed) == MOST_FAILURES:
+                    break
+        if failed:
+            # The others were looked at; the next sweep looks at the same time again.
+            raise failed[0]
         return Swept(deliveries=deliveries, heads=heads, closed=closed, problems=tuple(problems))
 
     async def _lost(self, log_of_hooks: Sequence[HookDelivery], since: datetime) -> tuple[list[HookDelivery], datetime]:

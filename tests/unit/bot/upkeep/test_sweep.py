@@ -13,7 +13,7 @@ from bot.domain.github import CheckRunState, HookDelivery, InstallationRef
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState
 from bot.domain.request import RepositoryRef, Trigger
-from bot.errors import GitHubError, NotPermitted
+from bot.errors import GitHubError, NotPermitted, RateLimited
 from bot.upkeep.sweep import Sweeper, Swept
 from tests.builders import a_pull_request, a_repository
 from tests.fakes.memory_queue import MemoryQueue
@@ -206,9 +206,24 @@ async def test_one_repository_that_may_not_be_read_does_not_stop_the_others_and_
     assert lost.github.released == [44, 42]
 
 
-async def test_a_github_that_limits_us_ends_the_sweep() -> None:
+@pytest.mark.parametrize(
+    ("faults", "looked_at"),
+    [
+        ([RateLimited("slow down", retry_after_s=60)], 1),
+        ([GitHubError("502", retryable=True)] * 9, 5),
+        ([GitHubError("502", retryable=True)], 7),
+    ],
+    ids=["a limit", "an outage", "one repository that fails"],
+)
+async def test_a_sweep_that_github_fails_is_done_anew_and_one_repository_holds_no_other_up(
+    faults: list[Exception], looked_at: int
+) -> None:
     lost = Lost()
-    lost.github.faults["open_pull_requests"] = [GitHubError("slow down", retryable=True)]
+    others = (a_repository(id=50 + number, name=f"r{number}") for number in range(6))
+    lost.github.installed_on[7] = (*others, REPOSITORY)
+    lost.github.faults["open_pull_requests"] = list(faults)
+    lost.red_pull()
     with pytest.raises(GitHubError):
         await lost.sweep()
-    assert lost.github.released == [42]
+    assert len(lost.github.released) == looked_at
+    assert bool(lost.queue.red) is (looked_at == 7)
