@@ -112,7 +112,9 @@ async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
     Only where the change is: on another branch it is a proposal, about which nobody has decided.
     """
     fixes = await keeper.registry.offered(moved.repository.id)
-    here = [fix for fix in fixes if moved.branch in {fix.base_branch, moved.repository.default_branch}]
+    # What was only suggested has no commit of ours, and stands under the red one.
+    made = [fix for fix in fixes if fix.commit != fix.head_sha]
+    here = [fix for fix in made if moved.branch in {fix.base_branch, moved.repository.default_branch}]
     taken = [
         fix for fix in here if fix.state is FixState.MERGED or (fix.state is FixState.OPEN and not fix.pull_request)
     ]

@@ -196,6 +196,16 @@ async def test_a_push_that_takes_our_change_back_refuses_it_for_good(message: st
         assert (world.fix.state, world.fate) == (FixState.REVERTED, "reverted")
 
 
+async def test_who_takes_the_red_commit_back_refuses_no_suggestion() -> None:
+    world = World()
+    suggested = a_fix(pull_request=None, branch="main", commit=HEAD)
+    world.registry.fixes = {suggested.key: suggested}
+    message = f"Revert it\n\nThis reverts commit {HEAD}."
+    world.github.commits[NEWER] = CommitState(sha=NEWER, parents=(HEAD,), message=message, author="ada")
+    await head_moved(moved(), world.keeper)
+    assert world.registry.fixes == {suggested.key: suggested}
+
+
 async def test_a_merge_that_brings_the_revert_refuses_it_too() -> None:
     world = World()
     world.put(a_fix(state=FixState.MERGED, merge_sha=MERGE))
