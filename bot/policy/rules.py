@@ -13,7 +13,7 @@ LABEL_OFF = "metaagent:off"
 LABEL_NEEDS_HUMAN = "metaagent:needs-human"
 """We put it where we asked a question."""
 LABEL_TEST_CHANGE = "metaagent:test-change"
-"""We put it where a test would have to change."""
+"""We put it where a person told us that the test is wrong, not the code."""
 
 _PULL_REQUEST = "pull-request"
 _CAREFUL_FIRST = ("report", "suggest", _PULL_REQUEST, "push")

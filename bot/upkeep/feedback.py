@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import Feedback, HeadMoved, RepositoryRef
 from bot.errors import GitHubError
+from bot.policy.rules import LABEL_TEST_CHANGE
 from bot.publish.markdown import Pen
 from bot.publish.picture import BOXES, ticks
 from bot.publish.retire import retire
@@ -43,7 +44,8 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
     if fate == "closed" and keeper.is_us(feedback.by):
         return 0  # we took it back ourselves: nobody refused it
     fixes = await keeper.registry.offered(feedback.repository.id, pull_request=feedback.pull_request)
-    note = await _ticked(feedback, keeper) if fixes and fate in {"merged", "closed"} else ""
+    boxes = await _ticked(feedback, keeper) if fixes and fate in {"merged", "closed"} else ()
+    note = ", ".join(BOXES[box] for box in boxes)
     # With the red branch GitHub closes what would go into it: nobody refused that.
     needless = fate == "closed" and await _lost_their_base(feedback.repository, fixes, keeper)
     for fix in fixes:
@@ -57,6 +59,8 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
         await keeper.registry.offer(told)
         if fate in {"merged", "closed"}:
             await keeper.tidy(feedback.repository, fix)
+        if fate == "closed" and "test" in boxes:
+            await _test_is_wrong(fix, keeper)
     if needless or (fate == "closed" and any(fix.state in _ENDED_BY_US for fix in fixes)):
         return 0
     return await keeper.lessons.feed_back(feedback)
@@ -75,14 +79,25 @@ async def _lost_their_base(repository: RepositoryRef, fixes: Iterable[OfferedFix
     return bool(bases) and not any([await keeper.github.branch_head(repository, base) for base in bases])
 
 
-async def _ticked(feedback: Feedback, keeper: Keeper) -> str:
+async def _test_is_wrong(fix: OfferedFix, keeper: Keeper) -> None:
+    """A person said that a test has to change: the red pull request says so; it is not worth failing for."""
+    if fix.for_pull_request is None:
+        return
+    try:
+        if await keeper.may_write(fix.repository):
+            await keeper.upkeep.add_labels(fix.repository, fix.for_pull_request, [LABEL_TEST_CHANGE])
+    except GitHubError as error:
+        log.warning("#%d keeps its labels: %s", fix.for_pull_request, error.message)
+
+
+async def _ticked(feedback: Feedback, keeper: Keeper) -> tuple[str, ...]:
     """What reviewers ticked in it; it is not worth failing for."""
     try:
         pull = await keeper.github.pull_request(feedback.repository, feedback.pull_request)
     except GitHubError as error:
         log.warning("ticks of #%d are not known: %s", feedback.pull_request, error.message)
-        return ""
-    return ", ".join(BOXES[box] for box in ticks(pull.body)) if pull is not None else ""
+        return ()
+    return ticks(pull.body) if pull is not None else ()
 
 
 async def head_moved(moved: HeadMoved, keeper: Keeper) -> None:

@@ -92,6 +92,21 @@ async def test_what_reviewers_ticked_is_kept() -> None:
     world.github.pulls[NUMBER] = world.github.pulls[NUMBER].with_(body=body)
     await take_feedback(a_feedback(merged=False, by="ada"), world.keeper)
     assert world.fix.note == "closed by ada; The test is wrong, not the code"
+    assert world.github.pull_labels[RED_PULL] == ["metaagent:test-change"]
+
+
+@pytest.mark.parametrize(
+    ("policy", "merged", "box"),
+    [({"mode": "staged"}, False, "test"), ({}, True, "test"), ({}, False, "wrong")],
+)
+async def test_a_red_pull_request_is_not_labelled_unless_its_test_is_wrong(
+    policy: dict[str, Any], box: str, *, merged: bool
+) -> None:
+    world = World(policy=RepositoryPolicy(**policy))
+    body = f"- [x] so it is <!-- metaagent:box={box} -->"
+    world.github.pulls[NUMBER] = world.github.pulls[NUMBER].with_(body=body)
+    await take_feedback(a_feedback(merged=merged, by="ada"), world.keeper)
+    assert not world.github.pull_labels.get(RED_PULL)
 
 
 @pytest.mark.parametrize("call", ["pull_request", "delete_branch"])
