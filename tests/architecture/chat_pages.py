@@ -39,6 +39,9 @@ An eyes reaction at once; a rocket when it is done, a confused face when it is n
 why not. Work (`fix`, `explain`, `reproduce`, `retry`, `apply`, `answer`) is answered by its mission: in our check while it runs,
 and in one comment when it ends. The same comment, press or label is done once, however often GitHub delivers it.
 
+In an issue only what names the repository makes sense (`off repository`, `stop repository`). It is done there without a sign
+and without a reply: the App asks for no right to write in issues.
+
 ## Buttons and labels
 
 | where | what | is |
