@@ -212,7 +212,7 @@ def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(github:
 
 def test_the_idle_service_is_small(bot: BotProcess) -> None:
     assert bot.process is not None
-    assert psutil.Process(bot.process.pid).memory_info().rss < 150 * 2**20
+    assert psutil.Process(bot.process.pid).memory_info().rss < 180 * 2**20
 
 
 def test_no_secret_is_written_anywhere(github: LocalGitHub, bot: BotProcess) -> None:
@@ -239,5 +239,6 @@ def test_the_bot_asks_only_what_it_needs(github: LocalGitHub, bot: BotProcess) -
     before = len(github.requests)
     watch(github, broken, push_red(github, broken))
     time.sleep(POLL_S)
-    assert len(github.requests) - before < 60, github.requests[before:]
+    # A third of them are for tokens that may do one thing only, and are given back.
+    assert len(github.requests) - before < 75, github.requests[before:]
     assert ACTIONS_APP
