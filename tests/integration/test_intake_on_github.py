@@ -196,7 +196,9 @@ async def test_a_push_ends_the_mission_on_the_older_head_and_the_next_one_says_s
     assert "STALE" in (told.title or "")
 
 
-async def test_a_closed_pull_request_and_a_suspended_installation_end_their_missions(intake: Intake) -> None:
+async def test_a_pull_request_and_an_installation_end_their_missions_and_one_opened_again_gets_another(
+    intake: Intake,
+) -> None:
     intake.server.create_repository("octo", "calculator", RED)
     head = intake.server.push(NAME, "feature", {"calculator.py": "def add(a, b):\n    return 1\n"})
     pull = intake.server.open_pull_request(NAME, "feature").number
@@ -206,9 +208,16 @@ async def test_a_closed_pull_request_and_a_suspended_installation_end_their_miss
     async with asyncio.timeout(30):
         while await intake.engine.status(closed.mission_id) != "cancelled":  # noqa: ASYNC110 -- nobody is told
             await asyncio.sleep(0.05)
+    intake.server.reopen(NAME, pull, "octo")
+    again = (await intake.admitted(2)).request
+    assert (again.head_sha, again.mission_id) == (head, f"{closed.mission_id}:{again.delivery_id}")
+    intake.server.close(NAME, pull, "octo")
+    async with asyncio.timeout(30):
+        while await intake.engine.status(again.mission_id) != "cancelled":  # noqa: ASYNC110 -- nobody is told
+            await asyncio.sleep(0.05)
     sha = intake.server.push(NAME, "main", {"calculator.py": "def add(a, b):\n    return 2\n"})
     intake.server.third_party_check(NAME, sha, "tests", "failure")
-    running = (await intake.admitted(2)).request
+    running = (await intake.admitted(3)).request
     intake.server.suspend("octo")
     async with asyncio.timeout(30):
         while await intake.engine.status(running.mission_id) != "cancelled":  # noqa: ASYNC110 -- nobody is told
