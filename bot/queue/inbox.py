@@ -34,6 +34,7 @@ class Inbox:
         self._status = status
         self._pending: list[tuple[Entry, asyncio.Future[Receipt]]] = []
         self._writing: asyncio.Task[None] | None = None
+        self._moving: asyncio.Task[None] | None = None
         self.arrived = asyncio.Event()
         """Set when there is something to submit."""
 
@@ -108,3 +109,5 @@ class Inbox:
                     written.set_exception(receipts)
                 else:
                     written.set_result(receipts[number])
+        if self._table.wants_checkpoint:
+            self._moving = asyncio.create_task(asyncio.to_thread(self._table.checkpoint))

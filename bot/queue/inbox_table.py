@@ -4,7 +4,7 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -40,6 +40,9 @@ WRITE_AGAIN = WRITE + ", state = excluded.state, work = excluded.work, reason = 
 
 BUSY_S = 4.0
 """Well below the time GitHub gives us for an answer."""
+
+CHECKPOINT_AFTER = 500
+"""Groups in the write-ahead log before they are moved into the file; no delivery waits for that."""
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +85,8 @@ class InboxTable:
         self._path = path
         self._busy_s = busy_s
         self._lock = threading.Lock()
+        self._moving = threading.Lock()
+        self._groups = 0
         self._database: sqlite3.Connection | None = None
 
     def open(self) -> None:
@@ -91,6 +96,7 @@ class InboxTable:
             database = sqlite3.connect(self._path, timeout=self._busy_s, isolation_level=None, check_same_thread=False)
             database.execute("PRAGMA journal_mode=WAL")
             database.execute("PRAGMA synchronous=FULL")
+            database.execute("PRAGMA wal_autocheckpoint=0")  # `checkpoint` does it, beside the answers
             database.executescript(SCHEMA)
         except (sqlite3.Error, OSError) as error:
             raise QueueError(f"the inbox {self._path} cannot be opened: {error}", "check METAAGENT_DATA_DIR") from error
@@ -106,7 +112,27 @@ class InboxTable:
     def write(self, entries: Sequence[Entry]) -> list[Receipt]:
         """Write deliveries down, all or none, and say what becomes of each."""
         with self._transaction() as database:
-            return [_written(database, entry) for entry in entries]
+            receipts = [_written(database, entry) for entry in entries]
+        self._groups += 1
+        return receipts
+
+    @property
+    def wants_checkpoint(self) -> bool:
+        """Whether the write-ahead log has grown so far that it is to be moved into the file."""
+        return self._groups >= CHECKPOINT_AFTER
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the file by a connection of its own: those who write do not wait for it."""
+        if not self._moving.acquire(blocking=False):
+            return
+        try:
+            self._groups = 0
+            with closing(sqlite3.connect(self._path, timeout=self._busy_s, isolation_level=None)) as database:
+                database.execute("PRAGMA wal_checkpoint(PASSIVE)")
+        except sqlite3.Error as error:
+            log.warning("the inbox's log stays as long as it is: %s", error)
+        finally:
+            self._moving.release()
 
     def waiting(self) -> tuple[Waiting, ...]:
         """What is not yet in the queue, oldest first."""

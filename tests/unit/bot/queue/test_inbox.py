@@ -25,6 +25,7 @@ from bot.errors import QueueError
 from bot.ports import Work
 from bot.queue.dispatch import Dispatcher
 from bot.queue.inbox import Inbox
+from bot.queue.inbox_table import CHECKPOINT_AFTER
 from tests.builders import a_repository
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_queue import MemoryQueue
@@ -202,6 +203,19 @@ async def test_deliveries_that_come_together_are_all_written_in_their_order(inbo
     assert {receipt.result for receipt in receipts} == {"queued"}
     assert [one.delivery for one in await inbox.waiting()] == names
     assert await inbox.known(["d-0", "d-599", "d-600"]) == {"d-0", "d-599"}
+
+
+async def test_the_log_of_writes_is_moved_into_the_file_beside_the_answers(inbox: Inbox, tmp_path: Path) -> None:
+    log = tmp_path / "inbox.sqlite-wal"
+    for number in range(CHECKPOINT_AFTER):
+        await accept(inbox, f"d-{number}", a_request(f"m-{number}"))
+    assert inbox._moving is not None
+    await inbox._moving
+    before = log.stat().st_size
+    for number in range(50):
+        await accept(inbox, f"e-{number}", a_request(f"n-{number}"))
+    assert log.stat().st_size == before, "what was moved is written over"
+    assert len(await inbox.waiting()) == CHECKPOINT_AFTER + 50
 
 
 async def test_a_delivery_whose_sender_went_away_is_on_disk_all_the_same(inbox: Inbox) -> None:
