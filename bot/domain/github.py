@@ -133,6 +133,24 @@ class BranchCommit(Frozen):
     message: str
 
 
+class StatusState(Frozen):
+    """The newest commit status of one context, as older CI leaves them."""
+
+    context: str
+    state: str
+    """`success`, `failure`, `error`, `pending`."""
+
+    @property
+    def is_red(self) -> bool:
+        """Whether it failed."""
+        return self.state in {"failure", "error"}
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether it is still to come."""
+        return self.state == "pending"
+
+
 class WorkflowRunState(Frozen):
     """A workflow run, and who set it off."""
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from bot.domain.github import CheckRunState, CommitState, FailedJob, PullRequestState, WorkflowRunState
+from bot.domain.github import CheckRunState, CommitState, FailedJob, PullRequestState, StatusState, WorkflowRunState
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError, NotFound, NotPermitted
 from bot.github.client import GitHubClient
@@ -162,15 +162,15 @@ class GitHubReading:
         runs = (run.state(repository.id) for page in pages for run in read(page, RunsReply).workflow_runs)
         return tuple(sorted(runs, key=lambda run: run.id, reverse=True))
 
-    async def red_statuses(self, repository: RepositoryRef, sha: str) -> tuple[str, ...]:
-        """The contexts of the commit statuses that are failure or error; none where we may not look."""
+    async def commit_statuses(self, repository: RepositoryRef, sha: str) -> tuple[StatusState, ...]:
+        """The newest commit status of each context; none where we may not look."""
         path = f"/commits/{sha_segment(sha)}/status"
         try:
             pages = await self._client.pages(repository, path, needs="statuses:read", params={})
         except NotPermitted:
             return ()
         there = (status for page in pages for status in read(page, StatusesReply).statuses)
-        return tuple(status.context for status in there if status.state in {"failure", "error"})
+        return tuple(StatusState(context=status.context, state=status.state) for status in there)
 
     async def _pulls(
         self, repository: RepositoryRef, path: str, params: dict[str, str | int], most: int = 30

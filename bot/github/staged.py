@@ -16,6 +16,7 @@ from bot.domain.github import (
     FailedJob,
     PullRequestFile,
     PullRequestState,
+    StatusState,
     Suggestion,
     WorkflowRunState,
 )
@@ -216,9 +217,9 @@ class StagedRuns:
         """Read through."""
         return await self._runs.workflow_run(repository, run_id)
 
-    async def red_statuses(self, repository: RepositoryRef, sha: str) -> tuple[str, ...]:
+    async def commit_statuses(self, repository: RepositoryRef, sha: str) -> tuple[StatusState, ...]:
         """Read through."""
-        return await self._runs.red_statuses(repository, sha)
+        return await self._runs.commit_statuses(repository, sha)
 
     async def runs_at(self, repository: RepositoryRef, sha: str) -> tuple[WorkflowRunState, ...]:
         """Read through."""

@@ -136,7 +136,7 @@ def _pauses(settle_s: float) -> Iterator[float]:
 async def _look(red: RedHead, watch: Watch) -> Look:
     try:
         checks = await watch.github.check_runs(red.repository, red.head_sha)
-        statuses = await watch.runs.red_statuses(red.repository, red.head_sha) if watch.runs is not None else ()
+        statuses = await watch.runs.commit_statuses(red.repository, red.head_sha) if watch.runs is not None else ()
     except GitHubError as error:
         if error.retryable:
             raise
@@ -145,8 +145,10 @@ async def _look(red: RedHead, watch: Watch) -> Look:
         return Look(readable=False)
     tests = [c for c in checks if c.app_slug != watch.app_slug and c.app_slug not in guards.NOT_TESTS]
     found = [_ref(c, red) for c in tests if c.status == "completed" and c.conclusion in guards.RED]
-    found += [CheckRef(id=0, name=context, app_slug="") for context in statuses if guards.is_test_status(context)]
-    return Look(red=guards.best_check(found), pending=sum(c.status != "completed" for c in tests))
+    old = [status for status in statuses if guards.is_test_status(status.context)]
+    found += [CheckRef(id=0, name=status.context, app_slug="") for status in old if status.is_red]
+    pending = sum(c.status != "completed" for c in tests) + sum(status.is_pending for status in old)
+    return Look(red=guards.best_check(found), pending=pending)
 
 
 def _ref(check: CheckRunState, red: RedHead) -> CheckRef:

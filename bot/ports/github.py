@@ -16,6 +16,7 @@ from bot.domain.github import (
     InstallationRef,
     PullRequestFile,
     PullRequestState,
+    StatusState,
     Suggestion,
     WorkflowRunState,
 )
@@ -120,8 +121,8 @@ class GitHubRuns(Protocol):
         """A workflow run, or None."""
         ...
 
-    async def red_statuses(self, repository: RepositoryRef, sha: str) -> tuple[str, ...]:
-        """The contexts of the commit statuses that are failure or error."""
+    async def commit_statuses(self, repository: RepositoryRef, sha: str) -> tuple[StatusState, ...]:
+        """The newest commit status of each context."""
         ...
 
     async def rerun_failed_jobs(self, repository: RepositoryRef, run_id: int) -> None:

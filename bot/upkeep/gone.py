@@ -41,8 +41,12 @@ async def _why_gone(repository: RepositoryRef, fix: OfferedFix, keeper: Keeper) 
     if head == fix.head_sha or not fix.checks:
         return ""
     newest = _newest(await keeper.github.check_runs(repository, head))
-    if not all(name in newest and newest[name].conclusion == _PASSED for name in fix.checks):
+    if any(name in newest and newest[name].conclusion != _PASSED for name in fix.checks):
         return ""
+    if others := set(fix.checks) - set(newest):
+        statuses = await keeper.runs.commit_statuses(repository, head)
+        if others - {status.context for status in statuses if status.state == _PASSED}:
+            return ""
     names = ", ".join(pen.code(name) for name in fix.checks[:5])
     return f"The failure is gone without this: {names} passed on {head[:12]} of {pen.code(fix.base_branch)}."
 

@@ -9,7 +9,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError
-from bot.ports import Clock, GitHub, GitHubUpkeep, LessonStore, Registry
+from bot.ports import Clock, GitHub, GitHubRuns, GitHubUpkeep, LessonStore, Registry
 
 log = logging.getLogger(__name__)
 
@@ -20,6 +20,7 @@ class Keeper:
 
     github: GitHub
     upkeep: GitHubUpkeep
+    runs: GitHubRuns
     registry: Registry
     lessons: LessonStore
     clock: Clock

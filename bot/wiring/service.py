@@ -235,6 +235,7 @@ class Service:
         return Keeper(
             github=self.github,
             upkeep=self.github,
+            runs=self.github,
             registry=self._registry,
             lessons=self._line.lessons,
             clock=self._clock,

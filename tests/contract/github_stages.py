@@ -13,6 +13,7 @@ from bot.domain.github import (
     HookDelivery,
     InstallationRef,
     PullRequestState,
+    StatusState,
     WorkflowRunState,
 )
 from bot.domain.request import RepositoryRef
@@ -159,8 +160,8 @@ class FakeStage:
         return [action.identifier for action in found.updates[-1].actions]
 
     def status(self, context: str, state: str) -> None:
-        if state in {"failure", "error"}:
-            self.fake.statuses[self.head] = (*self.fake.statuses.get(self.head, ()), context)
+        others = (one for one in self.fake.statuses.get(self.head, ()) if one.context != context)
+        self.fake.statuses[self.head] = (*others, StatusState(context=context, state=state))
 
     def red_run(self) -> tuple[int, str]:
         self.fake.runs[5] = WorkflowRunState(

@@ -48,11 +48,17 @@ async def test_a_run_tells_who_set_it_off_and_runs_again(stage: Stage) -> None:
         await stage.github.rerun_failed_jobs(stage.repository, 4711)
 
 
-async def test_red_statuses_are_those_that_failed(stage: Stage) -> None:
-    assert await stage.github.red_statuses(stage.repository, stage.head) == ()
+async def test_a_commit_has_the_newest_status_of_each_context(stage: Stage) -> None:
+    assert await stage.github.commit_statuses(stage.repository, stage.head) == ()
     for context, state in (("ci/old", "failure"), ("ci/broken", "error"), ("ci/fine", "success"), ("ci/on", "pending")):
         stage.status(context, state)
-    assert set(await stage.github.red_statuses(stage.repository, stage.head)) == {"ci/old", "ci/broken"}
+    found = await stage.github.commit_statuses(stage.repository, stage.head)
+    assert {one.context for one in found if one.is_red} == {"ci/old", "ci/broken"}
+    assert {one.context for one in found if one.is_pending} == {"ci/on"}
+    stage.status("ci/on", "success")
+    again = await stage.github.commit_statuses(stage.repository, stage.head)
+    assert [one.state for one in again if one.context == "ci/on"] == ["success"]
+    assert len(again) == len(found)
 
 
 async def test_an_open_pull_request_is_listed_until_it_is_closed(stage: Stage) -> None:

@@ -12,6 +12,7 @@ from bot.domain.github import (
     InstallationRef,
     PullRequestFile,
     PullRequestState,
+    StatusState,
     Suggestion,
     WorkflowRunState,
 )
@@ -81,7 +82,7 @@ class FakeState:
         self.reactions: list[tuple[int, str]] = []
         self.checks: list[FakeCheck] = []
         self.runs: dict[int, WorkflowRunState] = {}
-        self.statuses: dict[str, tuple[str, ...]] = {}
+        self.statuses: dict[str, tuple[StatusState, ...]] = {}
         """By commit: the contexts that are red."""
         self.reruns: list[int] = []
         self.pull_files: dict[int, tuple[PullRequestFile, ...]] = {}

@@ -12,6 +12,7 @@ from bot.domain.github import (
     InstallationRef,
     PullRequestFile,
     PullRequestState,
+    StatusState,
     Suggestion,
     WorkflowRunState,
 )
@@ -35,9 +36,9 @@ class FakeRuns(FakeState):
         self._begin("workflow_run")
         return self.runs.get(run_id)
 
-    async def red_statuses(self, repository: RepositoryRef, sha: str) -> tuple[str, ...]:
+    async def commit_statuses(self, repository: RepositoryRef, sha: str) -> tuple[StatusState, ...]:
         """As set in `statuses`."""
-        self._begin("red_statuses")
+        self._begin("commit_statuses")
         return self.statuses.get(sha, ())
 
     async def rerun_failed_jobs(self, repository: RepositoryRef, run_id: int) -> None:

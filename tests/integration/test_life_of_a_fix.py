@@ -63,6 +63,7 @@ class Life:
         self.keeper = Keeper(
             github=self.gateway,
             upkeep=self.gateway,
+            runs=self.gateway,
             registry=self.registry,
             lessons=MemoryLessons(),
             clock=SystemClock(),

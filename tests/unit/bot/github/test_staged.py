@@ -32,7 +32,7 @@ READS = frozenset(
         "pull_requests_at",
         "pull_requests_from",
         "read_file",
-        "red_statuses",
+        "commit_statuses",
         "release",
         "runs_at",
         "workflow_run",

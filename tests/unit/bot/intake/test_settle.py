@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from bot.domain.github import CheckRunState, WorkflowRunState
+from bot.domain.github import CheckRunState, StatusState, WorkflowRunState
 from bot.domain.registry import LiveMission
 from bot.domain.request import CheckRef, Depth, RedHead
 from bot.errors import GitHubError, NotPermitted
@@ -128,12 +128,26 @@ async def test_what_github_shows_later_than_it_tells_is_waited_for_once(github: 
 
 
 async def test_a_head_with_red_statuses_only_becomes_a_mission_too(github: FakeGitHub) -> None:
-    github.statuses[HEAD] = ("ci/jenkins", "codecov/patch")
+    github.statuses[HEAD] = tuple(
+        StatusState(context=context, state="failure") for context in ("ci/jenkins", "codecov/patch")
+    )
     request = await settle(red(check=None), Watch(github, runs=github), Patience(github))
     assert request is not None
     assert request.check == CheckRef(id=0, name="ci/jenkins", app_slug="")
     assert request.check.is_status
     assert request.also_red == ()
+
+
+async def test_a_status_that_is_to_come_is_waited_for(github: FakeGitHub) -> None:
+    done, coming = StatusState(context="ci/jenkins", state="failure"), StatusState(context="ci/slow", state="pending")
+    github.statuses[HEAD] = (done, coming, StatusState(context="codecov/patch", state="pending"))
+    checkpoint = Patience(github)
+    assert await settle(red(check=None), Watch(github, runs=github, settle_s=8.0), checkpoint) is not None
+    assert checkpoint.waited == [3.0, 5.0]
+    github.statuses[HEAD] = (done, coming.with_(state="success"))
+    at_once = Patience(github)
+    assert await settle(red(check=None), Watch(github, runs=github), at_once) is not None
+    assert at_once.waited == []
 
 
 async def test_a_job_that_ran_on_a_fork_s_head_starts_nothing(github: FakeGitHub) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.domain.github import CheckRunState
+from bot.domain.github import CheckRunState, StatusState
 from bot.domain.registry import FixState
 from bot.errors import GitHubError
 from bot.upkeep.gone import close_gone
@@ -36,6 +36,24 @@ async def test_a_check_that_did_not_run_says_nothing() -> None:
     assert await close_gone(REPOSITORY, world.keeper) == 0
     world.push(HEAD, tests="success")
     assert await close_gone(REPOSITORY, world.keeper) == 0, "the red commit itself is a flake's business"
+
+
+async def test_a_status_that_turned_green_is_as_good_as_a_check() -> None:
+    world = World()
+    world.put(a_fix(checks=("tests", "ci/old")))
+    world.push(NEWER, tests="success")
+    for state in ("failure", "pending"):
+        world.github.statuses[NEWER] = (StatusState(context="ci/old", state=state),)
+        assert await close_gone(REPOSITORY, world.keeper) == 0
+    world.github.statuses[NEWER] = (StatusState(context="ci/old", state="success"),)
+    assert await close_gone(REPOSITORY, world.keeper) == 1
+
+
+async def test_a_red_run_of_a_check_counts_more_than_a_status_of_its_name() -> None:
+    world = World()
+    world.push(NEWER, tests="failure")
+    world.github.statuses[NEWER] = (StatusState(context="tests", state="success"),)
+    assert await close_gone(REPOSITORY, world.keeper) == 0
 
 
 async def test_the_newest_run_of_a_check_counts() -> None:

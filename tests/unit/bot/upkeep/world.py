@@ -61,7 +61,9 @@ class World:
         async def read_policy(_: RepositoryRef) -> RepositoryPolicy:
             return self.policy
 
-        return Keeper(self.github, self.github, self.registry, self.lessons, self.clock, "metaagent", read_policy)
+        return Keeper(
+            self.github, self.github, self.github, self.registry, self.lessons, self.clock, "metaagent", read_policy
+        )
 
     def put(self, fix: OfferedFix) -> None:
         self.registry.fixes[fix.key] = fix
