@@ -79,7 +79,7 @@ async def take_in(delivery: Delivery, inbox: DeliveryInbox, own: OwnApp) -> Rece
     receipt = await inbox.accept(delivery.id, delivery.event, delivery.action, decision)
     # Most deliveries are none of our business; why is in the inbox.
     log.log(
-        logging.DEBUG if receipt.result == "ignored" else logging.INFO,
+        logging.INFO if receipt.result == "queued" else logging.DEBUG,
         "delivery %s: %s",
         receipt.result,
         receipt.reason or receipt.mission_id or "",

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -66,7 +67,7 @@ class Inbox:
         receipt = await self._write(entry)
         mission = receipt.mission_id
         if receipt.result == "duplicate" and mission is not None and await self._has_failed(mission):
-            receipt = await self._write(entry.with_(again=True))
+            receipt = await self._write(replace(entry, again=True))
         if receipt.result == "queued":
             self.arrived.set()
         return receipt

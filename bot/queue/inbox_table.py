@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -56,8 +57,9 @@ class Waiting(Frozen):
     work: Work
 
 
-class Entry(Frozen):
-    """A delivery that is to be written down."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A delivery that is to be written down; its parts were checked where they were made."""
 
     delivery: str
     event: str
