@@ -5,7 +5,7 @@ TESTS ?=
 BENCH ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test demo serve image service-image bench-sandbox bench-repair soak docs lock docker clean
+.PHONY: dev check fix test demo serve image service-image bench-sandbox bench-repair soak docs lock docker browser clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -15,13 +15,16 @@ $(VENV)/.ready: pyproject.toml requirements-dev.lock
 docker:  ## a Docker daemon that answers, installed and started when needed and possible
 	./scripts/ensure-docker
 
+browser:  ## Chromium for the tests of pages, installed where we may
+	./scripts/ensure-chromium
+
 check: dev  ## format, lint, types, import contracts, unit and contract tests: under two minutes
 	./scripts/check $(VENV)
 
 fix: dev
 	$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
 
-test: dev docker  ## every test; TESTS="-k word" runs a part
+test: dev docker browser  ## every test; TESTS="-k word" runs a part
 	./scripts/test $(VENV) $(TESTS)
 
 demo: dev docker  ## red repositories on a local GitHub become pull requests; no key, no account

@@ -1,10 +1,13 @@
-"""A real Chromium, driven through Playwright; tests that need one are skipped where it is not installed."""
+"""A real Chromium, driven through Playwright; tests that need one are skipped loudly where it is not installed."""
 
 import shutil
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
+
+from tests.missing import missing
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -14,9 +17,8 @@ def browser() -> Iterator[Any]:
     """A browser without a window, for one test: while it runs, its event loop is the thread's."""
     program = next((found for name in NAMES if (found := shutil.which(name))), None)
     if program is None:
-        pytest.skip("no Chromium is installed")
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    with playwright.sync_playwright() as driver:
+        missing("no Chromium is installed")
+    with sync_playwright() as driver:
         # As root Chromium's own sandbox does not start; the pages are ours.
         started = driver.chromium.launch(executable_path=program, args=["--no-sandbox", "--no-proxy-server"])
         yield started

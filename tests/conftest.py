@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.missing import missing
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Continuous integration tries the same examples every time, so that a red run is about the change; people explore.
@@ -21,13 +23,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("docker"):
             item.add_marker(pytest.mark.enable_socket)
-
-
-def _missing(reason: str) -> None:
-    """Fail in strict mode, skip loudly elsewhere."""
-    if os.environ.get("METAAGENT_TEST_STRICT") == "1":
-        pytest.fail(f"METAAGENT_TEST_STRICT=1 and {reason}", pytrace=False)
-    pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
@@ -50,7 +45,7 @@ def shared() -> Path:
     """The folder with recorded payloads, bug sets and hostile repositories, beside the checkout."""
     folder = Path(os.environ.get("METAAGENT_SHARED_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
-        _missing(f"the data folder {folder} is not there")
+        missing(f"the data folder {folder} is not there")
     return folder
 
 
@@ -65,4 +60,4 @@ def docker_ready() -> None:
         client.ping()
         client.close()
     except DockerException as error:
-        _missing(f"no Docker daemon answers ({type(error).__name__})")
+        missing(f"no Docker daemon answers ({type(error).__name__})")

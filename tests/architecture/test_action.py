@@ -12,6 +12,7 @@ import yaml
 
 from bot.intake.action_inputs import ActionInputs
 from tests.architecture.tracked import ROOT
+from tests.missing import missing
 
 ACTION = ROOT / "action.yml"
 EXAMPLES = sorted((ROOT / "examples" / "workflows").glob("*.yml"))
@@ -25,7 +26,7 @@ def tool(name: str, *arguments: Path | str) -> str:
     """What a linter installed beside Python says; empty when it finds nothing."""
     found = shutil.which(name, path=str(Path(sys.executable).parent))
     if found is None:
-        pytest.skip(f"{name} is not installed")
+        missing(f"{name}, a development dependency, is not installed")
     done = subprocess.run([found, *arguments], capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 

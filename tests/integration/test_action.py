@@ -18,6 +18,7 @@ from bot.wiring.line import prepare_image
 from tests.demo.repositories import broken_repository
 from tests.demo.story import push_green, push_red, wait_for_ci
 from tests.github_server.server import LocalGitHub, Options, strict_github
+from tests.missing import missing
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -89,7 +90,7 @@ class Act:
         """Run a workflow of a checkout; the log."""
         found = shutil.which("act", path=str(Path(sys.executable).parent))
         if found is None:
-            pytest.skip("act is not installed")
+            missing("act, a development dependency, is not installed")
         stand_ins = [word for name, path in self.actions.items() for word in ("--local-repository", f"{name}={path}")]
         words = [found, event, "--rm", "--action-offline-mode", "--pull=false", *stand_ins, *arguments]
         environment = {**os.environ, "XDG_CACHE_HOME": str(self.root / "cache")}
