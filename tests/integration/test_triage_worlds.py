@@ -41,7 +41,7 @@ def ground(docker_ready: None, tmp_path_factory: pytest.TempPathFactory) -> Iter
 @pytest.mark.parametrize("name", PLAYED)
 async def test_a_world_ends_as_it_must_and_says_why(ground: Playground, name: str) -> None:
     played = await ground.play(WORLDS[name])
-    assert played.right, f"{played.outcome}: {played.context.reason}"
+    assert played.right, f"{played.outcome}: {played.context.reason}\n{played.told}\n{played.red}"
     assert WORLDS[name].says in played.told
     if played.outcome in {Outcome.FLAKY, Outcome.BASE_RED}:
         assert not played.got_a_fix

@@ -25,6 +25,7 @@ from tests.triage_worlds.world import BUG, World
 
 TEST_WALL_S = 12.0
 """After so long a test counts as hanging in these worlds."""
+_TOLD = 8_000
 
 
 def all_worlds() -> list[World]:
@@ -63,6 +64,12 @@ class Played:
     def right(self) -> bool:
         """Whether it ended as it must."""
         return self.outcome in self.world.expected
+
+    @property
+    def red(self) -> str:
+        """The red run that was looked at, for whoever has to find out why a world ended otherwise."""
+        report = self.context.triage.report if self.context.triage else None
+        return report.model_dump_json(indent=1)[:_TOLD] if report else ""
 
     @property
     def got_a_fix(self) -> bool:

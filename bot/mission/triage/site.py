@@ -8,7 +8,9 @@ from bot.mission.triage.rates import RunPlan
 from bot.mission.triage.values import Rerun
 from bot.ports import OpenWorkspace
 from sandbox.errors import SandboxError
-from sandbox.types import Checkout, TestOrder, TestReport, stands_for
+from sandbox.types import Checkout, RunVerdict, TestOrder, TestReport, stands_for
+
+_CUT_OFF = frozenset({RunVerdict.TIMEOUT, RunVerdict.OOM})
 
 
 @dataclass(frozen=True)
@@ -25,12 +27,23 @@ class Site:
     ) -> tuple[Rerun, TestReport]:
         """One run: as it is remembered, and in full.
 
+        A run that a limit of ours ended before it could name a test says more about this machine than about the
+        commit: it is made once more, and then counts.
+
         Args:
             targets: Tests to run alone; nothing means the whole command.
             seed: Another one for each run, so that neither hashing nor shuffling is the same twice.
             order: In which order.
             fresh: In a sandbox of its own; where none can be had, the tree put back has to do.
         """
+        rerun, report = await self._once(targets, seed, order, fresh=fresh)
+        if report.verdict in _CUT_OFF and not report.failing:
+            rerun, report = await self._once(targets, seed, order, fresh=fresh)
+        return rerun, report
+
+    async def _once(
+        self, targets: tuple[str, ...], seed: int, order: TestOrder, *, fresh: bool
+    ) -> tuple[Rerun, TestReport]:
         report = await self._anew(targets, seed=seed, order=order) if fresh else None
         anew = report is not None
         if report is None:

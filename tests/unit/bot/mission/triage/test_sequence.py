@@ -395,6 +395,18 @@ async def test_a_command_that_is_cut_off_once_only_is_flaky() -> None:
     assert (await Stage(world=one_file(once, base=None)).play()).outcome is Outcome.FLAKY
 
 
+@pytest.mark.parametrize("times", [1, 2])
+async def test_a_run_that_a_limit_ends_before_it_names_a_test_is_made_once_more(times: int) -> None:
+    def stalls(asked: Asked) -> TestReport:
+        stalled = 4 <= asked.number < 4 + times
+        return nothing_ran("").with_(verdict=RunVerdict.TIMEOUT) if stalled else a_run({A: "", B: ""})
+
+    world = one_file(stalls)
+    context = await Stage(world=world).play()
+    assert context.outcome is (Outcome.NOT_REPRODUCED if times == 1 else Outcome.FLAKY)
+    assert world.runs[3].seed == world.runs[4].seed
+
+
 # --- a command that cannot even begin ---------------------------------------------------------------
 
 
