@@ -9,6 +9,7 @@ MetaAgentError
 │   ├── NotFound      absent, or hidden from us
 │   ├── Conflict      somebody else was there first (a ref moved, a pull request exists)
 │   └── RateLimited   ask again later; says when
+├── ModelError        a language model gave no answer: the provider's (in bot/domain/model_error.py, with its words)
 ├── Superseded        the branch moved, or a human pushed, while we worked: nobody's
 ├── QueueError        the queue cannot take or keep work: the operator's
 └── StoreError        the lessons store cannot be read or written: the operator's
@@ -23,6 +24,7 @@ class Fault(StrEnum):
     USER = "user"
     OPERATOR = "operator"
     GITHUB = "github"
+    PROVIDER = "provider"
     NOBODY = "nobody"
     US = "us"
 

@@ -7,8 +7,9 @@ from pydantic import Field
 
 from sandbox.types import FileContext, Frozen, TestReport, TestResult
 
-By = Literal["rules", "model"]
-"""Who spoke: every judging stage has two forms, and the value says which one."""
+By = Literal["rules", "model", "fallback"]
+"""Who spoke: every judging stage has two forms, and the value says which one; `fallback` is the rules' word after a
+model was asked and gave no usable answer."""
 
 
 class FailureKind(StrEnum):

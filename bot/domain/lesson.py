@@ -28,7 +28,7 @@ class SuggestedImprovement(Frozen):
 class Reflection(Frozen):
     """A finished mission, looked back at."""
 
-    by: Literal["rules", "model"] = "rules"
+    by: Literal["rules", "model", "fallback"] = "rules"
     insights: tuple[Insight, ...]
     lessons_learned: tuple[str, ...]
     improvements: tuple[SuggestedImprovement, ...] = ()

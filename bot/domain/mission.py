@@ -8,7 +8,8 @@ from pydantic import Field
 from bot.domain.decision import NextAction
 from bot.domain.diagnosis import Diagnosis, Triage
 from bot.domain.lesson import RecalledLesson
-from bot.domain.patch import Candidate, FixAttempt, Verification
+from bot.domain.model import ModelCall
+from bot.domain.patch import Candidate, FixAttempt, NearMiss, Verification
 from bot.domain.plan import AcceptanceCriterion, Plan
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
@@ -111,6 +112,10 @@ class MissionContext(Frozen):
     error_reference: str | None = None
     seconds: float = 0.0
     cost_usd: float = 0.0
+    calls: tuple[ModelCall, ...] = ()
+    """What models were asked, in order."""
+    near_misses: tuple[NearMiss, ...] = ()
+    """Of the search, while a climb is under way; for the rungs above it."""
 
     @property
     def current(self) -> Iteration | None:

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from bot.domain.model import ModelCall
 from bot.domain.plan import AcceptanceCriterion
 from sandbox.types import FileChange, FileEdit, Frozen, TestReport, TestStatus
 
@@ -68,6 +69,19 @@ class Candidate(Frozen):
     seconds: float = 0.0
 
 
+class NearMiss(Frozen):
+    """A searched change that turned some failing tests green and not all; a model is shown it."""
+
+    path: str
+    line: int
+    description: str
+    diff: str
+    """Unified diff, bounded."""
+    mended: tuple[str, ...]
+    """The tests it turned green."""
+    changes: tuple[FileChange, ...] = ()
+
+
 class FixBudget(Frozen):
     """What the ladder may spend in one climb."""
 
@@ -85,6 +99,10 @@ class RungNote(Frozen):
     cost_usd: float = 0.0
     question: str = ""
     """What a person could decide that no rung may: a dependency to declare, say."""
+    calls: tuple[ModelCall, ...] = ()
+    """What models were asked, for all candidates of the rung."""
+    near: tuple[NearMiss, ...] = ()
+    """For the rungs above."""
 
 
 class FixAttempt(Frozen):
@@ -99,6 +117,10 @@ class FixAttempt(Frozen):
     cost_usd: float = 0.0
     question: str = ""
     """What a person could decide; the first rung that had to ask."""
+    calls: tuple[ModelCall, ...] = ()
+    """What models were asked."""
+    rungs: tuple[int, ...] = ()
+    """The rungs that were asked."""
 
 
 class TestChange(Frozen):

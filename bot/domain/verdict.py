@@ -87,6 +87,7 @@ class Thought(Frozen):
 class LiveAssessment(Frozen):
     """A judgement made after a thought."""
 
+    by: By = "rules"
     should_continue: bool
     should_deepen: bool
     confidence_adjustment: float = Field(ge=-1.0, le=1.0)

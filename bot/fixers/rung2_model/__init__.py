@@ -1,0 +1,1 @@
+"""Rung 2: a language model, several samples, structured edits."""

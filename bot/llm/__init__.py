@@ -1,0 +1,1 @@
+"""How we talk to a language model, whichever it is."""

@@ -1,0 +1,1 @@
+"""Prompts: one Markdown file each, with a version and named gaps."""

@@ -1,0 +1,1 @@
+"""The wire format between us and a model: type, version, payload; code stays outside of it."""
