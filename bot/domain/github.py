@@ -139,6 +139,8 @@ class StatusState(Frozen):
     context: str
     state: str
     """`success`, `failure`, `error`, `pending`."""
+    updated_at: str = ""
+    """ISO 8601; empty when GitHub does not say."""
 
     @property
     def is_red(self) -> bool:

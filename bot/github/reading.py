@@ -170,7 +170,9 @@ class GitHubReading:
         except NotPermitted:
             return ()
         there = (status for page in pages for status in read(page, StatusesReply).statuses)
-        return tuple(StatusState(context=status.context, state=status.state) for status in there)
+        return tuple(
+            StatusState(context=status.context, state=status.state, updated_at=status.updated_at) for status in there
+        )
 
     async def _pulls(
         self, repository: RepositoryRef, path: str, params: dict[str, str | int], most: int = 30

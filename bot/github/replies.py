@@ -114,6 +114,7 @@ class StatusReply(Slim):
 
     context: str
     state: str
+    updated_at: str = ""
 
 
 class StatusesReply(Slim):

@@ -31,7 +31,6 @@ OVERLAP = timedelta(minutes=10)
 """Two sweeps look at so much of the same time: a delivery may be logged late."""
 LOOK_BACK = MappingProxyType({"daily": timedelta(days=1), "weekly": timedelta(days=7)})
 """How far back a repository's schedule wants red heads looked for."""
-EVER = datetime.min.replace(tzinfo=UTC)
 
 log = logging.getLogger(__name__)
 
@@ -173,14 +172,26 @@ class Sweeper:
             )
             if await self.queue.status(red.mission_id) is not None:
                 continue
-            runs = await self.keeper.github.check_runs(repository, sha)
-            checks = guards.best_check(_red(runs, self.keeper, since))
-            if not checks and any(_red(runs, self.keeper, EVER)):
+            failed = await self._failed(repository, sha)
+            checks = guards.best_check(check for check, at in failed if at >= since)
+            if failed and not checks:
                 scheduled = scheduled or await self._scheduled(repository, since)
-                checks = guards.best_check(_red(runs, self.keeper, scheduled))
+                checks = guards.best_check(check for check, at in failed if at >= scheduled)
             if checks:
                 asked += await self.queue.settle(red.with_(check=checks[0]))
         return asked
+
+    async def _failed(self, repository: RepositoryRef, sha: str) -> list[tuple[CheckRef, datetime]]:
+        """What is red on a commit and since when: check runs, and where none is, statuses of older CI."""
+        runs = await self.keeper.github.check_runs(repository, sha)
+        if failed := list(_red(runs, self.keeper)):
+            return failed
+        statuses = await self.keeper.runs.commit_statuses(repository, sha)
+        return [
+            (CheckRef(id=0, name=status.context), _moment(status.updated_at))
+            for status in statuses
+            if status.is_red and guards.is_test_status(status.context)
+        ]
 
     async def _scheduled(self, repository: RepositoryRef, since: datetime) -> datetime:
         """How far back the repository itself wants red heads looked for."""
@@ -192,15 +203,14 @@ def _head(pull: PullRequestState, repository: RepositoryRef) -> Head:
     return Head(sha=pull.head_sha, branch=pull.head_ref, repository_id=repository.id, elsewhere=pull.from_fork)
 
 
-def _red(checks: Sequence[CheckRunState], keeper: Keeper, since: datetime) -> Iterator[CheckRef]:
-    """The checks of others that turned red since then."""
+def _red(checks: Sequence[CheckRunState], keeper: Keeper) -> Iterator[tuple[CheckRef, datetime]]:
+    """The red checks of others, and when they ended."""
     for check in checks:
         if check.app_slug == keeper.app_slug or check.app_slug in guards.NOT_TESTS:
             continue
-        if check.conclusion in guards.RED and _moment(check.completed_at) >= since:
-            yield CheckRef(
-                id=check.id, name=check.name, app_slug=check.app_slug, conclusion=check.conclusion or "failure"
-            )
+        if check.conclusion in guards.RED:
+            ref = CheckRef(id=check.id, name=check.name, app_slug=check.app_slug, conclusion=check.conclusion)
+            yield ref, _moment(check.completed_at)
 
 
 def _moment(text: str) -> datetime:

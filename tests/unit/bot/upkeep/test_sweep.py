@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 from typing_extensions import override
 
-from bot.domain.github import CheckRunState, HookDelivery, InstallationRef
+from bot.domain.github import CheckRunState, HookDelivery, InstallationRef, StatusState
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState
 from bot.domain.request import RepositoryRef, Trigger
@@ -134,6 +134,26 @@ async def test_a_red_pull_request_without_a_mission_gets_one() -> None:
     assert red.check is not None
     assert red.check.name == "tests"
     assert (await lost.sweep()).heads == 0
+
+
+@pytest.mark.parametrize(
+    ("context", "state", "hours", "heads"),
+    [
+        ("ci/jenkins", "failure", 2, 1),
+        ("ci/jenkins", "error", 2, 1),
+        ("ci/jenkins", "pending", 2, 0),
+        ("ci/jenkins", "failure", 90, 0),
+        ("license/cla", "failure", 2, 0),
+    ],
+)
+async def test_a_red_status_of_older_ci_is_found_too(context: str, state: str, hours: int, heads: int) -> None:
+    lost = Lost()
+    lost.red_pull()
+    lost.github.other_checks.clear()
+    at = (NOW - timedelta(hours=hours)).isoformat()
+    lost.github.statuses[RED] = (StatusState(context=context, state=state, updated_at=at),)
+    assert (await lost.sweep()).heads == heads
+    assert [(red.check.id, red.check.name) for red in lost.queue.red.values() if red.check] == [(0, context)] * heads
 
 
 @pytest.mark.parametrize(
