@@ -1,0 +1,1 @@
+"""What models cost: set aside before a call, settled after it, never more than a limit allows."""

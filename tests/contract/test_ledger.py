@@ -1,0 +1,152 @@
+"""What every Ledger keeps to."""
+
+import asyncio
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from bot.domain.account import Account
+from bot.domain.model import Completion, Finish, ModelCall, ModelTrouble, Role, Usage
+from bot.domain.model_error import ModelError
+from bot.ledger.sqlite_ledger import SqliteLedger
+from bot.ports.models import Ledger
+
+pytestmark = pytest.mark.anyio
+
+LEDGERS: dict[str, Callable[[Path], Ledger]] = {
+    "sqlite": lambda folder: SqliteLedger(folder / "data" / "ledger.sqlite"),
+}
+ANSWER = Completion(text="type: plan_task", finish=Finish.STOP, usage=Usage(input_tokens=900, output_tokens=100))
+
+
+@pytest.fixture(params=sorted(LEDGERS))
+def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
+    return LEDGERS[request.param](tmp_path)
+
+
+def an_account(**changes: object) -> Account:
+    values = {"mission": "m-1", "repository": "acme/shop", "pull_request": "7", "day": "2026-01-02"}
+    return Account.model_validate(values | changes)
+
+
+def a_call(reserved_usd: float = 0.1, **changes: object) -> ModelCall:
+    values = {"stage": "fix", "role": Role.FIX, "model": "anthropic:strong", "reserved_usd": reserved_usd}
+    return ModelCall.model_validate(values | changes)
+
+
+async def paid(ledger: Ledger, account: Account, key: str, cost_usd: float | None) -> None:
+    reserved = await ledger.reserve(account, key, a_call())
+    await ledger.settle(reserved.id, a_call(cost_usd=cost_usd, usage=ANSWER.usage), ANSWER)
+
+
+async def is_refused(ledger: Ledger, account: Account, reserved_usd: float) -> bool:
+    try:
+        await ledger.reserve(account, f"try {reserved_usd}", a_call(reserved_usd))
+    except ModelError as error:
+        return error.trouble is ModelTrouble.BUDGET and not error.retryable
+    return False
+
+
+async def test_an_empty_ledger_has_spent_nothing(ledger: Ledger) -> None:
+    spent = await ledger.spent(an_account())
+    assert {"mission", "pull_request", "repository", "day"} <= set(spent)
+    assert all(spend.calls == 0 and spend.cost_usd == 0.0 for spend in spent.values())
+
+
+async def test_a_settled_call_is_booked_for_mission_pull_request_repository_and_day(ledger: Ledger) -> None:
+    await paid(ledger, an_account(), "k", 0.02)
+    other_mission = await ledger.spent(an_account(mission="m-2"))
+    other_day = await ledger.spent(an_account(mission="m-2", day="2026-01-03"))
+    elsewhere = await ledger.spent(an_account(mission="m-3", repository="acme/else"))
+    assert [other_mission[name].cost_usd for name in ("mission", "pull_request", "day")] == [0.0, 0.02, 0.02]
+    assert [other_day[name].cost_usd for name in ("pull_request", "repository", "day")] == [0.02, 0.02, 0.0]
+    assert all(elsewhere[name].calls == 0 for name in ("mission", "pull_request", "repository", "day"))
+    assert other_mission["day"].usage == ANSWER.usage
+
+
+async def test_a_price_that_is_not_known_is_counted_as_unknown_and_not_as_nothing(ledger: Ledger) -> None:
+    await paid(ledger, an_account(), "a", None)
+    await paid(ledger, an_account(), "b", 0.5)
+    spend = (await ledger.spent(an_account()))["mission"]
+    assert (spend.calls, spend.unpriced_calls, spend.cost_usd) == (2, 1, 0.5)
+
+
+async def test_an_answer_that_was_paid_for_comes_back_to_the_same_mission_only(ledger: Ledger) -> None:
+    await paid(ledger, an_account(), "k", 0.02)
+    again = await ledger.reserve(an_account(), "k", a_call())
+    assert again.answer == ANSWER
+    assert (await ledger.reserve(an_account(mission="m-2"), "k", a_call())).answer is None
+    assert (await ledger.reserve(an_account(), "other", a_call())).answer is None
+
+
+async def test_an_answer_paid_for_is_given_back_though_no_money_is_left(ledger: Ledger) -> None:
+    await paid(ledger, an_account(), "k", 0.02)
+    assert (await ledger.reserve(an_account(usd_per_mission=0.0), "k", a_call())).answer == ANSWER
+
+
+async def test_a_call_without_an_answer_is_made_again(ledger: Ledger) -> None:
+    reserved = await ledger.reserve(an_account(), "k", a_call())
+    await ledger.settle(reserved.id, a_call(trouble=ModelTrouble.OVERLOADED), None)
+    assert (await ledger.reserve(an_account(), "k", a_call())).answer is None
+
+
+@pytest.mark.parametrize("limit", ["usd_per_mission", "usd_per_pull_request", "usd_per_day"])
+async def test_no_limit_is_passed(ledger: Ledger, limit: str) -> None:
+    account = an_account(**{limit: 0.5})
+    await paid(ledger, account, "k", 0.2)
+    assert await is_refused(ledger, account, 0.31)
+    assert not await is_refused(ledger, account, 0.3)
+    assert await is_refused(ledger, account, 0.001)
+
+
+async def test_what_is_set_aside_counts_until_it_is_settled(ledger: Ledger) -> None:
+    account = an_account(usd_per_mission=0.5)
+    reserved = await ledger.reserve(account, "k", a_call(0.4))
+    assert await is_refused(ledger, account, 0.2)
+    await ledger.settle(reserved.id, a_call(0.4, cost_usd=0.1), ANSWER)
+    assert not await is_refused(ledger, account, 0.2)
+
+
+async def test_a_refusal_by_the_server_costs_nothing_and_a_silence_what_it_may_have_cost(ledger: Ledger) -> None:
+    account = an_account(usd_per_mission=0.5)
+    refused = await ledger.reserve(account, "a", a_call(0.4))
+    await ledger.settle(refused.id, a_call(0.4, trouble=ModelTrouble.RATE_LIMIT), None)
+    silent = await ledger.reserve(account, "b", a_call(0.2))
+    await ledger.settle(silent.id, a_call(0.2, trouble=ModelTrouble.TIMEOUT, attempts=2), None)
+    assert await is_refused(ledger, account, 0.2)
+    assert not await is_refused(ledger, account, 0.1)
+
+
+async def test_calls_without_a_price_are_bounded_by_their_number(ledger: Ledger) -> None:
+    account = an_account(calls_per_mission=2)
+    await paid(ledger, account, "a", None)
+    await ledger.reserve(account, "b", a_call(0.0))
+    assert await is_refused(ledger, account, 0.0)
+    assert not await is_refused(ledger, an_account(mission="m-2", calls_per_mission=2), 0.0)
+
+
+async def test_no_money_at_all_lets_only_what_is_free_pass(ledger: Ledger) -> None:
+    account = an_account(usd_per_mission=0.0)
+    assert await is_refused(ledger, account, 0.0001)
+    assert not await is_refused(ledger, account, 0.0)
+
+
+async def test_eight_at_once_against_a_limit_for_three_are_never_more_than_three(ledger: Ledger) -> None:
+    account = an_account(usd_per_day=0.3)
+    refused = await asyncio.gather(*(is_refused(ledger, account.with_(mission=f"m-{n}"), 0.1) for n in range(8)))
+    assert sorted(refused) == [False] * 3 + [True] * 5
+
+
+def _in_a_process(folder: Path, name: str, number: int) -> bool:
+    ledger = LEDGERS[name](folder)
+    account = an_account(mission=f"m-{number}", usd_per_pull_request=0.3)
+    return asyncio.run(is_refused(ledger, account, 0.1))
+
+
+async def test_the_limit_holds_over_processes_too(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("spawn")) as pool:
+        refused = [f.result() for f in [pool.submit(_in_a_process, tmp_path, "sqlite", n) for n in range(8)]]
+    assert sorted(refused) == [False] * 3 + [True] * 5
