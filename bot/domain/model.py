@@ -82,6 +82,8 @@ class Prompt(Frozen):
     stop: tuple[str, ...] = ()
     seed: int | None = None
     """Also tells samples of one prompt apart."""
+    cache: bool = False
+    """Others with the same beginning follow soon; some servers keep it only when they are asked to."""
     name: str = ""
     """`plan_task@3`: the prompt file and its version; part of a cassette's key."""
 

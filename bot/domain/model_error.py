@@ -12,6 +12,7 @@ class ModelError(MetaAgentError):
         advice: What to do.
         trouble: Which kind of trouble.
         retry_after_s: How long the provider asked to wait.
+        attempts: Requests that were sent; a server that was too slow may have billed them.
         calls: What was paid for all the same.
     """
 
@@ -24,11 +25,13 @@ class ModelError(MetaAgentError):
         *,
         trouble: ModelTrouble,
         retry_after_s: float | None = None,
+        attempts: int = 0,
         calls: tuple[ModelCall, ...] = (),
     ) -> None:
         super().__init__(message, advice)
         self.trouble = trouble
         self.retry_after_s = retry_after_s
+        self.attempts = attempts
         self.calls = calls
 
     @property
