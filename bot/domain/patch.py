@@ -121,6 +121,8 @@ class FixAttempt(Frozen):
     """What models were asked."""
     rungs: tuple[int, ...] = ()
     """The rungs that were asked."""
+    near: tuple[NearMiss, ...] = ()
+    """What mended a part, for the rungs above, should the candidates be refused."""
 
 
 class TestChange(Frozen):

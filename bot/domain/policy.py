@@ -144,3 +144,5 @@ class Limits(Frozen):
     """Candidates tried in one climb."""
     outage_share: float = 0.9
     """This share of tests failing alike, with an outage signature, is an outage."""
+    change_threshold: float = Field(default=0.7, ge=0.0, le=1.0)
+    """A verified change that a model's critique scores lower is refused; 0 asks for no critique."""

@@ -107,6 +107,17 @@ class MetaEvaluation(Frozen):
     feedback: str = ""
 
 
+class ChangeReview(Frozen):
+    """Self-critique of a change that verification found good; below the threshold it is refused all the same."""
+
+    by: By
+    score: float | None = Field(default=None, ge=0.0, le=1.0)
+    """None is unknown and refuses nothing."""
+    justification: str = ""
+    issues: tuple[str, ...] = ()
+    refused: bool = False
+
+
 class Route(StrEnum):
     """What a confidence allows."""
 
