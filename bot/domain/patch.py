@@ -57,6 +57,8 @@ class Candidate(Frozen):
     """How many of them behave differently on some input."""
     rivals: tuple[Rival, ...] = ()
     warnings: tuple[str, ...] = ()
+    partial: bool = False
+    """It is known to mend some failing tests only: what is left where nothing mends them all."""
     score: float = Field(default=0.5, ge=0.0, le=1.0)
     """How much its own fixer believes in it: of a searched fix the probability that it is right."""
     confident: bool = True
@@ -121,6 +123,8 @@ class FixAttempt(Frozen):
     """What models were asked."""
     rungs: tuple[int, ...] = ()
     """The rungs that were asked."""
+    near: tuple[NearMiss, ...] = ()
+    """What these came close to, for a climb that goes on above them."""
     near: tuple[NearMiss, ...] = ()
     """What mended a part, for the rungs above, should the candidates be refused."""
 

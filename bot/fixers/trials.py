@@ -6,7 +6,7 @@ from typing import Protocol
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
-from bot.domain.patch import Candidate
+from bot.domain.patch import Candidate, Rung
 from bot.ports import Workspace
 from sandbox.types import FileChange, Frozen
 
@@ -32,6 +32,9 @@ class Proposed(Frozen):
     votes: int = 1
     """How many samples came to the same change."""
     changed_lines: int = 0
+    rung: Rung = Rung.MODEL
+    fixer: str = "model"
+    """Who thought of it, as a candidate says it."""
 
 
 class Tried(Frozen):
@@ -43,8 +46,9 @@ class Tried(Frozen):
     mended: tuple[str, ...] = ()
     still_failing: tuple[str, ...] = ()
     broke: tuple[str, ...] = ()
+    """As far as it is known: passing tests run only once a change mends something."""
     output: str = ""
-    """What the first failing test says now; bounded, hostile."""
+    """What the first failing test says now, or why the change was not tried; bounded, hostile."""
     score: float | None = None
     """The rank of one that passes: as that of a searched fix, the probability that it is right."""
     candidate: Candidate | None = None
@@ -52,16 +56,28 @@ class Tried(Frozen):
 
 
 class Trials(Protocol):
-    """Tries changes in the sandbox."""
+    """Tries changes in the sandbox; the workspace is left as it was found."""
 
     async def try_changes(
         self, failure: Failure, proposed: Sequence[Proposed], *, time_limit_s: float
     ) -> tuple[Tried, ...]:
-        """Each change tried as the search tries its own; those that pass first, ranked by one measure."""
+        """Each change tried as the search tries its own.
+
+        One answer for each: those that pass first, ranked by one measure; then those that mend most and break least.
+        """
         ...
 
     async def search_from(
         self, failure: Failure, start: Proposed, *, time_limit_s: float, max_candidates: int
     ) -> tuple[Tried, ...]:
-        """The search, begun from a change that does not pass yet: what passes with it."""
+        """The search, begun from a change that does not pass yet.
+
+        Changes of the failing tree that hold the start and more: those that pass, best first; where none does, the
+        first few that mend more than the start.
+        """
         ...
+
+
+def best_first(tried: Sequence[Tried]) -> tuple[Tried, ...]:
+    """Those that pass first, likeliest first; then those that mend most and break least."""
+    return tuple(sorted(tried, key=lambda t: (not t.passes, -(t.score or 0.0), len(t.broke) - len(t.mended))))

@@ -1,0 +1,85 @@
+"""Trials that say what a function of the proposed change says, and try nothing."""
+
+from collections.abc import Callable, Sequence
+
+from bot.domain.patch import Candidate
+from bot.fixers.trials import Failure, Proposed, Tried, best_first
+
+Says = Callable[[Proposed], Tried]
+Finds = Callable[[Proposed], Sequence[Tried]]
+
+
+def passed(proposed: Proposed, *, mended: tuple[str, ...] = (), score: float = 0.7) -> Tried:
+    """A change with which everything passes, with the candidate the ladder takes."""
+    candidate = Candidate(
+        id=proposed.id,
+        rung=proposed.rung,
+        fixer=proposed.fixer,
+        template="given",
+        title=proposed.title,
+        explanation=proposed.explanation,
+        changes=proposed.changes,
+        score=score,
+    )
+    return Tried(proposed=proposed, passes=True, mended=mended, score=score, candidate=candidate)
+
+
+def failed(
+    proposed: Proposed,
+    *,
+    mended: tuple[str, ...] = (),
+    still_failing: tuple[str, ...] = ("test_calculator.py::test_add",),
+    broke: tuple[str, ...] = (),
+    output: str = "AssertionError: assert 1 == 2",
+) -> Tried:
+    """A change with which something still fails."""
+    return Tried(
+        proposed=proposed, passes=False, mended=mended, still_failing=still_failing, broke=broke, output=output
+    )
+
+
+def nothing(_: Proposed) -> Sequence[Tried]:
+    """The search finds nothing."""
+    return ()
+
+
+class ScriptedTrials:
+    """Answers by the script.
+
+    Args:
+        says: From a change to how its trial went.
+        finds: From a start to what a search begun there finds.
+    """
+
+    def __init__(self, says: Says = failed, finds: Finds = nothing) -> None:
+        self._says = says
+        self._finds = finds
+        self.tried: list[tuple[Proposed, ...]] = []
+        """The changes of every call."""
+        self.limits: list[float] = []
+        """The time limit of every call, in order."""
+        self.started: list[Proposed] = []
+        """Every start that was searched from."""
+
+    async def try_changes(
+        self,
+        failure: Failure,  # noqa: ARG002 - the port's
+        proposed: Sequence[Proposed],
+        *,
+        time_limit_s: float,
+    ) -> tuple[Tried, ...]:
+        self.tried.append(tuple(proposed))
+        self.limits.append(time_limit_s)
+        return best_first([self._says(one) for one in proposed])
+
+    async def search_from(
+        self,
+        failure: Failure,  # noqa: ARG002 - the port's
+        start: Proposed,
+        *,
+        time_limit_s: float,
+        max_candidates: int,  # noqa: ARG002 - the port's
+    ) -> tuple[Tried, ...]:
+        self.started.append(start)
+        self.limits.append(time_limit_s)
+        return best_first(self._finds(start))
