@@ -124,8 +124,6 @@ class FixAttempt(Frozen):
     rungs: tuple[int, ...] = ()
     """The rungs that were asked."""
     near: tuple[NearMiss, ...] = ()
-    """What these came close to, for a climb that goes on above them."""
-    near: tuple[NearMiss, ...] = ()
     """What mended a part, for the rungs above, should the candidates be refused."""
 
 

@@ -63,7 +63,7 @@ class ScriptedTrials:
 
     async def try_changes(
         self,
-        failure: Failure,  # noqa: ARG002 - the port's
+        failure: Failure,
         proposed: Sequence[Proposed],
         *,
         time_limit_s: float,
@@ -74,11 +74,11 @@ class ScriptedTrials:
 
     async def search_from(
         self,
-        failure: Failure,  # noqa: ARG002 - the port's
+        failure: Failure,
         start: Proposed,
         *,
         time_limit_s: float,
-        max_candidates: int,  # noqa: ARG002 - the port's
+        max_candidates: int,
     ) -> tuple[Tried, ...]:
         self.started.append(start)
         self.limits.append(time_limit_s)
