@@ -1,0 +1,120 @@
+"""Prompts are Markdown files: the first line holds name and version, `{gap}` is filled, and none may be left over."""
+
+import re
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Final
+
+from bot.domain.model import Passage, Prompt, Question
+from bot.errors import MetaAgentError
+from bot.llm.spans import nonce_of, spans
+from sandbox.gate import Needles, clean
+from sandbox.types import Frozen
+
+SYSTEM: Final = "common"
+"""The prompt file that goes ahead of every question."""
+OURS_CAP = 262_144
+_FIRST = re.compile(r"<!-- ([a-z][a-z0-9_]*) version (\d+)\b[^\n]*-->")
+_GAP = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class PromptError(MetaAgentError):
+    """A prompt file and what it is filled with do not fit: a mistake of ours."""
+
+
+class PromptFile(Frozen):
+    """One Markdown file."""
+
+    name: str
+    version: int
+    text: str
+
+    @property
+    def title(self) -> str:
+        """`plan_task@3`."""
+        return f"{self.name}@{self.version}"
+
+    @property
+    def gaps(self) -> frozenset[str]:
+        """What has to be filled."""
+        return frozenset(_GAP.findall(self.text))
+
+    def filled(self, gaps: Mapping[str, str]) -> str:
+        """The text with every gap filled; what fills one is not looked at again.
+
+        Args:
+            gaps: A text for each gap, and nothing else.
+
+        Raises:
+            PromptError: a gap is left over, or something fills none.
+        """
+        if wrong := sorted(self.gaps ^ set(gaps)):
+            left = [f"{{{name}}} is left over" if name in self.gaps else f"{name} fills no gap" for name in wrong]
+            raise PromptError(f"prompt {self.title}: {', '.join(left)}")
+        return _GAP.sub(lambda found: gaps[found[1]], self.text)
+
+
+def prompt_names() -> tuple[str, ...]:
+    """Every prompt file there is."""
+    found = (entry.name for entry in files("bot.llm.prompts").iterdir())
+    return tuple(sorted(name.removesuffix(".md") for name in found if name.endswith(".md")))
+
+
+def prompt_file(name: str) -> PromptFile:
+    """A prompt file by its name.
+
+    Args:
+        name: `plan_task`.
+
+    Raises:
+        PromptError: there is none of this name, or its first line is not what it has to be.
+    """
+    file = files("bot.llm.prompts") / f"{name}.md"
+    if not _NAME.fullmatch(name) or not file.is_file():
+        raise PromptError(f"there is no prompt {name!r}", f"one of {', '.join(prompt_names())}")
+    first, _, text = file.read_text(encoding="utf-8").partition("\n")
+    found = _FIRST.fullmatch(first.strip())
+    if found is None or found[1] != name:
+        raise PromptError(f"the first line of prompt {name} is not `<!-- {name} version N -->`")
+    return PromptFile(name=name, version=int(found[2]), text=text.strip() + "\n")
+
+
+def rendered(question: Question, secrets: Needles | None = None) -> Prompt:
+    """A question as a provider takes it: cleaned, redacted, foreign text between marks.
+
+    Args:
+        question: Which prompt, and what fills its gaps.
+        secrets: What must not leave.
+
+    Raises:
+        PromptError: prompt and gaps do not fit.
+    """
+    hidden = secrets or Needles()
+    nonce = nonce_of(passages_of(question))
+    file, system = prompt_file(question.prompt), prompt_file(SYSTEM)
+    gaps = {
+        name: _ours(gap, hidden) if isinstance(gap, str) else spans(_listed(gap), nonce, hidden)
+        for name, gap in question.gaps.items()
+    }
+    return Prompt(
+        system=system.filled({}),
+        user=file.filled(gaps),
+        max_tokens=question.max_tokens,
+        temperature=question.temperature,
+        seed=question.sample,
+        name=file.title,
+    )
+
+
+def passages_of(question: Question) -> tuple[Passage, ...]:
+    """Everything in a question that is not a bare string of ours."""
+    return tuple(one for gap in question.gaps.values() if not isinstance(gap, str) for one in _listed(gap))
+
+
+def _listed(gap: Passage | tuple[Passage, ...]) -> tuple[Passage, ...]:
+    return (gap,) if isinstance(gap, Passage) else gap
+
+
+def _ours(text: str, secrets: Needles) -> str:
+    return clean(text, cap=OURS_CAP, secrets=secrets)

@@ -1,0 +1,135 @@
+"""What a model wrote, brought into the shape a type asks for: its names, its lists, its words; nothing is invented."""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from itertools import islice
+from math import isfinite
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+TEXT_CAP = 4_000
+"""Characters of one text; the rest is dropped."""
+LIST_CAP = 50
+"""Entries of one list; the rest is dropped."""
+
+_UNKNOWN = frozenset({"", "-", "?", "~", "null", "none", "nil", "n/a", "na", "unknown", "nan", "tbd"})
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS = re.compile(r"[\s_-]+")
+_INTEGER = re.compile(r"\d{1,9}")
+
+
+def tidied(
+    kind: type[BaseModel], value: Mapping[Any, Any], renamed: Mapping[str, str] | None = None
+) -> dict[str, object]:
+    """A mapping with the fields of a type only, their names in snake case, their values in its shapes.
+
+    Args:
+        kind: The type that is to be validated next.
+        value: Of strings, lists and mappings.
+        renamed: Other names of fields.
+    """
+    found: dict[str, object] = {}
+    for key, entry in value.items():
+        said = snake(str(key))
+        name = (renamed or {}).get(said, said)
+        field = kind.model_fields.get(name)
+        if field is not None and entry is not None and name not in found:
+            found[name] = _fitted(field.annotation, entry)
+    return found
+
+
+def snake(name: str) -> str:
+    """`shouldContinue`, `Should continue` and `should-continue` are `should_continue`."""
+    return _SEPARATORS.sub("_", _CAMEL.sub("_", name[:100].strip())).lower()
+
+
+def score(value: object, *, low: float = 0.0, high: float = 1.0) -> object:
+    """A score between the bounds; what says that it is not known is None, and 0.0 is a score.
+
+    Args:
+        value: `0.8`, `80%`, `8/10`; anything else is left for the validator to refuse.
+        low: Least value.
+        high: Greatest value.
+    """
+    if value is None or isinstance(value, int | float):
+        number = value
+    else:
+        text = str(value).strip().lower()[:40]
+        if text in _UNKNOWN:
+            return None
+        try:
+            number = _number(text)
+        except (ValueError, ZeroDivisionError):
+            return value
+    if number is None or not isfinite(number):
+        return None
+    return min(high, max(low, float(number)))
+
+
+def first_integer(value: object) -> object:
+    """The first whole number in a text: `12-15` is line 12."""
+    found = _INTEGER.search(value) if isinstance(value, str) else None
+    return int(found.group()) if found else value
+
+
+def text_of(value: object) -> str:
+    """A text, whatever was written for one; capped."""
+    if isinstance(value, Mapping):
+        parts = (f"{key}: {text_of(entry)}" for key, entry in islice(value.items(), LIST_CAP))
+        return "\n".join(parts)[:TEXT_CAP]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return "\n".join(text_of(entry) for entry in value[:LIST_CAP])[:TEXT_CAP]
+    return "" if value is None else str(value).strip()[:TEXT_CAP]
+
+
+def _number(text: str) -> float:
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
+    above, slash, below = text.partition("/")
+    return float(above) / float(below) if slash else float(text)
+
+
+def _fitted(annotation: Any, value: object) -> object:
+    """A value in the shape of an annotation, where it can be read so."""
+    origin = get_origin(annotation)
+    if origin in {Union, UnionType}:
+        kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+        return _fitted(kinds[0], value) if len(kinds) == 1 else value
+    if origin is Literal:
+        return _chosen([str(choice) for choice in get_args(annotation)], value)
+    if origin is tuple:
+        return [_fitted(get_args(annotation)[0], entry) for entry in _entries(value)]
+    if origin is dict:
+        entries = islice(value.items(), LIST_CAP) if isinstance(value, Mapping) else ()
+        return {str(key)[:100]: text_of(entry) for key, entry in entries}
+    return _plain(annotation, value)
+
+
+def _plain(annotation: Any, value: object) -> object:
+    if annotation is str:
+        return text_of(value)
+    if annotation is bool and isinstance(value, str):
+        return value.strip().lower()
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return tidied(annotation, value) if isinstance(value, Mapping) else value
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return _chosen([str(choice.value) for choice in annotation], value)
+    return value
+
+
+def _chosen(choices: Sequence[str], value: object) -> object:
+    """The choice that is meant: in other letters, with other separators."""
+    meant = snake(str(value))
+    return next((choice for choice in choices if snake(choice) == meant), value)
+
+
+def _entries(value: object) -> Sequence[object]:
+    """A list, where one entry or none may be written without being one."""
+    if isinstance(value, str):
+        return () if value.strip().lower() in _UNKNOWN else (value,)
+    if isinstance(value, Mapping):
+        return (value,)
+    return [entry for entry in value if entry is not None][:LIST_CAP] if isinstance(value, Sequence) else ()
