@@ -1,0 +1,86 @@
+"""The agent `codex`: events as JSON lines, the last message in a file."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from bot.domain.model import Completion, Usage
+from bot.llm.providers.cli_process import CliOutput, Ended
+from bot.llm.providers.cli_tool import Asked, Complaint, Way, complaint, count, part, whole_prompt
+
+_LAST = "last-message.txt"
+_TRIES = 6
+"""So many events of this kind mean that it will go on for ever: `max_retries` is not heeded."""
+_MOST_BYTES = 1 << 20
+
+
+class Codex:
+    """`codex exec`, read-only, in an empty folder."""
+
+    program = "codex"
+    key_variable = "CODEX_API_KEY"
+    takes_schema = True
+
+    def way(self, asked: Asked) -> Way:
+        """How it is called; the prompt comes by standard input."""
+        home = asked.folder / "codex-home"
+        home.mkdir(exist_ok=True)  # it refuses to make that itself
+        argv = [self.program, "exec", "--json", "--ephemeral", "--ignore-user-config", "--ignore-rules"]
+        argv += ["-s", "read-only", "--skip-git-repo-check", "-C", str(asked.folder / "empty"), "-m", asked.model]
+        argv += ["-o", str(asked.folder / _LAST)]
+        if asked.base_url is not None:
+            server = f'name="own",base_url={json.dumps(asked.base_url)},env_key="{self.key_variable}"'
+            argv += ["-c", "model_provider=own", "-c", f'model_providers.own={{{server},wire_api="responses"}}']
+        if asked.prompt.json_schema is not None:
+            schema = asked.folder / "schema.json"
+            schema.write_text(json.dumps(asked.prompt.json_schema))
+            argv += ["--output-schema", str(schema)]
+        return Way((*argv, "-"), whole_prompt(asked.prompt), {"CODEX_HOME": str(home)})
+
+    def is_hopeless(self, stdout: bytes) -> bool:
+        """It reconnects again and again."""
+        return stdout.count(b"Reconnecting") >= _TRIES and not stdout.count(b'"agent_message"')
+
+    def read(self, output: CliOutput, asked: Asked) -> Completion | Complaint:
+        """The last message, unless the turn failed."""
+        text, failure, usage = "", "", Usage()
+        for event in _events(output.stdout):
+            kind, item = event.get("type"), part(event, "item")
+            if kind == "turn.failed":
+                failure = str(part(event, "error").get("message", "turn failed"))
+            elif kind == "error" and isinstance(event.get("message"), str):
+                failure = event["message"]
+            elif kind == "turn.completed":
+                failure, usage = "", _usage(part(event, "usage"))  # errors before it were overcome
+            elif kind == "item.completed" and item.get("type") == "agent_message":
+                text = str(item.get("text", ""))
+        if output.ended is not Ended.ITSELF or output.status != 0 or failure:
+            return complaint(failure, output.stderr)
+        return Completion(text=_last_message(asked) or text, usage=usage, model=asked.model)
+
+
+def _events(stdout: bytes) -> Iterator[dict[str, Any]]:
+    for line in stdout.splitlines():
+        try:
+            event = json.loads(line) if line.startswith(b"{") else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def _last_message(asked: Asked) -> str:
+    try:
+        with (asked.folder / _LAST).open("rb") as file:
+            return file.read(_MOST_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _usage(values: dict[str, Any]) -> Usage:
+    return Usage(
+        input_tokens=count(values, "input_tokens"),
+        output_tokens=count(values, "output_tokens"),
+        cache_read_tokens=count(values, "cached_input_tokens"),
+        reasoning_tokens=count(values, "reasoning_output_tokens"),
+    )
