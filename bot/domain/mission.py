@@ -13,7 +13,7 @@ from bot.domain.patch import Candidate, FixAttempt, NearMiss, Verification
 from bot.domain.plan import AcceptanceCriterion, Plan
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
-from bot.domain.verdict import ChangeReview, ConfidenceAssessment, Critique, MetaEvaluation
+from bot.domain.verdict import ConfidenceAssessment, Critique, MetaEvaluation
 from sandbox.types import Frozen, LogReading, TestReport, WorkspaceFacts
 
 
@@ -64,8 +64,6 @@ class Iteration(Frozen):
     attempt: FixAttempt | None = None
     candidate: Candidate | None = None
     verification: Verification | None = None
-    review: ChangeReview | None = None
-    """What a model thinks of the verified candidate."""
 
 
 class Budget(Frozen):

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from bot.domain.model import ModelCall
 from bot.domain.plan import AcceptanceCriterion
+from bot.domain.verdict import ChangeReview
 from sandbox.types import FileChange, FileEdit, Frozen, TestReport, TestStatus
 
 
@@ -175,5 +176,7 @@ class Verification(Frozen):
     diff: str = ""
     """Unified diff, accepted by `git apply`."""
     edits: tuple[FileEdit, ...] = ()
+    review: ChangeReview | None = None
+    """What a model thought of a change that these runs found good."""
     seconds: float = 0.0
     not_verified: tuple[str, ...] = ()
