@@ -170,7 +170,7 @@ class _Reader:
     def _near_miss(self, event: NearMiss) -> NearMiss | None:
         self._near_misses += 1
         fits = self._near_misses <= MAX_NEAR_MISSES and self._may_make(event.path, event.edits)
-        return event if fits and is_template(event.template) else None
+        return event.with_(description=_plain(event.description)) if fits and is_template(event.template) else None
 
     def _survivor(self, event: Survivor) -> Survivor | None:
         plausible = (

@@ -29,6 +29,7 @@ from sandbox.types.results import (
 from sandbox.types.search import (
     Compared,
     Difference,
+    GivenChange,
     Lane,
     NearMiss,
     Profile,
@@ -60,6 +61,7 @@ __all__ = [
     "FolderSource",
     "Frozen",
     "GitSource",
+    "GivenChange",
     "JobHints",
     "Lane",
     "LogReading",

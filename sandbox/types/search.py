@@ -38,6 +38,22 @@ Lane = Literal["swap", "fresh", "cold"]
 collection that imports the edited source, or a process of its own with files on disk."""
 
 
+Origin = Literal["given", "broken", "guided", "reverts", "functions", "outer"]
+"""Where candidates come from: given ones, files that do not parse, what exceptions suggest, the red diff undone,
+templates inside functions, and outside them."""
+SOURCES: tuple[Origin, ...] = ("given", "broken", "guided", "reverts", "functions", "outer")
+
+
+class GivenChange(Frozen):
+    """A change that somebody else thought of: tried, told of and compared like the search's own candidates."""
+
+    edits: tuple[SpanEdit, ...]
+    """A survivor that makes this change has just these edits."""
+    description: str = ""
+    cost: Measure = 1.0
+    """What speaks against it from the start, as of a template."""
+
+
 class SearchRequest(Frozen):
     """What the host asks the search in the sandbox to do. Everything is bounded."""
 
@@ -51,6 +67,10 @@ class SearchRequest(Frozen):
     red_hunks: tuple[RedHunk, ...] = ()
     template_shifts: dict[str, float] = Field(default_factory=dict)
     """What is added to what a template itself costs: what worked here before is tried earlier."""
+    given: tuple[GivenChange, ...] = ()
+    """Tried before everything else."""
+    sources: tuple[Origin, ...] = SOURCES
+    """Which of them are asked."""
     protected: tuple[str, ...] = ()
     """Path patterns that may not be edited (tests, configuration)."""
     seed: int = 0
@@ -189,6 +209,7 @@ class NearMiss(Frozen):
     line: Count
     edits: tuple[SpanEdit, ...]
     fixed: tuple[str, ...]
+    description: str = ""
 
 
 class TrialDone(Frozen):

@@ -44,6 +44,7 @@ class Conductor:
         )
         self._joining = Joining(situation, course, lanes, self._screening)
         self._beam = Beam(situation, course, lanes, self._screening)
+        self._asked = frozenset(situation.request.sources)
 
     def run(self) -> None:
         """Search.
@@ -60,24 +61,30 @@ class Conductor:
                 self._survivors.compare()
 
     def _search(self) -> None:
-        feeds = [iter(Safely(name, source, self._situation, self._course.note)) for name, source in SOURCES]
+        asked = [(name, source) for name, source in SOURCES if name in self._asked]
+        feeds = [iter(Safely(name, source, self._situation, self._course.note)) for name, source in asked]
         self._lanes.settle()
         self._tell_started()
-        self._undo()
+        if "reverts" in self._asked:
+            self._undo()
         agenda = Agenda(feeds, self._lanes.ready)
         self._screening.run(agenda, lambda: self._between(agenda))
         self._joining.all()
         self._second_chances()
         agenda.add(iter(self._lanes.deferred), self._lanes.ready_deferred)
         self._screening.run(agenda, lambda: self._between(agenda))
-        while self._beam.grow(agenda, at_end=True):
+        while self._grow(agenda, at_end=True):
             self._screening.run(agenda, lambda: self._between(agenda))
             self._joining.all()
 
     def _between(self, agenda: Agenda) -> None:
         """After each chunk of trials."""
         self._joining.early()
-        self._beam.grow(agenda)
+        self._grow(agenda)
+
+    def _grow(self, agenda: Agenda, *, at_end: bool = False) -> bool:
+        """Second edits are templates' as well."""
+        return "functions" in self._asked and self._beam.grow(agenda, at_end=at_end)
 
     def _tell_started(self) -> None:
         situation, ground = self._situation, self._situation.ground

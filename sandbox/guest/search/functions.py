@@ -98,6 +98,18 @@ def units_of(source: Source, filename: str) -> List[Unit]:
     return [unit for unit in units if unit.originals]
 
 
+def unit_around(source: Source, edits: Sequence[Edit], units: Sequence[Unit]) -> Optional[Unit]:
+    """The function in whose body all edits are."""
+    for unit in units:
+        if unit.source.path != source.path or unit.source.data != source.data:
+            continue
+        body = first_line(unit.node.body[0])
+        start, end = unit.source.line_span(body, unit.last_line)
+        if body > unit.node.lineno and all(start <= edit.start and edit.end <= end for edit in edits):
+            return unit
+    return None
+
+
 def code_paths(code: types.CodeType, path: Tuple[str, ...] = ()) -> Iterator[Tuple[Tuple[str, ...], types.CodeType]]:
     """A code object and all code inside it, by the names that lead there (a number where names repeat)."""
     yield path, code

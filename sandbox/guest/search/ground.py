@@ -48,6 +48,10 @@ class Request(NamedTuple):
     memory_bytes: int = 1 << 30
     lanes: Tuple[str, ...] = ("swap", "fresh", "cold")
     compare_inputs: int = 200
+    given: Tuple[Dict[str, Any], ...] = ()
+    """What others thought of; see `sandbox.types.GivenChange`."""
+    sources: Tuple[str, ...] = ()
+    """Which sources of candidates are asked."""
 
     @classmethod
     def read(cls, sent: Mapping[str, Any]) -> Request:
@@ -70,6 +74,8 @@ class Request(NamedTuple):
             int(sent.get("memory_bytes", 1 << 30)),
             tuple(sent.get("lanes", ("swap", "fresh", "cold"))),
             int(sent.get("compare_inputs", 200)),
+            tuple(sent.get("given", ())),
+            tuple(sent.get("sources", ())),
         )
 
 

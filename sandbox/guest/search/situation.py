@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
@@ -15,6 +16,7 @@ from sandbox.guest.search.forked import usual_bounds
 from sandbox.guest.search.functions import units_of
 from sandbox.guest.search.ground import Ground, Refused, Request
 from sandbox.guest.search.locate.located import imported_here
+from sandbox.guest.search.plain import PlainSource
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.reverts import diff_of
 from sandbox.guest.search.scope import SeenLiterals
@@ -187,6 +189,16 @@ class Situation:
                 return Source(path, file.read())
         except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
             return None
+
+    def source_of(self, path: str) -> Optional[Source]:
+        """A file that may be edited, without a tree where it does not parse; None when there is none."""
+        if not self.editable(path):
+            return None
+        source = self._source(path)
+        if source is None:
+            with contextlib.suppress(OSError), open(os.path.join(self.root, path), "rb") as file:
+                source = PlainSource(path, file.read())
+        return source
 
     def editable(self, path: str) -> bool:
         """Whether a path (relative) may be edited."""

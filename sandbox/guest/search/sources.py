@@ -10,6 +10,7 @@ import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
 
 from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.given import given_candidates
 from sandbox.guest.search.plain import PlainSource
 from sandbox.guest.search.templates import load_templates
 from sandbox.guest.search.templates.guided import load_guided_templates
@@ -58,6 +59,11 @@ class Kit(NamedTuple):
 def is_ours(name: str) -> bool:
     """Whether a module is one of ours by its name."""
     return name == "sandbox" or name.startswith("sandbox.")
+
+
+def given(known: Any) -> Feed:
+    """What others thought of."""
+    yield from given_candidates(known)
 
 
 def functions(known: Any) -> Feed:
@@ -115,6 +121,7 @@ def reverts(known: Any) -> Feed:
 
 
 SOURCES: Tuple[Tuple[str, Callable[[Any], Feed]], ...] = (
+    ("given", given),
     ("broken", broken),
     ("guided", guided),
     ("reverts", reverts),

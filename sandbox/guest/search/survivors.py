@@ -86,6 +86,7 @@ class Survivors:
         self._course.emit({
             "kind": "near_miss", "template": ready.candidate.template, "path": changes[0][0].path,
             "line": ready.candidate.line, "edits": spans_of(changes), "fixed": list(fixed),
+            "description": ready.candidate.description[:300],
         })  # fmt: skip
 
     def compare(self) -> None:

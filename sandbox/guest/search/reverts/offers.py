@@ -7,8 +7,8 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Opt
 
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.doubts import ASKED
-from sandbox.guest.search.functions import Unit
-from sandbox.guest.search.render import Edit, Source, first_line
+from sandbox.guest.search.functions import Unit, unit_around
+from sandbox.guest.search.render import Edit, Source
 from sandbox.guest.search.reverts.parts import LINE, WHOLE, WORD, Part, atoms_of, parts_of
 
 MOST_PARTS = 120
@@ -81,7 +81,7 @@ def undoing_of(
     (source, edits), *more = changes
     lines = sum(len(part.lines) for part in parts)
     cost = COSTS[kind] + min(1.0, PER_LINE * lines) + (ASKED_FOR if undoing.asked_for else 0.0)
-    unit = None if more else _unit_around(source, edits, undoing.units)
+    unit = None if more else unit_around(source, edits, undoing.units)
     return Candidate(
         template=f"undo_{kind}",
         cost=cost,
@@ -114,18 +114,6 @@ def _parses(source: Source, edits: Tuple[Edit, ...]) -> bool:
         return len(text) <= MOST_BYTES and bool(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
-
-
-def _unit_around(source: Source, edits: Sequence[Edit], units: Sequence[Unit]) -> Optional[Unit]:
-    """The function in whose body all edits are."""
-    for unit in units:
-        if unit.source.path != source.path or unit.source.data != source.data:
-            continue
-        body = first_line(unit.node.body[0])
-        start, end = unit.source.line_span(body, unit.last_line)
-        if body > unit.node.lineno and all(start <= edit.start and edit.end <= end for edit in edits):
-            return unit
-    return None
 
 
 def _said(parts: Sequence[Part], kind: str) -> str:

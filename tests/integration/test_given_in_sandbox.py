@@ -1,0 +1,89 @@
+"""Changes that the host brings, tried in a real sandbox like the search's own."""
+
+from pathlib import Path
+
+import pytest
+
+from sandbox.backends.base import Backend
+from sandbox.backends.docker_container import DockerBackend
+from sandbox.spec import SandboxSpec
+from sandbox.types import Compared, GivenChange, NearMiss, SpanEdit
+from tests.searching import searched, survivors
+
+pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def backend(docker_ready: None) -> Backend:
+    return DockerBackend(SandboxSpec(pool=0))
+
+
+FILES = {
+    "shop/__init__.py": "",
+    "shop/rates.py": "RATES = {'book': 25, 'other': 50}\n\n\ndef rate(kind):\n    return RATES[kind] * 10\n",
+    "shop/invoice.py": (
+        "from shop.rates import rate\n\n\ndef tax(price, kind):\n    return price * rate(kind)\n\n\n"
+        "def total(price, kind):\n    return price - tax(price, kind)\n"
+    ),
+    "test_invoice.py": (
+        "from shop.invoice import tax, total\n\n\ndef test_tax():\n    assert tax(100, 'book') == 25\n\n\n"
+        "def test_total():\n    assert total(100, 'other') == 150\n\n\ndef test_nothing():\n    assert tax(0, 'book') == 0\n"
+    ),
+}
+
+
+def edit(path: str, old: str, new: str) -> SpanEdit:
+    start = FILES[path].index(old)
+    return SpanEdit(path=path, start=start, end=start + len(old), text=new)
+
+
+RATE = edit("shop/rates.py", "* 10", "/ 100")
+TOTAL = edit("shop/invoice.py", "price - tax", "price + tax")
+SPECIAL = edit("shop/invoice.py", "    return price - tax(price, kind)", "    return 150 if price == 100 else 0")
+GIVEN = {
+    "wrong": (edit("shop/rates.py", "* 10", "/ 10"),),
+    "half": (RATE,),
+    "right": (RATE, TOTAL),
+    "other half": (TOTAL,),
+    "a test": (edit("test_invoice.py", "== 25", "== 7000"),),
+    "off the file": (SpanEdit(path="shop/rates.py", start=10, end=5000, text=""), RATE),
+    "special": (RATE, SPECIAL),
+}
+
+
+async def test_given_changes_over_several_files_are_confirmed_compared_and_told_by_their_edits(
+    backend: Backend, tmp_path: Path
+) -> None:
+    given = tuple(GivenChange(edits=edits, description=name, cost=0.5) for name, edits in GIVEN.items())
+    events = await searched(backend, tmp_path, FILES, given=given, sources=("given",), time_limit_s=40.0)
+    found = {survivor.description: survivor for survivor in survivors(events)}
+    assert set(found) == {"right", "special"}
+    assert all(found[name].edits == GIVEN[name] for name in found)
+    assert all(survivor.template == "given" for survivor in found.values())
+    assert any("literal of the failing test" in warning for warning in found["special"].warnings)
+    (compared,) = [event for event in events if isinstance(event, Compared)]
+    assert len(set(compared.clusters)) == 2
+    near = {event.description: event.fixed for event in events if isinstance(event, NearMiss)}
+    assert near["half"] == ("test_invoice.py::test_tax",)
+
+
+async def test_a_given_change_inside_one_function_takes_the_quick_lane_and_is_ranked_with_what_the_search_finds(
+    backend: Backend, tmp_path: Path
+) -> None:
+    files = {
+        "calculator.py": "def add(a, b):\n    return a - b\n",
+        "test_calculator.py": "from calculator import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n",
+    }
+    text = "    result = a\n    result += b\n    return result"
+    old = "    return a - b"
+    start = files["calculator.py"].index(old)
+    change = GivenChange(
+        edits=(SpanEdit(path="calculator.py", start=start, end=start + len(old), text=text),), description="in steps"
+    )
+    events = await searched(backend, tmp_path, files, given=(change,), time_limit_s=30.0)
+    first, *others = survivors(events)
+    assert (first.description, first.lane, first.tried) == ("in steps", "swap", 1)
+    assert any(other.template == "swap_operator" for other in others)
+    (compared,) = [event for event in events if isinstance(event, Compared)]
+    same = next(number for number, other in enumerate(others, start=1) if other.template == "swap_operator")
+    assert compared.clusters[same] == compared.clusters[0]
