@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from bot.domain.account import ModelLimits
 from bot.domain.evidence import EvidenceLimits
 from bot.domain.policy import Limits
 from bot.errors import SettingsError
@@ -19,6 +20,13 @@ DEFAULT_FILE = "metaagent.toml"
 GITHUB_API = "https://api.github.com/"
 INHERITED = {"ca_bundle": ("PIP_CERT", "SSL_CERT_FILE"), "index_url": ("UV_DEFAULT_INDEX", "PIP_INDEX_URL")}
 """Sandbox settings that default to what the host's installers use."""
+KEYS = {
+    "openai_api_key": ("OPENAI_API_KEY",),
+    "anthropic_api_key": ("ANTHROPIC_API_KEY",),
+    "gemini_api_key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+}
+"""Settings that default to what a provider's own tools read."""
+MODELS = ("model", "model_judge", "model_fix")
 APP_FILE = "app.json"
 """In the data directory: the App as set-up stored it, readable by its owner only."""
 OF_AN_APP = ("app_id", "private_key", "private_key_file", "webhook_secret")
@@ -46,7 +54,24 @@ class Settings(BaseModel):
     database_url: str | None = Field(
         default=None, description="The engine's database; an SQLite file in the data directory by default."
     )
-    model: str | None = Field(default=None, description="Model for rung 2, `provider:name`; none by default.")
+    model: str | None = Field(
+        default=None,
+        description="Language model: `openai-chat:NAME`, `anthropic:NAME`, with `@ADDRESS` behind it for a server of "
+        "one's own; several with commas between are asked in that order. None by default.",
+    )
+    model_judge: str | None = Field(default=None, description="Another model for judging; a cheap one will do.")
+    model_fix: str | None = Field(default=None, description="Another model for fixing (rung 2).")
+    model_key: SecretStr | None = Field(
+        default=None, description="The key of a provider that has no key of its own here."
+    )
+    model_keys: SecretStr | None = Field(
+        default=None, description="Keys by host, `HOST=KEY` with commas between; each goes to that host only."
+    )
+    openai_api_key: SecretStr | None = Field(default=None, description="OpenAI's key; `OPENAI_API_KEY` counts too.")
+    anthropic_api_key: SecretStr | None = Field(
+        default=None, description="Anthropic's key; `ANTHROPIC_API_KEY` counts too."
+    )
+    gemini_api_key: SecretStr | None = Field(default=None, description="Google's key; `GEMINI_API_KEY` counts too.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Lowest level logged.")
     host: str = Field(default="127.0.0.1", description="Address `serve` listens on.")
     port: int = Field(default=8080, ge=0, le=65_535, description="Port `serve` listens on; 0 takes a free one.")
@@ -67,6 +92,7 @@ class Settings(BaseModel):
     )
     webhook_max_bytes: int = Field(default=25 * 1024 * 1024, description="Largest webhook body accepted.")
     limits: Limits = Field(default=Limits(), description="Limits of a mission.")
+    models: ModelLimits = Field(default=ModelLimits(), description="What models may cost and take.")
     evidence: EvidenceLimits = Field(default=EvidenceLimits(), description="How much evidence is kept.")
     sandbox: SandboxSpec = Field(default=SandboxSpec(), description="How sandboxes are made.")
 
@@ -101,12 +127,42 @@ class Settings(BaseModel):
             key = self.signing_key  # also when it stands in a file
         except SettingsError:
             key = None
-        return tuple(s for s in (key, self.webhook_secret) if s is not None)
+        own = (key, self.webhook_secret, *self.keys.values())
+        return tuple(secret for secret in own if secret is not None)
+
+    @property
+    def keys(self) -> dict[str, SecretStr]:
+        """The keys of model providers, by host or by kind of provider.
+
+        Raises:
+            SettingsError: those by host cannot be read.
+        """
+        own = {
+            "openai-chat": self.openai_api_key,
+            "codex-cli": self.openai_api_key,
+            "anthropic": self.anthropic_api_key,
+            "claude-cli": self.anthropic_api_key,
+            "gemini-cli": self.gemini_api_key,
+            "pydantic-ai": None,
+        }
+        keys = {kind: key or self.model_key for kind, key in own.items()} | _keys_by_host(self.model_keys)
+        return {name: key for name, key in keys.items() if key is not None and key.get_secret_value()}
 
     @property
     def engine_url(self) -> str:
         """The engine's database URL."""
         return self.database_url or f"sqlite:///{(self.data_dir / 'engine.sqlite').resolve()}"
+
+
+def _keys_by_host(text: SecretStr | None) -> dict[str, SecretStr | None]:
+    keys: dict[str, SecretStr | None] = {}
+    entries = text.get_secret_value().split(",") if text is not None else ()
+    for entry in filter(None, map(str.strip, entries)):
+        host, found, key = entry.partition("=")
+        if not (found and host.strip() and key.strip()):
+            raise SettingsError("setting model_keys cannot be read", "write HOST=KEY, with commas between several")
+        keys[host.strip().lower()] = SecretStr(key.strip())
+    return keys
 
 
 class Leaf(BaseModel):
@@ -176,6 +232,9 @@ def load(
         _put(merged, tuple(key.split(".")), value)
         origins[key] = "--" + key.replace(".", "-").replace("_", "-")
     _adopt_app(merged, origins)
+    _adopt_keys(merged, origins, variables)
+    if file is None:
+        _refuse_addresses(merged, origins)
     try:
         return Settings(**merged)
     except ValidationError as error:
@@ -191,6 +250,23 @@ def _adopt(into: dict[str, Any], origins: dict[str, str], variables: Mapping[str
         if isinstance(sandbox, dict) and key not in sandbox and found and "@" not in variables[found]:
             sandbox[key] = variables[found]
             origins[f"sandbox.{key}"] = found
+
+
+def _adopt_keys(into: dict[str, Any], origins: dict[str, str], variables: Mapping[str, str]) -> None:
+    """A provider's usual variable counts where we were given no key for it."""
+    for key, names in KEYS.items():
+        found = next((name for name in names if variables.get(name)), None)
+        if found and not into.get(key) and not into.get("model_key"):
+            into[key], origins[key] = variables[found], found
+
+
+def _refuse_addresses(merged: Mapping[str, Any], origins: Mapping[str, str]) -> None:
+    """The current folder may be a stranger's repository: its file must not say where our keys are sent."""
+    for key in MODELS:
+        if origins.get(key) == DEFAULT_FILE and "@" in str(merged.get(key)):
+            message = f"setting {key} ({DEFAULT_FILE}): a model's address is not taken from a file nobody named"
+            advice = f"if the file is yours, say --config {DEFAULT_FILE}, or set {PREFIX}{key.upper()}"
+            raise SettingsError(message, advice)
 
 
 def _adopt_app(into: dict[str, Any], origins: dict[str, str]) -> None:

@@ -144,3 +144,51 @@ def test_without_any_part_of_an_app_set_up_is_needed(tmp_path: Path) -> None:
 def test_the_public_address_is_one_of_a_server(url: str) -> None:
     with pytest.raises(SettingsError, match="public_url"):
         load({"public_url": url}, environment={})
+
+
+def test_a_key_of_the_providers_own_name_counts_where_we_were_given_none() -> None:
+    usual = {"OPENAI_API_KEY": "sk-usual", "ANTHROPIC_API_KEY": "", "GOOGLE_API_KEY": "g-usual"}
+    keys = load({}, environment=usual).keys
+    assert {name: key.get_secret_value() for name, key in keys.items()} == {
+        "openai-chat": "sk-usual",
+        "codex-cli": "sk-usual",
+        "gemini-cli": "g-usual",
+    }
+    own = load({}, environment=usual | {"METAAGENT_OPENAI_API_KEY": "sk-own"}).keys
+    assert own["openai-chat"].get_secret_value() == "sk-own"
+
+
+def test_the_one_key_that_was_given_wins_over_what_the_host_happens_to_hold() -> None:
+    keys = load({"model_key": "given"}, environment={"OPENAI_API_KEY": "sk-usual"}).keys
+    assert {key.get_secret_value() for key in keys.values()} == {"given"}
+
+
+def test_a_host_may_have_a_key_of_its_own() -> None:
+    keys = load({"model_keys": "OpenRouter.ai=or-1=2, other.example=o"}, environment={}).keys
+    assert {name: key.get_secret_value() for name, key in keys.items()} == {
+        "openrouter.ai": "or-1=2",
+        "other.example": "o",
+    }
+    with pytest.raises(SettingsError, match="model_keys"):
+        _ = load({"model_keys": "secret-without-a-host"}, environment={}).keys
+
+
+def test_the_keys_of_models_are_secrets() -> None:
+    settings = load({"model_keys": "a.example=by-host"}, environment={"OPENAI_API_KEY": "sk-usual"})
+    assert {secret.get_secret_value() for secret in settings.secrets} == {"sk-usual", "by-host"}
+    assert "sk-usual" not in repr(settings)
+    assert "by-host" not in repr(settings)
+
+
+def test_a_file_that_happens_to_lie_here_does_not_say_where_keys_are_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "metaagent.toml"
+    file.write_text('model = "openai-chat:gpt@https://elsewhere.example"\n')
+    with pytest.raises(SettingsError, match="file nobody named"):
+        load({}, environment={})
+    assert load({}, environment={}, file=file).model == "openai-chat:gpt@https://elsewhere.example"
+    assert load({"model": "anthropic:m@https://mine.example"}, environment={}).model is not None
+    file.write_text('model = "openai-chat:gpt"\n[models]\nusd_per_mission = 0.5\n')
+    assert load({}, environment={}).models.usd_per_mission == 0.5
