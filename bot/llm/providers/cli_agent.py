@@ -3,13 +3,15 @@
 import re
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
+from typing import Protocol
 
 from pydantic import SecretStr
 
-from bot.domain.model import Completion, ModelTrouble, Prompt
+from bot.domain.model import Completion, Finish, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
 from bot.errors import SettingsError
 from bot.llm.providers.cli_claude import Claude
@@ -20,9 +22,6 @@ from bot.llm.providers.cli_tool import Asked, CliTool, Complaint, Way
 from sandbox.gate import clean
 
 TOOLS: Mapping[str, CliTool] = MappingProxyType({"codex-cli": Codex(), "claude-cli": Claude(), "gemini-cli": Gemini()})
-KEYS: Mapping[str, str] = MappingProxyType({"codex-cli": "openai", "claude-cli": "anthropic", "gemini-cli": "gemini"})
-"""Whose key each of them takes."""
-LIMIT_S = 600.0
 PROBE_S = 60.0
 PASSED_ON = (
     *("PATH", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"),
@@ -40,22 +39,32 @@ _SAID = {
 }
 
 
-def build(
-    kind: str,
-    model: str,
-    *,
-    key: SecretStr | None,
-    environment: Mapping[str, str],
-    base_url: str | None = None,
-) -> "CliAgent":
+class AgentOptions(Protocol):
+    """What of the options of all providers an agent needs."""
+
+    @property
+    def keys(self) -> Mapping[str, SecretStr]:
+        """By kind."""
+        ...
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Of our own process; only `PASSED_ON` of it is used."""
+        ...
+
+    @property
+    def agent_s(self) -> float:
+        """The longest answer."""
+        ...
+
+
+def build(kind: str, model: str, options: AgentOptions) -> "CliAgent":
     """A command-line agent.
 
     Args:
         kind: `codex-cli`, `claude-cli` or `gemini-cli`.
-        model: As the tool calls it.
-        key: For its one variable.
-        environment: Of our own process; only `PASSED_ON` of it is used.
-        base_url: Another server than the tool's own.
+        model: As the tool calls it, the tool's own choice when empty; `@ADDRESS` behind it names another server.
+        options: Keys, variables and limit.
 
     Raises:
         SettingsError: there is no such kind, or what would be an argument of its own stands for a model.
@@ -63,47 +72,43 @@ def build(
     tool = TOOLS.get(kind)
     if tool is None:
         raise SettingsError(f"{kind!r} is no command-line agent", f"one of {', '.join(TOOLS)}")
-    if not model or model.startswith("-"):
-        raise SettingsError(f"{kind}: no model is named", f"write {kind}:MODEL")
-    passed = {name: environment[name] for name in PASSED_ON if name in environment}
-    return CliAgent(f"{kind}:{model}", tool, model, key=key, environment=passed, base_url=base_url)
+    name, _, base_url = model.partition("@")
+    if name.startswith("-") or (base_url and not base_url.startswith(("http://", "https://"))):
+        raise SettingsError(f"{kind}:{model} names no model", f"write {kind}:MODEL or {kind}:MODEL@https://HOST/PATH")
+    return CliAgent(tool, Served(kind, name, base_url or None), options)
+
+
+@dataclass(frozen=True)
+class Served:
+    """Which model is wanted of a tool, and from where."""
+
+    kind: str
+    model: str
+    base_url: str | None = None
 
 
 class CliAgent:
     """One model behind one tool. Each prompt is one process.
 
     Args:
-        name: The configured string, without address.
         tool: Which.
-        model: As the tool calls it.
-        key: For its one variable.
-        environment: What of our own variables it gets.
-        base_url: Another server than its own.
+        served: Which model.
+        options: Keys, variables and limit.
     """
 
-    def __init__(
-        self,
-        name: str,
-        tool: CliTool,
-        model: str,
-        *,
-        key: SecretStr | None,
-        environment: Mapping[str, str],
-        base_url: str | None = None,
-    ) -> None:
-        self._name = name
+    def __init__(self, tool: CliTool, served: Served, options: AgentOptions) -> None:
         self._tool = tool
-        self._model = model
-        self._key = key
-        self._environment = dict(environment)
-        self._base_url = base_url
+        self._served = served
+        self._key = options.keys.get(served.kind)
+        self._environment = {name: options.environment[name] for name in PASSED_ON if name in options.environment}
+        self._limit_s = options.agent_s
         self._schema = tool.takes_schema
         self._version = ""
 
     @property
     def name(self) -> str:
         """`codex-cli:gpt-…`."""
-        return self._name
+        return ":".join(filter(None, (self._served.kind, self._served.model)))
 
     @property
     def can_hold_to_schema(self) -> bool:
@@ -117,7 +122,7 @@ class CliAgent:
             ModelError: there is none.
         """
         started = time.perf_counter()
-        limit = min(deadline_s, LIMIT_S)
+        limit = min(deadline_s, self._limit_s)
         await self.version(deadline_s=limit)
         asked = prompt if self._schema else prompt.with_(json_schema=None)
         answer, attempts = await self._once(asked, limit - (time.perf_counter() - started)), 1
@@ -150,7 +155,7 @@ class CliAgent:
 
     async def _once(self, prompt: Prompt, deadline_s: float) -> Completion | ModelError:
         with TemporaryDirectory(prefix="metaagent-cli-", ignore_cleanup_errors=True) as name:
-            asked = Asked(prompt, self._model, _furnished(Path(name)), self._base_url)
+            asked = Asked(prompt, self._served.model, _furnished(Path(name)), self._served.base_url)
             output = await self._run(self._tool.way(asked), asked.folder, deadline_s)
             if output.ended in _TROUBLE:
                 return self._error(Complaint(_TROUBLE[output.ended]), output, deadline_s)
@@ -160,7 +165,7 @@ class CliAgent:
             told = Complaint(ModelTrouble.TRANSPORT, said.words) if hopeless else said
             # What it printed may repeat the prompt, which no message ever holds.
             return self._error(Complaint(told.trouble) if told.words in prompt.user else told, output, deadline_s)
-        if not said.text.strip():
+        if not said.text.strip() and said.finish is Finish.STOP:
             return self._error(Complaint(ModelTrouble.BAD_RESPONSE), output, deadline_s)
         return said
 
@@ -177,7 +182,7 @@ class CliAgent:
         try:
             return await run_cli(command, deadline_s=max(deadline_s, 0.0), is_hopeless=self._tool.is_hopeless)
         except (OSError, ValueError) as error:
-            message = f"{self._name}: {self._tool.program} cannot be started ({type(error).__name__})"
+            message = f"{self.name}: {self._tool.program} cannot be started ({type(error).__name__})"
             raise ModelError(
                 message, f"install {self._tool.program}, and let PATH name it", trouble=ModelTrouble.BAD_REQUEST
             ) from error
@@ -186,7 +191,7 @@ class CliAgent:
         what = _SAID[output.ended].format(seconds=deadline_s, status=output.status)
         secrets = () if self._key is None else (self._key,)
         words = " ".join(clean(complaint.words[-4 * _WORDS :], secrets=secrets).split())[:_WORDS]
-        message = f"{self._name}: {self._tool.program} {what}" + (f": {words}" if words else "")
+        message = f"{self.name}: {self._tool.program} {what}" + (f": {words}" if words else "")
         advice = f"check the key for {self._tool.key_variable}" if complaint.trouble is ModelTrouble.AUTH else ""
         return ModelError(message, advice, trouble=complaint.trouble)
 

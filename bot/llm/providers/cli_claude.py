@@ -29,7 +29,7 @@ class Claude:
         """How it is called; the prompt comes by standard input."""
         prompt = asked.prompt
         argv = [self.program, "-p", "--bare", "--output-format", "json", "--tools", "", "--no-session-persistence"]
-        argv += ["--model", asked.model]
+        argv += ["--model", asked.model] if asked.model else []
         user = prompt.user
         if len(prompt.system.encode()) <= _ARGUMENT_BYTES:
             argv += ["--system-prompt", prompt.system]

@@ -26,8 +26,8 @@ class Codex:
         home = asked.folder / "codex-home"
         home.mkdir(exist_ok=True)  # it refuses to make that itself
         argv = [self.program, "exec", "--json", "--ephemeral", "--ignore-user-config", "--ignore-rules"]
-        argv += ["-s", "read-only", "--skip-git-repo-check", "-C", str(asked.folder / "empty"), "-m", asked.model]
-        argv += ["-o", str(asked.folder / _LAST)]
+        argv += ["-s", "read-only", "--skip-git-repo-check", "-C", str(asked.folder / "empty")]
+        argv += [*(("-m", asked.model) if asked.model else ()), "-o", str(asked.folder / _LAST)]
         if asked.base_url is not None:
             server = f'name="own",base_url={json.dumps(asked.base_url)},env_key="{self.key_variable}"'
             argv += ["-c", "model_provider=own", "-c", f'model_providers.own={{{server},wire_api="responses"}}']

@@ -24,9 +24,10 @@ class Gemini:
         settings.parent.mkdir(exist_ok=True)
         chosen = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "general": {"disableAutoUpdate": True}}
         settings.write_text(json.dumps(chosen))
-        argv = (self.program, "-p", "", "-o", "json", "--approval-mode", "plan", "--skip-trust", "-m", asked.model)
+        argv = [self.program, "-p", "", "-o", "json", "--approval-mode", "plan", "--skip-trust"]
+        argv += ["-m", asked.model] if asked.model else []
         variables = {} if asked.base_url is None else {"GOOGLE_GEMINI_BASE_URL": asked.base_url}
-        return Way(argv, whole_prompt(asked.prompt), variables)
+        return Way(tuple(argv), whole_prompt(asked.prompt), variables)
 
     def is_hopeless(self, stdout: bytes) -> bool:
         """It gives up by itself."""

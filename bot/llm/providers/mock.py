@@ -1,0 +1,91 @@
+"""A model that needs no server and no key, and always says the same: to see a mission go its way."""
+
+from bot.domain.model import Completion, Prompt
+
+_PLAN = """\
+type: plan_task
+version: 1
+payload:
+  task_id: TASK-MOCK
+  goal: Mock task
+  acceptance_criteria:
+    - id: AC-1
+      description: Mock AC 1
+      type: mock
+      critical: true
+"""
+_RUN = """\
+type: next_action
+version: 1
+payload:
+  decision:
+    action: run_worker
+    reason: mock, first call
+  worker_call:
+    worker_type: model
+    mode: exec
+    prompt: Mock work
+"""
+_DONE = """\
+type: next_action
+version: 1
+payload:
+  decision:
+    action: mark_complete
+    reason: mock, a later call
+"""
+_OTHERS = {
+    "analyze_failure": "title: Mock analysis\n  cause: mock",
+    "critique_plan": "overall: 0.9\n  recommendation: approve\n  rationale: mock",
+    "critique_change": "score: 0.9\n  justification: mock",
+    "assess_live": "should_continue: true\n  should_deepen: false\n  confidence_adjustment: 0.0",
+    "evaluate_reasoning": "reasoning_quality: 0.9\n  confidence_in_reasoning: 0.9\n  should_replan: false",
+    "reflect": "lessons_learned:\n    - mock",
+}
+_NO_EDIT = "title: Mock fix without an edit"
+"""Whatever asks for a change gets none."""
+
+
+def build(options: object = None) -> "Mock":
+    """The mock.
+
+    Args:
+        options: Not used.
+    """
+    del options
+    return Mock()
+
+
+class Mock:
+    """Answers by the prompt's name: a plan, then one run of a worker, then the end."""
+
+    def __init__(self) -> None:
+        self._decisions = 0
+
+    @property
+    def name(self) -> str:
+        """`mock`."""
+        return "mock"
+
+    @property
+    def can_hold_to_schema(self) -> bool:
+        """It writes YAML."""
+        return False
+
+    async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
+        """Its answer, at once and for nothing."""
+        del deadline_s
+        name = prompt.name.partition("@")[0]
+        return Completion(text=f"```yaml\n{self._message(name)}```\n", model="mock", cost_usd=0.0)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _message(self, name: str) -> str:
+        if name == "plan_task":
+            return _PLAN
+        if name == "next_action":
+            self._decisions += 1
+            return _RUN if self._decisions == 1 else _DONE
+        kind = name if name in _OTHERS else "propose_fix"
+        return f"type: {kind}\nversion: 1\npayload:\n  {_OTHERS.get(kind, _NO_EDIT)}\n"

@@ -1,0 +1,120 @@
+"""Answers written down before: a YAML or JSON file, by the name of the prompt, one after the other."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, TypeAdapter, ValidationError
+
+from bot.domain.model import Completion, Finish, ModelTrouble, Prompt, Usage
+from bot.domain.model_error import ModelError
+from bot.errors import SettingsError
+from sandbox.types import Frozen
+
+ANY = "*"
+
+
+class Line(Frozen):
+    """One answer, or one trouble."""
+
+    text: str = ""
+    finish: Finish = Finish.STOP
+    usage: Usage = Usage()
+    cost_usd: float | None = None
+    after_s: float = Field(default=0.0, ge=0.0)
+    """How long it takes."""
+    trouble: ModelTrouble | None = None
+    """Instead of an answer."""
+    retry_after_s: float | None = None
+
+
+def _line(value: Any) -> Any:
+    return {"text": value} if isinstance(value, str) else value
+
+
+def _lines(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+Lines = Annotated[tuple[Annotated[Line, BeforeValidator(_line)], ...], BeforeValidator(_lines), Field(min_length=1)]
+_SCRIPT: TypeAdapter[dict[str, Lines]] = TypeAdapter(dict[str, Lines])
+
+
+def build(path: Path, options: object = None) -> "Scripted":
+    """A script as a model.
+
+    Args:
+        path: The file.
+        options: Not used.
+
+    Raises:
+        SettingsError: it cannot be read.
+    """
+    del options
+    return Scripted(path)
+
+
+class Scripted:
+    """Says what a file says: `{plan_task: [first answer, second], fix: …, "*": …}`; the last of each is repeated.
+
+    Args:
+        path: The file.
+
+    Raises:
+        SettingsError: it cannot be read, or says something else.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._script = _read(path)
+        self._asked: dict[str, int] = {}
+
+    @property
+    def name(self) -> str:
+        """`scripted:answers.yaml`."""
+        return f"scripted:{self._path.name}"
+
+    @property
+    def can_hold_to_schema(self) -> bool:
+        """It says what it says."""
+        return False
+
+    async def complete(self, prompt: Prompt, *, deadline_s: float) -> Completion:
+        """The next line for this prompt.
+
+        Raises:
+            ModelError: there is none, or the line is a trouble.
+        """
+        name = prompt.name.partition("@")[0]
+        name = name if name in self._script else ANY
+        lines = self._script.get(name)
+        if lines is None:
+            message = f"{self.name} holds no answer to {prompt.name or 'a prompt without a name'}"
+            raise ModelError(message, trouble=ModelTrouble.BAD_REQUEST)
+        at = self._asked.get(name, 0)
+        self._asked[name] = at + 1
+        line = lines[min(at, len(lines) - 1)]
+        if line.after_s:
+            await asyncio.sleep(min(line.after_s, deadline_s))
+        trouble = ModelTrouble.DEADLINE if line.after_s > deadline_s else line.trouble
+        if trouble is not None:
+            raise ModelError(f"{self.name}: {trouble.value}", trouble=trouble, retry_after_s=line.retry_after_s)
+        return Completion(
+            text=line.text, finish=line.finish, usage=line.usage, cost_usd=line.cost_usd, latency_s=line.after_s
+        )
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _read(path: Path) -> dict[str, Lines]:
+    import yaml
+
+    try:
+        return _SCRIPT.validate_python(yaml.safe_load(path.read_bytes()))
+    except OSError as error:
+        raise SettingsError(f"the script {path} cannot be read ({error.strerror})", "check scripted:FILE") from error
+    except (yaml.YAMLError, ValidationError) as error:
+        raise SettingsError(
+            f"{path} is no script of answers", "write prompt names, and answers beneath each"
+        ) from error
