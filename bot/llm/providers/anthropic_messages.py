@@ -1,0 +1,86 @@
+"""Anthropic's messages: Claude, and whoever speaks the same (llama.cpp does)."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from bot.domain.model import Completion, Finish, Prompt, Usage
+from bot.llm.providers.http_chat import HttpChat, count
+
+BASE_URL = "https://api.anthropic.com"
+VERSION = "2023-06-01"
+TOOL = "answer"
+"""No tool: the one form that every model of theirs can be held to."""
+
+_FINISHES = {
+    "end_turn": Finish.STOP,
+    "stop_sequence": Finish.STOP,
+    "tool_use": Finish.STOP,
+    "max_tokens": Finish.LENGTH,
+    "model_context_window_exceeded": Finish.LENGTH,
+    "refusal": Finish.REFUSAL,
+}
+
+
+class AnthropicMessages(HttpChat):
+    """Asks by `POST {base}/v1/messages`."""
+
+    kind = "anthropic"
+    path = "/v1/messages"
+    schema_parameter = "tools"
+    optional: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "temperature": (),
+        "stop_sequences": (),
+        "cache_control": (),
+        "tools": ("tool_choice",),
+        "tool_choice": ("tools",),
+    }
+
+    @override
+    def _headers(self, key: str) -> Mapping[str, str]:
+        return {"anthropic-version": VERSION} | ({"x-api-key": key} if key else {})
+
+    @override
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
+        keep = prompt.cache and self._adaptive.takes("cache_control")
+        body: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": prompt.max_tokens,
+            "system": _kept(prompt.system) if keep else prompt.system,
+            "messages": [{"role": "user", "content": _kept(prompt.user) if keep else prompt.user}],
+            "temperature": None if prompt.temperature is None else min(prompt.temperature, 1.0),
+            "stop_sequences": list(prompt.stop) or None,
+        }
+        if prompt.json_schema is not None:
+            body["tools"] = [{"name": TOOL, "description": "The answer.", "input_schema": prompt.json_schema}]
+            body["tool_choice"] = {"type": "tool", "name": TOOL}
+        return {name: value for name, value in body.items() if value is not None}
+
+    @override
+    def _answer(self, told: Any) -> Completion:
+        usage = told.get("usage") or {}
+        read, written = count(usage.get("cache_read_input_tokens")), count(usage.get("cache_creation_input_tokens"))
+        return Completion(
+            text="".join(map(_text, told["content"])),
+            finish=_FINISHES.get(told.get("stop_reason") or "", Finish.OTHER),
+            usage=Usage(
+                input_tokens=count(usage.get("input_tokens")) + read + written,
+                output_tokens=count(usage.get("output_tokens")),
+                cache_read_tokens=read,
+                cache_write_tokens=written,
+            ),
+            model=str(told.get("model") or self._model)[:200],
+        )
+
+
+def _kept(text: str) -> list[dict[str, Any]]:
+    return [{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]
+
+
+def _text(block: Mapping[str, Any]) -> str:
+    """Of a block; thoughts are no answer."""
+    if block["type"] == "tool_use":
+        return json.dumps(block["input"], ensure_ascii=False)
+    return str(block["text"]) if block["type"] == "text" else ""

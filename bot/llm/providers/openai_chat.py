@@ -1,0 +1,108 @@
+"""OpenAI's chat completions, at any base URL: OpenAI, Azure, Gemini, OpenRouter, vLLM, Ollama, llama.cpp."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from bot.domain.model import Completion, Finish, Prompt, Usage
+from bot.llm.providers.http_chat import HttpChat, count
+
+BASE_URL = "https://api.openai.com/v1"
+
+_FINISHES = {"stop": Finish.STOP, "length": Finish.LENGTH, "content_filter": Finish.REFUSAL}
+
+
+class OpenAIChat(HttpChat):
+    """Asks by `POST {base}/chat/completions`."""
+
+    kind = "openai-chat"
+    path = "/chat/completions"
+    schema_parameter = "response_format"
+    optional: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "temperature": (),
+        "seed": (),
+        "stop": (),
+        "response_format": (),
+    }
+    renames: ClassVar[Mapping[str, str]] = {"max_tokens": "max_completion_tokens"}
+
+    @override
+    def _headers(self, key: str) -> Mapping[str, str]:
+        return {"authorization": f"Bearer {key}"} if key else {}
+
+    @override
+    def _body(self, prompt: Prompt) -> dict[str, Any]:
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ],
+            "max_tokens": prompt.max_tokens,
+            "temperature": prompt.temperature,
+            "seed": prompt.seed,
+            "stop": list(prompt.stop) or None,
+        }
+        if prompt.json_schema is not None:
+            schema = {"name": "answer", "strict": is_strict(prompt.json_schema), "schema": prompt.json_schema}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return {name: value for name, value in body.items() if value is not None}
+
+    @override
+    def _answer(self, told: Any) -> Completion:
+        choice = told["choices"][0]
+        message = choice["message"]
+        refused = bool(message.get("refusal"))
+        finish = _FINISHES.get(choice.get("finish_reason") or "", Finish.OTHER)
+        usage = told.get("usage") or {}
+        return Completion(
+            text=_text(message.get("content")),
+            finish=Finish.REFUSAL if refused else finish,
+            usage=_usage(usage),
+            model=str(told.get("model") or self._model)[:200],
+            cost_usd=_cost(usage.get("cost")),
+        )
+
+
+def is_strict(schema: Any) -> bool:
+    """Whether OpenAI's strict mode takes a schema: every object closed, every property required.
+
+    Args:
+        schema: Or any part of it.
+    """
+    if isinstance(schema, list):
+        return all(map(is_strict, schema))
+    if not isinstance(schema, dict):
+        return True
+    properties = schema.get("properties")
+    if isinstance(properties, dict):
+        closed = schema.get("additionalProperties") is False and set(schema.get("required", ())) == set(properties)
+        return closed and all(map(is_strict, [*properties.values(), schema.get("$defs")]))
+    return schema.get("type") != "object" and all(map(is_strict, schema.values()))
+
+
+def _text(content: Any) -> str:
+    """Text, or the texts among parts: thoughts are no answer."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in content if part.get("type") == "text")
+
+
+def _usage(told: Mapping[str, Any]) -> Usage:
+    """As told; thoughts that some leave out of the answer's tokens are in the total, and are paid for."""
+    sent = count(told.get("prompt_tokens"))
+    return Usage(
+        input_tokens=sent,
+        output_tokens=max(count(told.get("completion_tokens")), count(told.get("total_tokens")) - sent),
+        cache_read_tokens=count((told.get("prompt_tokens_details") or {}).get("cached_tokens")),
+        reasoning_tokens=count((told.get("completion_tokens_details") or {}).get("reasoning_tokens")),
+    )
+
+
+def _cost(told: object) -> float | None:
+    """OpenRouter says what it takes."""
+    return float(told) if isinstance(told, int | float) and math.isfinite(told) and told >= 0 else None
