@@ -84,7 +84,7 @@ def _fix_options(parser: argparse.ArgumentParser) -> None:
     _json(parser)
     _seed(parser)
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
-    parser.add_argument("--rungs", default="0,1", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1)")
+    parser.add_argument("--rungs", default="0,1,2", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1,2)")
     parser.add_argument("--evidence", metavar="FILE", help="write the evidence bundle there, for metaagent replay")
 
 

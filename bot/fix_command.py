@@ -41,7 +41,7 @@ class FixOrder:
     as_json: bool = False
     seed: int = 0
     time_limit_s: float | None = None
-    rungs: str = "0,1"
+    rungs: str = "0,1,2"
     evidence: str | None = None
     """File for the evidence bundle."""
 

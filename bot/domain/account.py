@@ -44,8 +44,6 @@ class ModelLimits(Frozen):
     edit_format: Literal["auto", "search_replace", "function"] = "auto"
     """How a model writes its edits; `auto` begins with `search_replace`, and asks for whole functions of one that
     cannot."""
-    change_threshold: float = Field(default=0.7, ge=0.0, le=1.0)
-    """A change that a model's own critique scores lower is refused."""
 
 
 class Account(Frozen):

@@ -78,8 +78,8 @@ class RepositoryPolicy(Frozen):
     """Staged: everything but writes; our check run says what would have been done."""
     triggers: Triggers = Triggers()
     """What may start a mission."""
-    rungs: Rungs = (0, 1)
-    """Where fixes may come from: 0 tools, 1 search, 2 a model."""
+    rungs: Rungs = (0, 1, 2)
+    """Where fixes may come from: 0 tools, 1 search, 2 a model, where the service has one."""
     test_command: Command | None = None
     """The command that is red; without it, CI's own files say."""
     setup: tuple[Command, ...] = Field(default=(), max_length=20)

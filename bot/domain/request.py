@@ -127,7 +127,7 @@ class MissionRequest(Frozen):
     """The revision a folder was green at; None chooses one."""
     seed: int = 0
     time_limit_s: float | None = None
-    rungs: tuple[int, ...] = (0, 1)
+    rungs: tuple[int, ...] = (0, 1, 2)
 
     @property
     def memory_key(self) -> str:
