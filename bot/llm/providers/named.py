@@ -1,0 +1,150 @@
+"""From one configured string to a model: `openai-chat:gpt-…@https://…`, or to several in order."""
+
+import ipaddress
+import re
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from bot.errors import SettingsError
+from bot.llm.providers import anthropic_messages, openai_chat
+from bot.llm.providers.fallback import FallbackChat
+from bot.llm.providers.http_chat import HttpChat, Patience, Server
+from bot.llm.providers.options import ChatOptions
+from bot.ports.models import Chat
+
+_HTTP: dict[str, tuple[type[HttpChat], str]] = {
+    "openai-chat": (openai_chat.OpenAIChat, openai_chat.BASE_URL),
+    "anthropic": (anthropic_messages.AnthropicMessages, anthropic_messages.BASE_URL),
+}
+_AGENTS = ("codex-cli", "claude-cli", "gemini-cli")
+_FORMS = "openai-chat:MODEL[@URL], anthropic:MODEL[@URL], codex-cli:MODEL, claude-cli:MODEL, gemini-cli:MODEL, \
+pydantic-ai:MODEL, replay:FILE, scripted:FILE or mock"
+_KIND = re.compile(r"[a-z-]{1,30}")
+_ADDRESS = re.compile(r"@(?=https?:)")
+_KEY = re.compile(r"[!-~]+")
+
+
+def build(text: str, options: ChatOptions) -> FallbackChat:
+    """The model, or the models, that a setting names. No server is asked, and no client is loaded.
+
+    Args:
+        text: `kind:model`, several separated by commas in the order in which they are to be asked.
+        options: Keys and limits.
+
+    Raises:
+        SettingsError: what is named is no model, or its key is missing; never quotes an address, which may hold a key.
+    """
+    return FallbackChat([_one(part.strip(), options) for part in text.split(",")])
+
+
+def _one(text: str, options: ChatOptions) -> Chat:
+    kind, _, rest = (part.strip() for part in text.partition(":"))
+    if kind in _HTTP:
+        return _over_http(kind, rest, options)
+    if kind in _AGENTS:
+        from bot.llm.providers import cli_agent
+
+        return cli_agent.build(kind, rest, options)
+    keyless = _KEYLESS.get(kind)
+    if keyless is None:
+        said = f"{kind} is no kind of model" if _KIND.fullmatch(kind) else "a model is not named by its kind"
+        raise SettingsError(said, f"write {_FORMS}")
+    return keyless(rest, options)
+
+
+def _over_http(kind: str, rest: str, options: ChatOptions) -> Chat:
+    chat, usual = _HTTP[kind]
+    model, *addresses = _ADDRESS.split(rest, maxsplit=1)
+    if not model or "://" in model:
+        raise SettingsError(f"{kind} is configured without the name of a model", f"write {kind}:MODEL[@URL]")
+    base_url = _base_url(kind, addresses[0]) if addresses else usual
+    host = urlsplit(base_url).hostname or ""
+    key = options.keys.get(host) or options.keys.get(kind)
+    if key is None and not addresses:
+        raise SettingsError(f"{kind}:{model} has no key", "give the provider's key, or another server behind an @")
+    if key is not None:
+        _check_key(key, kind)
+        if base_url.startswith("http:") and not (options.allow_plain_http or is_loopback(host)):
+            message = f"the key of {kind}:{model} would be sent in the clear"
+            raise SettingsError(message, "use an https address, or allow plain HTTP for models")
+    patience = Patience(attempt_s=options.attempt_s, attempts=options.attempts)
+    return chat(Server(base_url, key, options.ca_bundle), model, patience, options.learned)
+
+
+def _base_url(kind: str, text: str) -> str:
+    """`https://host[:port][/path]` without a slash at its end; a bare host means its `/v1`, as everywhere."""
+    advice = "write https://host[:port][/path], without user, query or fragment"
+    try:
+        parts = urlsplit(text)
+        sound = parts.hostname and not (parts.query or parts.fragment or "@" in parts.netloc or parts.port == 0)
+    except ValueError:
+        sound = False
+    if not sound or not text.isascii() or not text.isprintable() or " " in text:
+        raise SettingsError(f"the address of {kind} is not one", advice)
+    bare = text.rstrip("/")
+    if kind == "anthropic":
+        return bare.removesuffix("/v1")  # its paths begin with it
+    return bare if urlsplit(bare).path else f"{bare}/v1"
+
+
+def _check_key(key: SecretStr, kind: str) -> None:
+    """A line break at its end would be refused by the HTTP library, in a message that shows it."""
+    if not _KEY.fullmatch(key.get_secret_value()):
+        raise SettingsError(f"the key of {kind} is empty, or has characters that no key has", "copy it once more")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine.
+
+    Args:
+        host: A name or an address.
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _replay(rest: str, options: ChatOptions) -> Chat:
+    from bot.llm.providers import replay
+
+    return replay.build(_path("replay", rest), options)
+
+
+def _scripted(rest: str, options: ChatOptions) -> Chat:
+    from bot.llm.providers import scripted
+
+    return scripted.build(_path("scripted", rest), options)
+
+
+def _mock(rest: str, options: ChatOptions) -> Chat:
+    from bot.llm.providers import mock
+
+    if rest:
+        raise SettingsError("mock takes no model", "write mock")
+    return mock.build(options)
+
+
+def _pydantic_ai(rest: str, options: ChatOptions) -> Chat:
+    from bot.llm.providers import pydantic_ai
+
+    if not rest:
+        raise SettingsError("pydantic-ai is configured without the name of a model", "write pydantic-ai:PROVIDER:MODEL")
+    return pydantic_ai.build(rest, options)
+
+
+def _path(kind: str, rest: str) -> Path:
+    if not rest:
+        raise SettingsError(f"{kind} is configured without a file", f"write {kind}:FILE")
+    return Path(rest)
+
+
+_KEYLESS: dict[str, Callable[[str, ChatOptions], Chat]] = {
+    "mock": _mock,
+    "pydantic-ai": _pydantic_ai,
+    "replay": _replay,
+    "scripted": _scripted,
+}
