@@ -1,0 +1,138 @@
+"""What is shown of the files, place by place, until the room is full; what is left out is named."""
+
+from itertools import accumulate
+
+from bot.domain.model import Passage
+from bot.fixers.rung2_model.budget import FUNCTION_TOKENS, Room, characters
+from bot.fixers.rung2_model.edits.values import SentFile
+from bot.fixers.rung2_model.sources import Excerpt, Files, Source, Span
+from sandbox.changes import PathClass, is_protected, is_safe_path, protected_class
+
+FUNCTION = characters(FUNCTION_TOKENS)
+_MARKS = 120
+"""What a passage costs besides its text."""
+
+
+class Excerpts:
+    """Parts of files, within a room of their own.
+
+    Args:
+        files: The checkout's.
+        room: For all of them.
+        label: What they are.
+    """
+
+    def __init__(self, files: Files, room: Room, label: str) -> None:
+        self._files = files
+        self._room = room
+        self._label = label
+        self._of: dict[str, Excerpt] = {}
+        self.cut: list[str] = []
+        """What did not fit, by name."""
+
+    @property
+    def shown(self) -> tuple[Excerpt, ...]:
+        """Every file of which something is shown."""
+        return tuple(excerpt for excerpt in self._of.values() if excerpt.chosen)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """For the prompt, one per file."""
+        return tuple(
+            Passage(label=self._label, text=excerpt.text, origin=excerpt.source.path) for excerpt in self.shown
+        )
+
+    @property
+    def sent(self) -> tuple[SentFile, ...]:
+        """The same for whoever reads the answer."""
+        return tuple(
+            SentFile(
+                path=excerpt.source.path,
+                text=excerpt.source.text,
+                regions=excerpt.spans,
+                editable=not is_protected(excerpt.source.path),
+            )
+            for excerpt in self.shown
+        )
+
+    async def add_line(self, path: str, line: int) -> None:
+        """The code at a line: a small file whole, else its function, else the lines around it.
+
+        Args:
+            path: In the checkout; nothing happens when it is not there or may not be shown.
+            line: From 1.
+        """
+        source = await self._source(path)
+        if source is None:
+            return
+        if len(source.text) <= FUNCTION:
+            self._add(source, (1, len(source.lines)), "the whole file")
+            return
+        name, span = source.region(line, FUNCTION)
+        whole = source.at(line)
+        self._add(source, span, name)
+        if whole is not None and (whole.first, whole.last) != span:
+            self.cut.append(f"{path}: {whole.name} (lines {whole.first}-{whole.last} in all)")
+
+    async def add_name(self, path: str, name: str) -> bool:
+        """A definition by its name, whole where it fits.
+
+        Args:
+            path: In the checkout.
+            name: `Cart.total`, or its last part.
+
+        Returns:
+            Whether there is one.
+        """
+        source = await self._source(path)
+        found = source.named(name) if source is not None else None
+        if source is None or found is None:
+            return False
+        self._add(source, (found.first, found.last), found.name)
+        return True
+
+    async def add_file(self, path: str) -> bool:
+        """A file from its beginning, as far as it fits.
+
+        Args:
+            path: In the checkout.
+
+        Returns:
+            Whether anything of it is shown now.
+        """
+        source = await self._source(path)
+        if source is None:
+            return False
+        sizes = accumulate(len(line) + 1 for line in source.lines)
+        last = sum(size + _MARKS <= self._room.left for size in sizes)
+        self._add(source, (1, last), "its beginning")
+        if last < len(source.lines):
+            self.cut.append(f"{path} from line {last + 1} on")
+        return last > 0
+
+    async def _source(self, path: str) -> Source | None:
+        if not may_be_shown(path):
+            return None
+        return await self._files.source(path)
+
+    def _add(self, source: Source, span: Span, name: str) -> None:
+        excerpt = self._of.setdefault(source.path, Excerpt(source))
+        missing = excerpt.missing(span)
+        if not missing:
+            return
+        if not self._room.take(missing + (0 if excerpt.chosen else _MARKS)):
+            self.cut.append(f"{source.path}: {name} (lines {span[0]}-{span[1]})")
+            return
+        excerpt.add(span)
+        for helpful in source.around(span):
+            if self._room.take(excerpt.missing(helpful)):
+                excerpt.add(helpful)
+
+
+def may_be_shown(path: str) -> bool:
+    """Whether a file of the checkout may go to a model at all.
+
+    Args:
+        path: In the checkout.
+    """
+    return is_safe_path(path) and protected_class(path) is not PathClass.SECRETS

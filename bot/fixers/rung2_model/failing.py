@@ -1,0 +1,111 @@
+"""What fails: messages and tracebacks for the prompt, and the source of the tests with the fixtures they use."""
+
+from pathlib import PurePosixPath
+
+from bot.domain.mission import MissionContext
+from bot.domain.model import Passage
+from bot.fixers.rung2_model.budget import Room
+from bot.fixers.rung2_model.excerpts import Excerpts
+from bot.fixers.rung2_model.sources import Definition, Files, Source
+from sandbox.types import TestReport, TestResult
+
+TESTS_SHOWN = 3
+FINDINGS_SHOWN = 40
+"""A finding is one line."""
+_MESSAGE = 600
+
+
+def first_failures(report: TestReport, wanted: frozenset[str] = frozenset()) -> tuple[TestResult, ...]:
+    """The failures to show: of a parametrized test only the first.
+
+    Args:
+        report: The red run.
+        wanted: Only these; all of them when there are none.
+    """
+    first: dict[str, TestResult] = {}
+    for failure in report.failures:
+        if not wanted or failure.name in wanted:
+            first.setdefault(failure.name.partition("[")[0], failure)
+    return tuple(first.values())[:TESTS_SHOWN]
+
+
+def failing_passages(context: MissionContext, report: TestReport, room: Room) -> tuple[Passage, ...]:
+    """What the red run says.
+
+    Args:
+        context: With what CI's own log says, for a run that names no test.
+        report: The red run.
+        room: For all of it.
+    """
+    if report.runner == "diagnostics" and report.failures:
+        told = "\n".join(f"{failure.name}: {failure.error_message or ''}" for failure in report.failures)
+        return (Passage(label="findings", text=room.cut(told), origin=report.target),)
+    failures = first_failures(report)
+    if failures:
+        left = len(failures)
+        return tuple(failure_passage(f, room, parts=left - number) for number, f in enumerate(failures))
+    log = report.raw_output or (context.ci_log.excerpt if context.ci_log else "")
+    return (Passage(label="output of the failing command", text=room.cut(log), origin=report.target),)
+
+
+def failure_passage(failure: TestResult, room: Room, *, parts: int = 1) -> Passage:
+    """One failing test: its message, where it went through the checkout, and what the runner printed.
+
+    Args:
+        failure: Of the red run.
+        room: Shared with others.
+        parts: How many share it.
+    """
+    message = f"{failure.error or 'failed'}: {(failure.error_message or '')[:_MESSAGE]}"
+    frames = [f"  {file}, line {line}, in {function}" for file, line, function in failure.frames]
+    pieces = [failure.name, message, *(["frames, outermost first:", *frames] if frames else [])]
+    pieces += [failure.traceback or failure.output]
+    return Passage(label="failing test", text=room.cut("\n".join(pieces), parts=parts), origin=failure.name)
+
+
+async def add_test_sources(failures: tuple[TestResult, ...], files: Files, shown: Excerpts) -> None:
+    """Show the failing test functions, and the fixtures and helpers they use.
+
+    Args:
+        failures: Those that are shown.
+        files: The checkout's.
+        shown: Grows.
+    """
+    for failure in failures:
+        source, function = await test_function(failure, files)
+        if source is None or function is None:
+            continue
+        await shown.add_name(source.path, function.name)
+        for helper in source.functions:
+            if helper.name in function.names and helper is not function:
+                await shown.add_name(source.path, helper.name)
+        for fixture in function.arguments:
+            await _add_fixture(fixture, source, files, shown)
+
+
+async def test_function(failure: TestResult, files: Files) -> tuple[Source | None, Definition | None]:
+    """Where a failing test is written.
+
+    Args:
+        failure: Of the red run.
+        files: The checkout's.
+    """
+    places = [failure.name.partition("::")[0], *(frame[0] for frame in failure.frames[:1]), failure.file or ""]
+    name = (failure.test or failure.name.rpartition("::")[2]).partition("[")[0]
+    for path in dict.fromkeys(places):
+        source = await files.source(path) if path in await files.paths() else None
+        if source is not None and (found := source.named(name)):
+            return source, found
+    return None, None
+
+
+async def _add_fixture(name: str, source: Source, files: Files, shown: Excerpts) -> None:
+    """Show a fixture, from the test's own file or the nearest `conftest.py`."""
+    if source.named(name):
+        await shown.add_name(source.path, name)
+        return
+    there = await files.paths()
+    for folder in PurePosixPath(source.path).parents:
+        path = str(folder / "conftest.py")
+        if path in there and await shown.add_name(path, name):
+            return

@@ -1,0 +1,249 @@
+"""Source files as a prompt shows them: the lines that matter of each, found by its syntax tree where it has one."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from bot.ports import Workspace
+from sandbox.changes.syntax import is_python, parse
+from sandbox.errors import ChangeRejected
+
+AROUND = 25
+"""Lines on either side of a suspect line that stands in no function small enough to be shown."""
+_GAP = "[... lines {}-{} are not shown ...]"
+_BRIDGED = 2
+"""A gap so small is shown instead of being announced."""
+_CONSTANT_LINES = 12
+_HEADER = 200
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Span = tuple[int, int]
+"""First and last line, counted from 1."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function, a method or a class."""
+
+    name: str
+    """`Cart.total`."""
+    node: Function | ast.ClassDef
+    first: int
+    """With decorators."""
+    last: int
+    body: int
+    """The first line of what it does."""
+
+    @property
+    def is_class(self) -> bool:
+        """Whether it is none that can be called by a test as it is."""
+        return isinstance(self.node, ast.ClassDef)
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of its parameters; of a class, none."""
+        if isinstance(self.node, ast.ClassDef):
+            return ()
+        given = self.node.args
+        return tuple(argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every name that is read in it, attributes included."""
+        found = set()
+        for node in ast.walk(self.node):
+            if isinstance(node, ast.Name):
+                found.add(node.id)
+            elif isinstance(node, ast.Attribute):
+                found.add(node.attr)
+        return frozenset(found)
+
+
+class Source:
+    """One file.
+
+    Args:
+        path: In the checkout.
+        text: What stands in it.
+    """
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.lines = _lines(text)
+
+    @cached_property
+    def tree(self) -> ast.Module | None:
+        """The syntax tree of a Python file that has one and is safe to parse."""
+        return parse(self.text) if is_python(self.path) else None
+
+    @cached_property
+    def definitions(self) -> tuple[Definition, ...]:
+        """Functions, classes and their methods, in order; what is defined inside a function belongs to it."""
+        return tuple(_definitions(self.tree.body, "")) if self.tree else ()
+
+    @property
+    def functions(self) -> tuple[Definition, ...]:
+        """Those that are no classes."""
+        return tuple(one for one in self.definitions if not one.is_class)
+
+    def at(self, line: int) -> Definition | None:
+        """The function or method a line stands in."""
+        return next((one for one in self.functions if one.first <= line <= one.last), None)
+
+    def named(self, name: str) -> Definition | None:
+        """A definition by its qualified name, or the first by its last name."""
+        exact = (one for one in self.definitions if one.name == name)
+        return next(exact, None) or next((o for o in self.definitions if o.name.rpartition(".")[2] == name), None)
+
+    def shown(self, spans: Iterable[Span]) -> str:
+        """The lines of some spans in order, with a note where lines are left out."""
+        pieces, at = list[str](), 1
+        for first, last in spans:
+            if first > at:
+                pieces.append(_GAP.format(at, first - 1))
+            pieces += self.lines[first - 1 : last]
+            at = last + 1
+        if at <= len(self.lines):
+            pieces.append(_GAP.format(at, len(self.lines)))
+        return "\n".join(pieces)
+
+    def size(self, span: Span) -> int:
+        """The characters of some lines."""
+        return sum(len(line) + 1 for line in self.lines[span[0] - 1 : span[1]])
+
+    def header(self, definition: Definition) -> str:
+        """Its signature in one line: `def add(a, b):`."""
+        start = definition.node.lineno
+        text = " ".join(line.strip() for line in self.lines[start - 1 : max(start, definition.body - 1)])
+        return text[:_HEADER]
+
+    def window(self, line: int) -> Span:
+        """The lines around one."""
+        line = min(max(1, line), max(1, len(self.lines)))
+        return max(1, line - AROUND), min(len(self.lines), line + AROUND)
+
+    def region(self, line: int, most: int) -> tuple[str, Span]:
+        """What to show of the code at a line: its whole function when that is small enough, else the lines around it.
+
+        Args:
+            line: The suspect one.
+            most: Characters of a function that is shown whole.
+
+        Returns:
+            What it is called, and its lines.
+        """
+        function = self.at(line)
+        if function is None:
+            first, last = self.window(line)
+            return f"lines {first}-{last}", (first, last)
+        whole = function.first, function.last
+        if self.size(whole) <= most:
+            return function.name, whole
+        first, last = self.window(line)
+        return function.name, (max(first, function.first), min(last, function.last))
+
+    def around(self, span: Span) -> Iterator[Span]:
+        """What helps to read some lines: imports, module constants they use, and the heads of what they stand in."""
+        if self.tree is None:
+            return
+        inside = [one for one in self.definitions if one.first <= span[1] and span[0] <= one.last]
+        used = frozenset[str]().union(*(one.names for one in inside if not one.is_class))
+        for node in self.tree.body:
+            last = node.end_lineno or node.lineno
+            constant = last - node.lineno < _CONSTANT_LINES and bool(_assigned(node) & used)
+            if constant or isinstance(node, ast.Import | ast.ImportFrom):
+                yield node.lineno, last
+        for one in inside:
+            yield one.first, max(one.node.lineno, min(one.body - 1, one.first + _CONSTANT_LINES))
+
+
+@dataclass
+class Excerpt:
+    """What is shown of one file; grows line by line."""
+
+    source: Source
+    chosen: set[int] = field(default_factory=set)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The lines that are shown, as spans."""
+        spans = list[Span]()
+        for line in sorted(self.chosen):
+            if spans and line - spans[-1][1] <= _BRIDGED + 1:
+                spans[-1] = (spans[-1][0], line)
+            else:
+                spans.append((line, line))
+        return tuple(spans)
+
+    @property
+    def text(self) -> str:
+        """As it is shown."""
+        return self.source.shown(self.spans)
+
+    def missing(self, span: Span) -> int:
+        """How many characters a span would add."""
+        lines = self.source.lines
+        return sum(len(lines[n - 1]) + 1 for n in _within(span, lines) if n not in self.chosen)
+
+    def add(self, span: Span) -> None:
+        """Show these lines, too."""
+        self.chosen.update(_within(span, self.source.lines))
+
+
+class Files:
+    """The checkout's text files, each read once.
+
+    Args:
+        workspace: Where they lie.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._read: dict[str, Source | None] = {}
+        self._paths: frozenset[str] | None = None
+
+    async def paths(self) -> frozenset[str]:
+        """Every file of the checkout."""
+        if self._paths is None:
+            self._paths = frozenset(await self._workspace.list_files())
+        return self._paths
+
+    async def source(self, path: str) -> Source | None:
+        """A file, or None when there is none that may be read as text."""
+        if path not in self._read:
+            text = None
+            with suppress(ChangeRejected):
+                text = await self._workspace.read_file(path)
+            readable = text is not None and "\0" not in text and "\ufffd" not in text
+            self._read[path] = Source(path, text) if text is not None and readable else None
+        return self._read[path]
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    """Lines as the syntax tree counts them: only line ends end one."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return tuple(lines[:-1] if lines[-1] == "" else lines)
+
+
+def _within(span: Span, lines: tuple[str, ...]) -> range:
+    return range(max(1, span[0]), min(len(lines), span[1]) + 1)
+
+
+def _definitions(body: Iterable[ast.stmt], inside: str) -> Iterator[Definition]:
+    for node in body:
+        if not isinstance(node, Function | ast.ClassDef):
+            continue
+        name = f"{inside}{node.name}"
+        first = min((decorator.lineno for decorator in node.decorator_list), default=node.lineno)
+        yield Definition(name, node, first, node.end_lineno or node.lineno, node.body[0].lineno)
+        if isinstance(node, ast.ClassDef):
+            yield from _definitions(node.body, f"{name}.")
+
+
+def _assigned(node: ast.stmt) -> set[str]:
+    """The names a statement at the top of a module binds."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {name.id for target in targets for name in ast.walk(target) if isinstance(name, ast.Name)}

@@ -1,0 +1,182 @@
+"""What stands around the suspects: signatures, the diff that turned the check red, and what was learned before."""
+
+import ast
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import PurePosixPath
+
+from bot.domain.mission import MissionContext
+from bot.domain.model import Passage
+from bot.fixers.rung2_model.budget import Room
+from bot.fixers.rung2_model.excerpts import may_be_shown
+from bot.fixers.rung2_model.sources import Definition, Excerpt, Files, Source
+from sandbox.types import RedHunk, WorkspaceFacts
+
+_FILES_READ = 12
+_LESSONS = 3
+_ATTEMPTS = 2
+_MESSAGE = 400
+
+
+async def skeleton(shown: Sequence[Excerpt], files: Files, room: Room) -> tuple[Passage, ...]:
+    """Signatures of what the shown code calls, of what calls it, and of what else its files define.
+
+    Args:
+        shown: The suspects.
+        files: The checkout's.
+        room: For all of it.
+    """
+    sources = [excerpt.source for excerpt in shown]
+    used = frozenset[str]().union(*(one.names for one in _of_excerpts(shown)))
+    known = {(excerpt.source.path, line) for excerpt in shown for line in excerpt.chosen}
+    imported = await _imported(sources, files)
+    names = frozenset(one.name.rpartition(".")[2] for one in _of_excerpts(shown))
+    lines = dict[str, None]()
+    for source, one in _wanted(sources, imported, used, names):
+        line = one.node.lineno
+        if (source.path, line) not in known:
+            lines.setdefault(f"{source.path}:{line}: {source.header(one)}")
+    kept = [line for line in lines if room.take(len(line) + 1)]
+    return (Passage(label="signatures elsewhere", text="\n".join(kept), origin="the repository"),) if kept else ()
+
+
+async def red_diff(
+    facts: WorkspaceFacts, shown: Iterable[str], files: Files, room: Room
+) -> tuple[tuple[Passage, ...], list[str]]:
+    """The diff that turned the check red, hunks of shown files first.
+
+    Args:
+        facts: What the workspace stands on.
+        shown: Paths of the suspects.
+        files: The checkout's.
+        room: For all of it.
+
+    Returns:
+        The diff, and the names of hunks that did not fit.
+    """
+    first = set(shown)
+    hunks = [hunk for hunk in facts.red_diff.hunks if may_be_shown(hunk.path)]
+    pieces, cut = list[str](), list[str]()
+    for hunk in sorted(hunks, key=lambda hunk: hunk.path not in first):
+        text = _hunk(hunk, await files.source(hunk.path))
+        if room.take(len(text) + 1):
+            pieces.append(text)
+        else:
+            cut.append(f"the diff of {hunk.path} at line {hunk.line}")
+    passage = Passage(label="diff that turned the check red", text="\n".join(pieces), origin="the repository")
+    return (passage,) if pieces else (), cut
+
+
+def lessons(context: MissionContext, room: Room) -> tuple[Passage, ...]:
+    """What earlier missions learned about this failure; each names its origin.
+
+    Args:
+        context: With recalled lessons.
+        room: For all of them.
+    """
+    told = [recalled.lesson.sentence[:_MESSAGE] for recalled in context.lessons[:_LESSONS]]
+    return tuple(
+        Passage(label="lesson of an earlier mission", text=text, origin="memory")
+        for text in told
+        if room.take(len(text) + 1)
+    )
+
+
+def attempts(context: MissionContext, room: Room) -> tuple[Passage, ...]:
+    """Changes that were tried before and do not suffice: of earlier iterations, and the search's near misses.
+
+    Args:
+        context: With iterations and near misses.
+        room: For all of them.
+    """
+    found = [
+        Passage(
+            label="earlier attempt, refused by verification",
+            text=f"{made.title}\n{verdict.reason}\n{verdict.diff}",
+            origin=made.fixer,
+        )
+        for each in reversed(context.iterations)
+        if (made := each.candidate) is not None and (verdict := each.verification) is not None and not verdict.green
+    ][:_ATTEMPTS]
+    found += [
+        Passage(
+            label="a change that makes some failing tests pass, and not all",
+            text=f"{miss.path}:{miss.line}: {miss.description}\npasses with it: {', '.join(miss.mended)}\n{miss.diff}",
+            origin="search",
+        )
+        for miss in context.near_misses
+    ][:_ATTEMPTS]
+    shares = range(len(found), 0, -1)
+    return tuple(one.with_(text=room.cut(one.text, parts=left)) for one, left in zip(found, shares, strict=True))
+
+
+def said(context: MissionContext, cause: str, room: Room) -> tuple[Passage, ...]:
+    """What a person and the analysis say about the failure.
+
+    Args:
+        context: With the request.
+        cause: Of the diagnosis.
+        room: For all of it.
+    """
+    answer = context.request.answer
+    told = (
+        ("what a person says about it", context.request.hint),
+        ("what a person answered", answer.text if answer else ""),
+        ("analysis so far", cause),
+    )
+    return tuple(Passage(label=label, text=room.cut(text), origin="mission") for label, text in told if text)
+
+
+def _of_excerpts(shown: Sequence[Excerpt]) -> Iterator[Definition]:
+    """The functions of which something is shown."""
+    for excerpt in shown:
+        spans = excerpt.spans
+        for one in excerpt.source.functions:
+            if any(first <= one.last and one.first <= last for first, last in spans):
+                yield one
+
+
+def _wanted(
+    sources: Sequence[Source], imported: Sequence[Source], used: frozenset[str], names: frozenset[str]
+) -> Iterator[tuple[Source, Definition]]:
+    """Callees first, then callers, then the rest of the shown files."""
+    everywhere = [*sources, *imported]
+    for source in everywhere:
+        yield from ((source, one) for one in source.definitions if one.name.rpartition(".")[2] in used)
+    for source in everywhere:
+        yield from ((source, one) for one in source.functions if one.names & names)
+    for source in sources:
+        yield from ((source, one) for one in source.definitions)
+
+
+async def _imported(sources: Sequence[Source], files: Files) -> list[Source]:
+    """Files of the checkout that the sources import."""
+    there = await files.paths()
+    known = {source.path for source in sources}
+    paths = dict.fromkeys(path for source in sources for path in _paths_imported(source, there) if path not in known)
+    found = [await files.source(path) for path in list(paths)[:_FILES_READ]]
+    return [source for source in found if source is not None]
+
+
+def _paths_imported(source: Source, there: frozenset[str]) -> Iterator[str]:
+    """The files of the checkout that a module's imports name."""
+    for node in source.tree.body if source.tree else ():
+        if isinstance(node, ast.Import):
+            modules = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            folders = PurePosixPath(source.path).parts[: -node.level] if node.level else ()
+            base = ".".join((*folders, *((node.module,) if node.module else ())))
+            modules = [base, *(f"{base}.{alias.name}" for alias in node.names)]
+        else:
+            continue
+        for module in modules:
+            ends = tuple(f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py"))
+            found = [path for path in there if path in ends or path.endswith(tuple(f"/{end}" for end in ends))]
+            if found:
+                yield min(found, key=lambda path: (path.count("/"), path))
+
+
+def _hunk(hunk: RedHunk, now: Source | None) -> str:
+    """What stood there, and what stands there now."""
+    new = now.lines[hunk.line - 1 : hunk.line - 1 + hunk.lines] if now is not None else ()
+    gone = [f"-{line}" for line in hunk.before.splitlines()]
+    return "\n".join([f"--- {hunk.path} line {hunk.line}", *gone, *(f"+{line}" for line in new)])
