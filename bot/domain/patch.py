@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from bot.domain.diagnosis import Suspect
 from bot.domain.model import ModelCall
 from bot.domain.plan import AcceptanceCriterion
 from bot.domain.verdict import ChangeReview
@@ -86,9 +87,11 @@ class NearMiss(Frozen):
 
 
 class FixBudget(Frozen):
-    """What the ladder may spend in one climb."""
+    """What the ladder may spend in one climb; the rung of models has as many candidates once more."""
 
     time_limit_s: float = 90.0
+    model_time_limit_s: float = 300.0
+    """Of the rung that waits for models, whatever the rungs below it took of theirs."""
     max_candidates: int = 20_000
     max_survivors: int = 8
     money_usd: float = 0.0
@@ -106,6 +109,8 @@ class RungNote(Frozen):
     """What models were asked, for all candidates of the rung."""
     near: tuple[NearMiss, ...] = ()
     """For the rungs above."""
+    suspects: tuple[Suspect, ...] = ()
+    """Where it looked first, most suspect first; for the rungs above."""
 
 
 class FixAttempt(Frozen):

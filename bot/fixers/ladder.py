@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
-from bot.domain.patch import Candidate, FixAttempt, FixBudget, RungNote
+from bot.domain.model import ModelCall
+from bot.domain.patch import Candidate, FixAttempt, FixBudget, NearMiss, Rung, RungNote
 from bot.ports import Clock, Fixer, Workspace
 from sandbox.errors import ChangeRejected
 
@@ -21,11 +22,28 @@ Proposals = AsyncIterator[Candidate | RungNote]
 class _Climb:
     """What has been found and spent so far; lives for one climb."""
 
+    context: MissionContext
+    diagnosis: Diagnosis
     candidates: list[Candidate] = field(default_factory=list)
+    parts: list[Candidate] = field(default_factory=list)
+    """Candidates that mend some failing tests only, kept while a higher rung may do better."""
     notes: list[str] = field(default_factory=list)
+    calls: list[ModelCall] = field(default_factory=list)
+    near: list[NearMiss] = field(default_factory=list)
+    rungs: list[int] = field(default_factory=list)
     tried: int = 0
     cost_usd: float = 0.0
     question: str = ""
+
+    def hear(self, note: RungNote) -> None:
+        """Take in what a rung says beside its candidates; the rungs above know it from then on."""
+        self.question = self.question or note.question
+        self.calls += note.calls
+        self.near += note.near
+        self.context = self.context.with_(near_misses=(*self.context.near_misses, *note.near))
+        known = {(suspect.file, suspect.line) for suspect in note.suspects}
+        rest = (one for one in self.diagnosis.suspects if (one.file, one.line) not in known)
+        self.diagnosis = self.diagnosis.with_(suspects=(*note.suspects, *rest))
 
 
 async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
@@ -38,75 +56,80 @@ async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
 ) -> FixAttempt:
     """Candidates of the cheapest rung that has any; never beyond the budget.
 
+    Candidates that mend some failing tests only do not end the climb while a higher rung may be asked: they are what is
+    left when that finds nothing.
+
     Args:
-        context: Which rungs are allowed here.
+        context: Which rungs are allowed here, and what a climb before this one came close to.
         diagnosis: Where to look.
         workspace: On the failing tree; left as it was found.
         fixers: Every rung there is, in any order.
-        budget: Time, candidates and money for all rungs together.
+        budget: Time, candidates and money for all rungs together; the model's has time and candidates of its own.
         clock: Measures them.
 
     Raises:
         SandboxError: the sandbox went away.
     """
     started = clock.monotonic()
-    so_far = _Climb()
+    so_far = _Climb(context, diagnosis)
     allowed = set(context.policy.rungs) & set(context.request.rungs)
     for fixer in sorted(fixers, key=lambda one: one.rung):
         if fixer.rung not in allowed:
             so_far.notes.append(_note(fixer, "this rung is not allowed here"))
             continue
-        left = _left(budget, so_far, seconds=clock.monotonic() - started)
+        left = _left(budget, so_far, fixer.rung, seconds=clock.monotonic() - started)
         if isinstance(left, str):
             so_far.notes.append(_note(fixer, left))
             continue
-        await _ask(fixer, (context, diagnosis, workspace), left, so_far)
-        if so_far.candidates:
+        await _ask(fixer, workspace, left, so_far)
+        so_far.rungs.append(int(fixer.rung))
+        is_last = not any(other.rung > fixer.rung and other.rung in allowed for other in fixers)
+        if so_far.candidates and (is_last or not all(one.partial for one in so_far.candidates)):
             break
+        so_far.parts, so_far.candidates = so_far.parts or so_far.candidates, []
     return FixAttempt(
-        candidates=tuple(so_far.candidates),
+        candidates=tuple(so_far.candidates or so_far.parts),
         candidates_tried=so_far.tried,
         seconds=round(clock.monotonic() - started, 3),
         notes=tuple(so_far.notes),
         cost_usd=so_far.cost_usd,
         question=so_far.question,
+        calls=tuple(so_far.calls),
+        rungs=tuple(dict.fromkeys(so_far.rungs)),
+        near=tuple(so_far.near),
     )
 
 
-def _left(budget: FixBudget, so_far: _Climb, *, seconds: float) -> FixBudget | str:
+def _left(budget: FixBudget, so_far: _Climb, rung: Rung, *, seconds: float) -> FixBudget | str:
     """What the next rung may spend, or why it may not spend anything."""
+    money_left = max(0.0, budget.money_usd - so_far.cost_usd)
+    if rung is Rung.MODEL:  # what a long search leaves of its time and trials would not do for a single answer
+        return budget.with_(time_limit_s=budget.model_time_limit_s, money_usd=money_left)
     time_left = budget.time_limit_s - seconds
     if time_left < LEAST_S:
         return "the time was spent before this rung's turn"
     candidates_left = budget.max_candidates - so_far.tried
     if candidates_left <= 0:
         return "the candidates were spent before this rung's turn"
-    return budget.with_(
-        time_limit_s=time_left,
-        max_candidates=candidates_left,
-        money_usd=max(0.0, budget.money_usd - so_far.cost_usd),
-    )
+    return budget.with_(time_limit_s=time_left, max_candidates=candidates_left, money_usd=money_left)
 
 
-async def _ask(
-    fixer: Fixer, about: tuple[MissionContext, Diagnosis, Workspace], budget: FixBudget, so_far: _Climb
-) -> None:
+async def _ask(fixer: Fixer, workspace: Workspace, budget: FixBudget, so_far: _Climb) -> None:
     """Take one rung's candidates until it ends or the budget does."""
-    workspace = about[2]
     tried, reason = 0, ""
     limit = asyncio.timeout(budget.time_limit_s)
+    about = (so_far.context, so_far.diagnosis, workspace)
     try:
         async with limit, _closing(fixer.propose(*about, budget)) as proposals:
             async for proposal in proposals:
                 tried = max(tried, proposal.candidates_tried)
+                so_far.cost_usd += proposal.cost_usd
                 if isinstance(proposal, RungNote):
                     reason = proposal.reason
-                    so_far.question = so_far.question or proposal.question
-                    so_far.cost_usd += proposal.cost_usd
+                    so_far.hear(proposal)
                     continue
-                so_far.cost_usd += proposal.cost_usd
                 so_far.candidates.append(proposal)
-                if len(so_far.candidates) >= budget.max_survivors or _is_spent(budget, so_far, tried):
+                if len(so_far.candidates) >= budget.max_survivors or _is_spent(budget, so_far, proposal, tried):
                     break
     except TimeoutError:
         if not limit.expired():
@@ -119,10 +142,13 @@ async def _ask(
     so_far.tried += tried
     if not so_far.candidates:
         so_far.notes.append(_note(fixer, reason or "proposed nothing"))
+    elif all(one.partial for one in so_far.candidates):
+        so_far.notes.append(_note(fixer, reason or "what it proposed mends some of the failing tests only"))
 
 
-def _is_spent(budget: FixBudget, so_far: _Climb, tried: int) -> bool:
-    return tried >= budget.max_candidates or (so_far.cost_usd > 0.0 and so_far.cost_usd >= budget.money_usd)
+def _is_spent(budget: FixBudget, so_far: _Climb, proposal: Candidate, tried: int) -> bool:
+    """Whether another candidate would go beyond the budget; one that costs nothing more is welcome."""
+    return tried >= budget.max_candidates or (proposal.cost_usd > 0.0 and so_far.cost_usd >= budget.money_usd)
 
 
 def _note(fixer: Fixer, reason: str) -> str:

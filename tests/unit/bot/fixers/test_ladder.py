@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from bot.domain.diagnosis import Diagnosis
+from bot.domain.diagnosis import Diagnosis, Suspect
 from bot.domain.mission import MissionContext
-from bot.domain.patch import Candidate, FixAttempt, FixBudget, Rung, RungNote
+from bot.domain.model import ModelCall, Role
+from bot.domain.patch import Candidate, FixAttempt, FixBudget, NearMiss, Rung, RungNote
 from bot.domain.policy import RepositoryPolicy
 from bot.fixers.ladder import climb
 from bot.ports import Fixer, Workspace
@@ -144,14 +145,96 @@ async def test_a_spent_budget_asks_nobody() -> None:
 @pytest.mark.anyio
 async def test_the_next_rung_gets_what_is_left() -> None:
     context = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
-    search = TalkingFixer(Rung.SEARCH, RungNote(reason="none", candidates_tried=60, cost_usd=0.25))
-    model = TalkingFixer(Rung.MODEL)
+    tools = TalkingFixer(Rung.TOOLS, RungNote(reason="none", candidates_tried=60, cost_usd=0.25))
+    search = TalkingFixer(Rung.SEARCH)
     budget = FixBudget(time_limit_s=90.0, max_candidates=100, money_usd=1.0)
-    attempt = await climbed(search, model, budget=budget, context=context, clock=FixedClock(step=10.0))
-    assert model.budgets[0].max_candidates == 40
-    assert model.budgets[0].money_usd == 0.75
-    assert model.budgets[0].time_limit_s < search.budgets[0].time_limit_s < 90.0
+    attempt = await climbed(search, tools, budget=budget, context=context, clock=FixedClock(step=10.0))
+    assert search.budgets[0].max_candidates == 40
+    assert search.budgets[0].money_usd == 0.75
+    assert search.budgets[0].time_limit_s < tools.budgets[0].time_limit_s < 90.0
     assert attempt.cost_usd == 0.25
+
+
+@pytest.mark.anyio
+async def test_a_long_search_leaves_the_model_time_and_trials_of_its_own_but_no_more_money() -> None:
+    context = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+    search = TalkingFixer(Rung.SEARCH, RungNote(reason="none", candidates_tried=100, cost_usd=0.25))
+    model = TalkingFixer(Rung.MODEL, a_candidate())
+    budget = FixBudget(time_limit_s=90.0, model_time_limit_s=50.0, max_candidates=100, money_usd=1.0)
+    attempt = await climbed(search, model, budget=budget, context=context, clock=FixedClock(step=60.0))
+    assert [(b.time_limit_s, b.max_candidates, b.money_usd) for b in model.budgets] == [(50.0, 100, 0.75)]
+    assert attempt.candidates == (a_candidate(),)
+
+
+PART = a_candidate(id="part", partial=True)
+ALL_RUNGS = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
+
+
+@pytest.mark.anyio
+async def test_parts_of_a_fix_do_not_end_the_climb_while_a_higher_rung_may_be_asked() -> None:
+    search = TalkingFixer(Rung.SEARCH, PART, name="search")
+    attempt = await climbed(search, TalkingFixer(Rung.MODEL, a_candidate()), context=ALL_RUNGS)
+    assert attempt.candidates == (a_candidate(),)
+    assert attempt.rungs == (1, 2)
+    assert attempt.notes == ("rung 1 (search): what it proposed mends some of the failing tests only",)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("higher", "rungs"),
+    [((TalkingFixer(Rung.MODEL, RungNote(reason="no idea"), name="model"),), (1, 2)), ((), (1,))],
+    ids=["a higher rung finds nothing", "there is none"],
+)
+async def test_parts_of_a_fix_are_what_is_left_when_nothing_better_is_found(
+    higher: tuple[Fixer, ...], rungs: tuple[int, ...]
+) -> None:
+    attempt = await climbed(TalkingFixer(Rung.SEARCH, PART), *higher, context=ALL_RUNGS)
+    assert attempt.candidates == (PART,)
+    assert attempt.rungs == rungs
+
+
+@pytest.mark.anyio
+async def test_a_whole_fix_among_parts_ends_the_climb() -> None:
+    model = TalkingFixer(Rung.MODEL, a_candidate(id="dear"))
+    attempt = await climbed(TalkingFixer(Rung.SEARCH, PART, a_candidate()), model, context=ALL_RUNGS)
+    assert attempt.candidates == (PART, a_candidate())
+    assert model.budgets == []
+
+
+@pytest.mark.anyio
+async def test_what_a_rung_came_close_to_and_where_it_looked_is_known_above() -> None:
+    def near(line: int) -> NearMiss:
+        return NearMiss(path="calculator.py", line=line, description="close", diff="", mended=("test_a",))
+
+    place = Suspect(file="calculator.py", line=2, score=0.9, reason="run by failing tests")
+    elsewhere = Suspect(file="other.py", line=7, score=0.4, reason="in the traceback")
+    call = ModelCall(role=Role.FIX, stage="fix", prompt="fix@1", model="scripted")
+    seen: list[tuple[MissionContext, Diagnosis]] = []
+
+    class Model(TalkingFixer):
+        @override
+        async def propose(
+            self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+        ) -> AsyncIterator[Candidate | RungNote]:
+            seen.append((context, diagnosis))
+            yield RungNote(reason="asked", calls=(call,), cost_usd=0.2)
+            yield a_candidate()
+            yield a_candidate(id="second")
+
+    search = TalkingFixer(Rung.SEARCH, RungNote(reason="none", near=(near(2),), suspects=(place,)))
+    attempt = await climb(
+        ALL_RUNGS.with_(near_misses=(near(1),)),
+        a_diagnosis(suspects=(elsewhere, place.with_(score=0.1))),
+        FakeWorkspace({}),
+        (search, Model(Rung.MODEL)),
+        FixBudget(money_usd=0.1),
+        FixedClock(),
+    )
+    ((context, diagnosis),) = seen
+    assert context.near_misses == (near(1), near(2))
+    assert diagnosis.suspects == (place, elsewhere)
+    assert (attempt.near, attempt.calls) == ((near(2),), (call,))
+    assert [candidate.id for candidate in attempt.candidates] == ["c-1", "second"]
 
 
 @pytest.mark.anyio
@@ -220,9 +303,11 @@ def test_a_climb_never_spends_more_than_its_budget(
     fixers = [ThriftyFixer(rung, *says) for rung, says in rungs]
     budget = FixBudget(time_limit_s=90.0, max_candidates=candidates, money_usd=money, max_survivors=survivors)
     attempt = asyncio.run(climbed(*fixers, budget=budget, context=context, clock=FixedClock(step=step)))
-    assert attempt.candidates_tried <= candidates
+    models = sum(rung is Rung.MODEL for rung, _ in rungs)
+    assert attempt.candidates_tried <= candidates * (1 + models)
     assert attempt.cost_usd <= money + 1e-9
     assert len(attempt.candidates) <= survivors
-    assert all(b.time_limit_s <= 90.0 and b.money_usd <= money for f in fixers for b in f.budgets)
+    assert all(b.money_usd <= money for f in fixers for b in f.budgets)
+    assert all(b.time_limit_s <= 90.0 for f in fixers if f.rung is not Rung.MODEL for b in f.budgets)
     assert len({candidate.rung for candidate in attempt.candidates}) <= 1
     assert attempt.candidates or len(attempt.notes) == len(fixers)
