@@ -1,10 +1,16 @@
-"""FIX and VERIFY of one iteration: try the best candidates in fresh workspaces, keep what helps, refuse the rest."""
+"""FIX and VERIFY of one iteration: try the best candidates in fresh workspaces, keep what helps, refuse the rest.
+
+When everything a rung gave is refused, the next iteration climbs on from the rung above it.
+"""
 
 from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import Outcome
-from bot.domain.patch import Candidate, FixAttempt, Rival, Verification
+from bot.domain.model import Role
+from bot.domain.patch import Candidate, FixAttempt, NearMiss, Rival, Rung, Verification
+from bot.domain.verdict import ChangeReview
 from bot.mission.analyze import fingerprint
-from bot.mission.fix import edits_key, find_fix, within_policy, without_refused
+from bot.mission.by_model.review import review_by_model
+from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, without_refused
 from bot.mission.reports import narrowed
 from bot.mission.run import Run
 from bot.mission.steps import end
@@ -14,7 +20,7 @@ from sandbox.types import FileChange, Frozen, TestReport
 
 _VERIFIED_PER_ITERATION = 3
 _STUCK_AFTER = 2
-"""The same fingerprint after a patch so often ends the mission."""
+"""The same fingerprint after a patch so often ends the rung, and on the highest one the mission."""
 _UNRANKED = 0.4
 """Below this score a candidate's rivals cannot be told apart by rank."""
 
@@ -33,6 +39,10 @@ class Ground(Frozen):
     refused: frozenset[str] = frozenset()
     stuck: int = 0
     retried: bool = False
+    from_rung: Rung = Rung.TOOLS
+    """What the rungs below gave was refused."""
+    near: tuple[NearMiss, ...] = ()
+    """What the rungs below found that mends a part."""
 
 
 async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Ground:
@@ -71,7 +81,7 @@ async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Gr
     if verification.partial:
         left = narrowed(_whole(verification), ground.left_out)
         return Ground(changes=candidate.changes, report=left, left_out=ground.left_out, refused=ground.refused)
-    return _after_refusals(ground, attempt, tried)
+    return _after_refusals(run, ground, attempt, tried)
 
 
 async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> FixAttempt:
@@ -79,25 +89,44 @@ async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> 
 
     async def climb() -> FixAttempt:
         workspace = await tree.at(ground.changes)
-        shown = run.context.with_(test_results=ground.report)
+        shown = run.context.with_(test_results=ground.report, near_misses=ground.near)
         tree.touched()
+        fixers = tuple(fixer for fixer in run.ports.fixers if fixer.rung >= ground.from_rung)
         found = await find_fix(
-            shown, diagnosis, workspace, fixers=run.ports.fixers, limits=run.ports.limits, clock=run.ports.clock
+            shown, diagnosis, workspace, fixers=fixers, limits=run.ports.limits, clock=run.ports.clock
         )
         whole = tuple(c.with_(changes=compose(ground.changes, c.changes)) for c in found.candidates)
         permitted = within_policy(found.with_(candidates=whole), run.context.policy)
         return without_refused(permitted, ground.refused)
 
-    return await run.stage("fix", FixAttempt, climb, detail=diagnosis.title)
+    attempt = await run.stage("fix", FixAttempt, climb, detail=diagnosis.title)
+    run.bill(attempt.calls)
+    return attempt
 
 
 async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
-    """The verdict on one candidate."""
+    """The verdict on one candidate; where there is a model, one that is green has to stand its critique too."""
 
     async def verify() -> Verification:
-        return await verify_fix(candidate, run.context, run.checkout, run.ports.open_workspace, clock=run.ports.clock)
+        found = await verify_fix(candidate, run.context, run.checkout, run.ports.open_workspace, clock=run.ports.clock)
+        return await _reviewed(run, candidate, found) if found.green else found
 
     return await run.stage(f"verify-{number}", Verification, verify, detail=candidate.title)
+
+
+async def _reviewed(run: Run, candidate: Candidate, found: Verification) -> Verification:
+    """The verdict after a model's critique of the change: it can refuse what is green, and never the other way."""
+    threshold = run.ports.limits.change_threshold
+    if threshold <= 0.0 or not run.mind.has(Role.JUDGE):
+        return found
+    review = await run.mind.or_rules(
+        ChangeReview(by="rules"),
+        lambda models, none: review_by_model(models, none, candidate, found, context=run.context),
+    )
+    if review.score is None or review.score >= threshold:
+        return found.with_(review=review)
+    reason = f"refused by self-critique ({review.score:.2f}, below {threshold:.2f}): {review.justification}"
+    return found.with_(green=False, reason=reason, review=review.with_(refused=True))
 
 
 def _fixed(candidate: Candidate, verification: Verification) -> Exception:
@@ -147,19 +176,26 @@ def _whole(verification: Verification) -> TestReport:
     return next(run.report for run in reversed(verification.runs) if run.label == "full command")
 
 
-def _after_refusals(ground: Ground, attempt: FixAttempt, tried: list[tuple[Candidate, Verification]]) -> Ground:
+def _after_refusals(
+    run: Run, ground: Ground, attempt: FixAttempt, tried: list[tuple[Candidate, Verification]]
+) -> Ground:
     """Everything is reverted; what is left to try, if anything."""
     before = fingerprint(ground.report)
     reports = [narrowed(v.runs[-1].report, ground.left_out) for _, v in tried if v.runs]
     stuck = ground.stuck + (not reports or any(fingerprint(report) == before for report in reports))
-    last = tried[-1][1].reason
     untried = attempt.candidates[len(tried) :]
+    refused = ground.refused | {edits_key(candidate.changes) for candidate, _ in tried}
+    near = attempt.near or ground.near
+    if untried and stuck < _STUCK_AFTER:
+        return ground.with_(untried=untried, refused=refused, stuck=stuck, near=near)
+    asked = max(candidate.rung for candidate in attempt.candidates)
+    above = [rung for rung in usable_rungs(run.context, run.ports.fixers) if rung > asked]
+    if above:
+        return ground.with_(untried=(), refused=refused, stuck=0, near=near, from_rung=min(above))
+    last = tried[-1][1].reason
     if stuck >= _STUCK_AFTER:
         raise end(Outcome.NO_FIX, f"the same failure is still there after patches in {stuck} iterations: {last}")
-    if not untried:
-        raise end(Outcome.NO_FIX, f"no candidate survived its verification: {last}")
-    refused = ground.refused | {edits_key(candidate.changes) for candidate, _ in tried}
-    return ground.with_(untried=untried, refused=refused, stuck=stuck)
+    raise end(Outcome.NO_FIX, f"no candidate survived its verification: {last}")
 
 
 def _exhausted(attempt: FixAttempt) -> str:

@@ -12,6 +12,10 @@ from bot.domain.request import Depth, MissionRequest
 from bot.domain.verdict import ConfidenceAssessment, Critique, MetaEvaluation, Route
 from bot.errors import MetaAgentError
 from bot.mission.attempts import Ground, mend
+from bot.mission.by_model.criticism import critique_by_model
+from bot.mission.by_model.deciding import decide_by_model
+from bot.mission.by_model.planning import plan_by_model, refine_by_model
+from bot.mission.by_model.reasoning import evaluate_by_model
 from bot.mission.confidence import assess_confidence
 from bot.mission.critique import critique_plan
 from bot.mission.decide import decide_next_action, question_for
@@ -136,7 +140,8 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
 
     async def analyze() -> Thinking:
         workspace = await tree.at(ground.changes)
-        return await think(run.context, report, workspace, run.ports.recall, passes=_DEEP if ground.retried else 1)
+        passes = _DEEP if ground.retried else 1
+        return await think(run.context, report, workspace, run.ports.recall, run.mind, passes=passes)
 
     thinking = await run.stage("analyze", Thinking, analyze, detail=report.summary)
     run.note(diagnosis=thinking.diagnosis)
@@ -144,8 +149,15 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
     if run.context.request.depth is Depth.EXPLAIN:
         raise Ended(_as_asked(run.context, "only the cause was asked for"))
     await _plan(run, ground)
-    action = await run.judge("decide", NextAction, lambda: decide_next_action(run.context, retried=ground.retried))
+    retried = ground.retried
+    action = await run.judge(
+        "decide",
+        NextAction,
+        lambda: decide_next_action(run.context, retried=retried),
+        lambda mind, rules: decide_by_model(mind, rules, run.context, retried=retried),
+    )
     run.note(next_action=action)
+    run.know(acceptance_criteria=action.updated_acceptance_criteria)
     match action.decision.action:
         case Action.RUN_WORKER:
             return await mend(run, tree, ground, thinking.diagnosis)
@@ -162,13 +174,24 @@ async def _plan(run: Run, ground: Ground) -> None:
     facts, diagnosis = run.context.facts, run.context.diagnosis
     if facts is None or diagnosis is None:
         raise end(Outcome.ERROR, "there is nothing to plan from")
-    rungs = usable_rungs(run.context, run.ports.fixers)
-    plan = await run.judge("plan", Plan, lambda: plan_fix(diagnosis, ground.report, facts, rungs))
+    rungs = frozenset(r for r in usable_rungs(run.context, run.ports.fixers) if r >= ground.from_rung)
+    plan = await run.judge(
+        "plan",
+        Plan,
+        lambda: plan_fix(diagnosis, ground.report, facts, rungs),
+        lambda mind, rules: plan_by_model(mind, rules, run.context, rungs),
+    )
     run.note(plan=plan)
     if not run.context.acceptance_criteria:
         run.know(acceptance_criteria=plan.acceptance_criteria)
     if await _weigh(run) is Route.REPLAN and (critique := run.context.iterations[-1].critique):
-        refined = await run.judge("replan", Plan, lambda: refine_plan(plan, critique, rungs))
+        criticised = (plan, critique)
+        refined = await run.judge(
+            "replan",
+            Plan,
+            lambda: refine_plan(plan, critique, rungs),
+            lambda mind, rules: refine_by_model(mind, rules, run.context, rungs, criticised=criticised),
+        )
         run.note(plan=refined, replanned=True)
         await _weigh(run, again="-again")
 
@@ -183,8 +206,18 @@ async def _weigh(run: Run, *, again: str = "") -> Route:
     def kept_from_us(path: str) -> bool:
         return is_protected(path) or not allows(run.context.policy, (path,))
 
-    critique = await run.judge(f"critique{again}", Critique, lambda: critique_plan(plan, is_protected=kept_from_us))
-    meta = await run.judge(f"evaluate{again}", MetaEvaluation, lambda: evaluate_reasoning(diagnosis, plan, critique))
+    critique = await run.judge(
+        f"critique{again}",
+        Critique,
+        lambda: critique_plan(plan, is_protected=kept_from_us),
+        lambda mind, rules: critique_by_model(mind, rules, plan, diagnosis),
+    )
+    meta = await run.judge(
+        f"evaluate{again}",
+        MetaEvaluation,
+        lambda: evaluate_reasoning(diagnosis, plan, critique),
+        lambda mind, rules: evaluate_by_model(mind, rules, diagnosis, plan, critique=critique),
+    )
     confidence = await run.judge(
         f"confidence{again}",
         ConfidenceAssessment,

@@ -7,12 +7,15 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from bot.domain.mission import Budget, Iteration, MissionContext, Outcome
+from bot.domain.model import ModelCall, total
 from bot.domain.policy import Limits
+from bot.mission.mind import Billed
 from bot.mission.steps import Steps, Trouble
-from bot.ports import Checkpoint, Clock, Fixer, OpenWorkspace, Progress, Recall
-from sandbox.types import Checkout
+from bot.ports import Checkpoint, Clock, Fixer, Mind, OpenWorkspace, Progress, Recall
+from sandbox.types import Checkout, Frozen
 
 Stage = TypeVar("Stage", bound=BaseModel)
+Judged = TypeVar("Judged", bound=Frozen)
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class MissionPorts:
     progress: Progress
     clock: Clock
     limits: Limits = field(default_factory=Limits)
+    mind: Mind | None = None
+    """The models of this mission; None leaves every judgement to the rules."""
 
 
 class Run:
@@ -50,6 +55,11 @@ class Run:
         """The remembered stages."""
         return self._steps
 
+    @property
+    def mind(self) -> Billed:
+        """The models, to be asked inside stages only."""
+        return self._steps.mind
+
     async def stage(
         self, name: str, returns: type[Stage], call: Callable[[], Awaitable[Stage]], *, detail: str = ""
     ) -> Stage:
@@ -70,23 +80,42 @@ class Run:
             await self.ports.progress.stage(self.context, name.split("-", maxsplit=1)[0], detail)
             return await call()
 
-        value = await self._steps.run(f"iteration-{len(self.context.iterations)}/{name}", returns, told)
-        self._count()
-        return value
+        known = len(self._steps.calls)
+        try:
+            return await self._steps.run(f"iteration-{len(self.context.iterations)}/{name}", returns, told)
+        finally:
+            self.bill(self._steps.calls[known:])
 
-    async def judge(self, name: str, returns: type[Stage], call: Callable[[], Stage]) -> Stage:
-        """Run a judging stage that needs nothing from outside.
+    async def judge(
+        self,
+        name: str,
+        returns: type[Judged],
+        call: Callable[[], Judged],
+        by_model: Callable[[Mind, Judged], Awaitable[Judged]] | None = None,
+    ) -> Judged:
+        """Run a judging stage: by its rules, and by its model form where there is one and a model too.
 
         Args:
             name: The stage.
             returns: Its value's type.
-            call: Makes the value; not called when it is remembered.
+            call: Makes the value by rules; not called when it is remembered.
+            by_model: Makes it by a model, beside what the rules say.
         """
 
-        async def judged() -> Stage:
-            return call()
+        async def judged() -> Judged:
+            return call() if by_model is None else await self.mind.or_rules(call(), by_model)
 
         return await self.stage(name, returns, judged)
+
+    def bill(self, calls: tuple[ModelCall, ...]) -> None:
+        """Models were asked for this mission.
+
+        Args:
+            calls: What that cost.
+        """
+        if calls:
+            self.know(calls=(*self.context.calls, *calls))
+        self._count()
 
     def know(self, **fields: Any) -> None:
         """The context knows more than before."""
@@ -128,13 +157,17 @@ class Run:
     def _count(self) -> None:
         """Bring the budget up to date from remembered values only."""
         iterations = self.context.iterations
-        spent = sum(c.cost_usd for i in iterations if i.attempt for c in i.attempt.candidates)
+        climbs = [i.attempt for i in iterations if i.attempt]
+        # What a rung spent without naming its calls counts too.
+        unnamed = sum(max(0.0, climb.cost_usd - total(climb.calls).cost_usd) for climb in climbs)
+        spent = total(self.context.calls).cost_usd + unnamed
         budget = self.context.budget.with_(
             spent_iterations=self._completed,
             spent_seconds=round(self._steps.seconds, 6),
             spent_usd=round(spent, 6),
         )
         self.know(budget=budget)
+        self.mind.spent_usd = budget.spent_usd
 
 
 def what_is_spent(budget: Budget) -> str:

@@ -3,6 +3,7 @@
 from bot.domain.mission import Budget, MissionContext, MissionState, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
+from bot.mission.mind import Billed
 from bot.mission.reports import bounded
 from bot.mission.run import MissionPorts, Run
 from bot.mission.steps import Steps, end
@@ -33,7 +34,8 @@ async def begin(
         ports: Everything from outside.
         ci_log: What the red job's log says.
     """
-    steps = Steps(request.mission_id, ports.checkpoint, ports.clock)
+    mind = Billed(ports.mind, policy.limits.usd_per_mission)
+    steps = Steps(request.mission_id, ports.checkpoint, ports.clock, mind)
     pending = MissionContext(
         mission_id=request.mission_id,
         request=request,

@@ -7,7 +7,9 @@ from typing import Generic, TypeVar, cast
 from pydantic import BaseModel
 
 from bot.domain.mission import Outcome
+from bot.domain.model import ModelCall
 from bot.errors import GitHubError, MetaAgentError, Superseded
+from bot.mission.mind import Billed
 from bot.mission.setup_log import missing_of
 from bot.ports import Checkpoint, Clock
 from sandbox.errors import ImportRejected, SandboxError, SetupFailed
@@ -70,11 +72,12 @@ def trouble_of(error: SandboxError | MetaAgentError, reference: str) -> Trouble:
 
 
 class Done(Frozen, Generic[Stage]):
-    """A stage's value or its trouble, and how long it took: what a checkpoint remembers."""
+    """A stage's value or its trouble, how long it took and what models were asked: what a checkpoint remembers."""
 
     value: Stage | None = None
     trouble: Trouble | None = None
     seconds: float = 0.0
+    calls: tuple[ModelCall, ...] = ()
 
 
 class Steps:
@@ -84,9 +87,14 @@ class Steps:
         mission_id: Part of every reference.
         checkpoint: Remembers the values.
         clock: Measures inside the steps; nothing outside them knows the time.
+        mind: Bills the models that are asked inside the steps.
     """
 
-    def __init__(self, mission_id: str, checkpoint: Checkpoint, clock: Clock) -> None:
+    def __init__(self, mission_id: str, checkpoint: Checkpoint, clock: Clock, mind: Billed | None = None) -> None:
+        self.mind = mind or Billed(None, 0.0)
+        """Asked inside steps only."""
+        self.calls: tuple[ModelCall, ...] = ()
+        """The remembered calls of all steps so far."""
         self._mission_id = mission_id
         self._checkpoint = checkpoint
         self._clock = clock
@@ -107,6 +115,7 @@ class Steps:
 
         async def measured() -> Done[Stage]:
             started = self._clock.monotonic()
+            self.mind.take_bill()  # of a try that was broken off
             value, trouble = None, None
             try:
                 value = await call()
@@ -115,7 +124,7 @@ class Steps:
                     raise  # not the stage's trouble yet: the checkpoint waits and tries again
                 trouble = trouble_of(error, f"{self._mission_id}:{name}")
             seconds = round(self._clock.monotonic() - started, 6)
-            return kind(value=value, trouble=trouble, seconds=seconds)
+            return kind(value=value, trouble=trouble, seconds=seconds, calls=self.mind.take_bill())
 
         kind = cast("type[Done[Stage]]", Done.__class_getitem__(returns))
         try:
@@ -123,6 +132,7 @@ class Steps:
         except GitHubError as error:
             raise Ended(trouble_of(error, f"{self._mission_id}:{name}")) from error
         self.seconds += done.seconds
+        self.calls += done.calls
         if done.trouble is not None:
             raise Ended(done.trouble)
         if done.value is None:

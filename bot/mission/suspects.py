@@ -26,11 +26,16 @@ _CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*)(?:\.([A-Za-z_]\w*))?\s*\(")
 _NOT_NAMES = frozenset({"assert", "print", "len", "range", "isinstance", "list", "dict", "set", "tuple", "str", "int"})
 
 
+def is_suspectable(path: str) -> bool:
+    """Whether a path of the checkout may hold a cause that we may mend."""
+    return is_safe_path(path) and not is_protected(path)
+
+
 def from_frames(failures: Sequence[TestResult]) -> tuple[Suspect, ...]:
     """The frames of the tracebacks outside the tests, the deepest first."""
     found = []
     for failure in failures:
-        frames = [f for f in reversed(failure.frames) if is_safe_path(f[0]) and not is_protected(f[0])]
+        frames = [f for f in reversed(failure.frames) if is_suspectable(f[0])]
         for depth, (file, line, function) in enumerate(frames):
             score = max(0.3, _DEEPEST - _PER_FRAME * depth)
             reason = f"{'raised' if depth == 0 else 'called'} in {function}"
@@ -48,7 +53,7 @@ async def from_hint(hint: str, workspace: Workspace) -> tuple[Suspect, ...]:
     named = {(found["file"], int(found["line"] or 0)) for found in _PLACE.finditer(hint)}
     if not named:
         return ()
-    there = {file for file in await workspace.list_files() if is_safe_path(file) and not is_protected(file)}
+    there = set(filter(is_suspectable, await workspace.list_files()))
     found = []
     for file, line in sorted(named)[:_CONTEXTS]:
         if file not in there:
@@ -70,7 +75,7 @@ def from_red_diff(red_diff: SourceDiff) -> tuple[Suspect, ...]:
     return tuple(
         Suspect(file=file, line=line, score=_CHANGED, reason="changed by the commit that turned the check red")
         for file, lines in sorted(red_diff.files.items())
-        if file.endswith(".py") and is_safe_path(file) and not is_protected(file)
+        if file.endswith(".py") and is_suspectable(file)
         for line in lines
     )
 
@@ -90,7 +95,7 @@ async def from_calls(failures: Sequence[TestResult], workspace: Workspace, *, wi
                 wanted.setdefault(name, _MENTIONED)
     if not wanted:
         return ()
-    files = [f for f in await workspace.list_files() if f.endswith(".py") and is_safe_path(f) and not is_protected(f)]
+    files = [f for f in await workspace.list_files() if f.endswith(".py") and is_suspectable(f)]
     found = []
     for file in sorted(files, key=_shallow_first)[:_FILES_READ]:
         text = await workspace.read_file(file)

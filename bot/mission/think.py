@@ -6,7 +6,10 @@ from bot.domain.mission import MissionContext
 from bot.domain.verdict import MAX_THOUGHT_PASSES, LiveAssessment, Thought
 from bot.errors import MetaAgentError
 from bot.mission.analyze import analyze_failures, fingerprint
+from bot.mission.by_model.analysis import Look, analyze_by_model
+from bot.mission.by_model.reasoning import assess_by_model
 from bot.mission.evaluate import adjusted, assess_live
+from bot.mission.mind import Billed
 from bot.mission.suspects import from_hint, merged
 from bot.ports import Recall, Workspace
 from sandbox.types import Frozen, SourceDiff, TestReport
@@ -20,38 +23,69 @@ class Thinking(Frozen):
     assessments: tuple[LiveAssessment, ...] = ()
 
 
-async def think(
-    context: MissionContext, report: TestReport, workspace: Workspace, recall: Recall, *, passes: int = 1
+async def think(  # noqa: PLR0917 - a thought begins with everything that is known
+    context: MissionContext,
+    report: TestReport,
+    workspace: Workspace,
+    recall: Recall,
+    mind: Billed | None = None,
+    *,
+    passes: int = 1,
 ) -> Thinking:
-    """Diagnose a red run.
+    """Diagnose a red run: look, judge the thought, look wider; three times at most.
 
     Args:
         context: What triage found, and which repository it is.
         report: The red run.
         workspace: On the tree that was run.
         recall: Lessons of earlier missions.
-        passes: How many passes at least.
+        mind: The models of the mission.
+        passes: How many passes at least, unless a model ends the thinking.
     """
+    mind = mind or Billed(None, 0.0)
     lessons = await _recalled(context, report, recall)
+    context = context.with_(lessons=lessons or context.lessons)
     named = await from_hint(context.request.hint, workspace)
     assessments: list[LiveAssessment] = []
     while True:
-        diagnosis = await analyze_failures(
-            report,
-            workspace,
-            kind=context.triage.kind if context.triage else FailureKind.BUG,
-            red_diff=context.facts.red_diff if context.facts else SourceDiff(),
-            lessons=lessons,
-            passes=len(assessments) + 1,
-        )
-        assessment = assess_live(Thought(reasoning=diagnosis.reasoning, confidence=diagnosis.confidence), diagnosis)
+        look = Look(number=len(assessments) + 1, feedback=assessments[-1].feedback if assessments else "")
+        diagnosis = await _diagnosed(context, report, workspace, mind, look=look)
+        assessment = await _assessed(diagnosis, mind)
         assessments.append(assessment)
-        deepens = assessment.should_continue and assessment.should_deepen
-        enough = len(assessments) >= passes and not deepens
-        if enough or len(assessments) == MAX_THOUGHT_PASSES:
+        if len(assessments) == MAX_THOUGHT_PASSES or _is_enough(assessment, len(assessments), passes):
             confidence, suspects = adjusted(diagnosis.confidence, assessment), merged((*named, *diagnosis.suspects))
             diagnosis = diagnosis.with_(confidence=confidence, suspects=suspects)
             return Thinking(diagnosis=diagnosis, lessons=lessons, assessments=tuple(assessments))
+
+
+async def _diagnosed(
+    context: MissionContext, report: TestReport, workspace: Workspace, mind: Billed, *, look: Look
+) -> Diagnosis:
+    """By the rules, and by a model on top of them."""
+    rules = await analyze_failures(
+        report,
+        workspace,
+        kind=context.triage.kind if context.triage else FailureKind.BUG,
+        red_diff=context.facts.red_diff if context.facts else SourceDiff(),
+        lessons=context.lessons,
+        passes=look.number,
+    )
+    return await mind.or_rules(
+        rules, lambda models, found: analyze_by_model(models, found, context, workspace, look=look)
+    )
+
+
+async def _assessed(diagnosis: Diagnosis, mind: Billed) -> LiveAssessment:
+    """The thought, judged just after it was thought."""
+    rules = assess_live(Thought(reasoning=diagnosis.reasoning, confidence=diagnosis.confidence), diagnosis)
+    return await mind.or_rules(rules, lambda models, found: assess_by_model(models, found, diagnosis))
+
+
+def _is_enough(assessment: LiveAssessment, number: int, passes: int) -> bool:
+    """Whether to stop thinking: a model says so, or nobody wants to look deeper and enough passes are made."""
+    if assessment.by == "model" and not assessment.should_continue:
+        return True
+    return number >= passes and not (assessment.should_continue and assessment.should_deepen)
 
 
 async def _recalled(context: MissionContext, report: TestReport, recall: Recall) -> tuple[RecalledLesson, ...]:

@@ -1,0 +1,87 @@
+"""DECIDE by a model: it may be more careful than the rules, never bolder, and it calls nothing fixed."""
+
+from bot.domain.decision import Action, Decision, NextAction, WorkerCall
+from bot.domain.mission import MissionContext
+from bot.domain.model import Passage, Question
+from bot.domain.plan import AcceptanceCriterion, CriterionType
+from bot.domain.verdict import Route
+from bot.llm.protocol.messages import CriterionUpdate, NextStep
+from bot.mission.by_model import texts
+from bot.mission.by_model.planning import with_more
+from bot.mission.mind import useless
+from bot.ports import Mind
+
+_STOPS = frozenset({Action.ASK_HUMAN, Action.ABORT})
+
+
+async def decide_by_model(mind: Mind, rules: NextAction, context: MissionContext, *, retried: bool) -> NextAction:
+    """What a model would do next.
+
+    Where the rules leave no choice (cancelled, complete, nothing to spend, nobody to work, a person to ask) no model is
+    asked. The first try at full confidence is made whatever a model says: it costs little, and only verification
+    decides about it.
+
+    Args:
+        mind: The models.
+        rules: What the rules would do.
+        context: The newest iteration has diagnosis, plan and confidence.
+        retried: The failure was looked at again already.
+
+    Raises:
+        ModelError: there is no usable answer.
+    """
+    if rules.decision.action is not Action.RUN_WORKER or rules.worker_call is None:
+        return rules
+    said, _ = await mind.ask(_question(rules, context), NextStep)
+    action = said.decision.action
+    if action not in _permitted(context, retried=retried):
+        raise useless(f"{action.value} is not possible here")
+    criteria = with_more(context.acceptance_criteria, tuple(map(_proposed, said.updated_acceptance_criteria)))
+    reason = texts.line(said.decision.reason, 500) or rules.decision.reason
+    if action is not Action.RUN_WORKER:
+        return NextAction(
+            by="model", decision=Decision(action=action, reason=reason), updated_acceptance_criteria=criteria
+        )
+    brief = texts.paragraph(said.worker_call.prompt) if said.worker_call else ""
+    return NextAction(
+        by="model",
+        decision=Decision(action=action, reason=reason),
+        # Which worker is asked follows from plan and policy; what it is told may be the model's.
+        worker_call=WorkerCall(worker_type=rules.worker_call.worker_type, prompt=brief or rules.worker_call.prompt),
+        updated_acceptance_criteria=criteria,
+    )
+
+
+def _question(rules: NextAction, context: MissionContext) -> Question:
+    iteration = context.current
+    diagnosis, plan = (iteration.diagnosis, iteration.plan) if iteration else (None, None)
+    confidence = iteration.confidence if iteration else None
+    weighed = f"{confidence.overall:.2f}: {confidence.reasoning}" if confidence else "unknown"
+    risks = "; ".join(confidence.risk_factors) if confidence else ""
+    return Question(
+        stage="decide",
+        prompt="next_action",
+        gaps={
+            "diagnosis": () if diagnosis is None else texts.diagnosis(diagnosis),
+            "plan": () if plan is None else texts.plan(plan),
+            "criteria": texts.criteria(context.acceptance_criteria),
+            "attempts": texts.attempts(context),
+            "confidence": Passage(label="confidence", text=f"{weighed}\nrisks: {risks or 'none'}", trusted=True),
+            "iteration": f"{len(context.iterations)} of {context.budget.iterations}",
+            "worker": rules.worker_call.worker_type if rules.worker_call else "",
+        },
+    )
+
+
+def _permitted(context: MissionContext, *, retried: bool) -> frozenset[Action]:
+    """What a model may decide where the rules would run a worker."""
+    again = frozenset() if retried else frozenset({Action.RETRY_WITH_CONTEXT})
+    confidence = context.current.confidence if context.current else None
+    sure = confidence is not None and confidence.action is Route.EXECUTE
+    tried = any(iteration.attempt is not None for iteration in context.iterations)
+    return frozenset({Action.RUN_WORKER}) | again | (frozenset() if sure and not tried else _STOPS)
+
+
+def _proposed(said: CriterionUpdate) -> AcceptanceCriterion:
+    """A criterion a model would add; its word about those that exist decides nothing."""
+    return AcceptanceCriterion(id=said.id, description=said.description, type=said.type or CriterionType.UNIT)

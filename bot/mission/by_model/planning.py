@@ -1,0 +1,143 @@
+"""PLAN by a model: its goal and steps; the rules' acceptance criteria stay, and it may only add to them."""
+
+from collections.abc import Collection, Sequence
+
+from bot.domain.mission import MissionContext
+from bot.domain.model import Passage, Question
+from bot.domain.patch import Rung
+from bot.domain.plan import AcceptanceCriterion, Plan, PlanStep
+from bot.domain.verdict import Critique
+from bot.llm.protocol.messages import PlanTask
+from bot.mission.by_model import texts
+from bot.mission.mind import useless
+from bot.ports import Mind
+
+_STEPS = 20
+_MORE_CRITERIA = 10
+_VERIFY = "verify"
+
+
+async def plan_by_model(mind: Mind, rules: Plan, context: MissionContext, rungs: Collection[Rung]) -> Plan:
+    """What a model would do.
+
+    Args:
+        mind: The models.
+        rules: What the rules would do; their criteria decide.
+        context: The mission, with its diagnosis.
+        rungs: The rungs that may be climbed here.
+
+    Raises:
+        ModelError: there is no usable answer.
+    """
+    return await _planned(mind, rules, context, rungs, stage="plan")
+
+
+async def refine_by_model(
+    mind: Mind, rules: Plan, context: MissionContext, rungs: Collection[Rung], *, criticised: tuple[Plan, Critique]
+) -> Plan:
+    """What a model would do after the critic has spoken.
+
+    Args:
+        mind: The models.
+        rules: The plan as the rules refine it.
+        context: The mission.
+        rungs: The rungs that may be climbed here.
+        criticised: The plan before, and what the critic said of it.
+
+    Raises:
+        ModelError: there is no usable answer.
+    """
+    refined = await _planned(mind, rules, context, rungs, stage="replan", criticised=criticised)
+    return refined.with_(refined=True)
+
+
+async def _planned(
+    mind: Mind,
+    rules: Plan,
+    context: MissionContext,
+    rungs: Collection[Rung],
+    *,
+    stage: str,
+    criticised: tuple[Plan, Critique] | None = None,
+) -> Plan:
+    diagnosis = context.diagnosis
+    question = Question(
+        stage=stage,
+        prompt="plan_task",
+        gaps={
+            "command": Passage(label="red command", text=context.test_command),
+            "diagnosis": () if diagnosis is None else texts.diagnosis(diagnosis),
+            "sources": () if diagnosis is None else texts.sources(diagnosis.contexts),
+            "workers": texts.workers(rungs),
+            "criteria": texts.criteria(rules.acceptance_criteria),
+            "lessons": texts.lessons(context),
+            "attempts": texts.attempts(context),
+            "criticised": () if criticised is None else (texts.plan(criticised[0]), texts.critique(criticised[1])),
+        },
+    )
+    said, _ = await mind.ask(question, PlanTask)
+    steps = _steps(said.steps) or rules.steps
+    usable = {texts.WORKER_OF[rung] for rung in rungs}
+    if not any(step.action in usable for step in steps):
+        raise useless("no step of the plan names a worker that may work here")
+    return rules.with_(
+        by="model",
+        goal=texts.line(said.goal),
+        steps=steps,
+        confidence=rules.confidence if said.confidence is None else said.confidence,
+        acceptance_criteria=with_more(rules.acceptance_criteria, said.acceptance_criteria),
+    )
+
+
+def with_more(
+    known: tuple[AcceptanceCriterion, ...], proposed: Sequence[AcceptanceCriterion]
+) -> tuple[AcceptanceCriterion, ...]:
+    """The criteria as they are, and what a model would add: nothing decides that, so it is not critical.
+
+    Args:
+        known: Kept as they are: nobody but verification changes one.
+        proposed: Those with a new description are added, open.
+    """
+    said = {criterion.description for criterion in known}
+    added = sum(criterion.check is None for criterion in known)
+    more: list[AcceptanceCriterion] = []
+    for criterion in proposed:
+        description = texts.line(criterion.description)
+        if description and description not in said and added + len(more) < _MORE_CRITERIA:
+            said.add(description)
+            number = len(known) + len(more) + 1
+            more.append(
+                AcceptanceCriterion(
+                    id=f"AC-{number}", description=description, type=criterion.type, critical=False, check=None
+                )
+            )
+    return (*known, *more)
+
+
+def _steps(said: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
+    """A model's steps, bounded, with the verification at the end; what is wrong with them the critic says."""
+    steps = [
+        PlanStep(
+            id=texts.line(step.id, 20),
+            order=number,
+            description=texts.line(step.description),
+            action=texts.line(step.action, 40),
+            parameters={texts.line(k, 40): texts.paragraph(v, 500) for k, v in list(step.parameters.items())[:10]},
+            expected_outcome=texts.line(step.expected_outcome),
+            dependencies=texts.lines(step.dependencies, _STEPS, 20),
+        )
+        for number, step in enumerate(sorted(said, key=lambda step: step.order)[:_STEPS], start=1)
+    ]
+    if steps and steps[-1].action != _VERIFY:
+        last = len(steps) + 1
+        steps.append(
+            PlanStep(
+                id=f"S-{last}",
+                order=last,
+                description="verify the candidate in a fresh workspace",
+                action=_VERIFY,
+                expected_outcome="every acceptance criterion is met",
+                dependencies=tuple(step.id for step in steps),
+            )
+        )
+    return tuple(steps)

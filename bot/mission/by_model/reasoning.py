@@ -1,0 +1,84 @@
+"""META and the live assessment by a model: our own thoughts, questioned by somebody else."""
+
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.model import Question
+from bot.domain.plan import Plan
+from bot.domain.verdict import DEEPEN_BELOW, REPLAN_BELOW, Critique, LiveAssessment, MetaEvaluation
+from bot.llm.protocol.messages import AssessLive, EvaluateReasoning
+from bot.mission.by_model import texts
+from bot.ports import Mind
+
+_CONCERNS = 5
+"""Of a model's: each one costs confidence, and a talkative model has many."""
+
+
+async def evaluate_by_model(
+    mind: Mind, rules: MetaEvaluation, diagnosis: Diagnosis, plan: Plan, *, critique: Critique
+) -> MetaEvaluation:
+    """What a model thinks of the way from failure to plan.
+
+    Args:
+        mind: The models.
+        rules: Concerns that can be read off the values; they stay.
+        diagnosis: What we think is broken.
+        plan: What we intend to do.
+        critique: What the critic said.
+
+    Raises:
+        ModelError: there is no usable answer.
+    """
+    question = Question(
+        stage="evaluate",
+        prompt="evaluate_reasoning",
+        gaps={
+            "diagnosis": texts.diagnosis(diagnosis),
+            "failures": texts.failures(diagnosis.failures),
+            "plan": texts.plan(plan),
+            "critique": texts.critique(critique),
+        },
+    )
+    said, _ = await mind.ask(question, EvaluateReasoning)
+    quality = rules.reasoning_quality if said.reasoning_quality is None else said.reasoning_quality
+    sure = rules.confidence_in_reasoning if said.confidence_in_reasoning is None else said.confidence_in_reasoning
+    replan, deeper = said.should_replan, said.should_think_deeper
+    return MetaEvaluation(
+        by="model",
+        reasoning_quality=quality,
+        confidence_in_reasoning=sure,
+        concerns=(*rules.concerns, *texts.lines(said.concerns, _CONCERNS)),
+        should_replan=quality < REPLAN_BELOW if replan is None else replan,
+        should_think_deeper=quality < DEEPEN_BELOW if deeper is None else deeper,
+        passes_recommended=said.passes_recommended or rules.passes_recommended,
+        feedback=texts.paragraph(said.feedback) or rules.feedback,
+    )
+
+
+async def assess_by_model(mind: Mind, rules: LiveAssessment, diagnosis: Diagnosis) -> LiveAssessment:
+    """What a model thinks of a thought just after it was thought.
+
+    Args:
+        mind: The models.
+        rules: What the rules think of it.
+        diagnosis: What the thought led to.
+
+    Raises:
+        ModelError: there is no usable answer.
+    """
+    question = Question(
+        stage="live",
+        prompt="assess_live",
+        gaps={
+            "failures": texts.failures(diagnosis.failures),
+            "diagnosis": texts.diagnosis(diagnosis),
+            "sources": texts.sources(diagnosis.contexts),
+        },
+    )
+    said, _ = await mind.ask(question, AssessLive)
+    moved = said.confidence_adjustment
+    return LiveAssessment(
+        by="model",
+        should_continue=said.should_continue,
+        should_deepen=said.should_deepen,
+        confidence_adjustment=rules.confidence_adjustment if moved is None else moved,
+        feedback=texts.paragraph(said.feedback, 1_000),
+    )

@@ -1,0 +1,49 @@
+"""Self-critique of a change that verification found good: below the threshold it is refused, never the other way."""
+
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.mission import MissionContext
+from bot.domain.model import Passage, Question
+from bot.domain.patch import Candidate, Verification
+from bot.domain.verdict import ChangeReview
+from bot.llm.protocol.messages import CritiqueChange
+from bot.mission.by_model import texts
+from bot.ports import Mind
+
+_ISSUES = 5
+
+
+async def review_by_model(
+    mind: Mind, rules: ChangeReview, candidate: Candidate, verification: Verification, *, context: MissionContext
+) -> ChangeReview:
+    """What a model thinks of a change; an unknown score refuses nothing.
+
+    Args:
+        mind: The models.
+        rules: Without an opinion.
+        candidate: Who proposed it, and what else would pass.
+        verification: Its diff, and what the runs showed.
+        context: The mission, with its diagnosis.
+
+    Raises:
+        ModelError: there is no usable answer.
+    """
+    diagnosis: Diagnosis | None = context.diagnosis
+    shown = "\n".join((candidate.title, candidate.explanation, verification.reason, *verification.doubts))
+    question = Question(
+        stage="review",
+        prompt="critique_change",
+        gaps={
+            "failures": () if diagnosis is None else texts.failures(diagnosis.failures),
+            "diagnosis": () if diagnosis is None else texts.diagnosis(diagnosis),
+            "sources": () if diagnosis is None else texts.sources(diagnosis.contexts),
+            "change": texts.change(verification.diff),
+            "shown": Passage(label="about the change", text=shown),
+        },
+    )
+    said, _ = await mind.ask(question, CritiqueChange)
+    return rules.with_(
+        by="model",
+        score=said.score,
+        justification=texts.paragraph(said.justification, 1_000),
+        issues=texts.lines(said.issues, _ISSUES),
+    )
