@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Protocol
-
-from pydantic import SecretStr
+from urllib.parse import urlsplit
 
 from bot.domain.model import Completion, Finish, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
@@ -19,6 +17,7 @@ from bot.llm.providers.cli_codex import Codex
 from bot.llm.providers.cli_gemini import Gemini
 from bot.llm.providers.cli_process import CliCommand, CliOutput, Ended, run_cli
 from bot.llm.providers.cli_tool import Asked, CliTool, Complaint, Way
+from bot.llm.providers.options import ChatOptions
 from sandbox.gate import clean
 
 TOOLS: Mapping[str, CliTool] = MappingProxyType({"codex-cli": Codex(), "claude-cli": Claude(), "gemini-cli": Gemini()})
@@ -28,6 +27,7 @@ PASSED_ON = (
     *("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"),
 )
 """What of our own variables a tool gets."""
+_OURS = ("localhost", "127.0.0.1", "::1")
 _WORDS = 200
 _VERSION = re.compile(r"\d+\.\d+\S{0,40}")
 _TROUBLE = {Ended.DEADLINE: ModelTrouble.DEADLINE, Ended.FLOOD: ModelTrouble.BAD_RESPONSE}
@@ -39,26 +39,7 @@ _SAID = {
 }
 
 
-class AgentOptions(Protocol):
-    """What of the options of all providers an agent needs."""
-
-    @property
-    def keys(self) -> Mapping[str, SecretStr]:
-        """By kind."""
-        ...
-
-    @property
-    def environment(self) -> Mapping[str, str]:
-        """Of our own process; only `PASSED_ON` of it is used."""
-        ...
-
-    @property
-    def agent_s(self) -> float:
-        """The longest answer."""
-        ...
-
-
-def build(kind: str, model: str, options: AgentOptions) -> "CliAgent":
+def build(kind: str, model: str, options: ChatOptions) -> "CliAgent":
     """A command-line agent.
 
     Args:
@@ -73,9 +54,17 @@ def build(kind: str, model: str, options: AgentOptions) -> "CliAgent":
     if tool is None:
         raise SettingsError(f"{kind!r} is no command-line agent", f"one of {', '.join(TOOLS)}")
     name, _, base_url = model.partition("@")
-    if name.startswith("-") or (base_url and not base_url.startswith(("http://", "https://"))):
-        raise SettingsError(f"{kind}:{model} names no model", f"write {kind}:MODEL or {kind}:MODEL@https://HOST/PATH")
+    if name.startswith("-"):
+        raise SettingsError(f"{kind} is configured with an option instead of a model", f"write {kind}:MODEL[@URL]")
+    if base_url and not base_url.startswith("https://") and not _may_be_plain(base_url, kind, options):
+        message = f"the address of {kind} is not one, or its key would be sent in the clear"
+        raise SettingsError(message, f"write {kind}:MODEL@https://HOST/PATH, or allow plain HTTP for models")
     return CliAgent(tool, Served(kind, name, base_url or None), options)
+
+
+def _may_be_plain(base_url: str, kind: str, options: ChatOptions) -> bool:
+    ours = urlsplit(base_url).hostname in _OURS or options.allow_plain_http or kind not in options.keys
+    return base_url.startswith("http://") and ours
 
 
 @dataclass(frozen=True)
@@ -96,7 +85,7 @@ class CliAgent:
         options: Keys, variables and limit.
     """
 
-    def __init__(self, tool: CliTool, served: Served, options: AgentOptions) -> None:
+    def __init__(self, tool: CliTool, served: Served, options: ChatOptions) -> None:
         self._tool = tool
         self._served = served
         self._key = options.keys.get(served.kind)
