@@ -4,7 +4,7 @@ import base64
 import hashlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from difflib import SequenceMatcher
 
@@ -76,7 +76,7 @@ def _file_diff(edit: FileEdit, original: Original | None) -> str:
 
 
 def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
-    for group in _groups(_changes(old, new)):
+    for group in _groups(line_changes(old, new)):
         first, last = group[0], group[-1]
         start, begin = max(first[0] - _CONTEXT, 0), max(first[2] - _CONTEXT, 0)
         stop, end = min(last[1] + _CONTEXT, len(old)), min(last[3] + _CONTEXT, len(new))
@@ -90,8 +90,13 @@ def _hunks(old: list[str], new: list[str]) -> Iterator[str]:
         yield from (_line(" ", line) for line in old[position:stop])
 
 
-def _changes(old: list[str], new: list[str]) -> list[Change]:
-    """What differs; equal heads and tails are set aside first, so that a small edit of a large file is cheap."""
+def line_changes(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+    """What differs; equal heads and tails are set aside first, so that a small edit of a large file is cheap.
+
+    Args:
+        old: The lines of the old file.
+        new: Those of the new one.
+    """
     shorter = min(len(old), len(new))
     head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
     tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)

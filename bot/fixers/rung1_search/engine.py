@@ -6,13 +6,12 @@ from contextlib import aclosing
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
-from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
-from bot.fixers.rung1_search.changes import identity_of
+from bot.fixers.rung1_search.attempt import Attempt, attempt
 from bot.fixers.rung1_search.findings import is_about_findings, mend_findings
+from bot.fixers.rung1_search.near import near_misses, suspects_of
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
-from bot.fixers.rung1_search.rank import Ranked
-from bot.fixers.rung1_search.rank_shown import compared_words, mutants_of, rivals_of
-from bot.fixers.rung1_search.request import request_for
+from bot.fixers.rung1_search.rank_shown import candidate_of
+from bot.fixers.rung1_search.request import request_of
 from bot.fixers.rung1_search.requirements import missing_requirement
 from bot.ports import Recall, Workspace
 from sandbox.types import SearchRequest, TestReport
@@ -55,7 +54,8 @@ class SearchFixer:
         if report is None or report.runner not in {"pytest", "unittest"} or not report.failing:
             yield RungNote(reason="only failing tests of pytest and unittest can be searched for")
             return
-        request = _bounded(await self._request(context, diagnosis, workspace, report), budget)
+        facts = await workspace.facts()
+        request = _bounded(await request_of(self._recall, context, diagnosis, facts, report), budget)
         found = await attempt(workspace, request)
         if not found.survivors:
             for fixes in partial_fixes(found.near, report.failing):
@@ -64,15 +64,7 @@ class SearchFixer:
             yield await _nothing_found(found, context, report, workspace)
             return
         for shown in found.shown:
-            yield _candidate(shown, found)
-
-    async def _request(
-        self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, report: TestReport
-    ) -> SearchRequest:
-        facts = await workspace.facts()
-        error = next((failure.error for failure in report.failures if failure.error), None)
-        record = await self._recall.template_record(repository_id=context.request.memory_key, error=error)
-        return request_for(facts, report, diagnosis, record=record, seed=context.request.seed)
+            yield candidate_of(shown, found)
 
 
 async def _nothing_found(found: Attempt, context: MissionContext, report: TestReport, workspace: Workspace) -> RungNote:
@@ -84,6 +76,8 @@ async def _nothing_found(found: Attempt, context: MissionContext, report: TestRe
         reason=f"{missing.sentence}; {found.why_none}" if missing else found.why_none,
         candidates_tried=found.done.tried,
         question=missing.sentence if missing and missing.placed else "",
+        near=near_misses(found.near, report.failing, found.originals),
+        suspects=suspects_of(found.started),
     )
 
 
@@ -93,37 +87,3 @@ def _bounded(request: SearchRequest, budget: FixBudget) -> SearchRequest:
         max_survivors=budget.max_survivors,
         time_limit_s=max(LEAST_S, budget.time_limit_s - SPARE_S),
     )
-
-
-def _candidate(shown: Shown, found: Attempt) -> Candidate:
-    ranked, survivor = shown.ranked, shown.ranked.survivor
-    return Candidate(
-        id=identity_of(survivor.edits),
-        rung=Rung.SEARCH,
-        fixer="search",
-        template=survivor.template,
-        title=f"{survivor.path}: {survivor.description}"[:120],
-        explanation=_explanation(ranked, len(found.survivors), found.tried),
-        changes=shown.changes,
-        candidates_tried=found.tried,
-        plausible=len(found.survivors),
-        behaviours=ranked.behaviours,
-        rivals=rivals_of(ranked),
-        warnings=survivor.warnings,
-        score=ranked.score,
-        confident=ranked.confident,
-        inputs=ranked.inputs,
-        mutants=mutants_of(ranked),
-        seconds=found.done.seconds,
-    )
-
-
-def _explanation(ranked: Ranked, plausible: int, tried: int) -> str:
-    survivor = ranked.survivor
-    told = f"{survivor.description} at {survivor.path}:{survivor.line} ({survivor.template})."
-    told += f" {tried} candidates tried, {plausible} made every known test pass"
-    told += f", in {ranked.behaviours} different behaviours." if ranked.behaviours > 1 else ", all behaving alike."
-    if ranked.rivals:
-        rival = ranked.rivals[0]
-        told += f" The tests do not tell it from: {rival.description} at {rival.path}:{rival.line}."
-    return told + compared_words(ranked)

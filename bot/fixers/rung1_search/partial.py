@@ -47,6 +47,7 @@ def partial_candidate(
         changes=changes,
         candidates_tried=done.tried,
         warnings=() if len(mended) == len(failing) else (told,),
+        partial=len(mended) < len(failing),
         score=SCORE,
         seconds=done.seconds,
     )

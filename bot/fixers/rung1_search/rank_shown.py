@@ -1,6 +1,8 @@
 """A ranked survivor for people and the mission: its rivals, the input that tells them apart, and its grounds."""
 
-from bot.domain.patch import Mutants, Rival
+from bot.domain.patch import Candidate, Mutants, Rival, Rung
+from bot.fixers.rung1_search.attempt import Attempt, Shown
+from bot.fixers.rung1_search.changes import identity_of
 from bot.fixers.rung1_search.rank import Ranked
 
 
@@ -42,3 +44,43 @@ def compared_words(ranked: Ranked) -> str:
     if profile.mutants:
         told += f" The tests notice {profile.mutants_killed} of {profile.mutants} mutants of the patched lines."
     return told
+
+
+def candidate_of(shown: Shown, found: Attempt) -> Candidate:
+    """A fix that was found, as the ladder takes it.
+
+    Args:
+        shown: The fix.
+        found: The search it came from.
+    """
+    ranked, survivor = shown.ranked, shown.ranked.survivor
+    return Candidate(
+        id=identity_of(survivor.edits),
+        rung=Rung.SEARCH,
+        fixer="search",
+        template=survivor.template,
+        title=f"{survivor.path}: {survivor.description}"[:120],
+        explanation=_explanation(ranked, len(found.survivors), found.tried),
+        changes=shown.changes,
+        candidates_tried=found.tried,
+        plausible=len(found.survivors),
+        behaviours=ranked.behaviours,
+        rivals=rivals_of(ranked),
+        warnings=survivor.warnings,
+        score=ranked.score,
+        confident=ranked.confident,
+        inputs=ranked.inputs,
+        mutants=mutants_of(ranked),
+        seconds=found.done.seconds,
+    )
+
+
+def _explanation(ranked: Ranked, plausible: int, tried: int) -> str:
+    survivor = ranked.survivor
+    told = f"{survivor.description} at {survivor.path}:{survivor.line} ({survivor.template})."
+    told += f" {tried} candidates tried, {plausible} made every known test pass"
+    told += f", in {ranked.behaviours} different behaviours." if ranked.behaviours > 1 else ", all behaving alike."
+    if ranked.rivals:
+        rival = ranked.rivals[0]
+        told += f" The tests do not tell it from: {rival.description} at {rival.path}:{rival.line}."
+    return told + compared_words(ranked)

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from bot.domain.diagnosis import Diagnosis
+from bot.domain.mission import MissionContext
 from bot.fixers.rung1_search.locate import red_hunks, suspect_lines
 from bot.fixers.rung1_search.order import template_shifts
+from bot.ports import Recall
 from sandbox.types import SearchRequest, TestReport, WorkspaceFacts
 
 PROTECTED = (
@@ -50,3 +52,20 @@ def request_for(
         protected=PROTECTED,
         seed=seed,
     )
+
+
+async def request_of(  # noqa: PLR0917 - all that is known of a mission's red run
+    recall: Recall, context: MissionContext, diagnosis: Diagnosis, facts: WorkspaceFacts, report: TestReport
+) -> SearchRequest:
+    """The same for a mission, with what worked before in its repository.
+
+    Args:
+        recall: Knows that.
+        context: Whose repository.
+        diagnosis: What is known about the failure.
+        facts: What the workspace stands on.
+        report: The red run.
+    """
+    error = next((failure.error for failure in report.failures if failure.error), None)
+    record = await recall.template_record(repository_id=context.request.memory_key, error=error)
+    return request_for(facts, report, diagnosis, record=record, seed=context.request.seed)

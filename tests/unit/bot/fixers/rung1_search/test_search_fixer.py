@@ -7,8 +7,20 @@ from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.locate import suspect_lines
 from bot.fixers.rung1_search.order import MOST, template_shifts
 from bot.fixers.rung1_search.partial import partial_fixes
-from sandbox.types import Compared, Difference, NearMiss, Profile, SourceDiff, SpanEdit, Survivor, TrialDone, TrialEvent
-from tests.builders import a_diagnosis, a_failure, a_lint_report, a_report, a_running_mission
+from sandbox.types import (
+    Compared,
+    Difference,
+    NearMiss,
+    Profile,
+    SourceDiff,
+    SpanEdit,
+    Survivor,
+    SuspectLine,
+    TrialDone,
+    TrialEvent,
+    TrialStarted,
+)
+from tests.builders import TEST, a_diagnosis, a_failure, a_lint_report, a_report, a_running_mission
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.memory_lessons import MemoryLessons
 
@@ -194,3 +206,29 @@ def test_memory_never_moves_a_template_far() -> None:
         "swap_operator": -MOST,
         "wrap_call": MOST,
     }
+
+
+@pytest.mark.anyio
+async def test_what_it_came_close_to_and_where_it_looked_is_told_to_the_rungs_above() -> None:
+    miss = NearMiss(
+        template="swap_operator",
+        path="calculator.py",
+        line=2,
+        edits=(edit("calculator.py", "a - b", "b - a"),),
+        fixed=(TEST, "made up"),
+        description="sides exchanged",
+    )
+    off = miss.with_(edits=(SpanEdit(path="calculator.py", start=5, end=900, text=""),))
+    places = (
+        SuspectLine(file="calculator.py", line=2, score=1.0, reason="run by\n1 failing test"),
+        SuspectLine(file="../../etc/passwd", line=1, score=0.9),
+    )
+    found, _ = await proposed(TrialStarted(candidates=9, suspect_lines=places), off, miss, TrialDone(reason="time"))
+    note = found[-1]
+    assert isinstance(note, RungNote)
+    (near,) = note.near
+    assert (near.path, near.line, near.description) == ("calculator.py", 2, "sides exchanged")
+    assert near.mended == (TEST,)
+    assert near.diff.endswith("@@ -1,2 +1,2 @@\n def f(a, b):\n-    return a - b\n+    return b - a\n")
+    assert near.changes[0].content == OLD.replace("a - b", "b - a")
+    assert [(suspect.file, suspect.reason) for suspect in note.suspects] == [("calculator.py", "run by 1 failing test")]
