@@ -5,7 +5,7 @@ TESTS ?=
 BENCH ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test demo serve image service-image bench-sandbox bench-repair soak docs lock docker browser clean
+.PHONY: dev check fix test demo serve image service-image bench-sandbox bench-repair soak docs lock docker browser model clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -24,7 +24,10 @@ check: dev  ## format, lint, types, import contracts, unit and contract tests: u
 fix: dev
 	$(VENV)/bin/ruff check --fix . && $(VENV)/bin/ruff format .
 
-test: dev docker browser  ## every test; TESTS="-k word" runs a part
+model: dev  ## a small language model and its server for the tests, installed where we may
+	./scripts/ensure-model $(VENV)
+
+test: dev docker browser model  ## every test; TESTS="-k word" runs a part
 	./scripts/test $(VENV) $(TESTS)
 
 demo: dev docker  ## red repositories on a local GitHub become pull requests; no key, no account
@@ -57,6 +60,7 @@ docs: dev  ## rewrite what is generated
 lock:  ## versions and hashes, no addresses
 	$(VENV)/bin/uv pip compile pyproject.toml $(LOCK_FLAGS) -o requirements.lock
 	$(VENV)/bin/uv pip compile pyproject.toml --group dev $(LOCK_FLAGS) -o requirements-dev.lock
+	$(VENV)/bin/uv pip compile --group model --no-deps $(LOCK_FLAGS) -o requirements-model.lock
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
