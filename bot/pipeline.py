@@ -19,6 +19,7 @@ from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, StoreError, Superseded, UsageError
 from bot.intake.admission import admit
+from bot.lessons.by_model import looked_back
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
 from bot.mission.loop import MissionPorts, run_mission
@@ -31,6 +32,8 @@ from bot.ports import (
     GitHubRuns,
     GitHubUpkeep,
     LessonStore,
+    Mind,
+    Minds,
     OpenWorkspace,
     Progress,
     Registry,
@@ -82,6 +85,8 @@ class Line:
     runs: GitHubRuns | None = None
     upkeep: GitHubUpkeep | None = None
     """The calls that the life of a fix needs; None leaves it at a new pull request."""
+    minds: Minds | None = None
+    """Gives every mission its models; None leaves every judgement to the rules."""
 
 
 async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:
@@ -181,6 +186,7 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
             progress=progress,
             clock=line.clock,
             limits=line.limits,
+            mind=_mind(admission.request, admission.policy, line),
         )
         try:
             return await run_mission(admission.request, admission.policy, checkout, ports, ci_log=admission.ci_log)
@@ -190,6 +196,11 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
             context = await _bare(admission, line, checkpoint, "broken")
             reason = "something broke inside MetaAgent; this is our fault, not yours"
             return context.ended(Outcome.ERROR, reason, error_reference=reference)
+
+
+def _mind(request: MissionRequest, policy: RepositoryPolicy, line: Line) -> Mind | None:
+    """The models of one mission; it is the same account whenever it is asked for."""
+    return line.minds.of(request, policy) if line.minds else None
 
 
 async def _keep(context: MissionContext, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> KeptEvidence:
@@ -220,7 +231,9 @@ async def _confidence(context: MissionContext, line: Line) -> Confidence:
 
 async def _remember(context: MissionContext, publication: Publication, line: Line, checkpoint: Checkpoint) -> None:
     async def keep() -> Lesson:
-        _, lesson = reflect(context, publication, context.lessons)
+        reflection, lesson = reflect(context, publication, context.lessons)
+        if mind := _mind(context.request, context.policy, line):
+            reflection, lesson = await looked_back(mind, reflection, lesson, context)
         try:
             await line.lessons.remember(lesson)
         except StoreError as error:

@@ -41,6 +41,8 @@ class Ground(Frozen):
     retried: bool = False
     from_rung: Rung = Rung.TOOLS
     """What the rungs below gave was refused."""
+    asked: Rung = Rung.TOOLS
+    """The highest rung that was asked since."""
     near: tuple[NearMiss, ...] = ()
     """What the rungs below found that mends a part."""
 
@@ -64,7 +66,7 @@ async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Gr
     if not attempt.candidates and attempt.question:
         raise end(Outcome.NEEDS_HUMAN, _exhausted(attempt), question=attempt.question)
     if not attempt.candidates:
-        raise end(Outcome.NO_FIX, _exhausted(attempt))
+        raise end(Outcome.NO_FIX, "; ".join((_exhausted(attempt), *_refused_before(run))))
     tried: list[tuple[Candidate, Verification]] = []
     for number, candidate in enumerate(attempt.candidates[:_VERIFIED_PER_ITERATION], start=1):
         verification = await _verify(run, candidate, number)
@@ -184,18 +186,27 @@ def _after_refusals(
     reports = [narrowed(v.runs[-1].report, ground.left_out) for _, v in tried if v.runs]
     stuck = ground.stuck + (not reports or any(fingerprint(report) == before for report in reports))
     untried = attempt.candidates[len(tried) :]
-    refused = ground.refused | {edits_key(candidate.changes) for candidate, _ in tried}
-    near = attempt.near or ground.near
+    asked = Rung(max(ground.asked, *attempt.rungs, *(candidate.rung for candidate in attempt.candidates)))
+    left = ground.with_(
+        refused=ground.refused | {edits_key(candidate.changes) for candidate, _ in tried},
+        near=attempt.near or ground.near,
+        asked=asked,
+    )
     if untried and stuck < _STUCK_AFTER:
-        return ground.with_(untried=untried, refused=refused, stuck=stuck, near=near)
-    asked = max(candidate.rung for candidate in attempt.candidates)
+        return left.with_(untried=untried, stuck=stuck)
     above = [rung for rung in usable_rungs(run.context, run.ports.fixers) if rung > asked]
     if above:
-        return ground.with_(untried=(), refused=refused, stuck=0, near=near, from_rung=min(above))
+        return left.with_(untried=(), stuck=0, from_rung=min(above))
     last = tried[-1][1].reason
     if stuck >= _STUCK_AFTER:
         raise end(Outcome.NO_FIX, f"the same failure is still there after patches in {stuck} iterations: {last}")
     raise end(Outcome.NO_FIX, f"no candidate survived its verification: {last}")
+
+
+def _refused_before(run: Run) -> tuple[str, ...]:
+    """What became of the candidates of the rungs below."""
+    earlier = [i.verification for i in run.context.iterations[:-1] if i.verification is not None]
+    return (f"before that: {earlier[-1].reason}",) if earlier and not earlier[-1].partial else ()
 
 
 def _exhausted(attempt: FixAttempt) -> str:

@@ -61,6 +61,7 @@ def budget_of(context: MissionContext, limits: Limits) -> FixBudget:
     left = context.budget.seconds - context.budget.spent_seconds
     return FixBudget(
         time_limit_s=max(_LEAST_SECONDS, min(wanted, left)),
+        model_time_limit_s=max(_LEAST_SECONDS, min(limits.model_s, left)),
         max_candidates=limits.max_candidates,
         money_usd=max(0.0, context.budget.money_usd - context.budget.spent_usd),
     )

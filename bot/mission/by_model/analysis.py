@@ -3,8 +3,8 @@
 from bot.domain.diagnosis import Diagnosis, Suspect
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question
+from bot.llm import passages
 from bot.llm.protocol.messages import AnalyzeFailure, SuspectNamed
-from bot.mission.by_model import texts
 from bot.mission.suspects import contexts_of, is_suspectable, merged
 from bot.ports import Mind, Workspace
 from sandbox.types import Frozen, SourceDiff
@@ -43,13 +43,13 @@ async def analyze_by_model(
         stage="analyze",
         prompt="analyze_failure",
         gaps={
-            "failures": texts.failures(rules.failures),
-            "sources": texts.sources(rules.contexts),
-            "red_diff": texts.red_diff(context.facts.red_diff if context.facts else SourceDiff()),
-            "known": texts.diagnosis(rules),
-            "person": texts.person(context),
-            "lessons": texts.lessons(context),
-            "attempts": texts.attempts(context),
+            "failures": passages.failures(rules.failures),
+            "sources": passages.sources(rules.contexts),
+            "red_diff": passages.red_diff(context.facts.red_diff if context.facts else SourceDiff()),
+            "known": passages.diagnosis(rules),
+            "person": passages.person(context),
+            "lessons": passages.lessons(context),
+            "attempts": passages.attempts(context),
             "feedback": Passage(label="what was said about the look before", text=look.feedback)
             if look.feedback
             else (),
@@ -60,11 +60,11 @@ async def analyze_by_model(
     suspects = merged((*rules.suspects, *named)) if named else rules.suspects
     return rules.with_(
         by="model",
-        cause=texts.paragraph(said.cause),
+        cause=passages.paragraph(said.cause),
         suspects=suspects,
         contexts=await contexts_of(rules.failures, suspects, workspace, around=_AROUND) if named else rules.contexts,
         confidence=rules.confidence if said.confidence is None else said.confidence,
-        reasoning=texts.paragraph(said.reasoning) or rules.reasoning,
+        reasoning=passages.paragraph(said.reasoning) or rules.reasoning,
     )
 
 
@@ -78,6 +78,6 @@ async def _places(named: tuple[SuspectNamed, ...], workspace: Workspace) -> tupl
         length = len((await workspace.read_file(one.file) or "").splitlines())
         if one.line <= length:
             score = _AT_LEAST if one.score is None else one.score
-            reason = f"named by a model: {texts.line(one.reason, 160)}"
+            reason = f"named by a model: {passages.line(one.reason, 160)}"
             found.append(Suspect(file=one.file, line=one.line, score=score, reason=reason))
     return tuple(found)

@@ -4,8 +4,8 @@ from bot.domain.diagnosis import Diagnosis
 from bot.domain.model import Question
 from bot.domain.plan import Plan
 from bot.domain.verdict import Critique, CritiqueIssue, Recommendation
+from bot.llm import passages
 from bot.llm.protocol.messages import CritiquePlan
-from bot.mission.by_model import texts
 from bot.mission.critique import recommend
 from bot.ports import Mind
 
@@ -29,10 +29,10 @@ async def critique_by_model(mind: Mind, rules: Critique, plan: Plan, diagnosis: 
         stage="critique",
         prompt="critique_plan",
         gaps={
-            "plan": texts.plan(plan),
-            "criteria": texts.criteria(plan.acceptance_criteria),
-            "diagnosis": texts.diagnosis(diagnosis),
-            "sources": texts.sources(diagnosis.contexts),
+            "plan": passages.plan(plan),
+            "criteria": passages.criteria(plan.acceptance_criteria),
+            "diagnosis": passages.diagnosis(diagnosis),
+            "sources": passages.sources(diagnosis.contexts),
         },
     )
     said, _ = await mind.ask(question, CritiquePlan)
@@ -54,10 +54,10 @@ async def critique_by_model(mind: Mind, rules: Critique, plan: Plan, diagnosis: 
         efficiency=score(said.efficiency, rules.efficiency),
         safety=score(said.safety, rules.safety),
         issues=(*rules.issues, *(_issue(issue, steps) for issue in said.issues[:_ISSUES])),
-        strengths=texts.lines((*rules.strengths, *said.strengths), _ISSUES),
-        suggestions=texts.lines((*rules.suggestions, *said.suggestions), _ISSUES),
+        strengths=passages.lines((*rules.strengths, *said.strengths), _ISSUES),
+        suggestions=passages.lines((*rules.suggestions, *said.suggestions), _ISSUES),
         recommendation=max(recommended, key=_CAREFUL.index),
-        rationale=texts.paragraph(said.rationale) or rules.rationale,
+        rationale=passages.paragraph(said.rationale) or rules.rationale,
     )
 
 
@@ -66,7 +66,7 @@ def _issue(said: CritiqueIssue, steps: set[str]) -> CritiqueIssue:
     return CritiqueIssue(
         severity=said.severity,
         category=said.category,
-        description=texts.line(said.description),
-        suggestion=texts.line(said.suggestion),
+        description=passages.line(said.description),
+        suggestion=passages.line(said.suggestion),
         affected_steps=tuple(step for step in said.affected_steps if step in steps),
     )

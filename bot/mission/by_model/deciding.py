@@ -5,8 +5,8 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question
 from bot.domain.plan import AcceptanceCriterion, CriterionType
 from bot.domain.verdict import Route
+from bot.llm import passages
 from bot.llm.protocol.messages import CriterionUpdate, NextStep
-from bot.mission.by_model import texts
 from bot.mission.by_model.planning import with_more
 from bot.mission.mind import useless
 from bot.ports import Mind
@@ -37,12 +37,12 @@ async def decide_by_model(mind: Mind, rules: NextAction, context: MissionContext
     if action not in _permitted(context, retried=retried):
         raise useless(f"{action.value} is not possible here")
     criteria = with_more(context.acceptance_criteria, tuple(map(_proposed, said.updated_acceptance_criteria)))
-    reason = texts.line(said.decision.reason, 500) or rules.decision.reason
+    reason = passages.line(said.decision.reason, 500) or rules.decision.reason
     if action is not Action.RUN_WORKER:
         return NextAction(
             by="model", decision=Decision(action=action, reason=reason), updated_acceptance_criteria=criteria
         )
-    brief = texts.paragraph(said.worker_call.prompt) if said.worker_call else ""
+    brief = passages.paragraph(said.worker_call.prompt) if said.worker_call else ""
     return NextAction(
         by="model",
         decision=Decision(action=action, reason=reason),
@@ -62,10 +62,10 @@ def _question(rules: NextAction, context: MissionContext) -> Question:
         stage="decide",
         prompt="next_action",
         gaps={
-            "diagnosis": () if diagnosis is None else texts.diagnosis(diagnosis),
-            "plan": () if plan is None else texts.plan(plan),
-            "criteria": texts.criteria(context.acceptance_criteria),
-            "attempts": texts.attempts(context),
+            "diagnosis": () if diagnosis is None else passages.diagnosis(diagnosis),
+            "plan": () if plan is None else passages.plan(plan),
+            "criteria": passages.criteria(context.acceptance_criteria),
+            "attempts": passages.attempts(context),
             "confidence": Passage(label="confidence", text=f"{weighed}\nrisks: {risks or 'none'}", trusted=True),
             "iteration": f"{len(context.iterations)} of {context.budget.iterations}",
             "worker": rules.worker_call.worker_type if rules.worker_call else "",

@@ -7,8 +7,8 @@ from bot.domain.model import Passage, Question
 from bot.domain.patch import Rung
 from bot.domain.plan import AcceptanceCriterion, Plan, PlanStep
 from bot.domain.verdict import Critique
+from bot.llm import passages
 from bot.llm.protocol.messages import PlanTask
-from bot.mission.by_model import texts
 from bot.mission.mind import useless
 from bot.ports import Mind
 
@@ -66,23 +66,25 @@ async def _planned(
         prompt="plan_task",
         gaps={
             "command": Passage(label="red command", text=context.test_command),
-            "diagnosis": () if diagnosis is None else texts.diagnosis(diagnosis),
-            "sources": () if diagnosis is None else texts.sources(diagnosis.contexts),
-            "workers": texts.workers(rungs),
-            "criteria": texts.criteria(rules.acceptance_criteria),
-            "lessons": texts.lessons(context),
-            "attempts": texts.attempts(context),
-            "criticised": () if criticised is None else (texts.plan(criticised[0]), texts.critique(criticised[1])),
+            "diagnosis": () if diagnosis is None else passages.diagnosis(diagnosis),
+            "sources": () if diagnosis is None else passages.sources(diagnosis.contexts),
+            "workers": passages.workers(rungs),
+            "criteria": passages.criteria(rules.acceptance_criteria),
+            "lessons": passages.lessons(context),
+            "attempts": passages.attempts(context),
+            "criticised": ()
+            if criticised is None
+            else (passages.plan(criticised[0]), passages.critique(criticised[1])),
         },
     )
     said, _ = await mind.ask(question, PlanTask)
     steps = _steps(said.steps) or rules.steps
-    usable = {texts.WORKER_OF[rung] for rung in rungs}
+    usable = {passages.WORKER_OF[rung] for rung in rungs}
     if not any(step.action in usable for step in steps):
         raise useless("no step of the plan names a worker that may work here")
     return rules.with_(
         by="model",
-        goal=texts.line(said.goal),
+        goal=passages.line(said.goal),
         steps=steps,
         confidence=rules.confidence if said.confidence is None else said.confidence,
         acceptance_criteria=with_more(rules.acceptance_criteria, said.acceptance_criteria),
@@ -102,7 +104,7 @@ def with_more(
     added = sum(criterion.check is None for criterion in known)
     more: list[AcceptanceCriterion] = []
     for criterion in proposed:
-        description = texts.line(criterion.description)
+        description = passages.line(criterion.description)
         if description and description not in said and added + len(more) < _MORE_CRITERIA:
             said.add(description)
             number = len(known) + len(more) + 1
@@ -118,13 +120,15 @@ def _steps(said: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:
     """A model's steps, bounded, with the verification at the end; what is wrong with them the critic says."""
     steps = [
         PlanStep(
-            id=texts.line(step.id, 20),
+            id=passages.line(step.id, 20),
             order=number,
-            description=texts.line(step.description),
-            action=texts.line(step.action, 40),
-            parameters={texts.line(k, 40): texts.paragraph(v, 500) for k, v in list(step.parameters.items())[:10]},
-            expected_outcome=texts.line(step.expected_outcome),
-            dependencies=texts.lines(step.dependencies, _STEPS, 20),
+            description=passages.line(step.description),
+            action=passages.line(step.action, 40),
+            parameters={
+                passages.line(k, 40): passages.paragraph(v, 500) for k, v in list(step.parameters.items())[:10]
+            },
+            expected_outcome=passages.line(step.expected_outcome),
+            dependencies=passages.lines(step.dependencies, _STEPS, 20),
         )
         for number, step in enumerate(sorted(said, key=lambda step: step.order)[:_STEPS], start=1)
     ]

@@ -4,8 +4,8 @@ from bot.domain.diagnosis import Diagnosis
 from bot.domain.model import Question
 from bot.domain.plan import Plan
 from bot.domain.verdict import DEEPEN_BELOW, REPLAN_BELOW, Critique, LiveAssessment, MetaEvaluation
+from bot.llm import passages
 from bot.llm.protocol.messages import AssessLive, EvaluateReasoning
-from bot.mission.by_model import texts
 from bot.ports import Mind
 
 _CONCERNS = 5
@@ -31,10 +31,10 @@ async def evaluate_by_model(
         stage="evaluate",
         prompt="evaluate_reasoning",
         gaps={
-            "diagnosis": texts.diagnosis(diagnosis),
-            "failures": texts.failures(diagnosis.failures),
-            "plan": texts.plan(plan),
-            "critique": texts.critique(critique),
+            "diagnosis": passages.diagnosis(diagnosis),
+            "failures": passages.failures(diagnosis.failures),
+            "plan": passages.plan(plan),
+            "critique": passages.critique(critique),
         },
     )
     said, _ = await mind.ask(question, EvaluateReasoning)
@@ -45,11 +45,11 @@ async def evaluate_by_model(
         by="model",
         reasoning_quality=quality,
         confidence_in_reasoning=sure,
-        concerns=(*rules.concerns, *texts.lines(said.concerns, _CONCERNS)),
+        concerns=(*rules.concerns, *passages.lines(said.concerns, _CONCERNS)),
         should_replan=quality < REPLAN_BELOW if replan is None else replan,
         should_think_deeper=quality < DEEPEN_BELOW if deeper is None else deeper,
         passes_recommended=said.passes_recommended or rules.passes_recommended,
-        feedback=texts.paragraph(said.feedback) or rules.feedback,
+        feedback=passages.paragraph(said.feedback) or rules.feedback,
     )
 
 
@@ -68,9 +68,9 @@ async def assess_by_model(mind: Mind, rules: LiveAssessment, diagnosis: Diagnosi
         stage="live",
         prompt="assess_live",
         gaps={
-            "failures": texts.failures(diagnosis.failures),
-            "diagnosis": texts.diagnosis(diagnosis),
-            "sources": texts.sources(diagnosis.contexts),
+            "failures": passages.failures(diagnosis.failures),
+            "diagnosis": passages.diagnosis(diagnosis),
+            "sources": passages.sources(diagnosis.contexts),
         },
     )
     said, _ = await mind.ask(question, AssessLive)
@@ -80,5 +80,5 @@ async def assess_by_model(mind: Mind, rules: LiveAssessment, diagnosis: Diagnosi
         should_continue=said.should_continue,
         should_deepen=said.should_deepen,
         confidence_adjustment=rules.confidence_adjustment if moved is None else moved,
-        feedback=texts.paragraph(said.feedback, 1_000),
+        feedback=passages.paragraph(said.feedback, 1_000),
     )

@@ -5,8 +5,8 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question
 from bot.domain.patch import Candidate, Verification
 from bot.domain.verdict import ChangeReview
+from bot.llm import passages
 from bot.llm.protocol.messages import CritiqueChange
-from bot.mission.by_model import texts
 from bot.ports import Mind
 
 _ISSUES = 5
@@ -33,10 +33,10 @@ async def review_by_model(
         stage="review",
         prompt="critique_change",
         gaps={
-            "failures": () if diagnosis is None else texts.failures(diagnosis.failures),
-            "diagnosis": () if diagnosis is None else texts.diagnosis(diagnosis),
-            "sources": () if diagnosis is None else texts.sources(diagnosis.contexts),
-            "change": texts.change(verification.diff),
+            "failures": () if diagnosis is None else passages.failures(diagnosis.failures),
+            "diagnosis": () if diagnosis is None else passages.diagnosis(diagnosis),
+            "sources": () if diagnosis is None else passages.sources(diagnosis.contexts),
+            "change": passages.change(verification.diff),
             "shown": Passage(label="about the change", text=shown),
         },
     )
@@ -44,6 +44,6 @@ async def review_by_model(
     return rules.with_(
         by="model",
         score=said.score,
-        justification=texts.paragraph(said.justification, 1_000),
-        issues=texts.lines(said.issues, _ISSUES),
+        justification=passages.paragraph(said.justification, 1_000),
+        issues=passages.lines(said.issues, _ISSUES),
     )

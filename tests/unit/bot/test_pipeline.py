@@ -359,5 +359,5 @@ async def test_a_folder_request_without_a_folder_is_wrong_use() -> None:
 
 
 def test_a_mission_needs_nothing_that_the_line_does_not_give() -> None:
-    given = set(Line.__dataclass_fields__) | {"recall", "checkpoint", "progress"}
+    given = set(Line.__dataclass_fields__) | {"recall", "checkpoint", "progress", "mind"}
     assert set(MissionPorts.__dataclass_fields__) <= given

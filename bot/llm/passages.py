@@ -1,4 +1,4 @@
-"""What the stages show a model: failures, source, plans and attempts as labelled passages, each bounded."""
+"""What stages show a model (failures, source, plans, attempts as bounded passages), and its words made clean."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,0 +1,81 @@
+"""REFLECT by a model: what a mission that ended well taught, beside what the rules say of it."""
+
+import logging
+
+from bot.domain.lesson import Insight, Lesson, Reflection, SuggestedImprovement
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.model import Passage, Question, Role
+from bot.domain.model_error import ModelError
+from bot.lessons.reflect import failures_of
+from bot.lessons.words import words_of
+from bot.llm import passages
+from bot.llm.protocol.messages import Reflect
+from bot.ports import Mind
+
+_EACH = 5
+_LESSONS = 2
+_LESSON_CHARS = 200
+
+log = logging.getLogger(__name__)
+
+
+async def looked_back(
+    mind: Mind, rules: Reflection, lesson: Lesson, context: MissionContext
+) -> tuple[Reflection, Lesson]:
+    """A reflection and its lesson with a model's words; the rules' alone where it has none of use.
+
+    A lesson is read by later missions, so a model only adds to that of a fix that was verified.
+
+    Args:
+        mind: The models.
+        rules: What the rules say of the mission.
+        lesson: What is kept of it by the rules.
+        context: The finished mission.
+    """
+    spent = context.budget.spent_usd >= context.budget.money_usd
+    if lesson.outcome != Outcome.FIXED.value or context.fix is None or spent or not mind.has(Role.JUDGE):
+        return rules, lesson
+    try:
+        said, _ = await mind.ask(_question(lesson, context), Reflect)
+    except ModelError as error:
+        log.warning("the rules reflect: %s", error.message, extra={"trouble": error.trouble.value})
+        return rules.with_(by="fallback"), lesson
+    learned = passages.lines(said.lessons_learned, _LESSONS, _LESSON_CHARS)
+    reflection = Reflection(
+        by="model",
+        insights=(*rules.insights, *map(_insight, said.insights[:_EACH])),
+        lessons_learned=(*rules.lessons_learned, *learned),
+        improvements=(*rules.improvements, *map(_improvement, said.improvements[:_EACH])),
+        confidence=rules.confidence if said.confidence is None else said.confidence,
+    )
+    sentence = ". ".join((lesson.sentence.rstrip("."), *learned))
+    return reflection, lesson.with_(
+        sentence=sentence, keywords=tuple(dict.fromkeys((*lesson.keywords, *words_of(learned))))
+    )
+
+
+def _question(lesson: Lesson, context: MissionContext) -> Question:
+    verification = context.fix[1] if context.fix else None
+    return Question(
+        stage="reflect",
+        prompt="reflect",
+        gaps={
+            "ended": Passage(label="outcome", text=f"{lesson.outcome}: {lesson.sentence}"),
+            "failures": passages.failures(failures_of(context)),
+            "diagnosis": passages.diagnosis(context.diagnosis) if context.diagnosis else (),
+            "change": passages.change(verification.diff) if verification else (),
+            "lessons": passages.lessons(context),
+        },
+    )
+
+
+def _insight(said: Insight) -> Insight:
+    return said.with_(
+        description=passages.line(said.description),
+        evidence=passages.line(said.evidence),
+        impact=passages.line(said.impact),
+    )
+
+
+def _improvement(said: SuggestedImprovement) -> SuggestedImprovement:
+    return said.with_(suggestion=passages.line(said.suggestion), expected_impact=passages.line(said.expected_impact))
