@@ -61,6 +61,8 @@ class Reply:
     """After so many bytes of the body nothing more comes."""
     endless: bool = False
     """The body is repeated until nobody listens."""
+    pause_s: float = 0.0
+    """Between two of these."""
 
 
 Script = Callable[[Asked], Reply]
@@ -278,6 +280,7 @@ async def _send(writer: asyncio.StreamWriter, reply: Reply) -> None:
     while reply.endless:
         writer.write(body)
         await writer.drain()
+        await asyncio.sleep(reply.pause_s)
     parts = [size for size in (reply.cut, reply.stall) if size is not None]
     writer.write(body[: min(parts)] if parts else body)
     await writer.drain()

@@ -4,6 +4,7 @@ import ssl
 import zlib
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -44,6 +45,12 @@ class Transport:
             Fault: there is none.
         """
         trust = self._trusted()
+        opened: list[Any] = []
+
+        async def watch(event: str, details: Mapping[str, Any]) -> None:
+            if event == "connection.connect_tcp.complete":
+                opened.append(details["return_value"])
+
         try:
             async with (
                 httpx.AsyncClient(
@@ -56,12 +63,16 @@ class Transport:
                     self._base_url + path,
                     content=body,
                     headers={"content-type": "application/json", "accept-encoding": "identity", **headers},
+                    extensions={"trace": watch},
                 ) as response,
             ):
                 content = await _bounded(response)
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             # Not as its cause: the request hangs on it, and with that the key.
             raise _unreachable(error) from None
+        finally:
+            for stream in opened:
+                await stream.aclose()  # httpcore leaves it open when it is cancelled while TLS is agreed on
         return Reply(response.status_code, {k.lower(): v for k, v in response.headers.items()}, content)
 
     def _trusted(self) -> ssl.SSLContext | bool:
