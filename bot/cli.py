@@ -129,6 +129,21 @@ def _simulate_options(parser: argparse.ArgumentParser) -> None:
     _json(parser)
 
 
+def _models_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("check",), help="ask every configured model once")
+    caching = "ask twice more with a long text, to see whether the server keeps it"
+    parser.add_argument("--caching", action="store_true", help=caching)
+    _json(parser)
+
+
+def _prompts_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("show", "list"), help="render one prompt, or list them all")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="the prompt to show")
+    gap = "fill a gap with foreign text; repeatable; the others stay as they are"
+    parser.add_argument("--gap", metavar="NAME=TEXT", action="append", default=[], help=gap)
+    _json(parser)
+
+
 def _image_options(parser: argparse.ArgumentParser) -> None:
     prune = "also remove environments over the limits of age and size"
     parser.add_argument("--prune", action="store_true", help=prune)
@@ -288,6 +303,26 @@ def _simulate(arguments: argparse.Namespace) -> int:
     return EXIT_FIXED
 
 
+def _models(arguments: argparse.Namespace) -> int:
+    from bot.models_command import ModelsOrder, run_models_check
+    from bot.settings import load_from_options
+
+    result = run_models_check(ModelsOrder(caching=arguments.caching), load_from_options(vars(arguments)))
+    print(json.dumps(result.json_object) if arguments.json else result.text)
+    return EXIT_FIXED if result.all_answer else EXIT_NOT_FIXED
+
+
+def _prompts(arguments: argparse.Namespace) -> int:
+    from bot.errors import UsageError
+    from bot.prompts_command import PromptsOrder, run_prompts
+
+    if (arguments.name is None) == (arguments.action == "show"):
+        raise UsageError("prompts show takes the name of a prompt, prompts list takes none")
+    result = run_prompts(PromptsOrder(name=arguments.name, gaps=tuple(arguments.gap)))
+    print(json.dumps(result.json_object) if arguments.json else result.text)
+    return EXIT_FIXED
+
+
 def _image(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
     from bot.wiring.line import prepare_image
@@ -313,6 +348,8 @@ COMMANDS: Mapping[str, _Command] = MappingProxyType(
         ),
         "setup": _Command("make the GitHub App in your browser, and store its keys", _setup),
         "doctor": _Command("say what is missing before MetaAgent can run here", _doctor, _doctor_options),
+        "models": _Command("ask every configured model whether it answers, and what it can", _models, _models_options),
+        "prompts": _Command("show what models are asked", _prompts, _prompts_options, takes_settings=False),
         "image": _Command("pull or build the sandbox's image, and print its name", _image, _image_options),
     }
 )
