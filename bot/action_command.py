@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -42,7 +43,7 @@ from bot.publish.runner_files import Done, RunnerFiles
 from bot.publish.step_summary import commands_stopped, harmless, write_mask
 from bot.publish.story import Story, a_story
 from bot.queue.memory import MemoryCheckpoint
-from bot.settings import GITHUB_API, Settings, load
+from bot.settings import GITHUB_API, KEYS, MODELS, Settings, load
 from bot.telemetry import set_up_logging
 from bot.wiring.action import ActionGitHub, connect
 from bot.wiring.line import build_line
@@ -55,6 +56,7 @@ DONE = 0
 
 ERROR = 2
 _EVENT_BYTES = 32 << 20
+_DEPENDABOT = "dependabot[bot]"
 
 Connect = Callable[[SecretStr, str], ActionGitHub]
 """From a token and the address of GitHub's API to GitHub."""
@@ -66,7 +68,7 @@ NO_CHECKS = (
 
 
 NO_PUSH = "With `from-report` a fix is never pushed straight onto the red branch: a pull request takes its place."
-NO_MODEL = "No model was asked: this version has no rung 2, so `model` and `api-key` change nothing."
+NO_MODEL = "No model was asked: it has no key, for to such a run GitHub gives none of the repository's secrets."
 
 
 @dataclass(frozen=True)
@@ -153,9 +155,10 @@ def run_action(
 
 def _hidden(environment: Mapping[str, str]) -> tuple[str, ...]:
     """What must not be seen, also in the form a token has on its way to git."""
-    token, key = (environment.get(name, "").strip() for name in ("INPUT_GITHUB_TOKEN", "INPUT_API_KEY"))
+    token = environment.get("INPUT_GITHUB_TOKEN", "").strip()
     pair = base64.b64encode(f"x-access-token:{token}".encode()).decode("ascii") if token else ""
-    return tuple(secret for secret in (token, pair, key) if secret)
+    keys = (environment.get(name, "").strip() for name in ("INPUT_API_KEY", *chain.from_iterable(KEYS.values())))
+    return tuple(secret for secret in (token, pair, *keys) if secret)
 
 
 @contextmanager
@@ -183,6 +186,8 @@ def _run(
     if isinstance(event, Ignored):
         return event
     settings = _settings(inputs, environment, trusted=not event.from_fork)
+    if event.from_fork or _DEPENDABOT in event.actors:
+        settings = _without_keyless_models(settings)
     token = inputs.github_token
     secrets = tuple(SecretStr(secret) for secret in inputs.secrets)
     set_up_logging(level=settings.log_level, secrets=(*settings.secrets, *secrets), stream=out)
@@ -223,12 +228,21 @@ def _settings(inputs: ActionInputs, environment: Mapping[str, str], *, trusted: 
     }
     if inputs.model is not None:
         options["model"] = inputs.model
+    if inputs.api_key.get_secret_value():
+        options["model_key"] = inputs.api_key.get_secret_value()
+    if inputs.max_cost_usd is not None:
+        options["models.usd_per_mission"] = str(inputs.max_cost_usd)
     if inputs.max_attempts is not None:
         options["limits.iterations"] = str(inputs.max_attempts)
     file = Path(os.devnull)  # never the one of the current folder
     if inputs.config is not None and trusted:
         file = Path(environment.get("GITHUB_WORKSPACE") or ".") / inputs.config
     return load(options, environment=environment, file=file)
+
+
+def _without_keyless_models(settings: Settings) -> Settings:
+    """Where GitHub gives a run no secrets, a model without its key is nobody's mistake."""
+    return settings if settings.keys else settings.model_copy(update=dict.fromkeys(MODELS))
 
 
 # --- the work ---------------------------------------------------------------------------------------
@@ -310,7 +324,7 @@ async def _handed_over(step: Step, context: MissionContext, kept: KeptEvidence) 
     confidence = confidence_by_rules(context)
     story = a_story(context, confidence=confidence, secrets=step.secrets, bundle=kept)
     done = Done(story, Publication(mission_id=context.mission_id, outcome=story.outcome), step.project)
-    if step.inputs.model is not None or step.inputs.api_key.get_secret_value():
+    if step.inputs.model is not None and step.settings.model is None:
         done = done.noting(NO_MODEL)
     if step.inputs.delivery != step.inputs.mode:
         done = done.noting(NO_PUSH)

@@ -27,6 +27,7 @@ KEYS = {
 }
 """Settings that default to what a provider's own tools read."""
 MODELS = ("model", "model_judge", "model_fix")
+"""Settings that name models."""
 APP_FILE = "app.json"
 """In the data directory: the App as set-up stored it, readable by its owner only."""
 OF_AN_APP = ("app_id", "private_key", "private_key_file", "webhook_secret")

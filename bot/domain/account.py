@@ -29,7 +29,7 @@ class ModelLimits(Frozen):
     `NAME=INPUT/OUTPUT/CACHE-READ/CACHE-WRITE`, several with commas between."""
     timeout_s: float = Field(default=60.0, gt=0.0, le=3_600.0)
     """Seconds for one answer over HTTP, retries included."""
-    agent_timeout_s: float = Field(default=600.0, gt=0.0, le=7_200.0)
+    cli_timeout_s: float = Field(default=600.0, gt=0.0, le=7_200.0)
     """Seconds for one answer of a command-line agent."""
     plain_http: bool = False
     """Whether a key may be sent to another machine without encryption."""

@@ -122,7 +122,12 @@ class ActionInputs(Frozen):
         if self.test_command is not None:
             changed["test_command"] = self.test_command
         if self.max_cost_usd is not None:
-            changed["limits"] = found.limits.with_(usd_per_mission=self.max_cost_usd)
+            # One step is one mission: what it may spend is not less because of what several may.
+            most = self.max_cost_usd
+            pull_request, day = max(most, found.limits.usd_per_pull_request), max(most, found.limits.usd_per_day)
+            changed["limits"] = found.limits.with_(
+                usd_per_mission=most, usd_per_pull_request=pull_request, usd_per_day=day
+            )
         return found.with_(**changed)
 
 

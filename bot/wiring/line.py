@@ -3,12 +3,14 @@
 import asyncio
 
 from bot.clock import SystemClock
+from bot.domain.model import Role
 from bot.fixers.rung0_tools import tool_fixers
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.lessons.sqlite_store import SqliteLessons
 from bot.pipeline import Line, OpenProgress
-from bot.ports import Fixer
+from bot.ports import Fixer, Minds
 from bot.settings import Settings
+from bot.wiring.models import build_minds, models_of
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, Kept
 from sandbox.isolation import rights_left
@@ -49,26 +51,34 @@ async def probe_isolation(settings: Settings) -> tuple[str, ...]:
     return await rights_left(open_backend(settings.sandbox.with_(pool=0)))
 
 
-def build_fixers(settings: Settings, lessons: SqliteLessons) -> tuple[Fixer, ...]:
+def build_fixers(settings: Settings, lessons: SqliteLessons, minds: Minds | None = None) -> tuple[Fixer, ...]:
     """Every rung there is.
 
-    Rung 1 tries mutated code in the sandbox; on the local backend that is the host itself, so it stays off there
-    unless the host is declared disposable.
+    Rungs 1 and 2 try mutated code and a model's in the sandbox; on the local backend that is the host itself, so they
+    stay off there unless the host is declared disposable.
     """
-    search_allowed = settings.sandbox.backend != "local" or settings.sandbox.disposable_host
-    search: tuple[Fixer, ...] = (SearchFixer(lessons),) if search_allowed else ()
-    return (*tool_fixers(), *search)
+    if settings.sandbox.backend == "local" and not settings.sandbox.disposable_host:
+        return tool_fixers()
+    if minds is None or Role.FIX not in models_of(settings):
+        return (*tool_fixers(), SearchFixer(lessons))
+    from bot.fixers.rung1_search.as_trials import SearchTrials
+    from bot.fixers.rung2_model.fixer import ModelFixer
+
+    return (*tool_fixers(), SearchFixer(lessons), ModelFixer(minds, SearchTrials(lessons), settings.models))
 
 
 def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
     """Everything a mission needs, for the command line and the service alike."""
     lessons = SqliteLessons(settings.data_dir / "lessons.sqlite")
     sandboxes = Sandboxes(settings.sandbox, build_backend(settings), settings.data_dir)
+    clock = SystemClock()
+    minds = build_minds(settings, clock)
     return Line(
         open_workspace=sandboxes.open_workspace,
-        fixers=build_fixers(settings, lessons),
+        fixers=build_fixers(settings, lessons, minds),
+        minds=minds,
         lessons=lessons,
-        clock=SystemClock(),
+        clock=clock,
         open_progress=open_progress,
         limits=settings.limits,
         app_slug=settings.app_slug,

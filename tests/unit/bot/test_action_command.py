@@ -271,10 +271,21 @@ def test_what_breaks_inside_us_is_shown_where_nothing_is_a_command(runner: Runne
     assert "our fault" in runner.summary
 
 
-def test_a_model_is_not_asked_and_that_is_said(runner: Runner) -> None:
-    runner.run(mode="report", model="mock:any", api_key="sk-never-shown-anywhere")
-    assert "no rung 2" in runner.summary
+def test_the_model_its_key_and_its_money_are_those_of_the_step(runner: Runner) -> None:
+    runner.run(mode="report", model="anthropic:any", api_key="sk-never-shown-anywhere", max_cost_usd="8")
+    (settings,) = runner.settings
+    assert (settings.model, settings.models.usd_per_mission) == ("anthropic:any", 8.0)
+    assert settings.keys["anthropic"].get_secret_value() == "sk-never-shown-anywhere"
+    assert "No model was asked" not in runner.summary
     assert "sk-never" not in runner.said.replace("::add-mask::sk-never-shown-anywhere", "")
+
+
+def test_where_github_gives_no_secrets_a_model_without_its_key_is_not_asked_and_that_is_said(runner: Runner) -> None:
+    head = {"ref": "topic", "sha": HEAD, "repo": FORK}
+    pull = {"number": 7, "head": head, "base": {"ref": "main", "sha": BASE, "repo": HERE}}
+    runner.run("pull_request", {"repository": HERE, "pull_request": pull}, mode="report", model="anthropic:any")
+    assert [settings.model for settings in runner.settings] == [None]
+    assert "No model was asked" in runner.summary
 
 
 def test_an_event_that_is_no_json_is_wrong_use(runner: Runner) -> None:

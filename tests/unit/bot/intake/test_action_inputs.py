@@ -62,3 +62,10 @@ def test_secrets_are_never_shown() -> None:
     assert inputs.secrets == ("ghs_1234567890", "sk-abc")
     assert "1234567890" not in repr(inputs)
     assert "sk-abc" not in str(inputs)
+
+
+def test_the_most_a_step_may_spend_is_not_less_because_of_what_several_may() -> None:
+    limits = read(max_cost_usd="20").policy(RepositoryPolicy()).limits
+    assert (limits.usd_per_mission, limits.usd_per_pull_request, limits.usd_per_day) == (20.0, 20.0, 20.0)
+    limits = read(max_cost_usd="0.5").policy(RepositoryPolicy()).limits
+    assert (limits.usd_per_mission, limits.usd_per_pull_request, limits.usd_per_day) == (0.5, 3.0, 10.0)

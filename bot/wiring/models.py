@@ -1,0 +1,60 @@
+"""From settings to the minds of missions; without a configured model nothing of it is loaded."""
+
+from collections.abc import Mapping
+
+from bot.domain.model import Role
+from bot.ports import Chat, Clock, Minds
+from bot.settings import Settings, environment
+
+LEDGER = "ledger.sqlite"
+"""In the data directory: what models cost."""
+
+
+def models_of(settings: Settings) -> dict[Role, str]:
+    """Which model each role has, as configured; none for a role without one."""
+    named = {Role.JUDGE: settings.model_judge or settings.model, Role.FIX: settings.model_fix or settings.model}
+    return {role: text for role, text in named.items() if text}
+
+
+def build_chats(settings: Settings) -> dict[Role, Chat]:
+    """A model for each role; two roles with the same one share it. No server is asked.
+
+    Raises:
+        SettingsError: a model is wrongly named, or its key is missing.
+    """
+    from bot.llm.providers.named import build
+    from bot.llm.providers.options import ChatOptions
+
+    limits = settings.models
+    options = ChatOptions(
+        keys=settings.keys,
+        attempt_s=limits.timeout_s,
+        agent_s=limits.cli_timeout_s,
+        allow_plain_http=limits.plain_http,
+        environment=environment(),
+    )
+    named = models_of(settings)
+    chats: Mapping[str, Chat] = {text: build(text, options) for text in set(named.values())}
+    return {role: chats[text] for role, text in named.items()}
+
+
+def build_minds(settings: Settings, clock: Clock) -> Minds | None:
+    """Gives every mission its mind; None when no model is configured.
+
+    Raises:
+        SettingsError: a model, a key or a price is wrong.
+    """
+    if not models_of(settings):
+        return None
+    from bot.ledger.sqlite_ledger import SqliteLedger
+    from bot.llm.mind import ModelMinds
+    from bot.llm.prices import Prices
+
+    return ModelMinds(
+        build_chats(settings),
+        SqliteLedger(settings.data_dir / LEDGER, usd_per_day=settings.models.usd_per_day_total),
+        Prices(settings.models.prices),
+        settings.models,
+        clock,
+        secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
+    )
