@@ -1,0 +1,79 @@
+"""What refusals mean, and how long they ask to wait."""
+
+import json
+
+import pytest
+
+from bot.domain.model import ModelTrouble
+from bot.llm.providers.replies import Reply, refusal, retry_after_s
+
+NOON = "Fri, 01 Jan 2027 12:00:00 GMT"
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": " 0.5 "}, 0.5),
+        ({"retry-after": "-1"}, 0.0),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "1e999"}, None),
+        ({"retry-after": "tomorrow"}, None),
+        ({"retry-after": ""}, None),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after-ms": "soon", "retry-after": "9"}, 9.0),
+        ({"retry-after": "Fri, 01 Jan 2027 12:01:30 GMT", "date": NOON}, 90.0),
+        ({"retry-after": "Fri, 01 Jan 2027 11:00:00 GMT", "date": NOON}, 0.0),
+        ({"retry-after": "Fri, 01 Jan 2027 12:01:30 GMT"}, None),
+        ({"retry-after": "Fri, 01 Jan 2027 12:01:30 -0000", "date": NOON}, None),
+        ({"retry-after": "Fri, 99 Jan 2027 12:01:30 GMT", "date": NOON}, None),
+    ],
+)
+def test_a_server_says_how_long_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after_s(headers) == seconds
+
+
+def told(status: int, **error: object) -> Reply:
+    return Reply(status, {}, json.dumps({"error": error}).encode())
+
+
+def test_an_error_code_is_passed_on_and_words_are_not() -> None:
+    fault = refusal(told(404, code="model_not_found", type="invalid_request_error", message="sk-secret: no gpt-9"))
+    assert fault.message == "there is no such model or address (404, invalid_request_error, model_not_found)"
+    assert "model's name" in fault.advice
+
+
+@pytest.mark.parametrize("code", ["sk-ABCDEF", "a key: sk", "sk-abc123", "x" * 60, 17, None, ["a"], {}])
+def test_what_is_no_error_code_is_not_passed_on(code: object) -> None:
+    assert refusal(told(400, code=code)).message == "the request was refused (400)"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"null", b"[]", b'"sk-secret"', b"\xff\xfe", b"[" * 9_000, b'{"error": "no"}']
+)
+def test_a_refusal_may_say_anything(content: bytes) -> None:
+    assert refusal(Reply(401, {}, content)).message == "the key was refused (401)"
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "trouble"),
+    [
+        (400, "This model's maximum context length is 8192 tokens", ModelTrouble.TOO_LARGE),
+        (422, "Input is too long for requested model", ModelTrouble.TOO_LARGE),
+        (400, "Your credit balance is too low to access the API", ModelTrouble.AUTH),
+        (403, "You exceeded your current quota: insufficient_quota", ModelTrouble.AUTH),
+        (429, "You exceeded your current quota: insufficient_quota", ModelTrouble.AUTH),
+        (429, "Number of request tokens has exceeded your rate limit", ModelTrouble.RATE_LIMIT),
+        (400, "The response was filtered due to the prompt triggering content management policy", ModelTrouble.REFUSAL),
+        (418, "", ModelTrouble.BAD_REQUEST),
+        (307, "", ModelTrouble.BAD_REQUEST),
+        (520, "", ModelTrouble.TRANSPORT),
+        (204, "", ModelTrouble.BAD_RESPONSE),
+        (99_999, "", ModelTrouble.BAD_RESPONSE),
+    ],
+)
+def test_the_kind_of_trouble_is_read_from_status_and_words(status: int, words: str, trouble: ModelTrouble) -> None:
+    fault = refusal(told(status, message=words))
+    assert fault.trouble is trouble
+    assert fault.final is not trouble.retryable
