@@ -1,7 +1,7 @@
 """What a model is shown of a failure: the important first, each part within its room, and what is left out by name."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
@@ -42,9 +42,7 @@ class Brief:
     tokens: int
     """The size of the whole."""
     task: str
-    asked: Excerpts | None = None
-    """What was shown on the model's own wish."""
-    said: tuple[Passage, ...] = field(default=())
+    said: tuple[Passage, ...] = ()
 
     def gaps(self, feedback: tuple[Passage, ...] = ()) -> Gaps:
         """What fills the prompt; equal for all samples of a round, and what is new in a later one comes last.
@@ -73,10 +71,9 @@ class Brief:
             known[file.path] = file.with_(regions=(*(before.regions if before else ()), *file.regions))
         return replace(
             self,
-            parts={**self.parts, Part.ASKED: asked.passages},
+            parts={**self.parts, Part.ASKED: (*self.parts.get(Part.ASKED, ()), *asked.passages)},
             sent=tuple(known.values()),
             cut=(*self.cut, *asked.cut),
-            asked=asked,
         )
 
 
@@ -100,7 +97,6 @@ async def brief_of(failure: Failure, report: TestReport, tokens: int) -> Brief:
     facts = await failure.workspace.facts()
     paths = [excerpt.source.path for excerpt in shown]
     diff, diff_cut = await surroundings.red_diff(facts, paths, files, Room.of(Part.DIFF, tokens))
-    room = Room.of(Part.LESSONS, tokens)
     more = [f"failing test {name}" for name in sorted(report.failing - {one.name for one in failures})]
     return Brief(
         parts={
@@ -109,7 +105,7 @@ async def brief_of(failure: Failure, report: TestReport, tokens: int) -> Brief:
             Part.SOURCES: sources.passages,
             Part.SKELETON: await surroundings.skeleton(shown, files, Room.of(Part.SKELETON, tokens)),
             Part.DIFF: diff,
-            Part.LESSONS: surroundings.lessons(context, room),
+            Part.LESSONS: surroundings.lessons(context, Room.of(Part.LESSONS, tokens)),
             Part.ATTEMPTS: surroundings.attempts(context, Room.of(Part.ATTEMPTS, tokens)),
         },
         sent=_joined(sources.sent, tests.sent),
@@ -118,7 +114,7 @@ async def brief_of(failure: Failure, report: TestReport, tokens: int) -> Brief:
         places=places,
         tokens=tokens,
         task=_task(report),
-        said=surroundings.said(context, diagnosis.cause, room),
+        said=surroundings.said(context, diagnosis.cause, Room.of(Part.LESSONS, tokens)),
     )
 
 

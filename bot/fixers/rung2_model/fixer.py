@@ -1,0 +1,104 @@
+"""ModelFixer: show a model what fails and where, read its edits, try them like the search's own; best first."""
+
+from collections.abc import AsyncIterator
+
+from bot.domain.account import ModelLimits
+from bot.domain.diagnosis import Diagnosis
+from bot.domain.mission import MissionContext
+from bot.domain.model import Role, total
+from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
+from bot.fixers.rung2_model.bench import Bench, Stopped, TooLarge
+from bot.fixers.rung2_model.candidates import candidates_of
+from bot.fixers.rung2_model.context import Brief, brief_of
+from bot.fixers.rung2_model.function_rounds import FunctionRounds
+from bot.fixers.rung2_model.rounds import BlockRounds
+from bot.fixers.trials import Failure, Trials
+from bot.ports import Minds, Workspace
+from sandbox.types import TestReport
+
+_LEAST_TOKENS = 500
+"""A prompt is not made smaller than this."""
+
+
+class ModelFixer:
+    """Rung 2.
+
+    Args:
+        minds: Models, per mission.
+        trials: Tries changes where the tests can be run one by one.
+        limits: Of context, answers, samples and rounds.
+    """
+
+    def __init__(self, minds: Minds, trials: Trials, limits: ModelLimits) -> None:
+        self._minds = minds
+        self._trials = trials
+        self._limits = limits
+        self._format_failures: dict[str, int] = {}
+
+    @property
+    def name(self) -> str:
+        """`model`."""
+        return "model"
+
+    @property
+    def rung(self) -> Rung:
+        """The third step of the ladder."""
+        return Rung.MODEL
+
+    async def propose(
+        self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+    ) -> AsyncIterator[Candidate | RungNote]:
+        """Changes, best first. The note comes ahead of them: it carries what was paid, whoever stops listening."""
+        mind = self._minds.of(context.request, context.policy)
+        report = context.test_results
+        if mind is None or not mind.has(Role.FIX):
+            yield RungNote(reason="no model is configured, or the policy gives it no money")
+            return
+        if report is None or report.success:
+            yield RungNote(reason="there is no red run to mend")
+            return
+        trials = self._trials if report.knows_tests and report.failing else None
+        failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)
+        bench = Bench(mind, trials, failure, budget, self._limits, self._format_failures)
+        bench.files = frozenset(await workspace.list_files())
+        why = await self._work(bench, report)
+        calls = tuple(bench.calls)
+        yield RungNote(reason=why, candidates_tried=bench.tried, cost_usd=total(calls).cost_usd, calls=calls)
+        for candidate in candidates_of(bench, calls[-1].model if calls else ""):
+            yield candidate
+
+    async def _work(self, bench: Bench, report: TestReport) -> str:
+        """Ask and try until something passes or a limit is reached; says why it ended."""
+        tokens = self._limits.context_tokens
+        while tokens >= _LEAST_TOKENS:
+            brief = await brief_of(bench.failure, report, tokens)
+            try:
+                await self._ask(bench, brief, report)
+            except TooLarge:
+                tokens //= 2
+                continue
+            except Stopped as stopped:
+                return f"{_told(bench)}: {stopped}"
+            return _told(bench)
+        return f"{_told(bench)}: even a small prompt is too large for the model"
+
+    async def _ask(self, bench: Bench, brief: Brief, report: TestReport) -> None:
+        """In blocks, and function by function where the model is weak at those."""
+        weak = self._limits.edit_format == "auto" and bench.weak_at_format_everywhere
+        if self._limits.edit_format != "function" and not weak:
+            blocks = BlockRounds(bench, brief)
+            await blocks.run()
+            if not blocks.failed_at_format:
+                return
+        await FunctionRounds(bench, brief, report).run()
+
+
+def _told(bench: Bench) -> str:
+    """What came of it, in words."""
+    answers = len(bench.calls)
+    asked = f"{answers} {'answer' if answers == 1 else 'answers'}"
+    if bench.passing:
+        return f"{len(bench.passing)} of {bench.tried} changes pass ({asked})"
+    if not bench.tried:
+        return f"no usable change in {asked}"
+    return f"no change of {bench.tried} makes all failing tests pass ({asked})"

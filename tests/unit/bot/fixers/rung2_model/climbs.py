@@ -1,0 +1,131 @@
+"""A small broken program, a scripted model and scripted trials: one climb of rung 2 as a test needs it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from bot.domain.account import ModelLimits
+from bot.domain.diagnosis import Suspect
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, FixBudget, RungNote
+from bot.fixers.rung2_model.fixer import ModelFixer
+from bot.fixers.trials import Failure, Proposed, Tried
+from sandbox.types import TestReport, TestResult, TestStatus
+from tests.builders import a_diagnosis, a_failure, a_report, a_running_mission
+from tests.fakes.fake_workspace import FakeWorkspace
+from tests.fakes.scripted_mind import ScriptedMind
+from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
+
+ADD = "tests/test_calc.py::test_add"
+EVEN = "tests/test_calc.py::test_even"
+SOURCE = '''"""Arithmetic."""
+
+LIMIT = 100
+
+
+def add(a, b):
+    return a - b
+
+
+def is_even(n):
+    return n % 2 == 1
+'''
+TESTS = """from calc import add, is_even
+
+
+def test_add():
+    assert add(1, 2) == 3
+
+
+def test_even():
+    assert is_even(2)
+"""
+FILES = {"calc.py": SOURCE, "tests/test_calc.py": TESTS, ".env": "TOKEN=canary-in-env", "notes.txt": "nothing"}
+
+
+def block(old: str, new: str, path: str = "calc.py") -> str:
+    """An answer with one search and replace block."""
+    return f"{path}\n```python\n<<<<<<< SEARCH\n{old}\n=======\n{new}\n>>>>>>> REPLACE\n```\n"
+
+
+def said(title: str, explanation: str = "it was wrong") -> str:
+    """The message about a change."""
+    return f"```yaml\ntype: propose_fix\nversion: 1\npayload:\n  title: {title}\n  explanation: {explanation}\n```\n"
+
+
+def wants(*files: str, symbols: Sequence[str] = ()) -> str:
+    """An answer that asks to see more."""
+    shown = f"    files: [{', '.join(files)}]\n    symbols: [{', '.join(symbols)}]\n"
+    return f"```yaml\ntype: propose_fix\nversion: 1\npayload:\n  title: more context\n  context:\n{shown}```\n"
+
+
+FIX_ADD = block("    return a - b", "    return a + b")
+FIX_EVEN = block("    return n % 2 == 1", "    return n % 2 == 0")
+
+
+def a_red_run(*names: str) -> TestReport:
+    """Of these tests."""
+    wanted = names or (ADD,)
+    outcomes = {name: TestStatus.FAIL if name in wanted else TestStatus.PASS for name in (ADD, EVEN)}
+    failures = tuple(a_calc_failure(name) for name in wanted)
+    return a_report(failures=failures, failure_count=len(failures), outcomes=outcomes)
+
+
+def a_calc_failure(name: str) -> TestResult:
+    """One of the two tests failed in its own line."""
+    test = name.rpartition("::")[2]
+    return a_failure(
+        name=name, file="tests/test_calc.py", test=test, frames=(("tests/test_calc.py", 5, test),), traceback="E assert"
+    )
+
+
+def mends(proposed: Proposed) -> Tried:
+    """What the two tests say of a change: by the text of the file."""
+    text = next((change.content or "" for change in proposed.changes if change.path == "calc.py"), SOURCE)
+    green = [name for name, fix in ((ADD, "a + b"), (EVEN, "== 0")) if fix in text]
+    red = [name for name in (ADD, EVEN) if name not in green]
+    if not red:
+        return passed(proposed, mended=tuple(green))
+    return failed(proposed, mended=tuple(green), still_failing=tuple(red), output=f"still red: {red[0]}")
+
+
+@dataclass
+class Climb:
+    """Everything one climb stands on, and what came of it."""
+
+    mind: ScriptedMind
+    trials: ScriptedTrials = field(default_factory=lambda: ScriptedTrials(mends))
+    files: Mapping[str, str] = field(default_factory=lambda: FILES)
+    report: TestReport = field(default_factory=a_red_run)
+    limits: ModelLimits = field(default_factory=ModelLimits)
+    budget: FixBudget = field(default_factory=FixBudget)
+    suspects: tuple[Suspect, ...] = (
+        Suspect(file="calc.py", line=7, score=0.9, reason="called"),
+        Suspect(file="calc.py", line=11, score=0.8, reason="called"),
+    )
+    known: MissionContext | None = None
+    notes: list[RungNote] = field(default_factory=list)
+    candidates: list[Candidate] = field(default_factory=list)
+    fixer: ModelFixer | None = None
+
+    @property
+    def failure(self) -> Failure:
+        """What is to be mended."""
+        context = (self.known or a_running_mission()).with_(test_results=self.report)
+        diagnosis = a_diagnosis(suspects=self.suspects, failures=self.report.failures)
+        return Failure(context=context, diagnosis=diagnosis, workspace=FakeWorkspace(self.files))
+
+    async def run(self) -> "Climb":
+        """Climb."""
+        self.fixer = self.fixer or ModelFixer(self.mind, self.trials, self.limits)
+        about = self.failure
+        async for proposal in self.fixer.propose(about.context, about.diagnosis, about.workspace, self.budget):
+            if isinstance(proposal, RungNote):
+                self.notes.append(proposal)
+            else:
+                self.candidates.append(proposal)
+        return self
+
+    def text(self, question: int = 0) -> str:
+        """Everything that went into a question."""
+        gaps = self.mind.questions[question].gaps
+        return "\n".join(value if isinstance(value, str) else str(value) for value in gaps.values())

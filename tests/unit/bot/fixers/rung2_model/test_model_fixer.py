@@ -1,0 +1,334 @@
+"""ModelFixer: what it asks, tries, tells and gives up."""
+
+import asyncio
+
+import pytest
+
+from bot.domain.account import ModelLimits
+from bot.domain.model import ModelTrouble, Passage, Question, Role
+from bot.domain.model_error import ModelError
+from bot.domain.patch import FixBudget, Rung
+from bot.fixers.trials import Proposed, Tried
+from tests.fakes.scripted_mind import ScriptedMind
+from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
+from tests.unit.bot.fixers.rung2_model.climbs import (
+    ADD,
+    EVEN,
+    FILES,
+    FIX_ADD,
+    FIX_EVEN,
+    SOURCE,
+    Climb,
+    a_red_run,
+    block,
+    mends,
+    said,
+    wants,
+)
+
+pytestmark = pytest.mark.anyio
+
+
+def always_passes(proposed: Proposed) -> Tried:
+    return passed(proposed)
+
+
+def feedback_of(question: Question) -> str:
+    gap = question.gaps["feedback"]
+    assert isinstance(gap, tuple)
+    return "\n".join(one.text for one in gap)
+
+
+async def test_the_first_answer_that_passes_ends_the_climb() -> None:
+    mind = ScriptedMind({"fix": FIX_ADD + said("add what is to be added")})
+
+    climb = await Climb(mind, ScriptedTrials(always_passes)).run()
+
+    (candidate,) = climb.candidates
+    assert (candidate.rung, candidate.fixer, candidate.title) == (Rung.MODEL, "model", "add what is to be added")
+    assert candidate.changes[0].content == SOURCE.replace("a - b", "a + b")
+    assert candidate.explanation.startswith("it was wrong")
+    assert len(mind.questions) == 1
+    assert mind.questions[0].temperature == 0.0
+    assert mind.questions[0].role is Role.FIX
+
+
+async def test_what_was_paid_is_told_ahead_of_the_candidates() -> None:
+    climb = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(always_passes)).run()
+
+    (note,) = climb.notes
+    assert len(note.calls) == 1
+    assert note.cost_usd == pytest.approx(0.001)
+    assert climb.candidates[0].cost_usd == 0.0
+
+
+async def test_samples_vary_and_share_one_prompt() -> None:
+    wrong = [block("    return a - b", f"    return a - b - {n}") for n in range(3)]
+    mind = ScriptedMind({"fix": [*wrong, FIX_ADD]})
+    climb = await Climb(mind, ScriptedTrials(lambda one: mends(one).with_(passes="a + b" in str(one.changes)))).run()
+
+    first, *others = mind.questions
+    assert [question.temperature for question in mind.questions] == [0.0, 0.8, 0.8, 0.8]
+    assert [question.sample for question in mind.questions] == [0, 1, 2, 3]
+    assert all(question.gaps == first.gaps for question in others)
+    assert len(climb.trials.tried) == 4
+
+
+async def test_a_second_round_is_told_what_still_fails_with_the_best_change() -> None:
+    wrong = [block("    return a - b", f"    return a * {n}") for n in range(1, 4)]
+    mind = ScriptedMind({"fix": [FIX_EVEN, *wrong, FIX_ADD]})
+
+    climb = await Climb(mind, report=a_red_run(ADD, EVEN), limits=ModelLimits(rounds=2)).run()
+
+    told = feedback_of(mind.questions[4])
+    assert "+    return n % 2 == 0" in told
+    assert f"still fails: {ADD}" in told
+    assert f"still red: {ADD}" in told
+    assert all(not feedback_of(question) for question in mind.questions[:4])
+    assert climb.candidates[0].partial
+
+
+async def test_the_search_goes_on_from_the_best_failing_change() -> None:
+    def completes(start: Proposed) -> list[Tried]:
+        whole = start.changes[0].with_(content=SOURCE.replace("a - b", "a + b").replace("== 1", "== 0"))
+        return [passed(start.with_(changes=(whole,)))]
+
+    mind = ScriptedMind({"fix": FIX_EVEN + said("even means no rest")})
+    trials = ScriptedTrials(mends, completes)
+
+    climb = await Climb(mind, trials, report=a_red_run(ADD, EVEN)).run()
+
+    (candidate,) = climb.candidates
+    assert candidate.fixer == "model+search"
+    assert "a + b" in (candidate.changes[0].content or "")
+    assert [start.title for start in trials.started] == ["even means no rest"]
+    assert len(mind.questions) == 4, "no second round was needed"
+
+
+async def test_a_change_is_tried_once_and_counted() -> None:
+    mind = ScriptedMind({"fix": block("    return a - b", "    return b - a")})
+    trials = ScriptedTrials(failed)
+
+    climb = await Climb(mind, trials, limits=ModelLimits(rounds=1)).run()
+
+    assert len(trials.tried) == 1
+    assert len(mind.questions) == 4
+    assert climb.notes[0].candidates_tried == 1
+    assert trials.started[0].votes == 4
+
+
+async def test_an_answer_that_cannot_be_applied_is_told_so_once() -> None:
+    mind = ScriptedMind({"fix": [block("    return a / b", "    return a + b"), FIX_ADD]})
+
+    await Climb(mind, ScriptedTrials(always_passes)).run()
+
+    assert len(mind.questions) == 2
+    told = feedback_of(mind.questions[1])
+    assert "return a - b" in told, "the nearest lines are shown"
+
+
+async def test_a_model_that_cannot_write_blocks_is_asked_for_functions() -> None:
+    answer = "```python\ndef add(a, b):\n    return a + b\n```"
+    mind = ScriptedMind({"fix": "I would add.", "fix_function": answer})
+    climb = Climb(mind, ScriptedTrials(lambda one: mends(one).with_(passes="a + b" in str(one.changes))))
+
+    await climb.run()
+
+    assert [question.prompt for question in mind.questions] == ["fix", "fix", "fix_function"]
+    assert climb.candidates == []  # the scripted trial gives no candidate to one it calls passing by the text alone
+    again = Climb(mind, climb.trials, fixer=climb.fixer)
+    await again.run()
+    assert mind.questions[-1].prompt == "fix_function", "it is remembered of the model"
+    assert len(mind.questions) == 4
+
+
+async def test_functions_are_built_on_one_another() -> None:
+    def answer(question: Question) -> str:
+        code = str(question.gaps["code"])
+        if "a - b" in code:
+            return "```python\ndef add(a, b):\n    return a + b\n```"
+        return "```python\ndef is_even(n):\n    return n % 2 == 0\n```"
+
+    mind = ScriptedMind({"fix_function": answer})
+
+    climb = await Climb(mind, report=a_red_run(ADD, EVEN), limits=ModelLimits(edit_format="function")).run()
+
+    (candidate,) = climb.candidates
+    assert candidate.changes[0].content == SOURCE.replace("a - b", "a + b").replace("== 1", "== 0")
+    assert len(mind.questions) == 2
+    assert "test_add" not in str(mind.questions[1].gaps["failing"])
+
+
+async def test_a_weak_model_that_writes_on_is_cut_to_what_was_asked() -> None:
+    rambling = (
+        "```python\ndef add(a, b):\n    return a + b\ndef add(a, b):\n    return a + b + 1\n"
+        "def more(\n    x): return\n```\nHope this helps.\n```python\ndef"
+    )
+    mind = ScriptedMind({"fix_function": rambling})
+
+    climb = Climb(mind, ScriptedTrials(always_passes), limits=ModelLimits(edit_format="function"))
+    await climb.run()
+
+    assert climb.candidates[0].changes[0].content == SOURCE.replace("a - b", "a + b")
+
+
+async def test_a_model_sees_what_it_asks_for_twice_at_most() -> None:
+    files = {**FILES, "helpers.py": "def help_me():\n    return 'helped'\n", "deep/other.py": "OTHER = 1\n"}
+    mind = ScriptedMind({"fix": [wants("helpers.py"), wants(symbols=["is_even"]), wants("deep/other.py"), FIX_ADD]})
+
+    climb = Climb(mind, ScriptedTrials(always_passes), files=files)
+    await climb.run()
+
+    assert "helped" in str(mind.questions[1].gaps["asked"])
+    assert "is_even" in str(mind.questions[2].gaps["asked"])
+    assert all("OTHER" not in climb.text(number) for number in range(len(mind.questions)))
+
+
+async def test_only_files_of_the_repository_are_shown_and_no_secrets() -> None:
+    mind = ScriptedMind({"fix": wants("/etc/passwd", "../secrets.txt", ".env", symbols=["os.environ"])})
+
+    climb = Climb(mind, limits=ModelLimits(samples=1, rounds=1))
+    await climb.run()
+
+    assert all("canary" not in climb.text(number) and "root:" not in climb.text(number) for number in range(2))
+
+
+async def test_a_file_that_was_asked_for_may_be_edited() -> None:
+    files = {**FILES, "helpers.py": "def help_me():\n    return 'no'\n"}
+    mind = ScriptedMind({"fix": [wants("helpers.py"), block("    return 'no'", "    return 'yes'", "helpers.py")]})
+
+    climb = await Climb(mind, ScriptedTrials(always_passes), files=files).run()
+
+    assert [change.path for change in climb.candidates[0].changes] == ["helpers.py"]
+
+
+async def test_a_file_that_was_not_shown_is_not_edited() -> None:
+    files = {**FILES, "helpers.py": "def help_me():\n    return 'no'\n"}
+    mind = ScriptedMind({"fix": block("    return 'no'", "    return 'yes'", "helpers.py")})
+
+    climb = await Climb(mind, ScriptedTrials(always_passes), files=files).run()
+
+    assert climb.candidates == []
+    assert climb.trials.tried == []
+
+
+async def test_a_change_a_person_should_look_at_is_not_confident_and_the_others_are_asked_for() -> None:
+    risky = block("    return a - b", "    import subprocess\n    subprocess.run(['id'])\n    return a + b")
+    mind = ScriptedMind({"fix": [risky, FIX_ADD]})
+
+    climb = await Climb(mind, ScriptedTrials(always_passes)).run()
+
+    assert [candidate.confident for candidate in climb.candidates] == [True, False]
+    assert climb.candidates[1].warnings
+
+
+async def test_a_part_of_a_fix_is_proposed_when_nothing_mends_all() -> None:
+    climb = await Climb(ScriptedMind({"fix": FIX_EVEN}), report=a_red_run(ADD, EVEN)).run()
+
+    (candidate,) = climb.candidates
+    assert candidate.partial
+    assert candidate.score < 0.5
+    assert "1 of 2 failing tests" in candidate.warnings[-1]
+
+
+async def test_where_no_test_can_be_tried_verification_decides() -> None:
+    report = a_red_run().with_(runner="command", outcomes={}, failures=(), failure_count=0)
+    other = block("    return a - b", "    return b + a")
+    mind = ScriptedMind({"fix": [other, FIX_ADD, FIX_ADD, FIX_ADD]})
+
+    climb = await Climb(mind, report=report).run()
+
+    assert climb.trials.tried == []
+    assert ["a + b" in (candidate.changes[0].content or "") for candidate in climb.candidates] == [True, False]
+    assert "3 of 4 answers" in climb.candidates[0].explanation
+
+
+@pytest.mark.parametrize("trouble", [ModelTrouble.BUDGET, ModelTrouble.AUTH, ModelTrouble.OVERLOADED])
+async def test_trouble_ends_the_rung_and_says_why(trouble: ModelTrouble) -> None:
+    mind = ScriptedMind({"fix": [FIX_EVEN, ModelError("no more answers to be had", trouble=trouble)]})
+
+    climb = await Climb(mind, report=a_red_run(ADD, EVEN)).run()
+
+    assert "no more answers to be had" in climb.notes[0].reason
+    assert len(climb.candidates) == 1, "what was found is not lost"
+
+
+async def test_a_refusal_is_one_answer_less() -> None:
+    mind = ScriptedMind({"fix": [ModelTrouble.REFUSAL, FIX_ADD]})
+
+    climb = await Climb(mind, ScriptedTrials(always_passes)).run()
+
+    assert len(climb.candidates) == 1
+    assert [call.trouble for call in climb.notes[0].calls] == [ModelTrouble.REFUSAL, None]
+
+
+async def test_a_prompt_that_is_too_large_is_made_smaller() -> None:
+    filler = "\n\n".join(f"def f{n}(x):\n    return x + {n}" for n in range(400))
+    mind = ScriptedMind({"fix": [ModelTrouble.TOO_LARGE, ModelTrouble.TOO_LARGE, FIX_ADD]})
+    climb = Climb(mind, ScriptedTrials(always_passes), files={**FILES, "tests/test_calc.py": filler})
+
+    await climb.run()
+
+    assert len(climb.candidates) == 1
+    assert len(mind.questions) == 3
+
+
+async def test_a_model_that_takes_no_prompt_at_all_is_given_up() -> None:
+    climb = await Climb(ScriptedMind({"fix": ModelTrouble.TOO_LARGE})).run()
+
+    assert "too large" in climb.notes[0].reason
+    assert len(climb.mind.questions) <= 6
+
+
+async def test_time_ends_the_rung_before_the_ladder_has_to() -> None:
+    async def slow(_: Question) -> None:
+        await asyncio.sleep(30)
+
+    mind = ScriptedMind({"fix": FIX_ADD}, before=slow)
+
+    climb = await Climb(mind, budget=FixBudget(time_limit_s=5.05)).run()
+
+    assert "time" in climb.notes[0].reason
+    assert climb.candidates == []
+
+
+async def test_money_ends_the_rung_before_the_next_call() -> None:
+    mind = ScriptedMind({"fix": FIX_EVEN}, cost_usd=0.4)
+
+    climb = await Climb(mind, report=a_red_run(ADD, EVEN), budget=FixBudget(money_usd=0.5)).run()
+
+    assert len(mind.questions) == 2
+    assert "money" in climb.notes[0].reason
+
+
+async def test_cancelling_is_not_held_up() -> None:
+    asked = asyncio.Event()
+
+    async def slow(_: Question) -> None:
+        asked.set()
+        await asyncio.sleep(30)
+
+    task = asyncio.create_task(Climb(ScriptedMind({"fix": FIX_ADD}, before=slow)).run())
+    await asked.wait()
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_without_a_model_there_is_nothing_to_do() -> None:
+    climb = await Climb(ScriptedMind({"fix": FIX_ADD}, roles=(Role.JUDGE,))).run()
+
+    assert climb.candidates == []
+    assert "no model" in climb.notes[0].reason
+    assert climb.mind.questions == []
+
+
+async def test_everything_foreign_in_a_question_is_a_passage() -> None:
+    climb = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(always_passes)).run()
+
+    gaps = climb.mind.questions[0].gaps
+    assert gaps["task"] == "Change the program so that the failing test passes and no test that passes now fails."
+    foreign = [gap for name, gap in gaps.items() if name != "task"]
+    assert all(isinstance(gap, tuple) for gap in foreign)
+    assert all(not one.trusted for gap in foreign if isinstance(gap, tuple) for one in gap if isinstance(one, Passage))
