@@ -42,6 +42,8 @@ class NextAction(Frozen):
     decision: Decision
     worker_call: WorkerCall | None = None
     updated_acceptance_criteria: tuple[AcceptanceCriterion, ...] = ()
+    wanted: tuple[str, ...] = ()
+    """With retry_with_context: files a model asks to be shown."""
 
     @model_validator(mode="after")
     def _worker_only_when_run(self) -> Self:

@@ -1,5 +1,6 @@
 """Think about a failure until it is understood: analyze, assess the thought, look wider; three passes at most."""
 
+from bot.domain.decision import Action
 from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import MissionContext
@@ -47,8 +48,8 @@ async def think(  # noqa: PLR0917 - a thought begins with everything that is kno
     context = context.with_(lessons=lessons or context.lessons)
     named = await from_hint(context.request.hint, workspace)
     assessments: list[LiveAssessment] = []
+    look = _first_look(context)
     while True:
-        look = Look(number=len(assessments) + 1, feedback=assessments[-1].feedback if assessments else "")
         diagnosis = await _diagnosed(context, report, workspace, mind, look=look)
         assessment = await _assessed(diagnosis, mind)
         assessments.append(assessment)
@@ -56,6 +57,15 @@ async def think(  # noqa: PLR0917 - a thought begins with everything that is kno
             confidence, suspects = adjusted(diagnosis.confidence, assessment), merged((*named, *diagnosis.suspects))
             diagnosis = diagnosis.with_(confidence=confidence, suspects=suspects)
             return Thinking(diagnosis=diagnosis, lessons=lessons, assessments=tuple(assessments))
+        look = look.with_(number=len(assessments) + 1, feedback=assessment.feedback)
+
+
+def _first_look(context: MissionContext) -> Look:
+    """With what the decision before this one asked for, if it was to look again."""
+    before = context.iterations[-2].next_action if len(context.iterations) > 1 else None
+    if before is None or before.decision.action is not Action.RETRY_WITH_CONTEXT:
+        return Look()
+    return Look(feedback=before.decision.reason, wanted=before.wanted)
 
 
 async def _diagnosed(

@@ -10,6 +10,7 @@ from bot.ports import Mind, Workspace
 from sandbox.types import Frozen, SourceDiff
 
 _SUSPECTS = 10
+_FILE_CHARS = 6_000
 _AROUND = 15
 """Lines of context around a place it names."""
 _AT_LEAST = 0.3
@@ -22,6 +23,8 @@ class Look(Frozen):
     number: int = 1
     feedback: str = ""
     """What was said about the thought before this one."""
+    wanted: tuple[str, ...] = ()
+    """Files it is to be shown besides."""
 
 
 async def analyze_by_model(
@@ -44,7 +47,7 @@ async def analyze_by_model(
         prompt="analyze_failure",
         gaps={
             "failures": passages.failures(rules.failures),
-            "sources": passages.sources(rules.contexts),
+            "sources": (*passages.sources(rules.contexts), *await _wanted(look.wanted, workspace)),
             "red_diff": passages.red_diff(context.facts.red_diff if context.facts else SourceDiff()),
             "known": passages.diagnosis(rules),
             "person": passages.person(context),
@@ -66,6 +69,17 @@ async def analyze_by_model(
         confidence=rules.confidence if said.confidence is None else said.confidence,
         reasoning=passages.paragraph(said.reasoning) or rules.reasoning,
     )
+
+
+async def _wanted(files: tuple[str, ...], workspace: Workspace) -> tuple[Passage, ...]:
+    """The beginnings of the files that were asked for, of those the checkout has."""
+    there = frozenset(await workspace.list_files()) if files else frozenset()
+    shown = []
+    for path in files:
+        text = await workspace.read_file(path) if path in there else None
+        said = "(no such text file in the checkout)" if text is None else text[:_FILE_CHARS]
+        shown.append(Passage(label="asked for", origin=path, text=said))
+    return tuple(shown)
 
 
 async def _places(named: tuple[SuspectNamed, ...], workspace: Workspace) -> tuple[Suspect, ...]:

@@ -11,6 +11,7 @@ from bot.mission.by_model.planning import with_more
 from bot.mission.mind import useless
 from bot.ports import Mind
 
+_FILES = 5
 _STOPS = frozenset({Action.ASK_HUMAN, Action.ABORT})
 
 
@@ -40,7 +41,10 @@ async def decide_by_model(mind: Mind, rules: NextAction, context: MissionContext
     reason = passages.line(said.decision.reason, 500) or rules.decision.reason
     if action is not Action.RUN_WORKER:
         return NextAction(
-            by="model", decision=Decision(action=action, reason=reason), updated_acceptance_criteria=criteria
+            by="model",
+            decision=Decision(action=action, reason=reason),
+            updated_acceptance_criteria=criteria,
+            wanted=passages.lines(said.context.files, _FILES) if action is Action.RETRY_WITH_CONTEXT else (),
         )
     brief = passages.paragraph(said.worker_call.prompt) if said.worker_call else ""
     return NextAction(

@@ -35,6 +35,8 @@ from tests.unit.bot.mission.world import (
     MENDED,
     PATH,
     SUB,
+    Killed,
+    Recording,
     Stage,
     a_fix,
     a_world,
@@ -623,27 +625,6 @@ async def test_after_the_patch_the_runs_do_not_agree() -> None:
 
 
 # --- resumption, cancellation, values ---------------------------------------------------------------
-
-
-class Killed(Exception):
-    """The process died."""
-
-
-class Recording:
-    """A durable checkpoint in a dictionary that dies after a step."""
-
-    def __init__(self) -> None:
-        self.kept: dict[str, str] = {}
-        self.ran: list[str] = []
-        self.dies_after: str | None = None
-
-    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
-        if name not in self.kept:
-            self.ran.append(name)
-            self.kept[name] = (await call()).model_dump_json()
-            if name == self.dies_after:
-                raise Killed
-        return returns.model_validate_json(self.kept[name])
 
 
 async def test_a_killed_mission_resumes_after_every_step_and_repeats_none() -> None:

@@ -1,13 +1,16 @@
 """The world most loop tests repair: a module with two bugs, its tests, and fixers that know the answers."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, RungNote
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.mission.loop import MissionPorts, run_mission
-from bot.ports import Checkpoint, OpenWorkspace, Progress
+from bot.ports import Checkpoint, Mind, OpenWorkspace, Progress
 from bot.progress import SilentProgress
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.types import Checkout, GitSource, LogReading, TestReport
@@ -16,6 +19,7 @@ from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import KnownLessons, ScriptedFixer
 from tests.fakes.scripted_workspace import Asked, World, a_run
 
+Value = TypeVar("Value", bound=BaseModel)
 ADD = "tests/test_math.py::test_add"
 EVEN = "tests/test_math.py::test_even"
 SUB = "tests/test_math.py::test_sub"
@@ -79,6 +83,7 @@ class Stage:
     progress: Progress = field(default_factory=SilentProgress)
     limits: Limits = field(default_factory=Limits)
     policy: RepositoryPolicy = field(default_factory=RepositoryPolicy)
+    mind: Mind | None = None
     door: OpenWorkspace | None = None
     """Opens something else than the world's own workspaces."""
 
@@ -92,6 +97,7 @@ class Stage:
             progress=self.progress,
             clock=self.clock,
             limits=self.limits,
+            mind=self.mind,
         )
 
     async def play(
@@ -106,3 +112,24 @@ class Stage:
 
 
 CHECKOUT = Checkout(source=GitSource(url="https://git.example/r", sha=HEAD, base_sha=BASE, repository_id="42"))
+
+
+class Killed(Exception):
+    """The process died."""
+
+
+class Recording:
+    """A durable checkpoint in a dictionary that dies after a step."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, str] = {}
+        self.ran: list[str] = []
+        self.dies_after: str | None = None
+
+    async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
+        if name not in self.kept:
+            self.ran.append(name)
+            self.kept[name] = (await call()).model_dump_json()
+            if name == self.dies_after:
+                raise Killed
+        return returns.model_validate_json(self.kept[name])

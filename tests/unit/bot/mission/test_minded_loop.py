@@ -1,0 +1,440 @@
+"""The mission loop with a model beside the rules: who speaks, what it may not do, what it costs, what it changes."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from bot.domain.decision import Action
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.model import ModelCall, ModelTrouble, Role
+from bot.domain.patch import NearMiss, Rung, RungNote
+from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
+from bot.domain.verdict import Route
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.scripted_fixer import ScriptedFixer
+from tests.fakes.scripted_mind import ScriptedMind
+from tests.unit.bot.mission.minded import JUDGING, SAYS, a_mind, but
+from tests.unit.bot.mission.world import ADDS, BROKEN, MENDED, PATH, Killed, Recording, Stage, a_fix, a_world
+
+pytestmark = pytest.mark.anyio
+
+
+def one_bug(mind: ScriptedMind | None, **more: Any) -> Stage:
+    """One bug is left, and the fixer knows it."""
+    return Stage(**{"world": a_world(ADDS), "mind": mind, **more})
+
+
+def always(*proposals: Any, rung: Rung = Rung.SEARCH) -> ScriptedFixer:
+    return ScriptedFixer(lambda _files, _context: proposals, rung)
+
+
+def who(context: MissionContext) -> dict[str, str]:
+    """Who spoke in the first iteration."""
+    first = context.iterations[0]
+    said = {"analyze": first.diagnosis, "plan": first.plan, "critique": first.critique, "meta": first.meta}
+    return {name: value.by if value else "nobody" for name, value in {**said, "decide": first.next_action}.items()}
+
+
+# --- who speaks -----------------------------------------------------------------------------------
+
+
+async def test_every_stage_is_asked_and_says_that_a_model_spoke() -> None:
+    mind = a_mind()
+    context = await one_bug(mind).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert set(who(context).values()) == {"model"}
+    assert [question.prompt for question in mind.questions] == [*JUDGING, "critique_change"]
+    assert {question.role for question in mind.questions} == {Role.JUDGE}
+    first = context.iterations[0]
+    assert first.diagnosis is not None
+    assert first.diagnosis.cause == "`add` subtracts"
+    assert first.plan is not None
+    assert first.plan.goal == "make add add"
+    assert [step.action for step in first.plan.steps] == ["search", "verify"]
+    assert first.next_action is not None
+    assert first.next_action.worker_call is not None
+    assert first.next_action.worker_call.prompt == "look at line 2"
+    assert first.verification is not None
+    assert first.verification.review is not None
+    assert first.verification.review.score == 0.95
+
+
+async def test_without_a_model_the_rules_speak_and_nothing_is_paid() -> None:
+    context = await one_bug(None).play()
+    assert context.outcome is Outcome.FIXED
+    assert set(who(context).values()) == {"rules"}
+    assert (context.calls, context.cost_usd) == ((), 0.0)
+    assert context.iterations[0].verification is not None
+    assert context.iterations[0].verification.review is None
+
+
+async def test_a_model_for_fixes_only_judges_nothing() -> None:
+    mind = a_mind(roles=[Role.FIX])
+    context = await one_bug(mind).play()
+    assert set(who(context).values()) == {"rules"}
+    assert not mind.questions
+
+
+@pytest.mark.parametrize("trouble", [ModelTrouble.UNREADABLE, ModelTrouble.REFUSAL, ModelTrouble.TOO_LARGE])
+async def test_a_model_without_a_usable_answer_leaves_every_stage_to_the_rules(
+    trouble: ModelTrouble, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        context = await one_bug(a_mind(dict.fromkeys(SAYS, trouble))).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert set(who(context).values()) == {"fallback"}
+    assert {call.trouble for call in context.calls} == {trouble}
+    assert context.iterations[0].verification is not None
+    assert context.iterations[0].verification.review is not None
+    assert context.iterations[0].verification.review.by == "fallback"
+    assert "the rules decide" in caplog.text
+    by_rules = await one_bug(None).play()
+    assert context.iterations[0].confidence == by_rules.iterations[0].confidence
+
+
+@pytest.mark.parametrize("prompt", JUDGING)
+async def test_one_stage_that_fails_falls_back_alone(prompt: str) -> None:
+    context = await one_bug(a_mind({prompt: ModelTrouble.UNREADABLE})).play()
+    assert context.outcome is Outcome.FIXED
+    assert sorted(who(context).values()).count("fallback") == (prompt != "assess_live")
+
+
+async def test_a_server_that_is_away_is_asked_twice_and_then_left_alone() -> None:
+    mind = a_mind(dict.fromkeys(SAYS, ModelTrouble.TIMEOUT))
+    context = await one_bug(mind).play()
+    assert context.outcome is Outcome.FIXED
+    assert len(mind.questions) == 2
+    assert set(who(context).values()) == {"fallback"}
+
+
+async def test_unknown_scores_are_the_rules_own_and_zero_is_a_score() -> None:
+    by_rules = (await one_bug(None).play()).iterations[0]
+    unknown = {
+        "critique_plan": {"recommendation": "approve"},
+        "evaluate_reasoning": {"should_replan": False},
+        **but("plan_task", confidence=None),
+    }
+    first = (await one_bug(a_mind(unknown)).play()).iterations[0]
+    assert first.critique
+    assert by_rules.critique
+    assert (first.critique.by, first.critique.overall) == ("model", by_rules.critique.overall)
+    assert first.plan
+    assert by_rules.plan
+    assert first.plan.confidence == by_rules.plan.confidence
+    zero = (await one_bug(a_mind(but("critique_plan", overall=0.0))).play()).iterations[0]
+    assert zero.confidence is not None
+    assert zero.confidence.components.critique == 0.0
+
+
+# --- what a model may never do --------------------------------------------------------------------
+
+
+async def test_no_word_of_a_model_calls_anything_fixed() -> None:
+    complete = {
+        "decision": {"action": "mark_complete", "reason": "done"},
+        "updated_acceptance_criteria": [{"id": f"AC-{n}", "passed": True} for n in range(1, 9)],
+    }
+    wrong = a_fix(ADDS + "# nothing\n")
+    context = await one_bug(a_mind({"next_action": complete}), fixers=(always(wrong),)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert who(context)["decide"] == "fallback"
+    assert not any(c.passed for c in context.iterations[0].next_action.updated_acceptance_criteria)  # type: ignore[union-attr]
+
+
+async def test_a_model_adds_criteria_that_decide_nothing_and_changes_none() -> None:
+    rules = (await one_bug(None).play()).acceptance_criteria
+    update = but(
+        "next_action", updated_acceptance_criteria=[{"id": "AC-1", "description": "mul works", "critical": True}]
+    )
+    context = await one_bug(a_mind(update)).play()
+    assert context.outcome is Outcome.FIXED
+    assert context.acceptance_criteria[: len(rules)] == rules
+    more = context.acceptance_criteria[len(rules) :]
+    assert [(c.description, c.critical, c.passed, c.check) for c in more] == [
+        ("add(2, 2) is 4", False, False, None),
+        ("mul works", False, False, None),
+    ]
+    assert len({c.id for c in context.acceptance_criteria}) == len(context.acceptance_criteria)
+
+
+async def test_a_model_suspects_only_lines_of_files_that_may_be_edited() -> None:
+    places = [
+        ("/etc/passwd", 1),
+        ("../x.py", 1),
+        ("tests/test_math.py", 2),
+        ("calc.py", 999),
+        ("gone.py", 1),
+        (PATH, 6),
+    ]
+    suspects = [{"file": file, "line": line, "score": 1.0} for file, line in places]
+    context = await one_bug(a_mind(but("analyze_failure", suspects=suspects))).play()
+    diagnosis = context.iterations[0].diagnosis
+    assert diagnosis is not None
+    assert {(s.file, s.line) for s in diagnosis.suspects if "named by a model" in s.reason} == {(PATH, 6)}
+    assert {s.file for s in diagnosis.suspects} == {PATH}
+
+
+async def test_a_plan_without_anybody_who_may_work_is_no_plan() -> None:
+    steps = [{"id": "S-1", "order": 1, "description": "x", "action": "shell"}]
+    context = await one_bug(a_mind(but("plan_task", steps=steps))).play()
+    assert context.outcome is Outcome.FIXED
+    assert who(context)["plan"] == "fallback"
+
+
+async def test_what_the_rules_find_wrong_with_a_models_plan_stays_in_its_critique() -> None:
+    paths = {"paths": "../../etc/passwd\n/root/x\n.git/config"}
+    steps = [{"id": "S-1", "order": 1, "description": "x", "action": "search", "parameters": paths}]
+    mind = a_mind({"plan_task": [but("plan_task", steps=steps)["plan_task"]] * 2})
+    first = (await one_bug(mind).play()).iterations[0]
+    assert first.replanned
+    assert first.plan is not None
+    assert first.plan.refined
+    assert [question.stage for question in mind.questions][2:6] == ["plan", "critique", "evaluate", "replan"]
+    shown = str(mind.asked("plan_task")[1].gaps["criticised"])
+    assert "outside the checkout" in shown
+    assert first.critique is not None
+    assert (first.critique.by, first.critique.overall) == ("model", 0.3)
+    assert any("outside the checkout" in issue.description for issue in first.critique.issues)
+
+
+async def test_a_refined_plan_is_criticised_again_and_may_be_good() -> None:
+    bad, good = but("plan_task", confidence=0.1)["plan_task"], SAYS["plan_task"]
+    reject = {"overall": 0.2, "recommendation": "reject", "issues": []}
+    mind = a_mind({"plan_task": [bad, good], "critique_plan": [reject, SAYS["critique_plan"]]})
+    context = await one_bug(mind).play()
+    assert context.outcome is Outcome.FIXED
+    first = context.iterations[0]
+    assert first.replanned
+    assert first.confidence is not None
+    assert first.confidence.action is Route.EXECUTE
+
+
+async def test_a_talkative_model_costs_no_more_confidence_than_five_concerns() -> None:
+    concerns = [f"concern {n}" for n in range(40)]
+    context = await one_bug(a_mind(but("evaluate_reasoning", concerns=concerns))).play()
+    assert context.iterations[0].meta is not None
+    assert len(context.iterations[0].meta.concerns) == 5
+
+
+@pytest.mark.parametrize("action", ["abort", "ask_human"])
+async def test_the_first_try_at_full_confidence_is_made_whatever_a_model_says(action: str) -> None:
+    context = await one_bug(
+        a_mind({"next_action": {"decision": {"action": action, "reason": "IGNORE THIS CI"}}})
+    ).play()
+    assert context.outcome is Outcome.FIXED
+    assert who(context)["decide"] == "fallback"
+
+
+@pytest.mark.parametrize(("action", "outcome"), [("abort", Outcome.NO_FIX), ("ask_human", Outcome.NEEDS_HUMAN)])
+async def test_where_the_numbers_doubt_a_model_may_stop(action: str, outcome: Outcome) -> None:
+    doubts = {
+        **but("analyze_failure", confidence=0.6),
+        **but("plan_task", confidence=0.5),
+        "next_action": {"decision": {"action": action, "reason": "test and source contradict each other"}},
+    }
+    context = await one_bug(a_mind(doubts)).play()
+    assert context.outcome is outcome
+    assert context.reason == "test and source contradict each other"
+    assert context.iterations[0].confidence is not None
+    assert context.iterations[0].confidence.action is Route.EXECUTE_WITH_CAUTION
+
+
+# --- thinking -------------------------------------------------------------------------------------
+
+
+async def test_deepen_adds_passes_up_to_three_and_hands_on_what_was_said() -> None:
+    deeper = {"should_continue": True, "should_deepen": True, "confidence_adjustment": -1.0, "feedback": "look at even"}
+    mind = a_mind({"assess_live": deeper})
+    context = await one_bug(mind).play()
+    assert len(mind.asked("analyze_failure")) == len(mind.asked("assess_live")) == 3
+    assert "look at even" in str(mind.asked("analyze_failure")[1].gaps["feedback"])
+    diagnosis = context.iterations[0].diagnosis
+    assert diagnosis is not None
+    assert diagnosis.confidence == pytest.approx(0.9 - 0.2)
+
+
+async def test_retry_with_context_thinks_again_with_the_files_that_were_asked_for_and_only_once() -> None:
+    again = {
+        "decision": {"action": "retry_with_context", "reason": "show me the tests"},
+        "context": {"files": ["tests/test_math.py", "/etc/passwd", "../secret"]},
+    }
+    mind = a_mind({"next_action": again, **but("assess_live", should_continue=True)})
+    context = await one_bug(mind).play()
+    assert context.outcome is Outcome.FIXED
+    assert [i.next_action.decision.action for i in context.iterations if i.next_action] == [
+        Action.RETRY_WITH_CONTEXT,
+        Action.RUN_WORKER,
+    ]
+    assert len(mind.asked("analyze_failure")) == 1 + 3
+    second = mind.asked("analyze_failure")[1].gaps
+    assert "show me the tests" in str(second["feedback"])
+    asked_for = {p.origin: p.text for p in second["sources"] if not isinstance(p, str) and p.label == "asked for"}  # type: ignore[union-attr]
+    assert "def test_add" in asked_for["tests/test_math.py"]
+    assert asked_for["/etc/passwd"] == asked_for["../secret"] == "(no such text file in the checkout)"
+
+
+async def test_numbers_alone_lead_to_another_look_too() -> None:
+    low = {
+        **but("analyze_failure", confidence=0.0),
+        **but("assess_live", confidence_adjustment=-1.0),
+        **but("plan_task", confidence=0.5),
+        "critique_plan": {"overall": 0.3, "recommendation": "reject"},
+        "evaluate_reasoning": {"reasoning_quality": 0.3, "confidence_in_reasoning": 0.3, "should_replan": True},
+    }
+    context = await one_bug(a_mind(low)).play()
+    actions = [i.next_action.decision.action for i in context.iterations if i.next_action]
+    assert actions[0] is Action.RETRY_WITH_CONTEXT
+    assert context.outcome is Outcome.NEEDS_HUMAN
+
+
+# --- the change, criticised -----------------------------------------------------------------------
+
+
+async def test_a_green_change_below_the_threshold_is_refused_and_the_next_one_tried() -> None:
+    bad = {"score": 0.4, "justification": "special-cases the test"}
+    mind = a_mind({"critique_change": [bad, SAYS["critique_change"]]})
+    context = await one_bug(mind, fixers=(always(a_fix(MENDED + "# a\n"), a_fix(MENDED)),)).play()
+    assert context.outcome is Outcome.FIXED
+    assert context.fix is not None
+    assert context.fix[0].changes[0].content == MENDED
+    assert len(mind.asked("critique_change")) == 2
+
+
+async def test_a_change_that_nobody_would_merge_is_no_fix_and_says_why() -> None:
+    bad = {"score": 0.4, "justification": "special-cases the test"}
+    context = await one_bug(a_mind({"critique_change": bad}), fixers=(always(a_fix(MENDED)),)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert context.fix is None
+    assert "refused by self-critique (0.40, below 0.70): special-cases the test" in context.reason
+    verification = context.iterations[0].verification
+    assert verification is not None
+    assert verification.review is not None
+    assert (verification.green, verification.review.refused) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("score", "threshold", "outcome"),
+    [(0.7, 0.7, Outcome.FIXED), (0.69, 0.7, Outcome.NO_FIX), (0.0, 0.0, Outcome.FIXED), (None, 0.7, Outcome.FIXED)],
+)
+async def test_the_threshold_decides_and_an_unknown_score_refuses_nothing(
+    score: float | None, threshold: float, outcome: Outcome
+) -> None:
+    mind = a_mind({"critique_change": {"score": score, "justification": "so so"}})
+    limits = Limits(change_threshold=threshold)
+    context = await one_bug(mind, limits=limits, fixers=(always(a_fix(MENDED)),)).play()
+    assert context.outcome is outcome
+
+
+# --- money ----------------------------------------------------------------------------------------
+
+
+async def test_calls_are_counted_into_the_missions_budget() -> None:
+    mind = a_mind(cost_usd=0.01)
+    context = await one_bug(mind).play()
+    assert len(context.calls) == len(mind.calls) == 7
+    assert context.cost_usd == context.budget.spent_usd == pytest.approx(0.07)
+    assert [call.stage for call in context.calls] == [
+        "analyze",
+        "live",
+        "plan",
+        "critique",
+        "evaluate",
+        "decide",
+        "review",
+    ]
+
+
+async def test_spent_money_stops_the_next_call_and_not_the_mission() -> None:
+    policy = RepositoryPolicy(limits=PolicyLimits(usd_per_mission=0.025))
+    mind = a_mind(cost_usd=0.01)
+    context = await one_bug(mind, policy=policy).play()
+    assert context.outcome is Outcome.FIXED
+    assert len(mind.questions) == 3
+    assert list(who(context).values()) == ["model", "model", "fallback", "fallback", "fallback"]
+
+
+async def test_no_money_asks_nobody() -> None:
+    policy = RepositoryPolicy(limits=PolicyLimits(usd_per_mission=0.0))
+    mind = a_mind()
+    context = await one_bug(mind, policy=policy).play()
+    assert context.outcome is Outcome.FIXED
+    assert not mind.questions
+
+
+async def test_what_a_rung_spends_is_counted_once_and_leaves_less_for_the_stages() -> None:
+    mind = a_mind(cost_usd=0.01)
+    call = ModelCall(stage="fix", role=Role.FIX, model="scripted:mind", cost_usd=0.5)
+    note = RungNote(reason="", calls=(call,), cost_usd=0.5)
+    context = await one_bug(mind, fixers=(always(a_fix(MENDED, cost_usd=0.0), note),)).play()
+    assert context.cost_usd == pytest.approx(0.57)
+    assert [c.cost_usd for c in context.calls].count(0.5) == 1
+
+
+async def test_a_killed_mission_resumes_with_the_same_calls_and_asks_nothing_twice() -> None:
+    undisturbed, mind = Recording(), a_mind()
+    expected = await one_bug(mind, checkpoint=undisturbed, clock=FixedClock(step=0.25)).play()
+    for name in ("iteration-1/analyze", "iteration-1/critique", "iteration-1/verify-1"):
+        checkpoint, asked = Recording(), a_mind()
+        checkpoint.dies_after = name
+        with pytest.raises(Killed):
+            await one_bug(asked, checkpoint=checkpoint, clock=FixedClock(step=0.25)).play()
+        checkpoint.dies_after = None
+        resumed = await one_bug(asked, checkpoint=checkpoint, clock=FixedClock(step=0.25)).play()
+        assert resumed == expected, f"killed after {name}"
+        assert len(asked.questions) == len(mind.questions)
+
+
+# --- climbing on ----------------------------------------------------------------------------------
+
+
+async def test_when_everything_of_a_rung_is_refused_the_climb_goes_on_above() -> None:
+    search, model = always(a_fix(ADDS + "# no\n")), always(a_fix(MENDED), rung=Rung.MODEL)
+    context = await one_bug(None, fixers=(search, model)).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert len(context.iterations) == 2
+    assert (len(search.budgets), len(model.budgets)) == (1, 1)
+    assert context.iterations[1].plan is not None
+    assert [step.action for step in context.iterations[1].plan.steps] == ["model", "verify"]
+
+
+async def test_near_misses_of_the_climb_before_are_handed_to_the_rung_above() -> None:
+    near = NearMiss(path=PATH, line=2, description="- to +", diff="", mended=("t",))
+    search = always(RungNote(reason="", near=(near,)), a_fix(ADDS + "# no\n"))
+    model = always(a_fix(MENDED), rung=Rung.MODEL)
+    await one_bug(None, fixers=(search, model)).play()
+    assert [context.near_misses for context in model.contexts] == [(near,)]
+
+
+async def test_a_rung_that_is_stuck_is_left_for_the_one_above() -> None:
+    search = always(*[a_fix(f"{ADDS}# {n}\n", id=f"c-{n}") for n in range(12)])
+    model = always(a_fix(MENDED), rung=Rung.MODEL)
+    context = await one_bug(None, fixers=(search, model)).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert (len(search.budgets), len(model.budgets)) == (1, 1)
+    assert len(context.iterations) == 3
+
+
+async def test_on_the_highest_rung_refusals_end_the_mission() -> None:
+    search = always(a_fix(ADDS + "# no\n"))
+    model = always(a_fix(ADDS + "# neither\n"), rung=Rung.MODEL)
+    context = await one_bug(None, fixers=(search, model)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert (len(search.budgets), len(model.budgets)) == (1, 1)
+
+
+async def test_a_higher_rung_that_has_nothing_says_what_was_refused_before() -> None:
+    model = always(RungNote(reason="no idea"), rung=Rung.MODEL)
+    context = await one_bug(None, fixers=(always(a_fix(ADDS + "# no\n")), model)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert "no idea; before that: the failure is still there" in context.reason
+
+
+async def test_after_a_part_is_mended_the_climb_begins_at_the_bottom_again() -> None:
+    part = ScriptedFixer(
+        lambda files, _: [a_fix(files[PATH].replace("a - b", "a + b", 1))] if files[PATH] == BROKEN else []
+    )
+    rest = ScriptedFixer(lambda files, _: [a_fix(files[PATH].replace("== 1", "== 0"))], Rung.MODEL)
+    context = await Stage(fixers=(part, rest)).play()
+    assert context.outcome is Outcome.FIXED
+    assert len(part.budgets) == 2
