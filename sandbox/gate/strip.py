@@ -7,6 +7,7 @@ _STRINGS = re.compile(r"(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?
 _SEQUENCES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]?")
 _OVERSTRUCK = re.compile(r"[^\x08\n]\x08")
 _RETURNS = re.compile(r"\r+\n?|\x85|[\u2028\u2029]")
+_ENDS = "\r\x85\u2028\u2029"
 HIDDEN = re.compile(
     "["
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls but tab and newline
@@ -23,6 +24,8 @@ def strip(text: str) -> str:
     """The text as a person would read it: plain characters, tabs and newlines."""
     text = _STRINGS.sub("", text)
     text = _SEQUENCES.sub("", text)
-    text = _OVERSTRUCK.sub("", text)
-    text = _RETURNS.sub("\n", text)
+    if "\b" in text:
+        text = _OVERSTRUCK.sub("", text)
+    if any(end in text for end in _ENDS):
+        text = _RETURNS.sub("\n", text)
     return HIDDEN.sub("", text)

@@ -151,7 +151,7 @@ class NextStep(Message):
             decision = tidied(Decision, {"action": decision, "reason": said.get("reason")})
         if isinstance(decision, dict):
             decision.setdefault("reason", "")
-        return {**found, "decision": decision}
+        return found if decision is None else {**found, "decision": decision}
 
     @model_validator(mode="after")
     def _worker_only_when_run(self) -> Self:
