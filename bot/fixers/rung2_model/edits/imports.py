@@ -1,0 +1,72 @@
+"""Imports a model put before a function: those the file lacks and the function uses go behind the file's own."""
+
+import ast
+from collections.abc import Sequence
+
+from bot.fixers.rung2_model.edits.lines import Splice
+from bot.fixers.rung2_model.edits.symbols import Definition, tree_of
+
+
+def new_imports(text: str, statements: Sequence[ast.stmt], used_in: Sequence[ast.AST]) -> tuple[Splice, ...]:
+    """Where the missing imports go; none when there are none.
+
+    Args:
+        text: Of the file.
+        statements: Imports that came with new code.
+        used_in: The new code.
+    """
+    tree = tree_of(text)
+    if tree is None or not used_in:
+        return ()
+    used = {each.id for node in used_in for each in ast.walk(node) if isinstance(each, ast.Name)}
+    bound = {name for each in tree.body for name in bound_by(each)}
+    lines: dict[str, None] = {}
+    for statement in statements:
+        for alias in statement.names if isinstance(statement, ast.Import | ast.ImportFrom) else []:
+            name = _bound(alias)
+            if name in used and name not in bound:
+                lines[_written(statement, alias)] = None
+    return (_placed(tree, tuple(lines)),) if lines else ()
+
+
+def bound_by(statement: ast.stmt) -> set[str]:
+    """The names a statement of a module binds, in blocks within it too, but not in functions and classes."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Definition):
+            found.add(node.name)
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found.update(_bound(alias) for alias in node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def _bound(alias: ast.alias) -> str:
+    return alias.asname or alias.name.split(".")[0]
+
+
+def _written(statement: ast.stmt, alias: ast.alias) -> str:
+    if isinstance(statement, ast.ImportFrom):
+        return ast.unparse(ast.ImportFrom(module=statement.module, names=[alias], level=statement.level))
+    return ast.unparse(ast.Import(names=[alias]))
+
+
+def _placed(tree: ast.Module, lines: tuple[str, ...]) -> Splice:
+    first = next((at for at, each in enumerate(tree.body) if isinstance(each, Definition)), len(tree.body))
+    imports = [each for each in tree.body[:first] if isinstance(each, ast.Import | ast.ImportFrom)]
+    if imports:
+        at = imports[-1].end_lineno or imports[-1].lineno
+        return Splice(start=at, end=at, lines=lines)
+    documented = ast.get_docstring(tree, clean=False) is not None
+    if documented:
+        at = tree.body[0].end_lineno or tree.body[0].lineno
+        return Splice(start=at, end=at, lines=("", *lines))
+    at = tree.body[0].lineno if tree.body else 1
+    if tree.body and isinstance(tree.body[0], Definition):
+        at = min([at, *(each.lineno for each in tree.body[0].decorator_list)])
+    return Splice(start=at - 1, end=at - 1, lines=(*lines, "", ""))

@@ -1,0 +1,91 @@
+"""A file as lines that keep their ends: whatever no edit touches stays byte for byte as it was."""
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+from sandbox.types import Frozen
+
+BOM = "\ufeff"
+_LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
+_MOST_COMPARED = 250_000
+"""Lines times lines (or characters times characters); above it a changed piece counts as changed as a whole."""
+_PUNCTUATION = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212", "-"),
+        **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f\u3000", " "),
+    }
+)
+"""One character each, so that positions stay."""
+
+Change = tuple[int, int, int, int]
+"""From..to in the old sequence become from..to of the new one."""
+
+
+class Splice(Frozen):
+    """Lines `start` to `end` (from 0, half open) of a file become these."""
+
+    start: int
+    end: int
+    lines: tuple[str, ...]
+    """Without their ends."""
+    block: int = 0
+
+
+class Text:
+    """A file's text, cut into lines."""
+
+    def __init__(self, text: str) -> None:
+        self.bom = BOM if text.startswith(BOM) else ""
+        self._raw: list[str] = _LINE.findall(text[len(self.bom) :])
+        self.bodies: tuple[str, ...] = tuple(line.removesuffix("\n").removesuffix("\r") for line in self._raw)
+        """Lines without their ends."""
+        crlf = sum(line.endswith("\r\n") for line in self._raw)
+        self._usual = "\r\n" if crlf * 2 > len(self._raw) else "\n"
+
+    @property
+    def is_blank(self) -> bool:
+        """Nothing but white space."""
+        return not any(body.strip() for body in self.bodies)
+
+    def spliced(self, splices: Sequence[Splice]) -> str:
+        """The text with splices put in; they do not overlap."""
+        pieces, at = list[str](), 0
+        for splice in sorted(splices, key=lambda each: (each.start, each.end)):
+            end = self._end_near(splice.start)
+            pieces += self._raw[at : splice.start] + [line + end for line in splice.lines]
+            at = splice.end
+        pieces += self._raw[at:]
+        # Only a last line may lack its end, and it does so where it did before.
+        pieces = [piece if piece.endswith("\n") else piece + self._usual for piece in pieces]
+        if pieces and self._raw and not self._raw[-1].endswith("\n"):
+            pieces[-1] = pieces[-1].removesuffix("\n").removesuffix("\r")
+        return self.bom + "".join(pieces)
+
+    def _end_near(self, index: int) -> str:
+        """How the line at a place ends, or the one before it."""
+        for line in self._raw[index : index + 1] + self._raw[max(index - 1, 0) : index]:
+            if line.endswith("\n"):
+                return "\r\n" if line.endswith("\r\n") else "\n"
+        return self._usual
+
+
+def plain(text: str) -> str:
+    """Quotes, dashes and spaces as a keyboard has them; as long as the text."""
+    return text.translate(_PUNCTUATION)
+
+
+def differences(old: Sequence[str], new: Sequence[str]) -> list[Change]:
+    """What differs between two sequences (lines, or the characters of a text); bounded work."""
+    shorter = min(len(old), len(new))
+    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
+    tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)
+    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
+    if not before and not after:
+        return []
+    if len(before) * len(after) > _MOST_COMPARED:
+        return [(head, head + len(before), head, head + len(after))]
+    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
+    return [(head + a, head + b, head + c, head + d) for kind, a, b, c, d in codes if kind != "equal"]

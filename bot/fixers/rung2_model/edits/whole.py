@@ -1,0 +1,78 @@
+"""A fence that is a short file as a whole."""
+
+import re
+from collections import Counter
+
+from bot.fixers.rung2_model.edits.apply import Placed
+from bot.fixers.rung2_model.edits.lines import Splice, Text, differences
+from bot.fixers.rung2_model.edits.snippet import PYTHON, NotTaken, Snippet
+from bot.fixers.rung2_model.edits.values import EditRules, Reason, SentFile
+from sandbox.changes import is_safe_path
+from sandbox.changes.syntax import is_python
+
+_DEFINED = re.compile(
+    r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]{1,100})?=(?!=)", re.MULTILINE
+)
+_FEW = 10
+"""Lines of a file so short that no share of it must come back."""
+
+
+def whole_file(snippet: Snippet, rules: EditRules) -> Placed | None:
+    """The fence as all of a file; None when it is not meant as one.
+
+    Args:
+        snippet: The fence.
+        rules: What an answer may do.
+
+    Raises:
+        NotTaken: it is meant as one, and cannot be taken.
+    """
+    if not snippet.path and not snippet.definitions:
+        if snippet.is_broken and snippet.fence.language in PYTHON - {""}:
+            raise NotTaken(Reason.MALFORMED, "the code cannot be parsed as Python")
+        return None
+    if snippet.path and snippet.labelled is None:
+        return _created(snippet, rules)
+    if len(snippet.files) != 1:
+        names = ", ".join(f"`{node.name}`" for node in snippet.definitions[:5])
+        raise NotTaken(Reason.NO_PATH, f"{names}: no line above the code names a file, and not all of it has a place")
+    return _replaced(snippet, snippet.files[0], rules)
+
+
+def _created(snippet: Snippet, rules: EditRules) -> Placed | None:
+    path = snippet.path
+    if not snippet.is_for(path):
+        return None
+    known = {each.casefold() for each in rules.files}
+    if not rules.may_create or not is_safe_path(path) or path.casefold() in known:
+        raise NotTaken(Reason.NOT_SENT, "only files that were sent may be edited", path)
+    return Placed(path=path, created="\n".join([*snippet.fence.lines, ""]))
+
+
+def _replaced(snippet: Snippet, file: SentFile, rules: EditRules) -> Placed | None:
+    if not snippet.is_for(file.path):
+        return None
+    text, lines = Text(file.text), list(snippet.fence.lines)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        return None
+    snippet.check(file)
+    if len(text.bodies) > rules.whole_file_lines:
+        message = f"files of more than {rules.whole_file_lines} lines are not taken whole: send less of it"
+        raise NotTaken(Reason.TOO_LONG, message, file.path)
+    if missing := _missing(file, text, lines):
+        raise NotTaken(Reason.INCOMPLETE, f"the code is not all of the file: {missing}", file.path)
+    splices = (Splice(start=a, end=b, lines=tuple(lines[c:d])) for a, b, c, d in differences(text.bodies, lines))
+    return Placed(path=file.path, splices=tuple(splices))
+
+
+def _missing(file: SentFile, text: Text, lines: list[str]) -> str:
+    """What shows that lines are only a part of a file."""
+    if file.regions:
+        return "not all of it was shown"
+    if not is_python(file.path):
+        is_short = len(text.bodies) > _FEW and len(lines) * 2 < len(text.bodies)
+        return "more than half of its lines are missing" if is_short else ""
+    gone = Counter(_DEFINED.findall("\n".join(text.bodies))) - Counter(_DEFINED.findall("\n".join(lines)))
+    return ", ".join(f"`{''.join(each)}`" for each in list(gone)[:5]) + " missing" if gone else ""
