@@ -39,7 +39,6 @@ __all__ = ["MissionPorts", "run_mission"]
 
 log = logging.getLogger(__name__)
 
-_DEEP = 3
 _MERGE_QUESTION = "Can the base branch be merged into this branch first, so that the failure can be repaired there?"
 
 
@@ -140,8 +139,7 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
 
     async def analyze() -> Thinking:
         workspace = await tree.at(ground.changes)
-        passes = _DEEP if ground.retried else 1
-        return await think(run.context, report, workspace, run.ports.recall, run.mind, passes=passes)
+        return await think(run.context, report, workspace, run.ports.recall, mind=run.mind)
 
     thinking = await run.stage("analyze", Thinking, analyze, detail=report.summary)
     run.note(diagnosis=thinking.diagnosis)

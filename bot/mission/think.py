@@ -24,16 +24,12 @@ class Thinking(Frozen):
     assessments: tuple[LiveAssessment, ...] = ()
 
 
-async def think(  # noqa: PLR0917 - a thought begins with everything that is known
-    context: MissionContext,
-    report: TestReport,
-    workspace: Workspace,
-    recall: Recall,
-    mind: Billed | None = None,
-    *,
-    passes: int = 1,
+async def think(
+    context: MissionContext, report: TestReport, workspace: Workspace, recall: Recall, *, mind: Billed
 ) -> Thinking:
     """Diagnose a red run: look, judge the thought, look wider; three times at most.
+
+    After a decision to look again it is three times in any case, unless a model ends the thinking.
 
     Args:
         context: What triage found, and which repository it is.
@@ -41,9 +37,7 @@ async def think(  # noqa: PLR0917 - a thought begins with everything that is kno
         workspace: On the tree that was run.
         recall: Lessons of earlier missions.
         mind: The models of the mission.
-        passes: How many passes at least, unless a model ends the thinking.
     """
-    mind = mind or Billed(None, 0.0)
     lessons = await _recalled(context, report, recall)
     context = context.with_(lessons=lessons or context.lessons)
     named = await from_hint(context.request.hint, workspace)
@@ -53,7 +47,7 @@ async def think(  # noqa: PLR0917 - a thought begins with everything that is kno
         diagnosis = await _diagnosed(context, report, workspace, mind, look=look)
         assessment = await _assessed(diagnosis, mind)
         assessments.append(assessment)
-        if len(assessments) == MAX_THOUGHT_PASSES or _is_enough(assessment, len(assessments), passes):
+        if len(assessments) == MAX_THOUGHT_PASSES or _is_enough(assessment, again=look.again):
             confidence, suspects = adjusted(diagnosis.confidence, assessment), merged((*named, *diagnosis.suspects))
             diagnosis = diagnosis.with_(confidence=confidence, suspects=suspects)
             return Thinking(diagnosis=diagnosis, lessons=lessons, assessments=tuple(assessments))
@@ -65,7 +59,7 @@ def _first_look(context: MissionContext) -> Look:
     before = context.iterations[-2].next_action if len(context.iterations) > 1 else None
     if before is None or before.decision.action is not Action.RETRY_WITH_CONTEXT:
         return Look()
-    return Look(feedback=before.decision.reason, wanted=before.wanted)
+    return Look(again=True, feedback=before.decision.reason, wanted=before.wanted)
 
 
 async def _diagnosed(
@@ -91,11 +85,11 @@ async def _assessed(diagnosis: Diagnosis, mind: Billed) -> LiveAssessment:
     return await mind.or_rules(rules, lambda models, found: assess_by_model(models, found, diagnosis))
 
 
-def _is_enough(assessment: LiveAssessment, number: int, passes: int) -> bool:
-    """Whether to stop thinking: a model says so, or nobody wants to look deeper and enough passes are made."""
+def _is_enough(assessment: LiveAssessment, *, again: bool) -> bool:
+    """Whether to stop thinking: a model says so, or nobody wants to look deeper and nobody asked for another look."""
     if assessment.by == "model" and not assessment.should_continue:
         return True
-    return number >= passes and not (assessment.should_continue and assessment.should_deepen)
+    return not again and not (assessment.should_continue and assessment.should_deepen)
 
 
 async def _recalled(context: MissionContext, report: TestReport, recall: Recall) -> tuple[RecalledLesson, ...]:
