@@ -11,6 +11,7 @@ from typing import Any
 from bot.command import BuildLine, a_folder, check_seconds, check_test_command, open_line, quiet
 from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.model import total
 from bot.domain.request import MissionRequest, Trigger
 from bot.errors import UsageError
 from bot.evidence.keep import EvidenceFile
@@ -18,6 +19,7 @@ from bot.lessons.calibration import confidence_by_rules
 from bot.pipeline import handle_folder
 from bot.progress import TerminalProgress
 from bot.publish.terminal import report_text
+from bot.publish.who_spoke import known_usd
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import Settings
 from bot.wiring.line import build_line
@@ -154,7 +156,7 @@ def _result(context: MissionContext, application: str | None) -> FixResult:
         "candidates_tried": context.candidates_tried,
         "plausible": candidate.plausible if candidate else 0,
         "seconds": round(context.seconds, 3),
-        "cost_usd": context.cost_usd,
+        "cost_usd": known_usd(total(context.calls)),
         "applied": application == APPLIED,
         "report": report,
     }

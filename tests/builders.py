@@ -7,6 +7,7 @@ from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect, Triage
 from bot.domain.github import PullRequestState
 from bot.domain.lesson import Lesson, RecalledLesson
 from bot.domain.mission import Iteration, MissionContext, MissionState, Outcome
+from bot.domain.model import ModelCall, Role, Usage
 from bot.domain.patch import Candidate, FixAttempt, Rung, TestChange, Verification, VerifiedRun
 from bot.domain.plan import AcceptanceCriterion, CriterionType, Plan, PlanStep
 from bot.domain.request import CheckRef, CommentRef, Feedback, MissionRequest, RepositoryRef, Trigger
@@ -99,6 +100,19 @@ def a_recipe(**changes: Any) -> Recipe:
             Fidelity(step="Install", treatment="replaced", reason="installed with uv"),
             Fidelity(step="Upload coverage", treatment="dropped", reason="needs a secret"),
         ),
+    ).with_(**changes)
+
+
+def a_model_call(**changes: Any) -> ModelCall:
+    """Rung 2 asked a model, which answered."""
+    return ModelCall(
+        stage="fix",
+        role=Role.FIX,
+        model="anthropic:strong",
+        prompt="fix@1",
+        usage=Usage(input_tokens=900, output_tokens=100),
+        cost_usd=0.01,
+        latency_s=2.0,
     ).with_(**changes)
 
 

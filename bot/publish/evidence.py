@@ -3,8 +3,10 @@
 import hashlib
 from typing import Any
 
-from bot.domain.patch import Candidate, Verification
+from bot.domain.model import total
+from bot.domain.patch import Candidate, Rung, Verification
 from bot.publish.story import Story
+from bot.publish.who_spoke import known_usd, models_as_data, rung_calls
 from sandbox.types import TestReport, TestStatus
 
 EXCERPT_CHARS = 2000
@@ -24,7 +26,8 @@ def evidence(story: Story) -> dict[str, Any]:
         "target": context.target_path,
         "created_at": context.created_at,
         "seconds": round(context.seconds, 2),
-        "cost_usd": context.cost_usd,
+        "cost_usd": known_usd(total(context.calls)),
+        "models": models_as_data(context),
         "durations": _durations(story),
         "environment": _environment(story),
         "commands": commands(story),
@@ -81,16 +84,22 @@ def agreement(verification: Verification) -> str:
     return f"only {most} of {count} runs agree"
 
 
-def cost_per_rung(story: Story) -> dict[str, dict[str, float]]:
-    """Per rung that proposed something: seconds and money."""
-    spent: dict[str, dict[str, float]] = {}
+def cost_per_rung(story: Story) -> dict[str, dict[str, float | None]]:
+    """Per rung that proposed something or asked a model: seconds and money; None is money that is not known."""
+    seconds: dict[Rung, float] = {}
     for iteration in story.context.iterations:
         for candidate in iteration.attempt.candidates if iteration.attempt else ():
-            rung = spent.setdefault(str(int(candidate.rung)), {"seconds": 0.0, "usd": 0.0})
             # A candidate's seconds count from the start of its search: the latest one has them all.
-            rung["seconds"] = round(max(rung["seconds"], candidate.seconds), 2)
-            rung["usd"] = round(rung["usd"] + candidate.cost_usd, 6)
-    return spent
+            seconds[candidate.rung] = max(seconds.get(candidate.rung, 0.0), candidate.seconds)
+    asked = rung_calls(story.context)
+    if asked:
+        took = round(sum(call.latency_s for call in asked if not call.remembered), 2)
+        seconds.setdefault(Rung.MODEL, took)
+    money = {Rung.MODEL: known_usd(total(asked))}
+    return {
+        str(int(rung)): {"seconds": round(took, 2), "usd": money.get(rung, 0.0)}
+        for rung, took in sorted(seconds.items())
+    }
 
 
 def _environment(story: Story) -> dict[str, Any] | None:

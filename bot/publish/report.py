@@ -5,6 +5,7 @@ import shlex
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.model import total
 from bot.domain.patch import Candidate, TestChange
 from bot.publish.ci_section import ci_section
 from bot.publish.evidence import agreement, commands, cost_per_rung, evidence, excerpts, mutants
@@ -12,6 +13,7 @@ from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, tabl
 from bot.publish.picture import bar, boxes, timeline
 from bot.publish.story import Story, headline, marker, patch_marker, winner
 from bot.publish.title import steps_of_fix
+from bot.publish.who_spoke import models_section, spend_in_words
 from sandbox.types import TrustTier
 
 ROWS_SHOWN = 30
@@ -188,7 +190,7 @@ def before_and_after(change: TestChange, story: Story) -> tuple[str, str]:
 
 
 def _judgement(story: Story, drawn: Section | None) -> list[Section | None]:
-    return [_confidence(story), drawn, _critique(story), _reproduce(story)]
+    return [_confidence(story), drawn, _critique(story), _review(story), models_section(story), _reproduce(story)]
 
 
 def _confidence(story: Story) -> Section | None:
@@ -229,6 +231,16 @@ def _critique(story: Story) -> Section | None:
         )
         items += [f"concern: {pen.prose(text)}" for text in meta.concerns]
     return bullets("Critique of the plan", items, folded=True)
+
+
+def _review(story: Story) -> Section | None:
+    """What a model thinks of the change; refusing is all that it can do."""
+    review = story.fix[1].review if story.fix else None
+    if review is None:
+        return None
+    score = "no score" if review.score is None else f"{review.score:.2f}"
+    lead = f"{score} (by {review.by}): {story.pen.prose(review.justification, cap=1000)}"
+    return bullets("Critique of the change", [lead, *(story.pen.prose(text) for text in review.issues)], folded=True)
 
 
 def _reproduce(story: Story) -> Section | None:
@@ -272,7 +284,7 @@ def _facts(story: Story) -> list[tuple[str, str]]:
     rows = [
         ("mission", pen.code(context.mission_id)),
         ("seconds", f"{context.seconds:.1f}"),
-        ("cost", f"${context.cost_usd:.4f}"),
+        ("cost of models", spend_in_words(total(context.calls))),
     ]
     rows += _triage_facts(story)
     if context.facts is not None:
@@ -300,7 +312,7 @@ def _facts(story: Story) -> list[tuple[str, str]]:
         rows.append(("bundle", pen.code(f"sha256 {story.bundle.sha256}")))
     rows.append(("candidates tried", str(context.candidates_tried)))
     rows += [
-        (f"cost of rung {rung}", f"{cost['seconds']:.1f} s, ${cost['usd']:.4f}")
+        (f"cost of rung {rung}", f"{cost['seconds']:.1f} s, {_usd(cost['usd'])}")
         for rung, cost in cost_per_rung(story).items()
     ]
     if story.fix is not None:
@@ -314,6 +326,10 @@ def _facts(story: Story) -> list[tuple[str, str]]:
             ("verdict", pen.prose(verification.reason)),
         ]
     return rows
+
+
+def _usd(money: float | None) -> str:
+    return "money unknown" if money is None else f"${money:.4f}"
 
 
 def _triage_facts(story: Story) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TextIO
 
 from bot.domain.mission import Outcome
+from bot.domain.model import total
 from bot.domain.publication import Publication
 from bot.publish.action_report import PATCH, REPORT
 from bot.publish.markdown import Pen
@@ -18,6 +19,7 @@ from bot.publish.step_summary import (
     write_notice,
 )
 from bot.publish.story import Story
+from bot.publish.who_spoke import known_usd
 
 IGNORED = "IGNORED"
 """The output `outcome` of a step that had nothing to do."""
@@ -94,7 +96,7 @@ class RunnerFiles:
             report: The folder with report and patch.
         """
         story, publication = done.story, done.publication
-        confidence = story.confidence.value
+        confidence, cost = story.confidence.value, known_usd(total(story.context.calls))
         _append(self.summary, done.summary)
         values = {
             "outcome": done.outcome.value,
@@ -104,7 +106,7 @@ class RunnerFiles:
             "confidence": "" if confidence is None else f"{confidence:.2f}",
             "report-path": str(report / REPORT),
             "patch-path": str(report / PATCH) if (report / PATCH).is_file() else "",
-            "cost-usd": f"{story.context.cost_usd:.4f}",
+            "cost-usd": "" if cost is None else f"{cost:.4f}",
         }
         _append(self.output, output_lines(values))
         write_annotations(story, self.log, folder=done.folder)

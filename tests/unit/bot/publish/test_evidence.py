@@ -6,6 +6,7 @@ import pytest
 
 from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Outcome
+from bot.domain.model import Role
 from bot.domain.patch import Rung, VerifiedRun
 from bot.publish.evidence import EXCERPT_CHARS, agreement, cost_per_rung, evidence
 from bot.publish.report import mission_report
@@ -16,6 +17,7 @@ from tests.builders import (
     HEAD,
     a_candidate,
     a_mission,
+    a_model_call,
     a_recipe,
     a_report,
     a_verification,
@@ -57,11 +59,19 @@ def test_cost_is_told_per_rung() -> None:
         candidates=(
             a_candidate(id="1", rung=Rung.SEARCH, seconds=1.0),
             a_candidate(id="2", rung=Rung.SEARCH, seconds=3.0),
-            a_candidate(id="3", rung=Rung.MODEL, seconds=2.0, cost_usd=0.02),
+            a_candidate(id="3", rung=Rung.MODEL, seconds=2.0),
         )
     )
-    story = a_story(a_mission(iterations=(an_iteration(attempt=attempt),)))
+    calls = (a_model_call(cost_usd=0.02), a_model_call(stage="plan", role=Role.JUDGE, cost_usd=0.5))
+    story = a_story(a_mission(iterations=(an_iteration(attempt=attempt),), calls=calls))
     assert cost_per_rung(story) == {"1": {"seconds": 3.0, "usd": 0.0}, "2": {"seconds": 2.0, "usd": 0.02}}
+
+
+def test_a_rung_that_asked_for_nothing_of_use_has_its_cost_told_too() -> None:
+    calls = (a_model_call(cost_usd=None, latency_s=1.5), a_model_call(cost_usd=0.5, remembered=True, latency_s=9.0))
+    story = a_story(a_mission(iterations=(), calls=calls))
+    assert cost_per_rung(story) == {"2": {"seconds": 1.5, "usd": None}}
+    assert evidence(story)["cost_usd"] is None
 
 
 def test_the_evidence_names_everything_a_doubting_reader_asks_for() -> None:
