@@ -9,7 +9,7 @@ from bot.domain.account import ModelLimits
 from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Written, total
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget
-from bot.fixers.rung2_model.edits import EditRules, EditsRead, SentFile, read_edits
+from bot.fixers.rung2_model.edits import EditFormat, EditRules, EditsRead, SentFile, read_edits
 from bot.fixers.rung2_model.request_more import proposal_in
 from bot.fixers.trials import Failure, Proposed, Trials, Tried, best_first
 from bot.ports import Mind
@@ -17,9 +17,9 @@ from sandbox.changes import Concern
 from sandbox.errors import ChangeRejected
 from sandbox.types import FileChange
 
-SPARE_S = 2.0
+SPARE_S = 1.0
 """Kept of the time for reporting what was found."""
-LEAST_S = 3.0
+LEAST_S = 1.0
 """With less than this left nothing more is begun."""
 TRIAL_S = 60.0
 SEARCH_S = 45.0
@@ -32,6 +32,10 @@ _TITLE = 120
 _EXPLANATION = 2_000
 _ANOTHER_SAMPLE = frozenset({ModelTrouble.REFUSAL, ModelTrouble.BAD_RESPONSE, ModelTrouble.UNREADABLE})
 """Troubles of one answer: the next one may be better."""
+
+
+_FUNCTIONS = frozenset({EditFormat.FUNCTION, EditFormat.WHOLE_FILE})
+"""What says nothing of how well a model writes blocks."""
 
 
 class Stopped(Exception):
@@ -47,8 +51,7 @@ class Work:
     """A change that was thought of, and what its trial showed."""
 
     proposed: Proposed
-    tried: Tried | None = None
-    """None where nothing can be tried."""
+    tried: Tried
     flags: tuple[Concern, ...] = ()
     searched: bool = False
     """The search made it of a model's change."""
@@ -56,12 +59,18 @@ class Work:
     @property
     def passes(self) -> bool:
         """Whether every failing test passes with it."""
-        return self.tried is not None and self.tried.passes
+        return self.tried.passes
 
     @property
     def helps(self) -> bool:
         """Whether it mends a part and breaks nothing."""
-        return self.tried is not None and bool(self.tried.mended) and not self.tried.broke
+        return bool(self.tried.mended) and not self.tried.broke
+
+    @property
+    def untold(self) -> bool:
+        """Whether the trial came to no end: nothing is known of it."""
+        tried = self.tried
+        return not (tried.passes or tried.mended or tried.still_failing or tried.broke)
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ class Bench:
 
     Args:
         mind: Answers.
-        trials: Tries; None where there is no test that could be.
+        trials: Tries.
         failure: What is to be mended.
         budget: Of the climb.
         limits: Of every climb.
@@ -88,12 +97,15 @@ class Bench:
     """
 
     mind: Mind
-    trials: Trials | None
+    trials: Trials
     failure: Failure
     budget: FixBudget
     limits: ModelLimits
     format_failures: dict[str, int]
-    files: frozenset[str] = frozenset()
+    files: frozenset[str]
+    """Of the checkout."""
+    layout: bool = False
+    """A change of layout and comments alone is one: a linter is red."""
     calls: list[ModelCall] = field(default_factory=list)
     works: dict[str, Work] = field(default_factory=dict)
     """By the key of the change, in the order they were thought of."""
@@ -116,7 +128,7 @@ class Bench:
     @property
     def passing(self) -> tuple[Work, ...]:
         """Changes with which everything passes, best first."""
-        ranked = [work.tried for work in self.works.values() if work.tried is not None and work.passes]
+        ranked = [work.tried for work in self.works.values() if work.passes]
         by_id = {work.proposed.id: work for work in self.works.values()}
         return tuple(by_id[tried.proposed.id] for tried in best_first(ranked))
 
@@ -128,7 +140,7 @@ class Bench:
     @property
     def best(self) -> Work | None:
         """Of those that do not pass: what mends most and breaks least, in the fewest lines."""
-        failing = [work for work in self.works.values() if work.tried is not None and not work.passes]
+        failing = [work for work in self.works.values() if not (work.passes or work.untold)]
         return min(failing, key=_distance, default=None)
 
     def weak_at_format(self, model: str) -> bool:
@@ -175,7 +187,7 @@ class Bench:
             sent: The files it may edit.
             base: Changes of the failing tree that the sent files have in them already.
         """
-        rules = EditRules(files=self.files, layout=self.trials is None)
+        rules = EditRules(files=self.files, layout=self.layout)
         read = read_edits(written.text, sent, rules, truncated=written.finish is Finish.LENGTH)
         model = written.call.model
         if not read.changes:
@@ -183,7 +195,8 @@ class Bench:
             if read.format_failed:
                 self.format_failures[model] = self.format_failures.get(model, 0) + 1
             return Answer(written.text, read)
-        self.format_failures[model] = 0
+        if read.format not in _FUNCTIONS:
+            self.format_failures[model] = 0
         changes = _joined(base, read.changes)
         key = read.key if len(changes) == len(read.changes) else f"{read.key}+{_hash(base)}"
         known = self.works.get(key)
@@ -196,14 +209,12 @@ class Bench:
         self.works[key] = Work(proposed, tried, read.flags)
         return Answer(written.text, read, self.works[key])
 
-    async def try_one(self, proposed: Proposed) -> Tried | None:
-        """What a trial of a change shows; None where nothing can be tried.
+    async def try_one(self, proposed: Proposed) -> Tried:
+        """What a trial of a change shows.
 
         Args:
             proposed: Of the failing tree.
         """
-        if self.trials is None:
-            return None
         limit = max(LEAST_S, min(TRIAL_S, self.left_s))
         try:
             (tried,) = await self.trials.try_changes(self.failure, [proposed], time_limit_s=limit)
@@ -219,7 +230,7 @@ class Bench:
             work: The start.
         """
         limit = min(SEARCH_S, self.left_s / 2)
-        if self.trials is None or limit < LEAST_S:
+        if limit < LEAST_S:
             return
         count = self.budget.max_candidates
         try:
@@ -269,5 +280,4 @@ def _hash(changes: tuple[FileChange, ...]) -> str:
 
 def _distance(work: Work) -> tuple[int, int]:
     """How far a change is from passing."""
-    tried = work.tried
-    return (len(tried.broke) - len(tried.mended) if tried else 0, work.proposed.changed_lines)
+    return len(work.tried.broke) - len(work.tried.mended), work.proposed.changed_lines

@@ -8,7 +8,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import Passage
 from bot.fixers.rung2_model import surroundings
 from bot.fixers.rung2_model.budget import Part, Room
-from bot.fixers.rung2_model.edits.values import SentFile
+from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.excerpts import Excerpts
 from bot.fixers.rung2_model.failing import add_test_sources, failing_passages, first_failures
 from bot.fixers.rung2_model.sources import Files

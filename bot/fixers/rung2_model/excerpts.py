@@ -4,7 +4,7 @@ from itertools import accumulate
 
 from bot.domain.model import Passage
 from bot.fixers.rung2_model.budget import FUNCTION_TOKENS, Room, characters
-from bot.fixers.rung2_model.edits.values import SentFile
+from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.sources import Excerpt, Files, Source, Span
 from sandbox.changes import PathClass, is_protected, is_safe_path, protected_class
 

@@ -25,7 +25,7 @@ class ModelFixer:
 
     Args:
         minds: Models, per mission.
-        trials: Tries changes where the tests can be run one by one.
+        trials: Tries changes in the sandbox.
         limits: Of context, answers, samples and rounds.
     """
 
@@ -57,14 +57,14 @@ class ModelFixer:
         if report is None or report.success:
             yield RungNote(reason="there is no red run to mend")
             return
-        trials = self._trials if report.knows_tests and report.failing else None
         failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)
-        bench = Bench(mind, trials, failure, budget, self._limits, self._format_failures)
-        bench.files = frozenset(await workspace.list_files())
+        files = frozenset(await workspace.list_files())
+        bench = Bench(mind, self._trials, failure, budget, self._limits, self._format_failures, files)
+        bench.layout = report.runner == "diagnostics"
         why = await self._work(bench, report)
         calls = tuple(bench.calls)
         yield RungNote(reason=why, candidates_tried=bench.tried, cost_usd=total(calls).cost_usd, calls=calls)
-        for candidate in candidates_of(bench, calls[-1].model if calls else ""):
+        for candidate in candidates_of(bench, calls[-1].model if calls else "", knows_tests=report.knows_tests):
             yield candidate
 
     async def _work(self, bench: Bench, report: TestReport) -> str:

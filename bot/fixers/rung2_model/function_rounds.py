@@ -60,7 +60,7 @@ class FunctionRounds:
             TooLarge: the prompt has to become smaller.
         """
         while await self._improves(0):
-            if self._bench.is_done or self._bench.trials is None:
+            if self._bench.is_done:
                 return
         for number in range(1, self._bench.limits.rounds + 1):
             await search_on(self._bench)
@@ -94,7 +94,7 @@ class FunctionRounds:
             if work is not None and self._mends_more(work):
                 self._base = work
                 return True
-        return self._bench.trials is None and self._bench.tried > 0
+        return False
 
     async def _work_of(self, written: Written, sent: tuple[SentFile, ...], targets: tuple[Target, ...]) -> Work | None:
         """The answer as a change; of one that goes on and on, the functions that were asked for."""
@@ -111,13 +111,13 @@ class FunctionRounds:
     @property
     def _left(self) -> tuple[TestResult, ...]:
         """What still fails."""
-        names = self._base.tried.still_failing if self._base and self._base.tried else ()
+        names = self._base.tried.still_failing if self._base else ()
         return first_failures(self._report, frozenset(names)) or first_failures(self._report)
 
     def _mends_more(self, work: Work) -> bool:
         """Whether a change helps, and more than what it stands on."""
-        so_far = self._base.tried.mended if self._base and self._base.tried else ()
-        return work.helps and work.tried is not None and len(work.tried.mended) > len(so_far)
+        so_far = self._base.tried.mended if self._base else ()
+        return work.helps and len(work.tried.mended) > len(so_far)
 
     async def _targets(self) -> tuple[Target, ...]:
         """The functions at the suspect places, named ones first; only those once a part is mended."""
@@ -168,7 +168,7 @@ class FunctionRounds:
     async def _told(self) -> tuple[Passage, ...]:
         """What still fails with the best change, unless that is what is shown."""
         best = self._bench.best
-        if best is None or best.tried is None or best is self._base:
+        if best is None or best is self._base:
             return ()
         return feedback.failed(best.tried, await originals_of([best], self._brief), self._brief.tokens)
 

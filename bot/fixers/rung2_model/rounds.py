@@ -46,7 +46,7 @@ class BlockRounds:
             if number and not told:
                 return
             await self._round(number, told)
-            if self._bench.passing or self._bench.trials is None or self.failed_at_format:
+            if self._bench.passing or self.failed_at_format:
                 return
             await search_on(self._bench)
             if self._bench.passing:
@@ -127,7 +127,7 @@ async def still_fails(bench: Bench, brief: Brief) -> tuple[Passage, ...]:
         brief: What the model is shown.
     """
     best = bench.best
-    if best is None or best.tried is None:
+    if best is None:
         return ()
     originals = await originals_of([best], brief)
     return feedback.failed(best.tried, originals, brief.tokens)

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import ModelTrouble, Passage, Question, Role
+from bot.domain.model import ModelTrouble, Question, Role
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget, Rung
 from bot.fixers.trials import Proposed, Tried
@@ -31,6 +31,14 @@ pytestmark = pytest.mark.anyio
 
 def always_passes(proposed: Proposed) -> Tried:
     return passed(proposed)
+
+
+def adds(proposed: Proposed) -> Tried:
+    return passed(proposed) if "a + b" in str(proposed.changes) else failed(proposed)
+
+
+def untold(proposed: Proposed) -> Tried:
+    return Tried(proposed=proposed, passes=False, output="there was no time to try it")
 
 
 def feedback_of(question: Question) -> str:
@@ -65,7 +73,7 @@ async def test_what_was_paid_is_told_ahead_of_the_candidates() -> None:
 async def test_samples_vary_and_share_one_prompt() -> None:
     wrong = [block("    return a - b", f"    return a - b - {n}") for n in range(3)]
     mind = ScriptedMind({"fix": [*wrong, FIX_ADD]})
-    climb = await Climb(mind, ScriptedTrials(lambda one: mends(one).with_(passes="a + b" in str(one.changes)))).run()
+    climb = await Climb(mind, ScriptedTrials(adds)).run()
 
     first, *others = mind.questions
     assert [question.temperature for question in mind.questions] == [0.0, 0.8, 0.8, 0.8]
@@ -130,12 +138,12 @@ async def test_an_answer_that_cannot_be_applied_is_told_so_once() -> None:
 async def test_a_model_that_cannot_write_blocks_is_asked_for_functions() -> None:
     answer = "```python\ndef add(a, b):\n    return a + b\n```"
     mind = ScriptedMind({"fix": "I would add.", "fix_function": answer})
-    climb = Climb(mind, ScriptedTrials(lambda one: mends(one).with_(passes="a + b" in str(one.changes))))
+    climb = Climb(mind, ScriptedTrials(adds))
 
     await climb.run()
 
     assert [question.prompt for question in mind.questions] == ["fix", "fix", "fix_function"]
-    assert climb.candidates == []  # the scripted trial gives no candidate to one it calls passing by the text alone
+    assert climb.candidates[0].changes[0].content == SOURCE.replace("a - b", "a + b")
     again = Climb(mind, climb.trials, fixer=climb.fixer)
     await again.run()
     assert mind.questions[-1].prompt == "fix_function", "it is remembered of the model"
@@ -231,16 +239,30 @@ async def test_a_part_of_a_fix_is_proposed_when_nothing_mends_all() -> None:
     assert "1 of 2 failing tests" in candidate.warnings[-1]
 
 
-async def test_where_no_test_can_be_tried_verification_decides() -> None:
-    report = a_red_run().with_(runner="command", outcomes={}, failures=(), failure_count=0)
+async def test_where_no_trial_came_to_an_end_verification_decides() -> None:
     other = block("    return a - b", "    return b + a")
     mind = ScriptedMind({"fix": [other, FIX_ADD, FIX_ADD, FIX_ADD]})
 
-    climb = await Climb(mind, report=report).run()
+    climb = await Climb(mind, ScriptedTrials(untold)).run()
 
-    assert climb.trials.tried == []
     assert ["a + b" in (candidate.changes[0].content or "") for candidate in climb.candidates] == [True, False]
     assert "3 of 4 answers" in climb.candidates[0].explanation
+    assert len(mind.questions) == 4, "there is nothing to tell in a second round"
+
+
+async def test_what_cannot_be_compared_is_left_to_verification_and_not_to_a_person() -> None:
+    def plainly(proposed: Proposed) -> Tried:
+        tried = passed(proposed)
+        assert tried.candidate is not None
+        return tried.with_(candidate=tried.candidate.with_(confident=False))
+
+    report = a_red_run().with_(runner="command", outcomes={}, failures=(), failure_count=0)
+
+    unnamed = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(plainly), report=report).run()
+    named = await Climb(ScriptedMind({"fix": FIX_ADD}), ScriptedTrials(plainly)).run()
+
+    assert unnamed.candidates[0].confident
+    assert not named.candidates[0].confident
 
 
 @pytest.mark.parametrize("trouble", [ModelTrouble.BUDGET, ModelTrouble.AUTH, ModelTrouble.OVERLOADED])
@@ -286,7 +308,7 @@ async def test_time_ends_the_rung_before_the_ladder_has_to() -> None:
 
     mind = ScriptedMind({"fix": FIX_ADD}, before=slow)
 
-    climb = await Climb(mind, budget=FixBudget(time_limit_s=5.05)).run()
+    climb = await Climb(mind, budget=FixBudget(time_limit_s=2.3)).run()
 
     assert "time" in climb.notes[0].reason
     assert climb.candidates == []
@@ -330,5 +352,4 @@ async def test_everything_foreign_in_a_question_is_a_passage() -> None:
     gaps = climb.mind.questions[0].gaps
     assert gaps["task"] == "Change the program so that the failing test passes and no test that passes now fails."
     foreign = [gap for name, gap in gaps.items() if name != "task"]
-    assert all(isinstance(gap, tuple) for gap in foreign)
-    assert all(not one.trusted for gap in foreign if isinstance(gap, tuple) for one in gap if isinstance(one, Passage))
+    assert all(isinstance(gap, tuple) and not any(one.trusted for one in gap) for gap in foreign)
