@@ -21,7 +21,7 @@ from bot.evidence.bundle import read_bundle
 from bot.evidence.keep import EvidenceFolder
 from bot.mission.loop import MissionPorts
 from bot.pipeline import Line, handle_folder, handle_request
-from bot.ports import OpenWorkspace, Progress, Workspace
+from bot.ports import Minds, OpenWorkspace, Progress, Workspace
 from bot.ports.work import Value
 from bot.progress import SilentProgress
 from bot.publish.story import Story
@@ -41,6 +41,7 @@ from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.fakes.scripted_workspace import Asked, World
+from tests.unit.bot.mission.minded import a_mind
 from tests.unit.bot.mission.world import ADDS, a_world, honest, one_step_at_a_time
 
 pytestmark = pytest.mark.anyio
@@ -78,6 +79,7 @@ class Stage:
     checkouts: list[Checkout] = field(default_factory=list)
     listened: list[MissionRequest] = field(default_factory=list)
     listening: int = 0
+    minds: Minds | None = None
 
     def __post_init__(self) -> None:
         self.github.branches["main"] = HEAD
@@ -106,6 +108,7 @@ class Stage:
             lessons=self.lessons,
             clock=FixedClock(),
             open_progress=listen,
+            minds=self.minds,
         )
 
     async def play(self, request: MissionRequest | None = None, checkpoint: Any = None) -> MissionContext:
@@ -325,6 +328,30 @@ async def test_a_mission_cut_off_anywhere_ends_the_same_and_repeats_no_finished_
         assert expected.fix is not None
         assert context.fix[1].diff == expected.fix[1].diff
         assert not set(resumed.ran) & set(done)
+
+
+async def test_a_model_judges_the_mission_and_adds_to_its_lesson() -> None:
+    mind, checkpoint = a_mind(), RecordingCheckpoint()
+    stage = Stage(a_world(ADDS), minds=mind)
+    context = await stage.play(checkpoint=checkpoint)
+    assert context.outcome is Outcome.FIXED
+    assert context.iterations[0].critique is not None
+    assert context.iterations[0].critique.by == "model"
+    assert [question.stage for question in mind.questions][-2:] == ["review", "reflect"]
+    (lesson,) = stage.lessons.lessons.values()
+    assert lesson.sentence.endswith(". calc.add was written with a minus")
+    asked = len(mind.questions)
+    assert await stage.play(checkpoint=RecordingCheckpoint(checkpoint.known)) == context
+    assert len(mind.questions) == asked
+
+
+async def test_a_mission_that_is_not_admitted_asks_no_model() -> None:
+    mind = a_mind()
+    stage = Stage(minds=mind)
+    stage.github.branches["main"] = BASE
+    context = await stage.play()
+    assert context.outcome is not Outcome.FIXED
+    assert not mind.questions
 
 
 async def test_a_folder_is_repaired_without_anybody_to_tell() -> None:
