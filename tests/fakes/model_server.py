@@ -143,7 +143,7 @@ class ModelServer:
         """Base URL of OpenAI's format."""
         return f"{self.base_url}/v1"
 
-    async def until(self, true: Callable[[], bool], limit_s: float = 10.0) -> None:
+    async def until(self, true: Callable[[], bool], limit_s: float = 30.0) -> None:
         """Wait for something to be true of this server; what is not within the limit is a failure."""
         async with asyncio.timeout(limit_s), self._changed:
             await self._changed.wait_for(true)
@@ -230,6 +230,8 @@ async def serving(
         yield server
     finally:
         listener.close()
+        for _ in range(5):  # who was let in a moment ago has not been counted yet
+            await asyncio.sleep(0)
         await server.closed()
 
 

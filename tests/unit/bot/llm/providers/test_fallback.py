@@ -20,7 +20,7 @@ class Canned:
 
     def __init__(
         self, name: str, *troubles: ModelTrouble | None, clock: FixedClock | None = None, takes_s: float = 0.0
-    ):
+    ) -> None:
         self.name = name
         self.can_hold_to_schema = False
         self.troubles = list(troubles)
