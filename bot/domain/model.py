@@ -168,6 +168,8 @@ class Written(Frozen):
     text: str
     finish: Finish = Finish.STOP
     call: ModelCall
+    failed: tuple[ModelCall, ...] = ()
+    """Of models that were asked before and gave nothing."""
 
 
 def total(calls: tuple[ModelCall, ...]) -> Spend:

@@ -55,6 +55,6 @@ def build_minds(settings: Settings, clock: Clock) -> Minds | None:
         SqliteLedger(settings.data_dir / LEDGER, usd_per_day=settings.models.usd_per_day_total),
         Prices(settings.models.prices),
         settings.models,
-        clock,
+        clock=clock,
         secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
     )

@@ -5,15 +5,20 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Final
 
-from bot.domain.model import Passage, Prompt, Question
+from bot.domain.model import Passage, Prompt, Question, Role
 from bot.errors import MetaAgentError
 from bot.llm.spans import nonce_of, spans
 from sandbox.gate import Needles, clean
 from sandbox.types import Frozen
 
 SYSTEM: Final = "common"
-"""The prompt file that goes ahead of every question."""
+"""The prompt file that goes ahead of every question, unless `NAME_system` stands beside the prompt `NAME`."""
+REPAIR: Final = "repair"
+FOLDER: Final = "bot.llm.prompts"
+NOTHING: Final = Needles()
 OURS_CAP = 262_144
+ANSWER_CAP = 6_000
+PROBLEM_CAP = 1_500
 _FIRST = re.compile(r"<!-- ([a-z][a-z0-9_]*) version (\d+)\b[^\n]*-->")
 _GAP = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -57,7 +62,7 @@ class PromptFile(Frozen):
 
 def prompt_names() -> tuple[str, ...]:
     """Every prompt file there is."""
-    found = (entry.name for entry in files("bot.llm.prompts").iterdir())
+    found = (entry.name for entry in files(FOLDER).iterdir())
     return tuple(sorted(name.removesuffix(".md") for name in found if name.endswith(".md")))
 
 
@@ -70,7 +75,7 @@ def prompt_file(name: str) -> PromptFile:
     Raises:
         PromptError: there is none of this name, or its first line is not what it has to be.
     """
-    file = files("bot.llm.prompts") / f"{name}.md"
+    file = files(FOLDER) / f"{name}.md"
     if not _NAME.fullmatch(name) or not file.is_file():
         raise PromptError(f"there is no prompt {name!r}", f"one of {', '.join(prompt_names())}")
     first, _, text = file.read_text(encoding="utf-8").partition("\n")
@@ -80,7 +85,7 @@ def prompt_file(name: str) -> PromptFile:
     return PromptFile(name=name, version=int(found[2]), text=text.strip() + "\n")
 
 
-def rendered(question: Question, secrets: Needles | None = None) -> Prompt:
+def rendered(question: Question, secrets: Needles = NOTHING) -> Prompt:
     """A question as a provider takes it: cleaned, redacted, foreign text between marks.
 
     Args:
@@ -90,21 +95,35 @@ def rendered(question: Question, secrets: Needles | None = None) -> Prompt:
     Raises:
         PromptError: prompt and gaps do not fit.
     """
-    hidden = secrets or Needles()
-    nonce = nonce_of(passages_of(question))
-    file, system = prompt_file(question.prompt), prompt_file(SYSTEM)
-    gaps = {
-        name: _ours(gap, hidden) if isinstance(gap, str) else spans(_listed(gap), nonce, hidden)
-        for name, gap in question.gaps.items()
-    }
+    file, own = prompt_file(question.prompt), f"{question.prompt}_system"
+    system = prompt_file(own if (files(FOLDER) / f"{own}.md").is_file() else SYSTEM)
     return Prompt(
         system=system.filled({}),
-        user=file.filled(gaps),
+        user=file.filled(_texts(question.gaps, nonce_of(passages_of(question)), secrets)),
         max_tokens=question.max_tokens,
         temperature=question.temperature,
         seed=question.sample,
+        cache=question.role is Role.FIX,
         name=file.title,
     )
+
+
+def asked_again(prompt: Prompt, question: Question, *, answer: str, problem: str, kind: str) -> Prompt:
+    """A prompt once more, with the answer that was of no use and what is wrong with it.
+
+    Args:
+        prompt: As it was sent.
+        question: What it was made of.
+        answer: Hostile.
+        problem: Why it is of no use.
+        kind: The type of message asked for.
+    """
+    nonce = nonce_of(passages_of(question))
+    said = Passage(label="your answer", text=answer[-ANSWER_CAP:])
+    # A validator's words may hold a model's: they stand between marks too.
+    wrong = Passage(label="what is wrong", text=problem[:PROBLEM_CAP])
+    texts = _texts({"answer": said, "problem": wrong, "type": kind}, nonce, Needles())
+    return prompt.with_(user=f"{prompt.user}\n{prompt_file(REPAIR).filled(texts)}")
 
 
 def passages_of(question: Question) -> tuple[Passage, ...]:
@@ -116,5 +135,9 @@ def _listed(gap: Passage | tuple[Passage, ...]) -> tuple[Passage, ...]:
     return (gap,) if isinstance(gap, Passage) else gap
 
 
-def _ours(text: str, secrets: Needles) -> str:
-    return clean(text, cap=OURS_CAP, secrets=secrets)
+def _texts(gaps: Mapping[str, str | Passage | tuple[Passage, ...]], nonce: str, secrets: Needles) -> dict[str, str]:
+    """What stands in the gaps; our own words are redacted too, since they may quote."""
+    return {
+        name: clean(gap, cap=OURS_CAP, secrets=secrets) if isinstance(gap, str) else spans(_listed(gap), nonce, secrets)
+        for name, gap in gaps.items()
+    }

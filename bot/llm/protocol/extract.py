@@ -74,7 +74,7 @@ def extract(text: str, returns: type[M], *, echoed: str = "") -> Extracted[M]:
         if message not in repeated:
             return Extracted(message, closed=candidate.closed)
         problem, near = "it repeats a message of the question", True
-    return Extracted(None, problem=problem)
+    return Extracted(None, problem=problem, closed=False)
 
 
 def prepared(text: str) -> list[str]:
