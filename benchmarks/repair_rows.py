@@ -36,7 +36,7 @@ def is_right(judgement: Judgement, terms: Terms) -> bool:
 def summarised(rows: Sequence[dict[str, Any]], terms: Terms) -> dict[str, Any]:
     """The figures of a set."""
     seconds = sorted(float(row["seconds"]) for row in rows)
-    said = [row for row in rows if row.get("plausible") and not row.get("abstained")]
+    said = [row for row in rows if row.get("shown") and not row.get("abstained")]
     tried = sum(int(row["tried"]) for row in rows)
 
     def count(key: str, among: Sequence[dict[str, Any]] = rows) -> int:

@@ -12,6 +12,7 @@ from typing import Any, Dict, Optional, Tuple
 
 _LARGEST = 2000000
 _WRAPPERS = 20
+STAR = "*"
 
 
 class Origins:
@@ -64,7 +65,9 @@ def definitions(tree: Any, above: str = "") -> Dict[str, int]:
     lines: Dict[str, int] = {}
     seen: Dict[str, int] = {}
     for node in tree.body:
-        for name in _bound(node):
+        bound = _bound(node)
+        # What `import *` brings may stand in the place of everything above it.
+        for name in set(seen) | bound if STAR in bound else bound:
             seen[name] = seen.get(name, 0) + 1
         if isinstance(node, ast.ClassDef):
             lines.update(definitions(node, above + node.name + "::"))
@@ -75,12 +78,19 @@ def definitions(tree: Any, above: str = "") -> Dict[str, int]:
 
 
 def _bound(node: Any) -> "set[str]":
-    """The names a statement gives a meaning to."""
+    """The names a statement gives a meaning to; STAR for names that are not told."""
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
         return {node.name}
-    stored = {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
-    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    return stored | {inner.name for inner in ast.walk(node) if isinstance(inner, kinds)}
+    names = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            names.add(inner.id)
+        elif isinstance(inner, ast.alias):
+            names.add(inner.asname or inner.name.split(".")[0])
+        else:
+            name = getattr(inner, "name", None)  # of definitions, handlers of exceptions, patterns
+            names |= {name} if isinstance(name, str) else set()
+    return names
 
 
 def _is_mark(decorator: Any) -> bool:

@@ -210,13 +210,20 @@ def test_a_set_is_summed_up() -> None:
         {"bug": "a", "seconds": 1.0, "tried": 100, "plausible": True, "correct_first": True, "correct_shown": True},
         {"bug": "b", "seconds": 3.0, "tried": 100, "plausible": True, "correct_shown": True, "abstained": True},
         {"bug": "c", "seconds": 4.0, "tried": 200, "plausible": True},
-        {"bug": "d", "seconds": 8.0, "tried": 400},
+        {"bug": "d", "seconds": 8.0, "tried": 400, "shown": []},
+        {
+            "bug": "nothing is shown of what a plain run refuted",
+            "seconds": 3.5,
+            "tried": 0,
+            "plausible": True,
+            "shown": [],
+        },
     ]
-    found = summarised([{"end": "", **row} for row in rows], Terms("mutants", "half", 0, 60.0, 2))
-    assert (found["bugs"], found["correct_first"], found["correct_shown"], found["plausible"]) == (4, 1, 2, 3)
+    found = summarised([{"end": "", "shown": [{}], **row} for row in rows], Terms("mutants", "half", 0, 60.0, 2))
+    assert (found["bugs"], found["correct_first"], found["correct_shown"], found["plausible"]) == (5, 1, 2, 4)
     assert (found["abstained"], found["not_abstained"], found["precision"]) == (1, 2, 0.5)
-    assert found["seconds"] == {"median": 3.5, "p90": 8.0, "max": 8.0, "sum": 16.0}
-    assert found["candidates_per_s"] == 50.0
+    assert found["seconds"] == {"median": 3.5, "p90": 8.0, "max": 8.0, "sum": 19.5}
+    assert found["candidates_per_s"] == 41.0
 
 
 def test_equal_values_have_equal_forms_wherever_they_are_kept() -> None:

@@ -1,11 +1,12 @@
-"""Inputs near recorded calls: some arguments varied, mixed, from annotations, from Hypothesis if it is there."""
+"""Inputs near recorded calls: some arguments varied, mixed, at the function's own numbers, from annotations."""
 
 from __future__ import annotations
 
 import copy
 import random
+import types
 import typing
-from typing import Any, Callable, Dict, List, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
 
 from sandbox.guest.search.compare.copies import own_copy
 from sandbox.guest.search.compare.inputs import Custom, custom_of, strategy_of, vary
@@ -13,15 +14,21 @@ from sandbox.guest.search.compare.record import Input
 
 LEAST_ROWS = 3
 """Fewer calls than this say nothing about the order of their arguments."""
+AT_A_NUMBER = 0.15
+"""How often a number becomes one that the function itself mentions, or one beside it: bounds are where fixes differ."""
+LARGEST = 1_000_000
 
 
-def neighbours(calls: Sequence[Input], count: int, seed: int) -> List[Input]:
+def neighbours(
+    calls: Sequence[Input], count: int, seed: int, forms: Mapping[Any, Sequence[types.CodeType]] | None = None
+) -> List[Input]:
     """So many inputs near these calls, each a recorded one with some arguments changed; in a steady order.
 
     Args:
         calls: Recorded.
         count: How many are wanted.
         seed: Of the chance that makes them.
+        forms: Per function the code it may be replaced by.
     """
     by_function: Dict[Any, List[Input]] = {}
     for call in calls:
@@ -29,7 +36,8 @@ def neighbours(calls: Sequence[Input], count: int, seed: int) -> List[Input]:
     found: List[Input] = []
     for number, (function, own) in enumerate(by_function.items()):
         try:
-            maker = _Maker(function, own, random.Random(seed * 1000 + number))
+            numbers = _numbers_of([function.__code__, *(forms or {}).get(function, ())])
+            maker = _Maker(function, own, random.Random(seed * 1000 + number), numbers)
         except Exception:  # values of the repository that cannot be compared with each other
             continue
         found += maker.make(max(8, count // len(by_function)))
@@ -39,8 +47,11 @@ def neighbours(calls: Sequence[Input], count: int, seed: int) -> List[Input]:
 class _Maker:
     """Neighbours of the calls of one function."""
 
-    def __init__(self, function: Any, calls: Sequence[Input], chance: random.Random) -> None:
+    def __init__(
+        self, function: Any, calls: Sequence[Input], chance: random.Random, numbers: Sequence[float] = ()
+    ) -> None:
         self._function = function
+        self._numbers = numbers
         self._calls = calls
         self._chance = chance
         self._columns: Dict[Any, List[Any]] = {}
@@ -90,10 +101,32 @@ class _Maker:
         made = self._made.get(key)
         if made is not None and self._chance.random() < 0.15:
             return made(self._chance)
+        if self._numbers and type(value) in (int, float) and self._chance.random() < AT_A_NUMBER:
+            return type(value)(self._chance.choice(self._numbers) + self._chance.choice((-1, 0, 0, 1)))
         varied = vary(value, self._chance, self._columns[key], self._customs[key].letters)
         if self._customs[key].ordered and type(varied) is list and self._chance.random() < 0.8:
             varied.sort()
         return varied
+
+
+def _numbers_of(codes: Sequence[types.CodeType]) -> List[float]:
+    """The numbers these codes mention, in order."""
+    found: Dict[float, None] = {}
+    for code in codes:
+        for value in _constants(code):
+            if type(value) in (int, float) and abs(value) <= LARGEST:
+                found.setdefault(value)
+    return list(found)
+
+
+def _constants(code: types.CodeType) -> Iterator[Any]:
+    for value in code.co_consts:
+        if isinstance(value, types.CodeType):
+            yield from _constants(value)
+        elif isinstance(value, tuple):
+            yield from value
+        else:
+            yield value
 
 
 def _ordered_pairs(calls: Sequence[Input]) -> List[Tuple[Any, Any]]:

@@ -60,7 +60,7 @@ class Phase:
         """Everything there is to tell."""
         calls = self._record(limiter)
         examples: Sequence[Example] = self._examples
-        inputs: List[Input] = [*calls, *neighbours(calls, self._count, 1 + self._ground.seed)]
+        inputs: List[Input] = [*calls, *neighbours(calls, self._count, 1 + self._ground.seed, self._forms())]
         programs = [NOTHING, NOTHING, *self._alternatives]
         observed = observe_all(programs, self._ground.root, inputs, examples, left=lambda: 0.75 * self.left())
         inputs, observed = _steady(inputs, observed)
@@ -83,6 +83,14 @@ class Phase:
         self._examples = examples_of(self._watched)
         self._record_examples(recorder, limiter)
         return _spread(recorder.useful_calls(), MOST_RECORDED)
+
+    def _forms(self) -> Dict[Any, List[types.CodeType]]:
+        """What each edited function may become."""
+        forms: Dict[Any, List[types.CodeType]] = {}
+        for one in self._alternatives:
+            for function, code in one.swaps:
+                forms.setdefault(function, []).append(code)
+        return forms
 
     def _of_edited_files(self, functions: Dict[types.CodeType, types.FunctionType]) -> List[types.FunctionType]:
         paths = {path for one in self._alternatives for path in one.files}

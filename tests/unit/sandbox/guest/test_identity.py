@@ -41,6 +41,26 @@ def test_only_what_is_plainly_defined_once_has_a_line() -> None:
     assert definitions(ast.parse(SOURCE)) == {"test_plain": 4, "test_marked": 7, "TestThis::test_method": 17}
 
 
+@pytest.mark.parametrize(
+    "after",
+    [
+        "from elsewhere import test_plain",
+        "from elsewhere import other as test_plain",
+        "import test_plain.more",
+        "if True:\n    from elsewhere import test_plain",
+        "from elsewhere import *",
+        "try:\n    pass\nexcept OSError as test_plain:\n    pass",
+        "with open('x') as test_plain:\n    pass",
+    ],
+)
+def test_a_name_that_gets_another_meaning_has_no_line(after: str) -> None:
+    assert definitions(ast.parse(f"def test_plain():\n    pass\n\n{after}\n")) == {}
+
+
+def test_what_is_defined_below_a_star_keeps_its_line() -> None:
+    assert definitions(ast.parse("from elsewhere import *\ndef test_plain():\n    pass\n")) == {"test_plain": 2}
+
+
 def item(path: Path, name: str, function: object) -> SimpleNamespace:
     return SimpleNamespace(path=path, nodeid=f"a/{path.name}::{name}", _obj=function)
 

@@ -153,3 +153,19 @@ def test_annotations_give_values_of_their_type(hint: object, kinds: set[type]) -
 @pytest.mark.parametrize("hint", [object, typing.Any, typing.Callable[[], int], list[object], "int"])
 def test_annotations_that_say_too_little_give_nothing(hint: object) -> None:
     assert strategy_of(hint) is None
+
+
+def clipped(value: int) -> int:
+    return min(value, 256)
+
+
+def clipped_lower(value: int) -> int:
+    return min(value, 200)
+
+
+def test_inputs_stand_at_the_numbers_that_a_function_mentions_and_those_it_may_come_to_mention() -> None:
+    calls = [Input(clipped, (value,), {}, entry=True, edited=True, failing=False) for value in (3, 12, 900)]
+    near = neighbours(calls, 200, 1, {clipped: [clipped_lower.__code__]})
+    seen = {call.positional[0] for call in near}
+    assert {255, 256, 257, 199, 200, 201} <= seen
+    assert near == neighbours(calls, 200, 1, {clipped: [clipped_lower.__code__]})
