@@ -3,11 +3,14 @@
 import asyncio
 import shutil
 from collections.abc import Iterable
+from typing import Literal
 
+from bot.domain.model import Usage
 from bot.errors import MetaAgentError
 from bot.settings import Settings
 from bot.setup.finding import Finding
 from bot.wiring.line import build_backend, probe_isolation
+from bot.wiring.models import build_chats, models_of
 from sandbox.errors import SandboxError
 from sandbox.gate import clean
 
@@ -44,12 +47,7 @@ async def _examine(settings: Settings, *, live: bool) -> list[Finding]:
     elif live:
         message = "without an App there is nobody to ask"
         findings.append(Finding(subject="live", state="missing", message=message, advice="run `metaagent setup`"))
-    findings.append(
-        Finding(subject="model", state="note", message="none is set: rungs 0 and 1 work without one")
-        if settings.model is None
-        else Finding(subject="model", state="note", message=f"{settings.model} is set; rung 2 is not built yet")
-    )
-    return findings
+    return [*findings, *_models(settings)]
 
 
 def _disk(settings: Settings) -> Finding:
@@ -107,6 +105,28 @@ def _key(settings: Settings) -> Finding:
         advice = "download a new key from the App's settings page"
         return Finding(subject="GitHub App", state="missing", message="the private key is not PEM", advice=advice)
     return Finding(subject="GitHub App", state="ok", message=f"id {settings.app_id}, private key there")
+
+
+def _models(settings: Settings) -> list[Finding]:
+    """The models by role, as they are configured; `metaagent models check` asks them."""
+    if not models_of(settings):
+        return [Finding(subject="model", state="note", message="none is set: rungs 0 and 1 work without one")]
+    from bot.llm.prices import Prices
+
+    try:
+        chats, prices = build_chats(settings), Prices(settings.models.prices)
+    except MetaAgentError as error:
+        return [Finding(subject="model", state="missing", message=error.message, advice=error.advice)]
+    findings = []
+    for role, chat in chats.items():
+        unpriced = [name for name in chat.name.split(",") if prices.cost(name, Usage()) is None]
+        message = f"{chat.name}, at most ${settings.models.usd_per_mission:.2f} a mission"
+        if unpriced:
+            message = f"{chat.name}; no price is known for {', '.join(unpriced)}"
+        advice = "install metaagent[prices], or set models.prices; until then only models.calls_per_mission bounds it"
+        state: Literal["ok", "note"] = "note" if unpriced else "ok"
+        findings.append(Finding(subject=f"model to {role.value}", state=state, message=message, advice=advice))
+    return findings
 
 
 async def _app(settings: Settings) -> Finding:

@@ -73,6 +73,12 @@ def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
     sandboxes = Sandboxes(settings.sandbox, build_backend(settings), settings.data_dir)
     clock = SystemClock()
     minds = build_minds(settings, clock)
+
+    async def close() -> None:
+        await sandboxes.close()
+        if minds is not None:
+            await minds.close()
+
     return Line(
         open_workspace=sandboxes.open_workspace,
         fixers=build_fixers(settings, lessons, minds),
@@ -83,5 +89,5 @@ def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
         limits=settings.limits,
         app_slug=settings.app_slug,
         secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
-        close=sandboxes.close,
+        close=close,
     )

@@ -1,6 +1,7 @@
 """From settings to the minds of missions; without a configured model nothing of it is loaded."""
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from bot.domain.model import Role
 from bot.ports import Chat, Clock, Minds
@@ -8,6 +9,14 @@ from bot.settings import Settings, environment
 
 LEDGER = "ledger.sqlite"
 """In the data directory: what models cost."""
+
+
+class OpenMinds(Minds, Protocol):
+    """Minds, and how what they hold is given back."""
+
+    async def close(self) -> None:
+        """Give back connections."""
+        ...
 
 
 def models_of(settings: Settings) -> dict[Role, str]:
@@ -38,7 +47,7 @@ def build_chats(settings: Settings) -> dict[Role, Chat]:
     return {role: chats[text] for role, text in named.items()}
 
 
-def build_minds(settings: Settings, clock: Clock) -> Minds | None:
+def build_minds(settings: Settings, clock: Clock) -> OpenMinds | None:
     """Gives every mission its mind; None when no model is configured.
 
     Raises:

@@ -89,9 +89,29 @@ def test_a_set_up_that_reaches_everything_is_noted() -> None:
     assert set_up(load(docker | {"sandbox.backend": "local"}, environment={})) == []
 
 
-def test_a_model_is_a_note(settings: Make) -> None:
+def test_without_a_model_that_is_a_note(settings: Make) -> None:
     assert "work without one" in found(settings())["model"].message
-    assert "any:model is set" in found(settings(model="any:model"))["model"].message
+
+
+def test_every_role_is_told_its_model_and_whether_its_price_is_known(settings: Make) -> None:
+    given = {
+        "model": "openai-chat:gpt-4o-mini",
+        "model_fix": "openai-chat:mine@http://127.0.0.1:1",
+        "model_key": "sk-k",
+    }
+    findings = found(settings(**given))
+    assert (findings["model to judge"].state, findings["model to fix"].state) == ("ok", "note")
+    assert "$5.00 a mission" in findings["model to judge"].message
+    assert "no price is known for openai-chat:mine" in findings["model to fix"].message
+
+
+@pytest.mark.parametrize(
+    "given", [{"model": "any:model"}, {"model": "openai-chat:gpt"}, {"model": "mock", "models__prices": "odd"}]
+)
+def test_a_model_that_cannot_be_asked_is_missing(settings: Make, given: dict[str, str]) -> None:
+    finding = found(settings(**given))["model"]
+    assert finding.state == "missing"
+    assert finding.advice
 
 
 def test_findings_are_lines_and_advice_stands_beneath_what_is_missing() -> None:

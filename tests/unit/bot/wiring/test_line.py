@@ -1,19 +1,26 @@
 """From settings to what a mission needs."""
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
+from bot.domain.model import Role
 from bot.domain.patch import Rung
 from bot.domain.request import MissionRequest
+from bot.errors import SettingsError
 from bot.lessons.sqlite_store import SqliteLessons
 from bot.ports import Progress
 from bot.progress import SilentProgress
 from bot.settings import Settings
 from bot.wiring.line import build_backend, build_fixers, build_line, prepare_image
+from bot.wiring.models import build_chats, models_of
 
 Make = Callable[..., Settings]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @asynccontextmanager
@@ -55,3 +62,61 @@ def test_the_backend_is_the_one_that_was_named(settings: Make, name: str) -> Non
 def test_the_local_toolchain_is_this_host(settings: Make) -> None:
     image, kept = prepare_image(settings())
     assert (image, kept.removed) == ("local", 0)
+
+
+# --- models -----------------------------------------------------------------------------------------
+
+KEYS = {"model_key": "sk-test", "sandbox__backend": "docker"}
+
+
+def test_without_a_model_there_is_no_mind_and_nothing_of_it_is_loaded() -> None:
+    code = (
+        "import sys; from bot.wiring.line import build_line; from bot.settings import load;"
+        "line = build_line(load({'sandbox.backend': 'docker'}, environment={}), None);"
+        "assert line.minds is None;"
+        "ours = ('bot.llm.providers', 'bot.llm.mind', 'bot.llm.prices', 'bot.ledger', 'bot.fixers.rung2_model');"
+        "print([name for name in sys.modules if name.startswith(ours)])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+
+
+def test_a_role_has_its_own_model_or_the_one_for_all(settings: Make) -> None:
+    given = settings(model="openai-chat:small", model_fix="anthropic:strong", **KEYS)
+    assert models_of(given) == {Role.JUDGE: "openai-chat:small", Role.FIX: "anthropic:strong"}
+    assert {role: chat.name for role, chat in build_chats(given).items()} == models_of(given)
+    assert models_of(settings(model_judge="mock")) == {Role.JUDGE: "mock"}
+
+
+def test_two_roles_with_one_model_share_it(settings: Make) -> None:
+    chats = build_chats(settings(model="openai-chat:small", **KEYS))
+    assert chats[Role.JUDGE] is chats[Role.FIX]
+
+
+def test_a_model_for_fixing_is_a_rung(settings: Make) -> None:
+    line = build_line(settings(model="openai-chat:small", **KEYS), silence)
+    assert [fixer.rung for fixer in line.fixers] == [Rung.TOOLS, Rung.SEARCH, Rung.MODEL]
+    assert line.minds is not None
+    judging = build_line(settings(model_judge="openai-chat:small", **KEYS), silence)
+    assert [fixer.rung for fixer in judging.fixers] == [Rung.TOOLS, Rung.SEARCH]
+
+
+def test_a_models_code_runs_on_the_host_only_when_it_is_declared_disposable(settings: Make) -> None:
+    assert [fixer.rung for fixer in build_line(settings(model="mock"), silence).fixers] == [Rung.TOOLS]
+    disposable = build_line(settings(model="mock", sandbox__disposable_host="true"), silence)
+    assert Rung.MODEL in {fixer.rung for fixer in disposable.fixers}
+
+
+@pytest.mark.parametrize(
+    "given", [{"model": "odd"}, {"model": "openai-chat:gpt"}, {"model": "mock", "models__prices": "odd"}]
+)
+def test_a_model_that_is_wrongly_configured_stops_us_at_once(settings: Make, given: dict[str, str]) -> None:
+    with pytest.raises(SettingsError):
+        build_line(settings(**given), silence)
+
+
+@pytest.mark.anyio
+async def test_building_and_closing_a_line_with_a_model_writes_nothing(settings: Make) -> None:
+    given = settings(model="mock")
+    await build_line(given, silence).close()
+    assert not given.data_dir.exists()
