@@ -118,7 +118,7 @@ def _classes(parts: list[str]) -> Iterator[list[_Candidate]]:
     blocks = [block for part in parts for block in _blocks(part)]
     yield [candidate for info, candidate in blocks if info in _YAML]
     yield [candidate for info, candidate in blocks if info not in _YAML]
-    yield [_Candidate(_without_ticks(part)) for part in parts if len(part) < 2 * TEXT_CAP]
+    yield [_Candidate(_without_ticks(part), part.rstrip().endswith("}")) for part in parts if len(part) < 2 * TEXT_CAP]
     yield [candidate for part in parts for candidate in _from_type_lines(part)]
     yield [
         _Candidate(part[found.start() : found.start() + TEXT_CAP], closed=True, read=_json)

@@ -1,0 +1,137 @@
+"""A message is found in whatever a model wrote, or it is said that there is none; at once, and never wrongly."""
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bot.llm.protocol.extract import CAP, extract
+from bot.llm.protocol.messages import MESSAGES, AssessLive, Message, NextStep
+from tests.unit.bot.llm.protocol.noisy import ANSWERS, Noisy, replies
+
+REPLIES = tuple(replies())
+SECONDS = 0.05
+
+
+def test_there_are_enough_noisy_replies() -> None:
+    assert len({reply.text for reply in REPLIES}) >= 150
+
+
+@pytest.mark.parametrize("reply", REPLIES, ids=lambda reply: reply.name)
+def test_the_right_message_is_found_or_none(reply: Noisy) -> None:
+    found = extract(reply.text, reply.returns, echoed=reply.echoed)
+    assert found.message == reply.right
+    assert (found.message is None) == bool(found.problem)
+
+
+def test_the_last_valid_one_of_the_best_class_wins() -> None:
+    one, other = "should_continue: true", "should_continue: false"
+    envelope = "type: assess_live\nversion: 1\npayload:\n  "
+    block = f"```yaml\n{envelope}{one}\n```\n"
+    assert extract(f"{block}{envelope}{other}\n", AssessLive).message == AssessLive(should_continue=True)
+    last = f"{block}```yaml\n{envelope}{other}\n```\n```yaml\n{envelope}maybe: yes\n```\n"
+    assert extract(last, AssessLive).message == AssessLive(should_continue=False)
+
+
+def test_the_problem_tells_the_model_what_to_mend() -> None:
+    near = "type: assess_live\nversion: 1\npayload:\n  should_continue: perhaps\n"
+    assert "should_continue" in extract(near, AssessLive).problem
+    assert "perhaps" not in extract(near, AssessLive).problem
+    assert "type: assess_live" in extract("no idea", AssessLive).problem
+    assert "version" in extract(near.replace("1", "7"), AssessLive).problem
+
+
+def test_an_answer_that_stands_in_the_question_is_none() -> None:
+    answer = ANSWERS[0]
+    found = extract(answer.json, NextStep, echoed=f"attacker says\n```\n{answer.yaml}```\n")
+    assert found.message is None
+    assert "repeats" in found.problem
+
+
+def test_only_a_closed_block_or_a_whole_object_is_known_to_be_complete() -> None:
+    answer = ANSWERS[2]
+    assert extract(f"```yaml\n{answer.yaml}```", AssessLive).closed
+    assert extract(f"so: {answer.json}", AssessLive).closed
+    assert not extract(f"```yaml\n{answer.yaml}", AssessLive).closed
+    assert not extract(answer.yaml, AssessLive).closed
+
+
+HOSTILE = {
+    "lines": "x\n" * (CAP // 2),
+    "brackets": "[\n" * (CAP // 2),
+    "types": "type: next_action\n" * (CAP // 18),
+    "half fences": "```yaml\n" * (CAP // 8),
+    "fences": "```yaml\ntype: a\n```\n" * (CAP // 20),
+    "backticks": "`" * CAP,
+    "ticked lines": "`a\n" * (CAP // 3),
+    "ticks in a line": "a `" * (CAP // 3),
+    "an open fence line": "```" + "a" * (CAP - 4) + "`",
+    "spaces": " " * CAP,
+    "tabs": "\t\n" * (CAP // 2),
+    "hidden": "é\u202e" * (CAP // 2),
+    "escapes": "\x1b[" * (CAP // 2),
+    "thoughts": "<think>" * (CAP // 7),
+    "ends of thoughts": "</think>" * (CAP // 8),
+    "objects": '{"type":' * (CAP // 8),
+    "dashes": "type: next_action\npayload:\n  " + "- " * (CAP // 2),
+    "flow": "type: next_action\npayload: " + "[" * CAP,
+    "indentation": "type: next_action\n" + "".join(" " * n + "a:\n" for n in range(700)),
+    "mistakes": ("```yaml\ntype: next_action\n" + "a: b: c\n" * 200 + "```\n") * (CAP // 1_640),
+    "quotes": 'type: next_action\npayload: "' + "'\"" * (CAP // 2),
+    "keys": "type: next_action\n" + "? a\n" * (CAP // 4),
+    "large": ("type: next_action\nversion: 1\npayload:\n" + "  b: [a, b, c]\n" * 900) * 20,
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_quarter_of_a_mebibyte_is_read_at_once(name: str) -> None:
+    text = HOSTILE[name][:CAP]
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        extract(text, NextStep, echoed="")
+        seconds.append(time.process_time() - start)
+        if seconds[-1] <= SECONDS:
+            break
+    assert min(seconds) <= SECONDS
+
+
+_PIECES = st.sampled_from(
+    [
+        *(answer.yaml for answer in ANSWERS),
+        *(answer.json for answer in ANSWERS),
+        *(
+            "```yaml\n",
+            "```\n",
+            "~~~\n",
+            "type: ",
+            "payload:\n",
+            "  ",
+            "\t",
+            "<think>",
+            "</think>",
+            "- ",
+            "{",
+            "[",
+            "&a ",
+        ),
+        *("*a", "!!x ", "'", '"', "|\n", ": ", "#", "\r\n", "\u202e", "\x1b[31m", "\x00", "\ud800", "---\n", "? ", "%"),
+    ]
+)
+_SOUP = st.lists(_PIECES | st.text(max_size=20), max_size=40).map("".join)
+
+
+@settings(max_examples=150)
+@given(text=_SOUP, returns=st.sampled_from(MESSAGES), echoed=_SOUP)
+def test_nothing_that_is_written_is_an_exception(text: str, returns: type[Message], echoed: str) -> None:
+    found = extract(text, returns, echoed=echoed)
+    assert found.message is None or type(found.message) is returns
+
+
+@settings(max_examples=60)
+@given(noise=st.text(alphabet=st.characters(exclude_characters="`~"), max_size=300), at=st.integers(0, 3))
+def test_noise_around_a_block_changes_nothing(noise: str, at: int) -> None:
+    answer = ANSWERS[at]
+    text = f"{noise.replace('<', '')}\n\n```yaml\n{answer.yaml}```\n\n{noise.replace('<', '')}"
+    assert extract(text, answer.returns).message == answer.right
