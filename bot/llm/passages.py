@@ -13,9 +13,9 @@ from sandbox.types import FileContext, SourceDiff, TestResult
 
 WORKER_OF = {Rung.TOOLS: "tools", Rung.SEARCH: "search", Rung.MODEL: "model"}
 _FAILURES = 3
-_FAILURE_CHARS = 2_000
-_CONTEXTS = 6
-_CONTEXT_CHARS = 2_500
+_FAILURE_CHARS = 1_500
+_CONTEXTS = 4
+_CONTEXT_CHARS = 2_000
 _HUNKS = 8
 _HUNK_CHARS = 600
 _LESSONS = 3
