@@ -202,8 +202,8 @@ class SandboxSpec(Frozen):
 
         Args:
             inspected: The daemon's description (`docker inspect`).
-            phase: Setting up has a writable root and one folder of the host.
-            egress: That folder, with the socket of the proxy in it.
+            phase: Setting up has a writable root.
+            egress: The one folder of the host that may be mounted, with the socket of a proxy or a door in it.
             runtime: The container runtime that was asked for; None when any will do.
             apparmor: Whether the daemon confines containers with AppArmor.
 
@@ -226,7 +226,7 @@ class SandboxSpec(Frozen):
             "shared memory": (self.shm_bytes, host.get("ShmSize")),
             "limits of a process": (ulimits, _ulimits(host)),
             "folders in memory": (self.folders(phase), host.get("Tmpfs")),
-            "mounts": (_only(egress if phase == "setup" else None), _mounted(inspected)),
+            "mounts": (_only(egress), _mounted(inspected)),
             "log driver": ("none", (host.get("LogConfig") or {}).get("Type")),
             "interprocess namespace": ("private", host.get("IpcMode")),
             "restart policy": (True, (host.get("RestartPolicy") or {}).get("Name") in {"", "no", None}),

@@ -9,6 +9,7 @@ from typing import cast
 from sandbox.backends.base import Backend
 from sandbox.changes import apply_changes, read_file_context
 from sandbox.diffs import write_diff
+from sandbox.errands import run_errand
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
 from sandbox.judge import run_tests
@@ -20,11 +21,14 @@ from sandbox.trials import search
 from sandbox.types import (
     Checkout,
     CommandResult,
+    Door,
     EditProposal,
+    Errand,
     FileChange,
     FileContext,
     FileEdit,
     ProposalRequest,
+    Returned,
     SearchRequest,
     TestOrder,
     TestReport,
@@ -173,6 +177,10 @@ class SandboxWorkspace:
         """Edits that may make findings of a linter or type checker go away; nothing is changed, nobody tried them."""
         opened = await self._opened()
         return await propose_edits(opened.guest, request, environment=opened.baseline.variables)
+
+    async def send(self, errand: Errand, door: Door) -> Returned:
+        """Send a program into another sandbox on the same checkout, with a door outward; nothing changes here."""
+        return await run_errand(errand, door, await self._opened(), self._parts)
 
     async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         """Search-based repair inside the sandbox; the last event is TrialDone."""

@@ -10,11 +10,14 @@ from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from sandbox.types import (
     Checkout,
     CommandResult,
+    Door,
     EditProposal,
+    Errand,
     FileChange,
     FileContext,
     FileEdit,
     ProposalRequest,
+    Returned,
     SearchRequest,
     TestOrder,
     TestReport,
@@ -88,6 +91,10 @@ class Workspace(Protocol):
 
     def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         """Search-based repair inside the sandbox; the last event is TrialDone."""
+        ...
+
+    async def send(self, errand: Errand, door: Door) -> Returned:
+        """Send a program into another sandbox on the same checkout, with a door outward; nothing changes here."""
         ...
 
     async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:

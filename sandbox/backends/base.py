@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, Egress, FileEdit, Frozen
+from sandbox.types import CommandResult, Door, Egress, FileEdit, Frozen
 
 
 class Kept(Frozen):
@@ -148,8 +148,13 @@ class Backend(Protocol):
         """The short texts kept with an environment; empty when there are none."""
         ...
 
-    def open(self, image: str) -> AbstractAsyncContextManager[Guest]:
-        """A hardened sandbox without network for running repository code."""
+    def open(self, image: str, *, door: Door | None = None) -> AbstractAsyncContextManager[Guest]:
+        """A hardened sandbox without network for running repository code.
+
+        Args:
+            image: The environment.
+            door: Answers what leaves by one socket, where anything may; a sandbox with a door is made anew.
+        """
         ...
 
     async def digest(self, image: str) -> str:

@@ -26,7 +26,7 @@ from sandbox.backends.pool import Pool, whole
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
 from sandbox.spec import Deviation, Phase, RunLimits, SandboxSpec
-from sandbox.types import Egress
+from sandbox.types import Door, Egress
 
 Result = TypeVar("Result")
 
@@ -179,11 +179,19 @@ class DockerBackend:
         return guest
 
     @asynccontextmanager
-    async def open(self, image: str) -> AsyncIterator[Guest]:
+    async def open(self, image: str, *, door: Door | None = None) -> AsyncIterator[Guest]:
         """A hardened sandbox without network; one started in advance when there is one."""
+        env = variables.for_commands(PATHS, HOME)
+        if door is not None:
+            async with self._ways.door(door) as folder:
+                started = await whole(_blocking(lambda: self._start(image, "mission", folder)))
+                async with self._serving(started, env, started_through(PYTHON)) as guest:
+                    await require_way_out(guest, PYTHON)
+                    yield guest
+            return
         started = self._pool.take(image) or await whole(self._started(image))
         self._pool.keep_hot(image)
-        async with self._serving(started, variables.for_commands(PATHS, HOME)) as guest:
+        async with self._serving(started, env) as guest:
             yield guest
 
     @asynccontextmanager

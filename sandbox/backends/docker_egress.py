@@ -13,12 +13,13 @@ from sandbox.backends import owners, variables
 from sandbox.backends.base import Guest
 from sandbox.backends.guest_tree import GUEST_DIR
 from sandbox.egress.allowed import AllowList, Endpoint, endpoint_of, split_authority
+from sandbox.egress.doorway import Doorway
 from sandbox.egress.index import Site, hosts_led_to, hosts_of
 from sandbox.egress.outward import Outward, Upstream
 from sandbox.egress.proxy import EgressLimits, EgressProxy
 from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.spec import EGRESS_FOLDER, RunLimits, SandboxSpec
-from sandbox.types import Egress
+from sandbox.types import Door, Egress
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +115,29 @@ class WaysOut:
         finally:
             await asyncio.shield(_gone(proxy, folder))
 
+    @asynccontextmanager
+    async def door(self, door: Door) -> AsyncIterator[str]:
+        """The same with a door instead of a proxy; gives the folder that is mounted.
+
+        Args:
+            door: Answers.
+
+        Raises:
+            SandboxUnavailable: the folder cannot be used.
+        """
+        folder = await asyncio.to_thread(self._new_folder)
+        doorway = Doorway(folder / INNER / SOCKET, door)
+        try:
+            try:
+                await doorway.start()
+            except OSError as error:
+                raise SandboxUnavailable(
+                    f"The agent's door cannot be made: {error.strerror or error}.", ADVICE
+                ) from error
+            yield str(folder / INNER)
+        finally:
+            await asyncio.shield(_gone(doorway, folder))
+
     def _new_folder(self) -> Path:
         """Ours alone; only the inner folder, which is mounted, can be passed by others."""
         try:
@@ -167,7 +191,7 @@ class WaysOut:
         return Site(certificates=certificates, proxy=None if proxy is None or direct else proxy.get_secret_value())
 
 
-async def _gone(proxy: EgressProxy, folder: Path) -> None:
+async def _gone(proxy: EgressProxy | Doorway, folder: Path) -> None:
     """One thing for who is cancelled meanwhile: the folder goes all the same."""
     try:
         await proxy.close()

@@ -29,7 +29,7 @@ from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.guest.reaper import below, processes
 from sandbox.image import build
 from sandbox.spec import SandboxSpec
-from sandbox.types import Egress
+from sandbox.types import Door, Egress
 
 ENVIRONMENT = "/opt/env"
 """What the environment's folder is called in every sandbox; here it is somewhere else."""
@@ -168,8 +168,10 @@ class LocalBackend:
     # --- sandboxes --------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def open(self, image: str) -> AsyncIterator[Guest]:
-        """Processes in a private folder; no network is taken away here."""
+    async def open(self, image: str, *, door: Door | None = None) -> AsyncIterator[Guest]:
+        """Processes in a private folder; no network is taken away here, so there is no door to keep to."""
+        if door is not None:
+            raise SandboxUnavailable("An agent works in a container only.", "Choose --sandbox-backend docker.")
         folder = self._environments.folder(image)
         async with self._private_folder() as base, self._serving(base, folder, {}) as guest:
             yield guest

@@ -11,6 +11,7 @@ from sandbox.types.checkout import (
     JobHints,
     TrustTier,
 )
+from sandbox.types.errand import WAY_OUT, Door, Errand, Returned
 from sandbox.types.findings import EditProposal, ProposalRequest, ToolFinding
 from sandbox.types.frozen import Frozen
 from sandbox.types.log import LogReading, LogSignal
@@ -46,14 +47,17 @@ from sandbox.types.spans import SpanEdit, by_file, spliced
 
 __all__ = [
     "FAILURES_IN_FULL",
+    "WAY_OUT",
     "ArchiveSource",
     "ChangeAction",
     "Checkout",
     "CommandResult",
     "Compared",
     "Difference",
+    "Door",
     "EditProposal",
     "Egress",
+    "Errand",
     "Fidelity",
     "FileChange",
     "FileContext",
@@ -71,6 +75,7 @@ __all__ = [
     "ProposalRequest",
     "Recipe",
     "RedHunk",
+    "Returned",
     "RunVerdict",
     "SearchRequest",
     "SourceDiff",

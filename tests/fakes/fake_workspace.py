@@ -2,7 +2,7 @@
 
 import io
 import tarfile
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from sandbox.changes import apply, check_path, focus
@@ -11,12 +11,15 @@ from sandbox.errors import ChangeRejected, SandboxError
 from sandbox.types import (
     Checkout,
     CommandResult,
+    Door,
     EditProposal,
+    Errand,
     FileChange,
     FileContext,
     FileEdit,
     ProposalRequest,
     Recipe,
+    Returned,
     RunVerdict,
     SearchRequest,
     TestOrder,
@@ -53,6 +56,15 @@ def green(files: Files, command: str) -> TestReport:
         failure_count=0,
         verdict=RunVerdict.PASS,
     )
+
+
+Agent = Callable[[Errand, Door, Files], Awaitable[Returned]]
+"""From an errand, its door and the files to what comes back."""
+
+
+async def idle(errand: Errand, door: Door, files: Files) -> Returned:
+    """Whoever is sent does nothing."""
+    return Returned(result=quiet(files, errand.command), edits=())
 
 
 def quiet(files: Files, command: str) -> CommandResult:
@@ -94,6 +106,8 @@ class FakeWorkspace:
         )
         self._broken = broken
         self._proposer = proposer
+        self.agent: Agent = idle
+        """What a program does that is sent out."""
         self.asked: list[ProposalRequest] = []
         """Every request for proposals."""
         self.commands: list[str] = []
@@ -194,6 +208,10 @@ class FakeWorkspace:
         self._check()
         self.asked.append(request)
         return self._proposer(self.texts(), request)
+
+    async def send(self, errand: Errand, door: Door) -> Returned:
+        self._check()
+        return await self.agent(errand, door, self.texts())
 
     async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
         self._check()

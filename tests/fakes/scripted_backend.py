@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from sandbox.backends.base import Kept
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, Egress, FileEdit
+from sandbox.types import CommandResult, Door, Egress, FileEdit
 
 Script = Callable[[tuple[str, ...]], CommandResult | None]
 """How a command ends; None is a quiet success."""
@@ -113,7 +113,7 @@ class ScriptedBackend:
             yield guest
 
     @asynccontextmanager
-    async def open(self, image: str) -> AsyncIterator[ScriptedGuest]:
+    async def open(self, image: str, *, door: Door | None = None) -> AsyncIterator[ScriptedGuest]:
         async with self._opened(self.guests) as guest:
             yield guest
 
