@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
 
 from bot.fixers.rung2_model.edits.labels import Fence, fences_of
 from bot.fixers.rung2_model.edits.parse import Block, Parsed
@@ -46,7 +47,7 @@ def apply_patch(lines: Sequence[str], *, truncated: bool) -> Parsed:
     """
     gathered = _Gathered(EditFormat.APPLY_PATCH)
     starts = [index for index, line in enumerate(lines) if _SECTION.match(line)]
-    for start, following in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, following in pairwise([*starts, len(lines)]):
         end = next((i for i in range(start + 1, following) if _END.match(lines[i])), None)
         section = _SECTION.match(lines[start])
         if section is None:
@@ -88,7 +89,7 @@ def unified_diff(lines: Sequence[str], known: Collection[str], *, truncated: boo
         if _UNWANTED.match(line):
             gathered.reject(Reason.DELETES, "", f"`{line[:60]}`: only the text of files is changed")
     starts = list(_headers(lines))
-    for start, following in zip(starts, [*starts[1:], len(lines)], strict=True):
+    for start, following in pairwise([*starts, len(lines)]):
         fence = next((fence for fence in fences if fence.first < start <= fence.last), None)
         stop = following if fence is None else min(following, fence.last if fence.closed else len(lines))
         old, new = _named(lines[start], "a/", known), _named(lines[start + 1], "b/", known)

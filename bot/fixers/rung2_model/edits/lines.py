@@ -43,7 +43,7 @@ class Text:
         self.bodies: tuple[str, ...] = tuple(line.removesuffix("\n").removesuffix("\r") for line in self._raw)
         """Lines without their ends."""
         crlf = sum(line.endswith("\r\n") for line in self._raw)
-        self._usual = "\r\n" if crlf * 2 > len(self._raw) else "\n"
+        self._usual = "\r\n" if crlf * 2 > sum(line.endswith("\n") for line in self._raw) else "\n"
 
     @property
     def is_blank(self) -> bool:

@@ -122,7 +122,7 @@ def nearest(path: str, bodies: Sequence[str], searched: Sequence[str], spans: Se
     )
     chosen: list[int] = []
     for ratio, at in ranked:
-        if ratio > 0 and all(abs(at - other) >= max(size // 2, 1) for other in chosen):
+        if ratio > 0 and all(abs(at - other) >= size for other in chosen):
             chosen.append(at)
     return tuple(window(path, bodies, at, size) for at in chosen[:3])
 

@@ -14,6 +14,7 @@ _MARKER = re.compile(
     r"^(?P<indent>[ \t]{0,12})"
     r"(?:(?P<open><{5,9}) ?SEARCH|(?P<divide>={5,9})|(?P<close>>{5,9}) ?REPLACE)[ \t]*$"
 )
+_LIKE_MARKER = re.compile(r"^[ \t]{0,12}(?:<{2,40} ?SEARCH|>{2,40} ?REPLACE)[ \t]*$")
 
 
 class Block(Frozen):
@@ -53,7 +54,7 @@ def prepare(text: str) -> list[str]:
 
 def is_search_replace(lines: Sequence[str]) -> bool:
     """Whether an answer speaks in SEARCH/REPLACE blocks, well formed or not."""
-    return any((match := _MARKER.match(line)) is not None and not match["divide"] for line in lines)
+    return any(_LIKE_MARKER.match(line) for line in lines)
 
 
 def search_replace(lines: Sequence[str], known: Collection[str]) -> Parsed:
@@ -89,6 +90,8 @@ def search_replace(lines: Sequence[str], known: Collection[str]) -> Parsed:
             )
         )
         at = behind = end + 1
+    if not blocks and not rejections:
+        rejections.append(Rejection(reason=Reason.MALFORMED, message="its marker lines are not of 5 to 9 characters"))
     return Parsed(format=EditFormat.SEARCH_REPLACE, blocks=tuple(blocks), rejections=tuple(rejections))
 
 
