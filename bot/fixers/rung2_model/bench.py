@@ -176,7 +176,7 @@ class Bench:
                 self.refused += 1
                 return None
             raise Stopped(error.message) from error
-        self.calls.append(written.call)
+        self.calls += (*written.failed, written.call)
         return written
 
     async def consider(self, written: Written, sent: tuple[SentFile, ...], base: tuple[FileChange, ...] = ()) -> Answer:

@@ -10,7 +10,7 @@ from bot.fixers.rung2_model.bench import Bench, Work
 from bot.fixers.rung2_model.budget import Part, Room
 from bot.fixers.rung2_model.context import Brief, Gaps
 from bot.fixers.rung2_model.edits import SentFile
-from bot.fixers.rung2_model.failing import failure_passage, first_failures, test_function
+from bot.fixers.rung2_model.failing import first_failures, test_function
 from bot.fixers.rung2_model.rounds import asked, originals_of, samples_in, search_on
 from bot.fixers.rung2_model.sources import Source
 from sandbox.types import FileChange, TestReport, TestResult
@@ -85,7 +85,7 @@ class FunctionRounds:
         told = await self._told() if number else ()
         if number and not told:
             return False
-        gaps: Gaps = {"failing": await self._failing(targets), "code": code, Part.FEEDBACK.value: told}
+        gaps: Gaps = {"failing": await self._failing(targets), "code": code, Part.FEEDBACK.value: told or ""}
         for sample in range(samples_in(number, self._bench.limits.samples)):
             written = await self._bench.ask(asked(PROMPT, gaps, sample, self._bench.limits.answer_tokens))
             work = await self._work_of(written, sent, targets) if written is not None else None
@@ -163,7 +163,10 @@ class FunctionRounds:
         using = [failure for failure in self._left if names & await self._names_in(failure)]
         chosen = (using or list(self._left))[:_FAILURES]
         room = Room.of(Part.FAILING, self._brief.tokens)
-        return tuple(failure_passage(f, room, parts=len(chosen) - number) for number, f in enumerate(chosen))
+        texts = [f"{f.name}\n{f.traceback or f.error_message or f.output}" for f in chosen]
+        shares = range(len(texts), 0, -1)
+        told = "\n\n".join(room.cut(text, parts=left) for text, left in zip(texts, shares, strict=True))
+        return (Passage(label="failing tests", text=told),)
 
     async def _told(self) -> tuple[Passage, ...]:
         """What still fails with the best change, unless that is what is shown."""
