@@ -71,7 +71,7 @@ class AnthropicMessages(HttpChat):
                 cache_read_tokens=read,
                 cache_write_tokens=written,
             ),
-            model=str(told.get("model") or self._model)[:200],
+            model=str(told.get("model") or ""),
         )
 
 

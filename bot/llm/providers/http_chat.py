@@ -161,7 +161,9 @@ class HttpChat(ABC):
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise Fault("the answer is not what was asked for", trouble=ModelTrouble.BAD_RESPONSE) from None
         request_id = reply.headers.get("request-id") or reply.headers.get("x-request-id") or ""
-        return answer.model_copy(update={"text": sound(answer.text), "request_id": sound(request_id)[:100]})
+        model = answer.model.rpartition("/")[2] if answer.model.startswith("/") else answer.model  # llama.cpp: a file
+        texts = {"text": answer.text, "request_id": request_id[:100], "model": (model or self._model)[:200]}
+        return answer.model_copy(update={name: sound(value) for name, value in texts.items()})
 
     def _told(self, fault: Fault, sent: int) -> Fault:
         tried = f", asked {sent} times" if sent > 1 else ""

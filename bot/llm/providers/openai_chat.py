@@ -61,7 +61,7 @@ class OpenAIChat(HttpChat):
             text=_text(message.get("content")),
             finish=Finish.REFUSAL if refused else finish,
             usage=_usage(usage),
-            model=str(told.get("model") or self._model)[:200],
+            model=str(told.get("model") or ""),
             cost_usd=_cost(usage.get("cost")),
         )
 

@@ -275,3 +275,17 @@ async def test_a_chat_shows_neither_key_nor_address() -> None:
 )
 def test_only_closed_schemas_with_all_required_are_strict(schema: dict[str, Any], strict: bool) -> None:  # noqa: FBT001
     assert is_strict(schema) is strict
+
+
+@pytest.mark.parametrize(
+    ("said", "model"),
+    [
+        ("/home/me/models/q4.gguf", "q4.gguf"),
+        ("google/gemini", "google/gemini"),
+        ("", "big"),
+        (None, "big"),
+        ("/", "big"),
+    ],
+)
+async def test_the_path_of_a_model_is_not_told(said: str | None, model: str) -> None:
+    assert (await read_from({"model": said, "choices": [{"message": {"content": "a"}}]})).model == model
