@@ -23,7 +23,7 @@ CANDIDATES = 16
 """Of each class, counted from the end."""
 FENCES = 200
 """Lines that begin or end a block, counted from the end."""
-PARSED = 32_768
+PARSED = 24_576
 """Characters that are parsed for one answer."""
 _THOUGHTS = re.compile(r"<(/?)(?:think|thinking|reasoning)>")
 _FENCE = re.compile(r"^([ \t]*+)(`{3,}+|~{3,}+)[ \t]*+([\w+-]*+)[^`\n]*+$", re.MULTILINE)

@@ -10,7 +10,7 @@ from bot.errors import Fault, MetaAgentError
 
 TEXT_CAP = 16_384
 DEPTH_CAP = 20
-NODE_CAP = 2_000
+NODE_CAP = 1_000
 _STEP = 1_024
 _LOADER: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
@@ -52,7 +52,7 @@ def read(text: str) -> list[object]:
             pass  # it may still be YAML, whose mappings begin so too
     lines = text.split("\n")
     mended: set[int] = set()
-    left = TEXT_CAP
+    left = len(text) + 6 * _STEP
     while left > 0:
         try:
             return documents("\n".join(lines))

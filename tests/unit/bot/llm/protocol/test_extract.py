@@ -122,14 +122,14 @@ _PIECES = st.sampled_from(
 _SOUP = st.lists(_PIECES | st.text(max_size=20), max_size=40).map("".join)
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(text=_SOUP, returns=st.sampled_from(MESSAGES), echoed=_SOUP)
 def test_nothing_that_is_written_is_an_exception(text: str, returns: type[Message], echoed: str) -> None:
     found = extract(text, returns, echoed=echoed)
     assert found.message is None or type(found.message) is returns
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(noise=st.text(alphabet=st.characters(exclude_characters="`~"), max_size=300), at=st.integers(0, 3))
 def test_noise_around_a_block_changes_nothing(noise: str, at: int) -> None:
     answer = ANSWERS[at]
