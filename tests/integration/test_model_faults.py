@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import json
+import logging
 import time
 import traceback
 from collections.abc import AsyncIterator
@@ -318,3 +319,13 @@ async def test_a_question_can_be_cancelled_at_any_moment(trust: Trust, tmp_path:
             with pytest.raises(asyncio.CancelledError):
                 await task
         assert (await chat.complete(PROMPT, deadline_s=5)).text == "Hello."
+
+
+async def test_no_library_writes_key_or_prompt_into_the_log(
+    wire: type[HttpChat], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with serving(refuses(529), GOOD) as server:
+        await chat_with(server, wire).complete(PROMPT, deadline_s=20)
+    assert caplog.records
+    assert not any(secret in record.getMessage() for record in caplog.records for secret in (KEY, SECRET))

@@ -20,6 +20,8 @@ from bot.llm.providers.replies import Fault, Reply, refusal, said
 ADAPTED_AT = frozenset({400, 404, 422, 500, 501})
 """What servers answer to a parameter they do not take; llama.cpp says 500, OpenRouter 404."""
 
+MOST_TOKENS = 10**9
+
 Post = Callable[[str, Mapping[str, str], bytes], Awaitable[Reply]]
 Learned = dict[tuple[str, str], Adaptive]
 """What servers do not take, by base URL and model; shared by all who ask the same."""
@@ -107,8 +109,10 @@ class HttpChat(ABC):
             try:
                 sent += 1
                 reply = await self._within(body, left, deadline_s)
-                if reply.status in ADAPTED_AT and body != (body := self._adapted(prompt, reply)):
-                    continue
+                if reply.status in ADAPTED_AT:
+                    refused, body = body, self._adapted(prompt, reply)
+                    if body != refused:
+                        continue
                 answer = self._read(reply)
                 return answer.model_copy(update={"attempts": sent, "latency_s": time.monotonic() - began})
             except Fault as fault:
@@ -184,10 +188,18 @@ class HttpChat(ABC):
 
 
 def sound(text: str) -> str:
-    """Text without halves of characters, which JSON can hold and files cannot."""
+    """Text without halves of characters, which JSON can hold and files cannot.
+
+    Args:
+        text: A server's.
+    """
     return text.encode(errors="replace").decode()
 
 
 def count(value: object) -> int:
-    """A number of tokens; what is none counts as none."""
-    return value if isinstance(value, int) and value > 0 else 0
+    """A number of tokens; what is none counts as none.
+
+    Args:
+        value: What a server says; more than any model reads would not fit into the ledger.
+    """
+    return min(value, MOST_TOKENS) if isinstance(value, int) and value > 0 else 0

@@ -289,3 +289,8 @@ def test_only_closed_schemas_with_all_required_are_strict(schema: dict[str, Any]
 )
 async def test_the_path_of_a_model_is_not_told(said: str | None, model: str) -> None:
     assert (await read_from({"model": said, "choices": [{"message": {"content": "a"}}]})).model == model
+
+
+async def test_no_server_can_say_more_tokens_than_the_ledger_holds() -> None:
+    told = {"choices": [{"message": {"content": "a"}}], "usage": {"prompt_tokens": 10**30, "completion_tokens": 10**30}}
+    assert (await read_from(told)).usage == Usage(input_tokens=10**9, output_tokens=10**9)
