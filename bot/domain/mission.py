@@ -81,6 +81,11 @@ class Budget(Frozen):
         """Whether the loop may turn once more."""
         return self.spent_iterations < self.iterations and self.spent_seconds < self.seconds
 
+    @property
+    def is_money_spent(self) -> bool:
+        """Whether no model may be paid any more; without any money those that cost nothing may still be asked."""
+        return 0.0 < self.spent_usd >= self.money_usd
+
 
 class MissionContext(Frozen):
     """Everything that is known about one mission; saved after every stage, replayable from its JSON."""

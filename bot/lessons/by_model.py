@@ -32,8 +32,8 @@ async def looked_back(
         lesson: What is kept of it by the rules.
         context: The finished mission.
     """
-    spent = context.budget.spent_usd >= context.budget.money_usd
-    if lesson.outcome != Outcome.FIXED.value or context.fix is None or spent or not mind.has(Role.JUDGE):
+    fixed = lesson.outcome == Outcome.FIXED.value and context.fix is not None
+    if not fixed or context.budget.is_money_spent or not mind.has(Role.JUDGE):
         return rules, lesson
     try:
         said, _ = await mind.ask(_question(lesson, context), Reflect)

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from bot.domain.mission import Budget
 from bot.domain.model import ModelCall, ModelTrouble, Question, Role, Written, total
 from bot.domain.model_error import ModelError
 from bot.ports import Mind
@@ -27,16 +28,15 @@ class Billed:
 
     Args:
         mind: None has no model for anything.
-        money_usd: What all calls of the mission may cost; when that is spent no model is asked any more.
+        budget: When its money is spent no model is asked any more.
     """
 
-    def __init__(self, mind: Mind | None, money_usd: float) -> None:
+    def __init__(self, mind: Mind | None, budget: Budget) -> None:
         self._mind = mind
-        self._money_usd = money_usd
+        self.budget = budget
+        """As it stood before the step under way."""
         self._bill: tuple[ModelCall, ...] = ()
         self._unanswered = 0
-        self.spent_usd = 0.0
-        """What the steps behind us cost."""
 
     def has(self, role: Role) -> bool:
         """Whether a model is there for this."""
@@ -69,7 +69,7 @@ class Billed:
         except ModelError as error:
             self._failed(error)
             raise
-        self._answered((written.call,))
+        self._answered((*written.failed, written.call))
         return written
 
     def take_bill(self) -> tuple[ModelCall, ...]:
@@ -95,8 +95,9 @@ class Billed:
     def _ready(self) -> Mind:
         if self._mind is None:
             raise ModelError("no model is configured", trouble=ModelTrouble.BAD_REQUEST)
-        if self.spent_usd + total(self._bill).cost_usd >= self._money_usd:
-            message = f"the money for models in this mission is spent (${self._money_usd:.2f})"
+        spent_usd = self.budget.spent_usd + total(self._bill).cost_usd
+        if self.budget.with_(spent_usd=spent_usd).is_money_spent:
+            message = f"the money for models in this mission is spent (${self.budget.money_usd:.2f})"
             raise ModelError(message, trouble=ModelTrouble.BUDGET)
         if self._unanswered >= _GIVE_UP_AFTER:
             message = f"no model answered {self._unanswered} times in a row; none is asked any more in this mission"

@@ -167,7 +167,7 @@ class Run:
             spent_usd=round(spent, 6),
         )
         self.know(budget=budget)
-        self.mind.spent_usd = budget.spent_usd
+        self.mind.budget = budget
 
 
 def what_is_spent(budget: Budget) -> str:

@@ -34,8 +34,6 @@ async def begin(
         ports: Everything from outside.
         ci_log: What the red job's log says.
     """
-    mind = Billed(ports.mind, policy.limits.usd_per_mission)
-    steps = Steps(request.mission_id, ports.checkpoint, ports.clock, mind)
     pending = MissionContext(
         mission_id=request.mission_id,
         request=request,
@@ -51,6 +49,8 @@ async def begin(
             money_usd=policy.limits.usd_per_mission,
         ),
     )
+
+    steps = Steps(request.mission_id, ports.checkpoint, ports.clock, Billed(ports.mind, pending.budget))
 
     async def started() -> _Started:
         await ports.progress.stage(pending, "triage")

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from bot.domain.mission import Outcome
+from bot.domain.mission import Budget, Outcome
 from bot.domain.model import ModelCall
 from bot.errors import GitHubError, MetaAgentError, Superseded
 from bot.mission.mind import Billed
@@ -91,7 +91,7 @@ class Steps:
     """
 
     def __init__(self, mission_id: str, checkpoint: Checkpoint, clock: Clock, mind: Billed | None = None) -> None:
-        self.mind = mind or Billed(None, 0.0)
+        self.mind = mind or Billed(None, Budget())
         """Asked inside steps only."""
         self.calls: tuple[ModelCall, ...] = ()
         """The remembered calls of all steps so far."""

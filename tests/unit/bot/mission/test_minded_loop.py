@@ -354,14 +354,6 @@ async def test_spent_money_stops_the_next_call_and_not_the_mission() -> None:
     assert list(who(context).values()) == ["model", "model", "fallback", "fallback", "fallback"]
 
 
-async def test_no_money_asks_nobody() -> None:
-    policy = RepositoryPolicy(limits=PolicyLimits(usd_per_mission=0.0))
-    mind = a_mind()
-    context = await one_bug(mind, policy=policy).play()
-    assert context.outcome is Outcome.FIXED
-    assert not mind.questions
-
-
 async def test_what_a_rung_spends_is_counted_once_and_leaves_less_for_the_stages() -> None:
     mind = a_mind(cost_usd=0.01)
     call = ModelCall(stage="fix", role=Role.FIX, model="scripted:mind", cost_usd=0.5)
