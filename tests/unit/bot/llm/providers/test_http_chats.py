@@ -280,7 +280,7 @@ def test_only_closed_schemas_with_all_required_are_strict(schema: dict[str, Any]
 @pytest.mark.parametrize(
     ("said", "model"),
     [
-        ("/home/me/models/q4.gguf", "q4.gguf"),
+        ("/models/q4.gguf", "q4.gguf"),
         ("google/gemini", "google/gemini"),
         ("", "big"),
         (None, "big"),
