@@ -2,11 +2,13 @@
 
 from bot.ports.github import AppHooks, GitHub, GitHubRuns, GitHubUpkeep
 from bot.ports.memory import LessonStore, Recall, Registry
-from bot.ports.models import Chat, Ledger, Mind, Minds
+from bot.ports.models import AgentDoor, AgentDoors, Chat, Ledger, Mind, Minds
 from bot.ports.sandboxes import Fixer, OpenWorkspace, Workspace
 from bot.ports.work import Checkpoint, Clock, DeliveryInbox, MissionQueue, PatientCheckpoint, Progress, Work
 
 __all__ = [
+    "AgentDoor",
+    "AgentDoors",
     "AppHooks",
     "Chat",
     "Checkpoint",

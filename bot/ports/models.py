@@ -1,5 +1,6 @@
 """Language models: one that completes a prompt, a mind that answers a mission's questions, and the ledger beside it."""
 
+from asyncio import StreamReader, StreamWriter
 from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
@@ -8,6 +9,7 @@ from bot.domain.account import Account, Reserved
 from bot.domain.model import Completion, ModelCall, Prompt, Question, Role, Spend, Written
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
+from sandbox.types import Errand
 
 Message = TypeVar("Message", bound=BaseModel)
 
@@ -67,6 +69,36 @@ class Minds(Protocol):
 
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> Mind | None:
         """The mind of a mission; None when no model is configured, or the policy allows no money."""
+        ...
+
+
+class AgentDoor(Protocol):
+    """The one way out of an agent's sandbox: to one model, within one mission's money. The key stays outside."""
+
+    @property
+    def name(self) -> str:
+        """`codex-cli:gpt-…`."""
+        ...
+
+    @property
+    def calls(self) -> tuple[ModelCall, ...]:
+        """What was asked through it."""
+        ...
+
+    def errand(self, question: Question, *, wall_s: float) -> Errand:
+        """What the agent is sent with: its task, and how it is started."""
+        ...
+
+    async def answer(self, reader: StreamReader, writer: StreamWriter) -> None:
+        """One request from inside, and its answer."""
+        ...
+
+
+class AgentDoors(Protocol):
+    """Gives every mission its door."""
+
+    def of(self, request: MissionRequest, policy: RepositoryPolicy) -> AgentDoor | None:
+        """The door of a mission; None when the policy allows no money."""
         ...
 
 
