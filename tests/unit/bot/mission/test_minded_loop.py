@@ -1,16 +1,24 @@
 """The mission loop with a model beside the rules: who speaks, what it may not do, what it costs, what it changes."""
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bot.domain.account import ModelLimits
 from bot.domain.decision import Action
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import ModelCall, ModelTrouble, Role
 from bot.domain.patch import NearMiss, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
 from bot.domain.verdict import Route
+from bot.ledger.sqlite_ledger import SqliteLedger
+from bot.llm.mind import ModelMinds
+from bot.llm.prices import Prices
+from bot.llm.providers.mock import Mock
+from bot.ports import Mind
+from tests.builders import a_request
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.fakes.scripted_mind import ScriptedMind
@@ -20,7 +28,7 @@ from tests.unit.bot.mission.world import ADDS, BROKEN, MENDED, PATH, Killed, Rec
 pytestmark = pytest.mark.anyio
 
 
-def one_bug(mind: ScriptedMind | None, **more: Any) -> Stage:
+def one_bug(mind: Mind | None, **more: Any) -> Stage:
     """One bug is left, and the fixer knows it."""
     return Stage(**{"world": a_world(ADDS), "mind": mind, **more})
 
@@ -430,3 +438,24 @@ async def test_after_a_part_is_mended_the_climb_begins_at_the_bottom_again() -> 
     context = await Stage(fixers=(part, rest)).play()
     assert context.outcome is Outcome.FIXED
     assert len(part.budgets) == 2
+
+
+# --- all of it together ---------------------------------------------------------------------------
+
+
+async def test_the_mock_goes_through_prompts_protocol_ledger_and_every_stage(tmp_path: Path) -> None:
+    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    minds = ModelMinds({Role.JUDGE: Mock()}, ledger, Prices(), ModelLimits(), clock=FixedClock())
+    context = await one_bug(minds.of(a_request(), RepositoryPolicy())).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert set(who(context).values()) == {"model"}
+    assert {call.trouble for call in context.calls} == {None}
+    assert [(c.description, c.type.value, c.critical, c.passed) for c in context.acceptance_criteria][-1] == (
+        "Mock AC 1",
+        "mock",
+        False,
+        False,
+    )
+    again = await one_bug(minds.of(a_request(), RepositoryPolicy())).play()
+    assert {call.remembered for call in again.calls} == {True}, "what was paid for once is not asked again"
+    assert again.outcome is Outcome.FIXED
