@@ -124,8 +124,10 @@ def winner(story: Story) -> str:
     if story.fix is None:
         return "nothing"
     candidate, _ = story.fix
-    # The name comes out of the sandbox: reduced to what is safe in every place.
+    # The name comes out of the sandbox, or is that of a model: reduced to what is safe in every place.
     name = re.sub(r"[^a-z0-9_+ ]", "", candidate.template.lower())[:60].strip()
+    if candidate.rung is Rung.MODEL:
+        name = identity(candidate.template)
     template = f", {name}" if name else ""
     return f"rung {int(candidate.rung)} ({RUNG_NAMES[candidate.rung]}{template})"
 

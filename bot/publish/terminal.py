@@ -4,6 +4,7 @@ from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.publish.evidence import agreement
 from bot.publish.report import ROWS_SHOWN, before_and_after, reproduce_command
 from bot.publish.story import Story, a_story, headline, winner
+from bot.publish.who_spoke import speakers, spend_by, spend_in_words
 
 
 def report_text(context: MissionContext, *, confidence: Confidence | None = None, secrets: tuple[str, ...] = ()) -> str:
@@ -23,9 +24,22 @@ def report_text(context: MissionContext, *, confidence: Confidence | None = None
     tried = [note for i in context.iterations if i.attempt for note in i.attempt.notes]
     if tried and story.outcome is not Outcome.FIXED:
         lines += ["", "Tried", *(f"  {pen.line(note)}" for note in tried)]
+    lines += _text_of_models(story)
     if command := reproduce_command(context):
         lines += ["", "Reproduce", f"  {pen.line(command, cap=1000)}"]
     return "\n".join(lines) + "\n"
+
+
+def _text_of_models(story: Story) -> list[str]:
+    calls = story.context.calls
+    if not calls:
+        return []
+    lines = ["", "Models"]
+    for model, spend in spend_by(calls, "model").items():
+        tokens = f"{spend.usage.input_tokens} tokens in, {spend.usage.output_tokens} out"
+        lines.append(f"  {story.pen.line(model, cap=200)}: {spend.calls} calls, {tokens}, cost {spend_in_words(spend)}")
+    by = [f"{stage} by {who}" for stage, who in speakers(story.context).items()]
+    return [*lines, f"  decided: {', '.join(by)}"] if by else lines
 
 
 def _text_of_fix(story: Story) -> list[str]:

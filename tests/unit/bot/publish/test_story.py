@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.domain.mission import MissionState, Outcome
+from bot.domain.patch import Rung
 from bot.publish.story import a_story, headline, identity, marker, patch_marker, winner
 from tests.builders import a_candidate, a_mission, a_running_mission, a_triage, an_iteration
 
@@ -26,6 +27,12 @@ def test_a_mission_that_never_ended_is_our_error() -> None:
 def test_a_flake_says_how_often() -> None:
     story = a_story(a_mission(Outcome.FLAKY, triage=a_triage(runs=4, red_runs=1)))
     assert "(red in 1 of 4 runs)" in headline(story)
+
+
+def test_a_model_that_won_is_named_as_it_is_configured() -> None:
+    candidate = a_candidate(rung=Rung.MODEL, template="anthropic:claude-some-5.1")
+    story = a_story(a_mission(iterations=(an_iteration(candidate=candidate),)))
+    assert winner(story) == "rung 2 (model, anthropic:claude-some-5.1)"
 
 
 def test_the_winner_is_named_even_when_the_sandbox_lies_about_its_name() -> None:

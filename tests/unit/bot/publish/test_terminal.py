@@ -9,6 +9,7 @@ from tests.builders import (
     a_candidate,
     a_folder_request,
     a_mission,
+    a_model_call,
     a_recalled_lesson,
     an_attempt,
     an_iteration,
@@ -43,3 +44,12 @@ def test_foreign_text_cannot_drive_the_terminal() -> None:
     text = report_text(a_mission(iterations=(iteration,), advice="\x1b[31m", question="a\x1b[2Kb"))
     assert "\x1b" not in text
     assert "\x07" not in text
+
+
+def test_models_are_told_with_what_they_cost_as_far_as_that_is_known() -> None:
+    calls = (a_model_call(), a_model_call(), a_model_call(model="openai-chat:mine", cost_usd=None))
+    text = report_text(a_mission(calls=calls))
+    assert "  anthropic:strong: 2 calls, 1800 tokens in, 200 out, cost $0.0200\n" in text
+    assert "  openai-chat:mine: 1 calls, 900 tokens in, 100 out, cost unknown\n" in text
+    assert "  decided: analyze by rules, plan by rules, critique by rules" in text
+    assert "Models" not in report_text(a_mission())
