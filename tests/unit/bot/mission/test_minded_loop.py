@@ -21,7 +21,6 @@ from bot.ports import Mind
 from tests.builders import a_request
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
-from tests.fakes.scripted_mind import ScriptedMind
 from tests.unit.bot.mission.minded import JUDGING, SAYS, a_mind, but
 from tests.unit.bot.mission.world import ADDS, BROKEN, MENDED, PATH, Killed, Recording, Stage, a_fix, a_world
 
