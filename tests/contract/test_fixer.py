@@ -5,14 +5,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung0_tools import tool_fixers
+from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
+from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.ports import Fixer
 from sandbox.types import RunVerdict, TestReport
 from tests.builders import (
+    OTHER_TEST,
+    SOURCE,
+    TEST,
     a_candidate,
     a_diagnosis,
     a_lint_failure,
@@ -24,6 +30,8 @@ from tests.fakes.checked_workspace import proposed
 from tests.fakes.fake_workspace import FakeWorkspace, green
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_fixer import ScriptedFixer
+from tests.fakes.scripted_mind import ScriptedMind
+from tests.fakes.searching_workspace import SearchingWorkspace
 from tests.fakes.tool_workspace import ToolWorkspace
 
 pytestmark = pytest.mark.anyio
@@ -55,7 +63,25 @@ def linted(files: Mapping[str, str], command: str) -> TestReport:
     return SLIPPED if "== None" in files.get("calculator.py", "") else green(files, command).with_(runner="diagnostics")
 
 
+EDIT = "calculator.py\n<<<<<<< SEARCH\n    return {}\n=======\n    return {}\n>>>>>>> REPLACE\n"
+ANSWERS = [EDIT.format("a * b", "a + b"), *(EDIT.format("a - b", new) for new in ("b - a", "a + b"))]
+
+
+def model() -> Fixer:
+    return ModelFixer(ScriptedMind({"fix": ANSWERS}), SearchTrials(MemoryLessons()), ModelLimits(rounds=1))
+
+
+def tested(files: Mapping[str, str]) -> FakeWorkspace:
+    """A checkout whose tests look for a sum."""
+    return SearchingWorkspace(files, {TEST: ("calculator.py", "a + b"), OTHER_TEST: ("calculator.py", "def add")})
+
+
 CASES: dict[str, Case] = {
+    "model": Case(
+        fixer=model,
+        repairable=lambda: tested({"calculator.py": SOURCE}),
+        hopeless=lambda: tested({"other.py": "x\n"}),
+    ),
     "search for findings": Case(
         fixer=lambda: SearchFixer(MemoryLessons()),
         repairable=lambda: FakeWorkspace({"calculator.py": SLIP}, judge=linted, proposer=proposed),

@@ -62,6 +62,11 @@ class Work:
         return self.tried.passes
 
     @property
+    def is_sure(self) -> bool:
+        """Whether it passes, and nothing that passes too speaks against it."""
+        return self.tried.candidate is not None and self.tried.candidate.confident
+
+    @property
     def helps(self) -> bool:
         """Whether it mends a part and breaks nothing."""
         return bool(self.tried.mended) and not self.tried.broke
@@ -134,8 +139,8 @@ class Bench:
 
     @property
     def is_done(self) -> bool:
-        """Whether there is a change that passes and that a person need not look at first."""
-        return any(not work.flags for work in self.passing)
+        """Whether a model's own change passes that a person need not look at first, or a completed one that is sure."""
+        return any(not work.flags and (work.is_sure or not work.searched) for work in self.passing)
 
     @property
     def best(self) -> Work | None:

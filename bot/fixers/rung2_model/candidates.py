@@ -22,7 +22,8 @@ def candidates_of(bench: Bench, model: str, *, knows_tests: bool) -> Iterator[Ca
     """
     works = list(bench.works.values())
     if bench.passing:
-        chosen = sorted(bench.passing, key=lambda work: bool(work.flags))  # as ranked, what a person must see behind
+        # As ranked; what a person must see stands behind.
+        chosen = sorted(bench.passing, key=lambda work: (bool(work.flags), not work.is_sure))
     elif helping := [work for work in works if work.helps]:
         chosen = sorted(helping, key=lambda work: (-len(work.tried.mended), *_order(work)))[:_PARTS_SHOWN]
     else:

@@ -1,6 +1,7 @@
 """ModelFixer: show a model what fails and where, read its edits, try them like the search's own; best first."""
 
 from collections.abc import AsyncIterator
+from itertools import islice
 
 from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import Diagnosis
@@ -64,7 +65,8 @@ class ModelFixer:
         why = await self._work(bench, report)
         calls = tuple(bench.calls)
         yield RungNote(reason=why, candidates_tried=bench.tried, cost_usd=total(calls).cost_usd, calls=calls)
-        for candidate in candidates_of(bench, calls[-1].model if calls else "", knows_tests=report.knows_tests):
+        candidates = candidates_of(bench, calls[-1].model if calls else "", knows_tests=report.knows_tests)
+        for candidate in islice(candidates, budget.max_survivors):
             yield candidate
 
     async def _work(self, bench: Bench, report: TestReport) -> str:

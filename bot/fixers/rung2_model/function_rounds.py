@@ -59,16 +59,19 @@ class FunctionRounds:
             Stopped: a limit was reached.
             TooLarge: the prompt has to become smaller.
         """
-        while await self._improves(0):
+        for number in range(self._bench.limits.rounds):
+            if await self._builds(number):
+                return
+            await search_on(self._bench)
             if self._bench.is_done:
                 return
-        for number in range(1, self._bench.limits.rounds + 1):
-            await search_on(self._bench)
-            if self._bench.passing or number == self._bench.limits.rounds:
-                return
-            while await self._improves(number):
-                if self._bench.is_done:
-                    return
+
+    async def _builds(self, number: int) -> bool:
+        """Go on while answers mend more and more; whether that is all."""
+        while await self._improves(number):
+            if self._bench.is_done:
+                return True
+        return False
 
     async def _improves(self, number: int) -> bool:
         """Ask for what is still suspect; whether an answer mends more than what it stands on, or ends the matter."""

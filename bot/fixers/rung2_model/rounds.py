@@ -49,7 +49,7 @@ class BlockRounds:
             if self._bench.passing or self.failed_at_format:
                 return
             await search_on(self._bench)
-            if self._bench.passing:
+            if self._bench.is_done:
                 return
 
     async def _round(self, number: int, told: tuple[Passage, ...]) -> None:

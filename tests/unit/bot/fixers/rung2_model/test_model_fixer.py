@@ -113,6 +113,20 @@ async def test_the_search_goes_on_from_the_best_failing_change() -> None:
     assert len(mind.questions) == 4, "no second round was needed"
 
 
+async def test_a_completed_change_that_is_not_sure_does_not_keep_the_model_from_doing_better() -> None:
+    def unsure(start: Proposed) -> list[Tried]:
+        tried = passed(start.with_(id="completed"))
+        assert tried.candidate is not None
+        return [tried.with_(candidate=tried.candidate.with_(confident=False))]
+
+    mind = ScriptedMind({"fix": [FIX_EVEN, FIX_ADD + FIX_EVEN]})
+    limits = ModelLimits(samples=1, rounds=2)
+
+    climb = await Climb(mind, ScriptedTrials(mends, unsure), report=a_red_run(ADD, EVEN), limits=limits).run()
+
+    assert [candidate.fixer for candidate in climb.candidates] == ["model", "model+search"]
+
+
 async def test_a_change_is_tried_once_and_counted() -> None:
     mind = ScriptedMind({"fix": block("    return a - b", "    return b - a")})
     trials = ScriptedTrials(failed)
