@@ -193,6 +193,17 @@ def test_they_come_out_in_order():
 
 def test_equal_ones():
     assert drained([2, 1, 2, 1, 0, 7, 4]) == [0, 1, 1, 2, 2, 4, 7]
+
+
+def test_the_smallest_is_always_on_top():
+    heap = Heap()
+    for value in [9, 4, 7, 3, 8, 2, 6, 1, 5]:
+        heap.push(value)
+        places = range(1, len(heap.items))
+        assert all(heap.items[(place - 1) // 2] <= heap.items[place] for place in places)
+    heap.pop()
+    assert heap.items[0] == 2
+    assert min(heap.items[1:3]) == 3
 """,
     hidden="""from heap import Heap
 
@@ -459,6 +470,7 @@ def test_spans_in_any_order():
 
 def test_how_much_is_covered():
     assert covered([(10, 6), (8, 12), (0, 2)]) == 8
+    assert covered([(9, 1), (2, 3), (4, 5)]) == 8
 """,
     hidden="""from spans import covered, merged
 
