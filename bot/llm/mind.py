@@ -73,7 +73,7 @@ class ModelMinds:
 
     async def close(self) -> None:
         """Give back connections."""
-        for chat in self._chats.values():
+        for chat in {id(chat): chat for chat in self._chats.values()}.values():
             await chat.close()
 
 
@@ -135,7 +135,7 @@ class ModelMind:
         if not self.has(question.role):
             message = f"no model is there for the role {question.role.value!r}"
             raise ModelError(message, "configure one", trouble=ModelTrouble.BAD_REQUEST)
-        return _Asking(question, rendered(question, self._secrets), self._till, self._account)
+        return _Asking(question, self._till, self._account, self._secrets)
 
     async def _first(self, asking: "_Asking", ask: Callable[[Chat, float], Awaitable[Answer]]) -> Answer:
         """What the first model gives that gives something of use."""
@@ -153,13 +153,14 @@ class ModelMind:
 class _Asking:
     """One question under way: what was answered so far, and what that cost."""
 
-    def __init__(self, question: Question, prompt: Prompt, till: Till, account: Account) -> None:
+    def __init__(self, question: Question, till: Till, account: Account, secrets: Needles) -> None:
         self.question = question
-        self.prompt = prompt
+        self.prompt = rendered(question, secrets)
         self.calls: list[ModelCall] = []
         self._till = till
         self._account = account
-        self._key = key_of(prompt)
+        self._secrets = secrets
+        self._key = key_of(self.prompt)
         self._answers = 0
 
     async def answer(self, chat: Chat, deadline_s: float, prompt: Prompt) -> Completion:
@@ -198,7 +199,8 @@ class _Asking:
         answer = await self.answer(chat, deadline_s, prompt)
         message, problem = self._read(answer, returns)
         if message is None and (left_s := until - time.monotonic()) > 0:
-            again = asked_again(prompt, self.question, answer=answer.text, problem=problem, kind=returns.type)
+            said = {"answer": answer.text, "problem": problem, "kind": returns.type}
+            again = asked_again(self.question, prompt, self._secrets, **said)
             message, problem = self._read(await self.answer(chat, left_s, again), returns)
         if message is None:
             raise ModelError(f"{chat.name} gave no readable {returns.type}", trouble=ModelTrouble.UNREADABLE)

@@ -108,12 +108,15 @@ def rendered(question: Question, secrets: Needles = NOTHING) -> Prompt:
     )
 
 
-def asked_again(prompt: Prompt, question: Question, *, answer: str, problem: str, kind: str) -> Prompt:
+def asked_again(
+    question: Question, prompt: Prompt, secrets: Needles = NOTHING, *, answer: str, problem: str, kind: str
+) -> Prompt:
     """A prompt once more, with the answer that was of no use and what is wrong with it.
 
     Args:
+        question: What was asked.
         prompt: As it was sent.
-        question: What it was made of.
+        secrets: What must not leave.
         answer: Hostile.
         problem: Why it is of no use.
         kind: The type of message asked for.
@@ -122,7 +125,7 @@ def asked_again(prompt: Prompt, question: Question, *, answer: str, problem: str
     said = Passage(label="your answer", text=answer[-ANSWER_CAP:])
     # A validator's words may hold a model's: they stand between marks too.
     wrong = Passage(label="what is wrong", text=problem[:PROBLEM_CAP])
-    texts = _texts({"answer": said, "problem": wrong, "type": kind}, nonce, Needles())
+    texts = _texts({"answer": said, "problem": wrong, "type": kind}, nonce, secrets)
     return prompt.with_(user=f"{prompt.user}\n{prompt_file(REPAIR).filled(texts)}")
 
 

@@ -18,6 +18,8 @@ LIST_CAP = 50
 _UNKNOWN = frozenset({"", "-", "?", "~", "null", "none", "nil", "n/a", "na", "unknown", "nan", "tbd"})
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS = re.compile(r"[\s_-]+")
+_PLACE = re.compile(r"<[^<>\n]{1,200}>")
+"""A place of an example that was not filled."""
 _INTEGER = re.compile(r"\d{1,9}")
 
 
@@ -36,7 +38,7 @@ def tidied(
         said = snake(str(key))
         name = (renamed or {}).get(said, said)
         field = kind.model_fields.get(name)
-        if field is not None and entry is not None and name not in found:
+        if field is not None and name not in found and not _is_missing(entry):
             found[name] = _fitted(field.annotation, entry)
     return found
 
@@ -132,4 +134,8 @@ def _entries(value: object) -> Sequence[object]:
         return () if value.strip().lower() in _UNKNOWN else (value,)
     if isinstance(value, Mapping):
         return (value,)
-    return [entry for entry in value if entry is not None][:LIST_CAP] if isinstance(value, Sequence) else ()
+    return [entry for entry in value if not _is_missing(entry)][:LIST_CAP] if isinstance(value, Sequence) else ()
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or (isinstance(value, str) and _PLACE.fullmatch(value.strip()) is not None)
