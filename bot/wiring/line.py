@@ -8,6 +8,7 @@ from bot.fixers.rung0_tools import tool_fixers
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.lessons.sqlite_store import SqliteLessons
 from bot.pipeline import Line, OpenProgress
+from bot.policy.rules import allows
 from bot.ports import Fixer, Minds
 from bot.settings import Settings
 from bot.wiring.models import build_minds, models_of
@@ -64,7 +65,8 @@ def build_fixers(settings: Settings, lessons: SqliteLessons, minds: Minds | None
     from bot.fixers.rung1_search.as_trials import SearchTrials
     from bot.fixers.rung2_model.fixer import ModelFixer
 
-    return (*tool_fixers(), SearchFixer(lessons), ModelFixer(minds, SearchTrials(lessons), settings.models))
+    model = ModelFixer(minds, SearchTrials(lessons), settings.models, allows=allows)
+    return (*tool_fixers(), SearchFixer(lessons), model)
 
 
 def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
