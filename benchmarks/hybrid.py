@@ -1,9 +1,10 @@
-"""How many bugs in two places a half from elsewhere and the search mend together, that neither mends alone.
+"""How many bugs in two places a half from a model and the search mend together, that neither mends alone.
 
     python -m benchmarks.hybrid [--only NAME ...] [--limit SECONDS] [--jobs N]
 
-A scripted oracle stands in for the model: it gives one half of each fix of `benchmarks.sets.hybrid` and never looks at
-what came of it. Each bug is searched alone, the half is tried alone, and then the search is begun from the half. A fix
+A scripted oracle stands in for the model: asked for a fix it always answers with one half of it, as edit blocks, for
+every bug of `benchmarks.sets.hybrid`. The ladder is climbed three times, as in a mission: rung 1 alone; rung 2 without
+the search; then rung 2 as it is, which hands its failing change to the search, above what rung 1 came close to. A fix
 is right when hidden tests pass with it. One line of JSON.
 """
 
@@ -16,94 +17,124 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from benchmarks.measure import as_users_have_it, report, summary
 from benchmarks.sets.hybrid import HYBRID, Halved
+from bot.clock import SystemClock
+from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import MissionContext
-from bot.domain.patch import Candidate, FixBudget
+from bot.domain.patch import FixAttempt, FixBudget, NearMiss
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest, Trigger
+from bot.fixers.ladder import climb
 from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
-from bot.fixers.trials import Failure, Proposed
+from bot.fixers.rung2_model.fixer import ModelFixer
+from bot.fixers.trials import Failure, Proposed, Tried
 from bot.mission.analyze import analyze_failures
-from bot.ports import Workspace
+from bot.ports import Fixer, Workspace
 from sandbox.backends import open_backend
 from sandbox.spec import SandboxSpec
 from sandbox.types import ChangeAction, Checkout, FileChange, FolderSource, JobHints
 from sandbox.workspace import Sandboxes
 from tests.fakes.memory_lessons import MemoryLessons
+from tests.fakes.scripted_mind import ScriptedMind
 
 SHOWN, HIDDEN = "test_shown.py", "test_hidden.py"
 COMMAND = "python -m pytest -q"
 JUDGED = 5
-"""How many of the fixes that the search shows alone are judged: one right one, and the bug counts as its own."""
-MOST_CANDIDATES = 20_000
+"""How many of the fixes that are shown are judged: one right one, and the bug counts as mended."""
+BLOCK = "{}\n```python\n<<<<<<< SEARCH\n{}=======\n{}>>>>>>> REPLACE\n```\n"
+MODEL_S = 60.0
+ANSWERS = ModelLimits(samples=1, rounds=1, edit_format="search_replace")
+"""The oracle never says anything else."""
+
+
+class WithoutSearch(SearchTrials):
+    """Tries changes, and does not search on from them."""
+
+    @override
+    async def search_from(
+        self, failure: Failure, start: Proposed, *, time_limit_s: float, max_candidates: int
+    ) -> tuple[Tried, ...]:
+        """Nothing."""
+        return ()
+
+
+def oracle(bug: Halved) -> ScriptedMind:
+    """What stands in for a model: always the same half."""
+    path, right, wrong = bug.written
+    return ScriptedMind({"fix": BLOCK.format(path, wrong, right)})
 
 
 async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str, Any]:
     """One bug, three ways."""
+    lessons = MemoryLessons()
     with tempfile.TemporaryDirectory() as folder:
         for path, text in {**bug.broken, SHOWN: bug.shown}.items():
             (Path(folder) / path).write_text(text)
         checkout = Checkout(source=FolderSource(path=folder), hints=JobHints(command=COMMAND))
         async with sandboxes.open_workspace(checkout) as workspace:
-            failure = await _failure(workspace, bug)
-            alone = await _search_alone(failure, bug, limit_s)
-            half = oracle(bug)
-            trials = SearchTrials(MemoryLessons())
-            (tried,) = await trials.try_changes(failure, (half,), time_limit_s=limit_s)
+            failure = await failure_of(workspace, bug)
+            search = await climbed(failure, SearchFixer(lessons), limit_s)
+            half = await climbed(failure, ModelFixer(oracle(bug), WithoutSearch(lessons), ANSWERS), limit_s)
             begun = time.monotonic()
-            found = await trials.search_from(failure, half, time_limit_s=limit_s, max_candidates=MOST_CANDIDATES)
+            rung = ModelFixer(oracle(bug), SearchTrials(lessons), ANSWERS)
+            together = await climbed(failure, rung, limit_s, near=search.near)
             seconds = time.monotonic() - begun
-            whole = [one for one in found if one.passes]
-            right = [await is_right(workspace, bug, one.proposed.changes) for one in whole[:JUDGED]]
+            verdicts = [await right_ones(workspace, bug, found) for found in (search, half, together)]
     return {
         "bug": bug.name,
-        "search_alone": any(alone),
-        "search_alone_shows": len(alone),
-        "half_alone": tried.passes,
-        "together_first": bool(right) and right[0],
-        "together_shown": any(right),
-        "shows": len(whole),
-        "confident": bool(whole) and whole[0].candidate is not None and whole[0].candidate.confident,
+        "search_alone": any(verdicts[0]),
+        "half_alone": any(verdicts[1]),
+        "together_first": verdicts[2][:1] == [True],
+        "together_shown": any(verdicts[2]),
+        "confident": bool(together.candidates) and together.candidates[0].confident,
+        "shows": [len(found.candidates) for found in (search, half, together)],
+        "near": len(search.near),
         "seconds": round(seconds, 2),
+        "notes": [note for found in (search, half, together) for note in found.notes],
     }
 
 
-def oracle(bug: Halved) -> Proposed:
-    """What stands in for a model: always the same half."""
-    changes = tuple(FileChange(action=ChangeAction.REPLACE, path=p, content=text) for p, text in bug.half.items())
-    return Proposed(id=f"half-{bug.name}", title="the half", changes=changes)
+async def failure_of(workspace: Workspace, bug: Halved) -> Failure:
+    """The red run, read as a mission reads it."""
+    red = await workspace.run_tests()
+    facts = await workspace.facts()
+    diagnosis = await analyze_failures(red, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff)
+    context = MissionContext(
+        mission_id=bug.name,
+        request=MissionRequest(mission_id=bug.name, trigger=Trigger.COMMAND_LINE, folder=bug.name),
+        policy=RepositoryPolicy(rungs=(0, 1, 2)),
+        created_at="",
+        target_path=bug.name,
+        facts=facts,
+        test_results=red,
+    )
+    return Failure(context, diagnosis, workspace)
 
 
-async def is_right(workspace: Workspace, bug: Halved, changes: Sequence[FileChange]) -> bool:
-    """Whether every test passes with a fix, the hidden ones included."""
+async def climbed(failure: Failure, rung: Fixer, limit_s: float, near: tuple[NearMiss, ...] = ()) -> FixAttempt:
+    """One rung of the ladder, climbed."""
+    budget = FixBudget(time_limit_s=limit_s, model_time_limit_s=max(MODEL_S, 2 * limit_s), money_usd=1.0)
+    context = failure.context.with_(near_misses=near)
+    return await climb(context, failure.diagnosis, failure.workspace, [rung], budget, SystemClock())
+
+
+async def right_ones(workspace: Workspace, bug: Halved, found: FixAttempt) -> list[bool]:
+    """Of each fix that is shown whether it is right: every test passes, the hidden ones included."""
+    return [await _is_right(workspace, bug, one.changes) for one in found.candidates[:JUDGED]]
+
+
+async def _is_right(workspace: Workspace, bug: Halved, changes: Sequence[FileChange]) -> bool:
     hidden = FileChange(action=ChangeAction.CREATE, path=HIDDEN, content=bug.hidden)
     await workspace.apply_changes([*changes, hidden])
     try:
         return (await workspace.run_tests(f"{COMMAND} {SHOWN} {HIDDEN}")).success
     finally:
         await workspace.revert()
-
-
-async def _failure(workspace: Workspace, bug: Halved) -> Failure:
-    red = await workspace.run_tests()
-    facts = await workspace.facts()
-    diagnosis = await analyze_failures(red, workspace, kind=FailureKind.BUG, red_diff=facts.red_diff)
-    request = MissionRequest(mission_id=bug.name, trigger=Trigger.COMMAND_LINE, folder=bug.name)
-    context = MissionContext(
-        mission_id=bug.name, request=request, created_at="", target_path=bug.name, facts=facts, test_results=red
-    )
-    return Failure(context, diagnosis, workspace)
-
-
-async def _search_alone(failure: Failure, bug: Halved, limit_s: float) -> list[bool]:
-    """Of each fix that the first rung proposes by itself whether it is right."""
-    rung = SearchFixer(MemoryLessons())
-    budget = FixBudget(time_limit_s=limit_s)
-    said = [one async for one in rung.propose(failure.context, failure.diagnosis, failure.workspace, budget)]
-    fixes = [one for one in said if isinstance(one, Candidate)]
-    return [await is_right(failure.workspace, bug, fix.changes) for fix in fixes[:JUDGED]]
 
 
 def summarised(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -117,6 +148,7 @@ def summarised(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "only_together": sum(
             row["together_first"] and not row["search_alone"] and not row["half_alone"] for row in rows
         ),
+        "confident": sum(row["confident"] for row in rows),
         "not_together": [row["bug"] for row in rows if not row["together_first"]],
         "together_s": summary([row["seconds"] for row in rows]),
     }

@@ -38,12 +38,6 @@ class Halved:
         """The program with both mistakes."""
         return without(without(dict(self.right), self.slip), self.written)
 
-    @property
-    def half(self) -> dict[str, str]:
-        """The files that the oracle gives: its own half is right, the slip is still there."""
-        files = without(dict(self.right), self.slip)
-        return {self.written[0]: files[self.written[0]]}
-
 
 def without(files: dict[str, str], place: Place) -> dict[str, str]:
     """The files with one place broken.
