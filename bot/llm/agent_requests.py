@@ -86,7 +86,7 @@ def bounded(body: bytes, path: str, wire: Wire, model: str) -> dict[str, Any]:
         if not kept["tools"]:
             kept = {name: value for name, value in kept.items() if "tool" not in name}
     for part in _parts([kept.get(name) for name in ("messages", "input", "system")]):
-        if part.get("type") in _MEDIA and _points_outside(part):
+        if str(part.get("type")) in _MEDIA and _points_outside(part):
             raise Refused("media are sent along, and not pointed to")
     bound = next((name for name in ("max_tokens", wire.limits[path]) if name in kept), wire.limits[path])
     given = kept.get(bound)
@@ -99,7 +99,8 @@ def bounded(body: bytes, path: str, wire: Wire, model: str) -> dict[str, Any]:
 
 
 def _is_inside(tool: object) -> bool:
-    return isinstance(tool, dict) and tool.get("type", "custom") in _TOOLS
+    kind = tool.get("type", "custom") if isinstance(tool, dict) else None
+    return isinstance(kind, str) and kind in _TOOLS
 
 
 def _parts(value: object) -> Iterator[dict[str, Any]]:

@@ -120,6 +120,7 @@ async def _work_of(returned: Returned, workspace: Workspace, *, can_try: bool) -
         explanation="A coding agent made this change in a sandbox of its own.",
         changes=tuple(FileChange(action=ChangeAction.REPLACE, path=path, content=kept[path]) for path in sorted(kept)),
         changed_lines=gated.changed_lines,
+        fixer="agent",
     )
     warnings = [*map(_flag, gated.flags)]
     if left_out:
@@ -162,19 +163,16 @@ def _candidate(work: _Work, tried: Tried | None, door: AgentDoor) -> Candidate |
     ranked = tried.candidate if tried is not None and tried.passes else None
     start = ranked or Candidate(
         id=proposed.id,
-        rung=Rung.MODEL,
-        fixer="agent",
+        rung=proposed.rung,
+        fixer=proposed.fixer,
         title=proposed.title,
+        explanation=proposed.explanation,
         changes=proposed.changes,
         score=0.3 if partly else 0.5,
         partial=partly,
     )
     return start.with_(
-        rung=Rung.MODEL,
-        fixer="agent",
         template=door.name,
-        title=start.title or proposed.title,
-        explanation=proposed.explanation,
         candidates_tried=1,
         warnings=tuple(dict.fromkeys((*start.warnings, *work.warnings))),
         confident=start.confident and not work.warnings,
