@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from bot.domain.account import ModelLimits
@@ -88,6 +89,10 @@ class Answer:
     """None when it came to no change."""
 
 
+def _anything(_: str) -> bool:
+    return True
+
+
 @dataclass
 class Bench:
     """One climb.
@@ -111,6 +116,8 @@ class Bench:
     """Of the checkout."""
     layout: bool = False
     """A change of layout and comments alone is one: a linter is red."""
+    may_touch: Callable[[str], bool] = _anything
+    """What the repository's policy says of a file."""
     calls: list[ModelCall] = field(default_factory=list)
     works: dict[str, Work] = field(default_factory=dict)
     """By the key of the change, in the order they were thought of."""
@@ -193,6 +200,7 @@ class Bench:
             base: Changes of the failing tree that the sent files have in them already.
         """
         rules = EditRules(files=self.files, layout=self.layout)
+        sent = tuple(file.with_(editable=file.editable and self.may_touch(file.path)) for file in sent)
         read = read_edits(written.text, sent, rules, truncated=written.finish is Finish.LENGTH)
         model = written.call.model
         if not read.changes:

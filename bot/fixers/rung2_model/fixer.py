@@ -1,6 +1,6 @@
 """ModelFixer: show a model what fails and where, read its edits, try them like the search's own; best first."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import islice
 
 from bot.domain.account import ModelLimits
@@ -8,6 +8,7 @@ from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.model import Role, total
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
+from bot.domain.policy import RepositoryPolicy
 from bot.fixers.rung2_model.bench import Bench, Stopped, TooLarge
 from bot.fixers.rung2_model.candidates import candidates_of
 from bot.fixers.rung2_model.context import Brief, brief_of
@@ -21,6 +22,14 @@ _LEAST_TOKENS = 500
 """A prompt is not made smaller than this."""
 
 
+Allows = Callable[[RepositoryPolicy, Iterable[str]], bool]
+
+
+def everything(policy: RepositoryPolicy, paths: Iterable[str]) -> bool:  # noqa: ARG001 - whatever the policy
+    """Every file may be touched."""
+    return True
+
+
 class ModelFixer:
     """Rung 2.
 
@@ -28,12 +37,14 @@ class ModelFixer:
         minds: Models, per mission.
         trials: Tries changes in the sandbox.
         limits: Of context, answers, samples and rounds.
+        allows: Whether a repository's policy lets us touch these files.
     """
 
-    def __init__(self, minds: Minds, trials: Trials, limits: ModelLimits) -> None:
+    def __init__(self, minds: Minds, trials: Trials, limits: ModelLimits, *, allows: Allows = everything) -> None:
         self._minds = minds
         self._trials = trials
         self._limits = limits
+        self._allows = allows
         self._format_failures: dict[str, int] = {}
 
     @property
@@ -61,6 +72,7 @@ class ModelFixer:
         failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)
         files = frozenset(await workspace.list_files())
         bench = Bench(mind, self._trials, failure, budget, self._limits, self._format_failures, files)
+        bench.may_touch = lambda path: self._allows(context.policy, [path])
         bench.layout = report.runner == "diagnostics"
         why = await self._work(bench, report)
         calls = tuple(bench.calls)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 from bot.ports import Workspace
 from sandbox.changes.syntax import is_python, parse
@@ -17,6 +18,10 @@ _BRIDGED = 2
 """A gap so small is shown instead of being announced."""
 _CONSTANT_LINES = 12
 _HEADER = 200
+_IMPORTS = 60
+_STATEMENTS = 3_000
+_PARSED = 400_000
+"""Characters of all files that are parsed for one prompt: a hostile checkout must not take minutes."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Span = tuple[int, int]
@@ -67,17 +72,35 @@ class Source:
     Args:
         path: In the checkout.
         text: What stands in it.
+        parsed: Whether it may be parsed, if it is Python.
     """
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, *, parsed: bool = True) -> None:
         self.path = path
         self.text = text
         self.lines = _lines(text)
+        self._parsed = parsed and is_python(path)
 
     @cached_property
     def tree(self) -> ast.Module | None:
         """The syntax tree of a Python file that has one and is safe to parse."""
-        return parse(self.text) if is_python(self.path) else None
+        return parse(self.text) if self._parsed else None
+
+    @cached_property
+    def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
+        """The first imports at the top of the module."""
+        body = self.tree.body if self.tree else []
+        return tuple(islice((node for node in body if isinstance(node, ast.Import | ast.ImportFrom)), _IMPORTS))
+
+    @cached_property
+    def constants(self) -> dict[str, Span]:
+        """Where the module binds names to something short."""
+        found: dict[str, Span] = {}
+        for node in self.tree.body[:_STATEMENTS] if self.tree else []:
+            last = node.end_lineno or node.lineno
+            if last - node.lineno < _CONSTANT_LINES:
+                found.update(dict.fromkeys(_assigned(node), (node.lineno, last)))
+        return found
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
@@ -147,15 +170,12 @@ class Source:
 
     def around(self, span: Span) -> Iterator[Span]:
         """What helps to read some lines: imports, module constants they use, and the heads of what they stand in."""
-        if self.tree is None:
-            return
         inside = [one for one in self.definitions if one.first <= span[1] and span[0] <= one.last]
         used = frozenset[str]().union(*(one.names for one in inside if not one.is_class))
-        for node in self.tree.body:
-            last = node.end_lineno or node.lineno
-            constant = last - node.lineno < _CONSTANT_LINES and bool(_assigned(node) & used)
-            if constant or isinstance(node, ast.Import | ast.ImportFrom):
-                yield node.lineno, last
+        for node in self.imports:
+            yield node.lineno, node.end_lineno or node.lineno
+        for name in sorted(used & self.constants.keys()):
+            yield self.constants[name]
         for one in inside:
             yield one.first, max(one.node.lineno, min(one.body - 1, one.first + _CONSTANT_LINES))
 
@@ -204,6 +224,7 @@ class Files:
         self._workspace = workspace
         self._read: dict[str, Source | None] = {}
         self._paths: frozenset[str] | None = None
+        self._left = _PARSED
 
     async def paths(self) -> frozenset[str]:
         """Every file of the checkout."""
@@ -218,8 +239,13 @@ class Files:
             with suppress(ChangeRejected):
                 text = await self._workspace.read_file(path)
             readable = text is not None and "\0" not in text and "\ufffd" not in text
-            self._read[path] = Source(path, text) if text is not None and readable else None
+            self._read[path] = self._source(path, text) if text is not None and readable else None
         return self._read[path]
+
+    def _source(self, path: str, text: str) -> Source:
+        parsed = len(text) <= self._left
+        self._left -= len(text) if parsed else 0
+        return Source(path, text, parsed=parsed)
 
 
 def _lines(text: str) -> tuple[str, ...]:

@@ -12,6 +12,8 @@ from bot.fixers.rung2_model.sources import Definition, Excerpt, Files, Source
 from sandbox.types import RedHunk, WorkspaceFacts
 
 _FILES_READ = 12
+_NAMES = 20
+_LOOKED_AT = 300
 _LESSONS = 3
 _ATTEMPTS = 2
 _MESSAGE = 400
@@ -143,36 +145,52 @@ def _wanted(
     for source in everywhere:
         yield from ((source, one) for one in source.definitions if one.name.rpartition(".")[2] in used)
     for source in everywhere:
-        yield from ((source, one) for one in source.functions if one.names & names)
+        yield from ((source, one) for one in source.functions[:_LOOKED_AT] if one.names & names)
     for source in sources:
-        yield from ((source, one) for one in source.definitions)
+        yield from ((source, one) for one in source.definitions[:_LOOKED_AT])
 
 
 async def _imported(sources: Sequence[Source], files: Files) -> list[Source]:
     """Files of the checkout that the sources import."""
-    there = await files.paths()
     known = {source.path for source in sources}
-    paths = dict.fromkeys(path for source in sources for path in _paths_imported(source, there) if path not in known)
+    modules = dict.fromkeys(module for source in sources for module in _modules_of(source))
+    homes = _homes(await files.paths())
+    paths = dict.fromkeys(path for module in modules if (path := _home(module, homes)) and path not in known)
     found = [await files.source(path) for path in list(paths)[:_FILES_READ]]
     return [source for source in found if source is not None]
 
 
-def _paths_imported(source: Source, there: frozenset[str]) -> Iterator[str]:
-    """The files of the checkout that a module's imports name."""
-    for node in source.tree.body if source.tree else ():
+def _modules_of(source: Source) -> Iterator[str]:
+    """The modules that a module's imports name, and what may be one."""
+    for node in source.imports:
         if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            folders = PurePosixPath(source.path).parts[: -node.level] if node.level else ()
-            base = ".".join((*folders, *((node.module,) if node.module else ())))
-            modules = [base, *(f"{base}.{alias.name}" for alias in node.names)]
-        else:
+            yield from (alias.name for alias in node.names[:_NAMES])
             continue
-        for module in modules:
-            ends = tuple(f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py"))
-            found = [path for path in there if path in ends or path.endswith(tuple(f"/{end}" for end in ends))]
-            if found:
-                yield min(found, key=lambda path: (path.count("/"), path))
+        folders = PurePosixPath(source.path).parts[: -node.level] if node.level else ()
+        base = ".".join((*folders, *((node.module,) if node.module else ())))
+        yield base
+        yield from (f"{base}.{alias.name}" for alias in node.names[:_NAMES])
+
+
+def _homes(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Python files by the last part of their module's name."""
+    homes: dict[str, list[str]] = {}
+    for path in paths:
+        if path.endswith(".py"):
+            homes.setdefault(_module(path).rpartition("/")[2], []).append(path)
+    return homes
+
+
+def _home(module: str, homes: dict[str, list[str]]) -> str | None:
+    """The file of a module: the one nearest to the top whose path ends like its name."""
+    tail = f"/{module.replace('.', '/')}"
+    found = [path for path in homes.get(module.rpartition(".")[2], ()) if f"/{_module(path)}".endswith(tail)]
+    return min(found, key=lambda path: (path.count("/"), path), default=None)
+
+
+def _module(path: str) -> str:
+    """`pkg/mod` of `pkg/mod.py`, `pkg` of `pkg/__init__.py`."""
+    return path.removesuffix(".py").removesuffix("/__init__")
 
 
 def _hunk(hunk: RedHunk, now: Source | None) -> str:

@@ -1,5 +1,6 @@
 """What a model is shown: the parts, their room, and what is left out by name."""
 
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -65,7 +66,7 @@ FILLER = "\n\n" + "\n\n".join(f"def filler_{n}(x):\n    return x + {n}" for n in
 async def a_brief(
     files: Mapping[str, str] = FILES,
     *,
-    tokens: int = 12_000,
+    tokens: int = 6_000,
     suspects: tuple[tuple[str, int], ...] = (("calc.py", 7),),
     red_diff: SourceDiff | None = None,
     **known: object,
@@ -278,3 +279,41 @@ def test_lines_are_counted_as_the_syntax_tree_counts_them() -> None:
     (function,) = source.functions
     assert source.lines[function.first - 1] == "def f():"
     assert source.region(5, 1_000) == ("f", (4, 5))
+
+
+async def test_relative_imports_lead_to_the_file_they_name() -> None:
+    files = {
+        **FILES,
+        "pkg/__init__.py": "",
+        "pkg/main.py": "from . import near\nfrom .sub import helper\nimport pkg.deep\n\n\ndef run():\n"
+        "    return near.first() + helper() + pkg.deep.last()\n",
+        "pkg/near.py": "def first():\n    return 1\n",
+        "pkg/sub/__init__.py": "def helper():\n    return 2\n",
+        "pkg/deep.py": "def last():\n    return 3\n",
+        "other/near.py": "def first(wrong):\n    return 1\n",
+    }
+
+    brief = await a_brief(files, suspects=(("pkg/main.py", 7),))
+
+    signatures = shown(brief, Part.SKELETON)
+    for line in ("pkg/near.py:1: def first():", "pkg/sub/__init__.py:1: def helper():", "pkg/deep.py:1: def last():"):
+        assert line in signatures
+    assert "wrong" not in signatures
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = 1\n" * 10_000,
+        "def f(): pass\n" * 6_000,
+        "x = " + "1 + " * 50_000 + "1\n",
+    ],
+    ids=["assignments", "functions", "sum"],
+)
+async def test_a_hostile_checkout_takes_no_more_than_a_few_seconds(text: str) -> None:
+    files = {**FILES, **{f"m{n}.py": text for n in range(9)}}
+    started = time.process_time()
+
+    await a_brief(files, suspects=tuple((f"m{n}.py", 3) for n in range(9)))
+
+    assert time.process_time() - started < 3.0

@@ -8,6 +8,7 @@ from bot.domain.account import ModelLimits
 from bot.domain.model import ModelTrouble, Question, Role
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget, Rung
+from bot.fixers.rung2_model.fixer import ModelFixer
 from bot.fixers.trials import Proposed, Tried
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.fakes.scripted_trials import ScriptedTrials, failed, passed
@@ -232,6 +233,18 @@ async def test_a_file_that_was_not_shown_is_not_edited() -> None:
 
     assert climb.candidates == []
     assert climb.trials.tried == []
+
+
+async def test_a_file_the_policy_keeps_from_us_is_not_edited() -> None:
+    mind = ScriptedMind({"fix": FIX_ADD})
+    fixer = ModelFixer(
+        mind, ScriptedTrials(always_passes), ModelLimits(), allows=lambda _, paths: "calc.py" not in paths
+    )
+
+    climb = await Climb(mind, fixer=fixer).run()
+
+    assert climb.candidates == []
+    assert "calc.py" in feedback_of(mind.questions[1])
 
 
 async def test_a_change_a_person_should_look_at_is_not_confident_and_the_others_are_asked_for() -> None:
