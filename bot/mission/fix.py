@@ -58,10 +58,11 @@ def budget_of(context: MissionContext, limits: Limits) -> FixBudget:
         limits: The most a climb may spend.
     """
     wanted = context.request.time_limit_s or min(context.policy.time_limit_s, limits.search_s)
+    wanted_of_model = context.request.time_limit_s or limits.model_s
     left = context.budget.seconds - context.budget.spent_seconds
     return FixBudget(
         time_limit_s=max(_LEAST_SECONDS, min(wanted, left)),
-        model_time_limit_s=max(_LEAST_SECONDS, min(limits.model_s, left)),
+        model_time_limit_s=max(_LEAST_SECONDS, min(wanted_of_model, left)),
         max_candidates=limits.max_candidates,
         money_usd=max(0.0, context.budget.money_usd - context.budget.spent_usd),
     )

@@ -405,6 +405,14 @@ async def test_near_misses_of_the_climb_before_are_handed_to_the_rung_above() ->
     assert [context.near_misses for context in model.contexts] == [(near,)]
 
 
+@pytest.mark.parametrize(("asked", "seconds"), [(None, 300.0), (7.0, 7.0)])
+async def test_a_model_has_time_of_its_own_unless_somebody_says_how_long(asked: float | None, seconds: float) -> None:
+    fixer = always(a_fix(MENDED))
+    await one_bug(None, fixers=(fixer,)).play(time_limit_s=asked)
+    assert fixer.budgets[0].model_time_limit_s == seconds
+    assert fixer.budgets[0].time_limit_s == (asked or 90.0)
+
+
 async def test_a_rung_that_is_stuck_is_left_for_the_one_above() -> None:
     search = always(*[a_fix(f"{ADDS}# {n}\n", id=f"c-{n}") for n in range(12)])
     model = always(a_fix(MENDED), rung=Rung.MODEL)
