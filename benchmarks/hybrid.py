@@ -25,10 +25,10 @@ from bot.clock import SystemClock
 from bot.domain.account import ModelLimits
 from bot.domain.diagnosis import FailureKind
 from bot.domain.mission import MissionContext
-from bot.domain.patch import FixAttempt, FixBudget, NearMiss
+from bot.domain.patch import FixAttempt, FixBudget
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest, Trigger
-from bot.fixers.ladder import climb
+from bot.fixers.ladder import climb, with_suspects
 from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung2_model.fixer import ModelFixer
@@ -82,7 +82,7 @@ async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str
             half = await climbed(failure, ModelFixer(oracle(bug), WithoutSearch(lessons), ANSWERS), limit_s)
             begun = time.monotonic()
             rung = ModelFixer(oracle(bug), SearchTrials(lessons), ANSWERS)
-            together = await climbed(failure, rung, limit_s, near=search.near)
+            together = await climbed(failure, rung, limit_s, below=search)
             seconds = time.monotonic() - begun
             verdicts = [await right_ones(workspace, bug, found) for found in (search, half, together)]
     return {
@@ -116,11 +116,12 @@ async def failure_of(workspace: Workspace, bug: Halved) -> Failure:
     return Failure(context, diagnosis, workspace)
 
 
-async def climbed(failure: Failure, rung: Fixer, limit_s: float, near: tuple[NearMiss, ...] = ()) -> FixAttempt:
-    """One rung of the ladder, climbed."""
+async def climbed(failure: Failure, rung: Fixer, limit_s: float, below: FixAttempt | None = None) -> FixAttempt:
+    """One rung of the ladder, climbed; what a climb below it came close to is known."""
     budget = FixBudget(time_limit_s=limit_s, model_time_limit_s=max(MODEL_S, 2 * limit_s), money_usd=1.0)
-    context = failure.context.with_(near_misses=near)
-    return await climb(context, failure.diagnosis, failure.workspace, [rung], budget, SystemClock())
+    context = failure.context.with_(near_misses=below.near if below else ())
+    diagnosis = with_suspects(failure.diagnosis, below.suspects if below else ())
+    return await climb(context, diagnosis, failure.workspace, [rung], budget, SystemClock())
 
 
 async def right_ones(workspace: Workspace, bug: Halved, found: FixAttempt) -> list[bool]:

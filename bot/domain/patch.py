@@ -131,6 +131,8 @@ class FixAttempt(Frozen):
     """The rungs that were asked."""
     near: tuple[NearMiss, ...] = ()
     """What mended a part, for the rungs above, should the candidates be refused."""
+    suspects: tuple[Suspect, ...] = ()
+    """Where the rungs looked first, for the same."""
 
 
 class TestChange(Frozen):

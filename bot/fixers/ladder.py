@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from bot.domain.diagnosis import Diagnosis
+from bot.domain.diagnosis import Diagnosis, Suspect
 from bot.domain.mission import MissionContext
 from bot.domain.model import ModelCall
 from bot.domain.patch import Candidate, FixAttempt, FixBudget, NearMiss, Rung, RungNote
@@ -30,6 +30,7 @@ class _Climb:
     notes: list[str] = field(default_factory=list)
     calls: list[ModelCall] = field(default_factory=list)
     near: list[NearMiss] = field(default_factory=list)
+    suspects: list[Suspect] = field(default_factory=list)
     rungs: list[int] = field(default_factory=list)
     tried: int = 0
     cost_usd: float = 0.0
@@ -41,9 +42,8 @@ class _Climb:
         self.calls += note.calls
         self.near += note.near
         self.context = self.context.with_(near_misses=(*self.context.near_misses, *note.near))
-        known = {(suspect.file, suspect.line) for suspect in note.suspects}
-        rest = (one for one in self.diagnosis.suspects if (one.file, one.line) not in known)
-        self.diagnosis = self.diagnosis.with_(suspects=(*note.suspects, *rest))
+        self.suspects += note.suspects
+        self.diagnosis = with_suspects(self.diagnosis, note.suspects)
 
 
 async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
@@ -97,7 +97,20 @@ async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
         calls=tuple(so_far.calls),
         rungs=tuple(dict.fromkeys(so_far.rungs)),
         near=tuple(so_far.near),
+        suspects=tuple(so_far.suspects),
     )
+
+
+def with_suspects(diagnosis: Diagnosis, suspects: Sequence[Suspect]) -> Diagnosis:
+    """A diagnosis with places that a rung suspected, in front of its own.
+
+    Args:
+        diagnosis: Where to look.
+        suspects: Where a rung looked, most suspect first.
+    """
+    known = {(suspect.file, suspect.line) for suspect in suspects}
+    rest = (one for one in diagnosis.suspects if (one.file, one.line) not in known)
+    return diagnosis.with_(suspects=(*suspects, *rest))
 
 
 def _left(budget: FixBudget, so_far: _Climb, rung: Rung, *, seconds: float) -> FixBudget | str:

@@ -63,6 +63,8 @@ class SearchFixer:
                     yield partial
             yield await _nothing_found(found, context, report, workspace)
             return
+        if suspects := suspects_of(found.started):
+            yield RungNote(reason="", candidates_tried=found.tried, suspects=suspects)
         for shown in found.shown:
             yield candidate_of(shown, found)
 

@@ -233,7 +233,7 @@ async def test_what_a_rung_came_close_to_and_where_it_looked_is_known_above() ->
     ((context, diagnosis),) = seen
     assert context.near_misses == (near(1), near(2))
     assert diagnosis.suspects == (place, elsewhere)
-    assert (attempt.near, attempt.calls) == ((near(2),), (call,))
+    assert (attempt.near, attempt.suspects, attempt.calls) == ((near(2),), (place,), (call,))
     assert [candidate.id for candidate in attempt.candidates] == ["c-1", "second"]
 
 

@@ -232,3 +232,15 @@ async def test_what_it_came_close_to_and_where_it_looked_is_told_to_the_rungs_ab
     assert near.diff.endswith("@@ -1,2 +1,2 @@\n def f(a, b):\n-    return a - b\n+    return b - a\n")
     assert near.changes[0].content == OLD.replace("a - b", "b - a")
     assert [(suspect.file, suspect.reason) for suspect in note.suspects] == [("calculator.py", "run by 1 failing test")]
+
+
+@pytest.mark.anyio
+async def test_where_it_looked_is_told_too_when_it_found_something() -> None:
+    places = (SuspectLine(file="calculator.py", line=2, score=1.0, reason="run by 1 failing test"),)
+    found, _ = await proposed(
+        TrialStarted(candidates=9, suspect_lines=places), a_survivor(), TrialDone(reason="enough")
+    )
+    note, candidate = found
+    assert isinstance(note, RungNote)
+    assert [suspect.line for suspect in note.suspects] == [2]
+    assert isinstance(candidate, Candidate)
