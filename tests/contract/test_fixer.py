@@ -71,7 +71,7 @@ def model() -> Fixer:
     return ModelFixer(ScriptedMind({"fix": ANSWERS}), SearchTrials(MemoryLessons()), ModelLimits(rounds=1))
 
 
-def tested(files: Mapping[str, str]) -> FakeWorkspace:
+def checked(files: Mapping[str, str]) -> FakeWorkspace:
     """A checkout whose tests look for a sum."""
     return SearchingWorkspace(files, {TEST: ("calculator.py", "a + b"), OTHER_TEST: ("calculator.py", "def add")})
 
@@ -79,8 +79,8 @@ def tested(files: Mapping[str, str]) -> FakeWorkspace:
 CASES: dict[str, Case] = {
     "model": Case(
         fixer=model,
-        repairable=lambda: tested({"calculator.py": SOURCE}),
-        hopeless=lambda: tested({"other.py": "x\n"}),
+        repairable=lambda: checked({"calculator.py": SOURCE}),
+        hopeless=lambda: checked({"other.py": "x\n"}),
     ),
     "search for findings": Case(
         fixer=lambda: SearchFixer(MemoryLessons()),
