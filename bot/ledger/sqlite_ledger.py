@@ -3,8 +3,10 @@
 import asyncio
 import logging
 import sqlite3
+import threading
+import weakref
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import suppress
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -80,6 +82,8 @@ class SqliteLedger:
     def __init__(self, path: Path, *, usd_per_day: float | None = None) -> None:
         self._path = path
         self._usd_per_day = usd_per_day
+        self._lock = threading.Lock()
+        self._database: sqlite3.Connection | None = None
 
     async def reserve(self, account: Account, key: str, call: ModelCall) -> Reserved:
         """Set aside what a call may cost at most, atomically with the look at every limit; or the answer of before.
@@ -152,24 +156,39 @@ class SqliteLedger:
                 raise ModelError(message, f"raise {name}, or wait", trouble=ModelTrouble.BUDGET)
 
     async def _do(self, call: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """One writing transaction, off the event loop; a connection lives for one call."""
+        """One writing transaction, off the event loop."""
         return await asyncio.to_thread(self._in_transaction, call)
 
     def _in_transaction(self, call: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None)) as database:
-                _prepare(database)
+        with self._lock:
+            try:
+                database = self._open()
                 database.execute("begin immediate")
-                answer = call(database)
-                database.execute("commit")  # without it, closing rolls back
-                return answer
-        except (sqlite3.Error, OSError) as error:
-            raise StoreError(f"the ledger cannot be used ({error})", f"look at {self._path}") from error
+                try:
+                    answer = call(database)
+                    database.execute("commit")
+                finally:
+                    if database.in_transaction:
+                        database.execute("rollback")
+            except (sqlite3.Error, OSError) as error:
+                self._database = None  # the next call opens it anew
+                raise StoreError(f"the ledger cannot be used ({error})", f"look at {self._path}") from error
+            return answer
+
+    def _open(self) -> sqlite3.Connection:
+        """The one connection of this process: opening and closing it costs more than all that is done with it."""
+        if self._database is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            database = sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
+            weakref.finalize(self, database.close)
+            _prepare(database)
+            self._database = database
+        return self._database
 
 
 def _prepare(database: sqlite3.Connection) -> None:
-    """Make the table when it is not there yet."""
+    """Make the table when it is not there yet. A crash of the process loses nothing, one of the machine a moment."""
+    database.execute("pragma synchronous = normal")
     if database.execute("select 1 from sqlite_master where name = 'call_by_day'").fetchone() is None:
         database.execute("pragma journal_mode = wal")
         database.executescript(_SCHEMA)

@@ -57,6 +57,8 @@ async def test_a_ledger_that_cannot_be_written_lets_nothing_be_spent(tmp_path: P
     with pytest.raises(ModelError) as caught:
         await ledger.reserve(an_account(), "k", CALL)
     assert caught.value.trouble is ModelTrouble.BUDGET
+    (tmp_path / "file").unlink()
+    assert (await ledger.reserve(an_account(), "k", CALL)).id == 1, "and is used again once it can be"
 
 
 async def test_what_cannot_be_settled_is_told_and_breaks_nothing(
