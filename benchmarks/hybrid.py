@@ -79,7 +79,8 @@ async def measure(sandboxes: Sandboxes, bug: Halved, limit_s: float) -> dict[str
         async with sandboxes.open_workspace(checkout) as workspace:
             failure = await failure_of(workspace, bug)
             search = await climbed(failure, SearchFixer(lessons), limit_s)
-            half = await climbed(failure, ModelFixer(oracle(bug), WithoutSearch(lessons), ANSWERS), limit_s)
+            rung = ModelFixer(oracle(bug), WithoutSearch(lessons), ANSWERS)
+            half = await climbed(failure, rung, limit_s, below=search)
             begun = time.monotonic()
             rung = ModelFixer(oracle(bug), SearchTrials(lessons), ANSWERS)
             together = await climbed(failure, rung, limit_s, below=search)
