@@ -26,7 +26,7 @@ KEYS = {
     "gemini_api_key": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
 }
 """Settings that default to what a provider's own tools read."""
-MODELS = ("model", "model_judge", "model_fix")
+MODELS = ("model", "model_judge", "model_fix", "model_agent")
 """Settings that name models."""
 APP_FILE = "app.json"
 """In the data directory: the App as set-up stored it, readable by its owner only."""
@@ -62,6 +62,11 @@ class Settings(BaseModel):
     )
     model_judge: str | None = Field(default=None, description="Another model for judging; a cheap one will do.")
     model_fix: str | None = Field(default=None, description="Another model for fixing (rung 2).")
+    model_agent: str | None = Field(
+        default=None,
+        description="A coding agent that works in a sandbox of its own when nothing else found a fix: "
+        "`codex-cli:NAME`, `claude-cli:NAME`. Its program has to be in the image of the setting sandbox.image.",
+    )
     model_key: SecretStr | None = Field(
         default=None, description="The key of a provider that has no key of its own here."
     )

@@ -27,6 +27,9 @@ class ModelLimits(Frozen):
     prices: str = ""
     """US dollars per million tokens of models whose price is not known, or is wrong: `NAME=INPUT/OUTPUT` or
     `NAME=INPUT/OUTPUT/CACHE-READ/CACHE-WRITE`, several with commas between."""
+    agent_command: str = ""
+    """How the agent of the setting `model_agent` is started in the sandbox, a shell command line; `$MODEL_URL` leads to
+    the model, `$MODEL` names it, and the task is its standard input. Empty for that of the kind itself."""
     timeout_s: float = Field(default=60.0, gt=0.0, le=3_600.0)
     """Seconds for one answer over HTTP, retries included."""
     cli_timeout_s: float = Field(default=600.0, gt=0.0, le=7_200.0)

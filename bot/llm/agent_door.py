@@ -8,21 +8,17 @@ import http
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
-
-from pydantic import SecretStr
 
 from bot.domain.account import Account, ModelLimits, account_of
 from bot.domain.model import Completion, ModelCall, ModelTrouble, Prompt, Question, Role
 from bot.domain.model_error import ModelError
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
-from bot.llm.agent_requests import MOST_ANSWER_TOKENS, WIRES, Refused, Wire, bounded, usage_in
+from bot.llm.agent_requests import MOST_ANSWER_TOKENS, Refused, Wire, bounded, usage_in
+from bot.llm.agent_served import COMMANDS, AgentServed
 from bot.llm.prompts.render import rendered
-from bot.llm.providers.http_chat import Post
 from bot.llm.providers.replies import Reply, refusal
 from bot.llm.till import Till
 from bot.ports import Clock
@@ -33,58 +29,6 @@ MOST_HEADERS = 64
 REQUEST_S = 30.0
 """For a request to come in."""
 _AUTH = frozenset({401, 403, 407})
-
-KINDS: Mapping[str, str] = MappingProxyType(
-    {"codex-cli": "openai", "openai-chat": "openai", "claude-cli": "anthropic", "anthropic": "anthropic"}
-)
-"""Which wire format the agent of a kind speaks."""
-COMMANDS: Mapping[str, str] = MappingProxyType(
-    {
-        "codex-cli": (
-            "CODEX_HOME=$(mktemp -d) && export CODEX_HOME && exec codex exec --json --ephemeral --ignore-user-config "
-            "--ignore-rules --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox "
-            "-c project_doc_max_bytes=0 -c model_provider=own "
-            '-c "model_providers.own={name=\\"own\\",base_url=\\"$MODEL_URL/v1\\",'
-            'wire_api=\\"responses\\"}" -m "$MODEL" -'
-        ),
-        "claude-cli": (
-            'ANTHROPIC_BASE_URL="$MODEL_URL" ANTHROPIC_API_KEY=none exec claude -p --bare --output-format json '
-            '--no-session-persistence --permission-mode bypassPermissions --model "$MODEL"'
-        ),
-    }
-)
-"""How an agent is started. The sandbox is what holds it: its own guards would only be in its way."""
-
-
-@dataclass(frozen=True)
-class AgentServed:
-    """Which agent works, with which model, and how that is reached."""
-
-    kind: str
-    model: str
-    post: Post
-    """Sends to the provider's base address."""
-    key: SecretStr | None = field(default=None, repr=False)
-    command: str = ""
-    """Instead of the kind's own."""
-
-    @property
-    def name(self) -> str:
-        """`codex-cli:gpt-…`."""
-        return f"{self.kind}:{self.model}"
-
-    @property
-    def wire(self) -> Wire:
-        """How the agent writes its requests."""
-        return WIRES[KINDS[self.kind]]
-
-    @property
-    def credentials(self) -> dict[str, str]:
-        """The header that holds the key."""
-        if self.key is None:
-            return {}
-        key = self.key.get_secret_value()
-        return {"x-api-key": key} if KINDS[self.kind] == "anthropic" else {"authorization": f"Bearer {key}"}
 
 
 class AgentDoors:

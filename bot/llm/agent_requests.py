@@ -38,7 +38,7 @@ class Wire(Frozen):
 
 WIRES: Mapping[str, Wire] = MappingProxyType(
     {
-        "openai": Wire(
+        "openai-chat": Wire(
             paths={"/v1/responses": "/responses", "/v1/chat/completions": "/chat/completions"},
             fields=frozenset(
                 (

@@ -5,13 +5,14 @@ import asyncio
 from bot.clock import SystemClock
 from bot.domain.model import Role
 from bot.fixers.rung0_tools import tool_fixers
+from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
 from bot.lessons.sqlite_store import SqliteLessons
 from bot.pipeline import Line, OpenProgress
 from bot.policy.rules import allows
-from bot.ports import Fixer, Minds
+from bot.ports import AgentDoors, Fixer, Minds
 from bot.settings import Settings
-from bot.wiring.models import build_minds, models_of
+from bot.wiring.models import build_doors, build_minds, models_of
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, Kept
 from sandbox.isolation import rights_left
@@ -52,7 +53,9 @@ async def probe_isolation(settings: Settings) -> tuple[str, ...]:
     return await rights_left(open_backend(settings.sandbox.with_(pool=0)))
 
 
-def build_fixers(settings: Settings, lessons: SqliteLessons, minds: Minds | None = None) -> tuple[Fixer, ...]:
+def build_fixers(
+    settings: Settings, lessons: SqliteLessons, minds: Minds | None = None, doors: AgentDoors | None = None
+) -> tuple[Fixer, ...]:
     """Every rung there is.
 
     Rungs 1 and 2 try mutated code and a model's in the sandbox; on the local backend that is the host itself, so they
@@ -60,13 +63,16 @@ def build_fixers(settings: Settings, lessons: SqliteLessons, minds: Minds | None
     """
     if settings.sandbox.backend == "local" and not settings.sandbox.disposable_host:
         return tool_fixers()
-    if minds is None or Role.FIX not in models_of(settings):
-        return (*tool_fixers(), SearchFixer(lessons))
-    from bot.fixers.rung1_search.as_trials import SearchTrials
-    from bot.fixers.rung2_model.fixer import ModelFixer
+    fixers: list[Fixer] = [*tool_fixers(), SearchFixer(lessons)]
+    if minds is not None and Role.FIX in models_of(settings):
+        from bot.fixers.rung2_model.fixer import ModelFixer
 
-    model = ModelFixer(minds, SearchTrials(lessons), settings.models, allows=allows)
-    return (*tool_fixers(), SearchFixer(lessons), model)
+        fixers.append(ModelFixer(minds, SearchTrials(lessons), settings.models, allows=allows))
+    if doors is not None:
+        from bot.fixers.rung2_model.agent_worker import AgentWorker
+
+        fixers.append(AgentWorker(doors, SearchTrials(lessons), allows))
+    return tuple(fixers)
 
 
 def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
@@ -83,7 +89,7 @@ def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
 
     return Line(
         open_workspace=sandboxes.open_workspace,
-        fixers=build_fixers(settings, lessons, minds),
+        fixers=build_fixers(settings, lessons, minds, build_doors(settings, clock)),
         minds=minds,
         lessons=lessons,
         clock=clock,

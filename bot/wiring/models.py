@@ -1,10 +1,10 @@
 """From settings to the minds of missions; without a configured model nothing of it is loaded."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from bot.domain.model import Role
-from bot.ports import Chat, Clock, Minds
+from bot.ports import AgentDoors, Chat, Clock, Minds
 from bot.settings import Settings, environment
 
 LEDGER = "ledger.sqlite"
@@ -25,6 +25,18 @@ def models_of(settings: Settings) -> dict[Role, str]:
     return {role: text for role, text in named.items() if text}
 
 
+def _options(settings: Settings) -> dict[str, Any]:
+    """What every provider may need to know, as arguments of `ChatOptions`."""
+    limits = settings.models
+    return {
+        "keys": settings.keys,
+        "attempt_s": limits.timeout_s,
+        "agent_s": limits.cli_timeout_s,
+        "allow_plain_http": limits.plain_http,
+        "environment": environment(),
+    }
+
+
 def build_chats(settings: Settings) -> dict[Role, Chat]:
     """A model for each role; two roles with the same one share it. No server is asked.
 
@@ -34,14 +46,7 @@ def build_chats(settings: Settings) -> dict[Role, Chat]:
     from bot.llm.providers.named import build
     from bot.llm.providers.options import ChatOptions
 
-    limits = settings.models
-    options = ChatOptions(
-        keys=settings.keys,
-        attempt_s=limits.timeout_s,
-        agent_s=limits.cli_timeout_s,
-        allow_plain_http=limits.plain_http,
-        environment=environment(),
-    )
+    options = ChatOptions(**_options(settings))
     named = models_of(settings)
     chats: Mapping[str, Chat] = {text: build(text, options) for text in set(named.values())}
     return {role: chats[text] for role, text in named.items()}
@@ -67,3 +72,24 @@ def build_minds(settings: Settings, clock: Clock) -> OpenMinds | None:
         clock=clock,
         secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
     )
+
+
+def build_doors(settings: Settings, clock: Clock) -> AgentDoors | None:
+    """Gives every mission the door of its agent; None when no agent is configured.
+
+    Raises:
+        SettingsError: the agent, a key or a price is wrong.
+    """
+    if not settings.model_agent:
+        return None
+    from bot.ledger.sqlite_ledger import SqliteLedger
+    from bot.llm.agent_door import AgentDoors as Doors
+    from bot.llm.agent_served import agent_served
+    from bot.llm.prices import Prices
+    from bot.llm.providers.options import ChatOptions
+    from bot.llm.till import Till
+
+    limits = settings.models
+    ledger = SqliteLedger(settings.data_dir / LEDGER, usd_per_day=limits.usd_per_day_total)
+    served = agent_served(settings.model_agent, limits.agent_command, ChatOptions(**_options(settings)))
+    return Doors(served, Till(ledger, Prices(limits.prices)), limits, clock)

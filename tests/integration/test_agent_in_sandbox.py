@@ -14,7 +14,8 @@ from bot.domain.patch import Candidate, FixBudget, Rung
 from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung2_model.agent_worker import AgentWorker
 from bot.ledger.sqlite_ledger import SqliteLedger
-from bot.llm.agent_door import AgentDoors, AgentServed
+from bot.llm.agent_door import AgentDoors
+from bot.llm.agent_served import AgentServed
 from bot.llm.prices import Prices
 from bot.llm.providers.replies import Reply
 from bot.llm.till import Till

@@ -1,6 +1,6 @@
 """A coding agent as worker: sent into a sandbox of its own; what it leaves behind is a candidate like any other."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bot.domain.diagnosis import Diagnosis
@@ -11,6 +11,7 @@ from bot.fixers.rung2_model.budget import Room
 from bot.fixers.rung2_model.edits import EditRules, told
 from bot.fixers.rung2_model.edits.gates import passed
 from bot.fixers.rung2_model.failing import failing_passages
+from bot.fixers.rung2_model.fixer import Allows, everything
 from bot.fixers.trials import Failure, Proposed, Trials, Tried
 from bot.ports import AgentDoor, AgentDoors, Workspace
 from sandbox.changes import Concern, is_protected
@@ -31,11 +32,13 @@ class AgentWorker:
     Args:
         doors: The model behind each agent's door.
         trials: Tries what comes back, where tests can be run one by one.
+        allows: Whether a repository's policy lets us touch these files.
     """
 
-    def __init__(self, doors: AgentDoors, trials: Trials) -> None:
+    def __init__(self, doors: AgentDoors, trials: Trials, allows: Allows = everything) -> None:
         self._doors = doors
         self._trials = trials
+        self._allows = allows
 
     @property
     def name(self) -> str:
@@ -59,7 +62,9 @@ class AgentWorker:
         failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)
         try:
             returned = await self._sent(door, failure, report, budget)
-            work = await _work_of(returned, workspace, can_try=report.knows_tests and bool(report.failing))
+            allowed = [edit for edit in returned.edits if self._allows(context.policy, [edit.path])]
+            can_try = report.knows_tests and bool(report.failing)
+            work = await _work_of(returned, allowed, workspace, can_try=can_try)
             tried = await self._tried(work, failure) if work.proposed and work.can_try else None
         except (SandboxUnavailable, ChangeRejected) as error:
             await workspace.revert()
@@ -102,10 +107,10 @@ class _Work(NamedTuple):
     can_try: bool = False
 
 
-async def _work_of(returned: Returned, workspace: Workspace, *, can_try: bool) -> _Work:
+async def _work_of(returned: Returned, allowed: Sequence[FileEdit], workspace: Workspace, *, can_try: bool) -> _Work:
     """The edits that may be proposed; whatever else it left behind is left out, and said."""
     files = frozenset(await workspace.list_files())
-    kept = {edit.path: text for edit in returned.edits if (text := _text(edit, files)) is not None}
+    kept = {edit.path: text for edit in allowed if (text := _text(edit, files)) is not None}
     left_out = sorted(edit.path for edit in returned.edits if edit.path not in kept)
     if not kept:
         ended = "ran out of time" if returned.result.timed_out else f"ended with status {returned.result.exit_code}"

@@ -88,7 +88,8 @@ class CliAgent:
     def __init__(self, tool: CliTool, served: Served, options: ChatOptions) -> None:
         self._tool = tool
         self._served = served
-        self._key = options.keys.get(served.kind)
+        host = urlsplit(served.base_url or "").hostname or ""
+        self._key = options.keys.get(host) or options.keys.get(served.kind)
         self._environment = {name: options.environment[name] for name in PASSED_ON if name in options.environment}
         self._limit_s = options.agent_s
         self._schema = tool.takes_schema

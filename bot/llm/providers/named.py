@@ -56,7 +56,23 @@ def _one(text: str, options: ChatOptions) -> Chat:
 
 
 def _over_http(kind: str, rest: str, options: ChatOptions) -> Chat:
-    chat, usual = _HTTP[kind]
+    model, server = served(kind, rest, options)
+    patience = Patience(attempt_s=options.attempt_s, attempts=options.attempts)
+    return _HTTP[kind][0](server, model, patience, options.learned)
+
+
+def served(kind: str, rest: str, options: ChatOptions) -> tuple[str, Server]:
+    """The model and the server behind `openai-chat:` or `anthropic:`.
+
+    Args:
+        kind: Which of the two.
+        rest: `MODEL[@URL]`.
+        options: Keys and limits.
+
+    Raises:
+        SettingsError: it names none, or its key is missing or would be sent in the clear.
+    """
+    usual = _HTTP[kind][1]
     model, *addresses = _ADDRESS.split(rest, maxsplit=1)
     if not model or "://" in model:
         raise SettingsError(f"{kind} is configured without the name of a model", f"write {kind}:MODEL[@URL]")
@@ -70,8 +86,7 @@ def _over_http(kind: str, rest: str, options: ChatOptions) -> Chat:
         if base_url.startswith("http:") and not (options.allow_plain_http or is_loopback(host)):
             message = f"the key of {kind}:{model} would be sent in the clear"
             raise SettingsError(message, "use an https address, or allow plain HTTP for models")
-    patience = Patience(attempt_s=options.attempt_s, attempts=options.attempts)
-    return chat(Server(base_url, key, options.ca_bundle), model, patience, options.learned)
+    return model, Server(base_url, key, options.ca_bundle)
 
 
 def _base_url(kind: str, text: str) -> str:

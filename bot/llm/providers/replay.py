@@ -31,7 +31,7 @@ class Cassette(Frozen):
 
 def key_of(prompt: Prompt) -> str:
     """The hash of everything that may change an answer: texts, limits, the prompt file and its version."""
-    fields = prompt.model_dump(mode="json", exclude={"cache"})
+    fields = prompt.model_dump(exclude={"cache"})
     return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,6 +1,7 @@
 """Answers written down before: a YAML or JSON file, by the name of the prompt, one after the other."""
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -111,7 +112,12 @@ def _read(path: Path) -> dict[str, Lines]:
     import yaml
 
     try:
-        return _SCRIPT.validate_python(yaml.safe_load(path.read_bytes()))
+        content = path.read_bytes()
+        try:
+            found = json.loads(content)  # which joins the halves of characters that JSON may write apart
+        except ValueError:
+            found = yaml.safe_load(content)
+        return _SCRIPT.validate_python(found)
     except OSError as error:
         raise SettingsError(f"the script {path} cannot be read ({error.strerror})", "check scripted:FILE") from error
     except (yaml.YAMLError, ValidationError) as error:

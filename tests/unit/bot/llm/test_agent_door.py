@@ -14,7 +14,8 @@ from bot.domain.account import ModelLimits
 from bot.domain.model import ModelTrouble, Question, Role
 from bot.domain.policy import RepositoryPolicy
 from bot.ledger.sqlite_ledger import SqliteLedger
-from bot.llm.agent_door import MOST_REQUEST_BYTES, AgentDoor, AgentDoors, AgentServed
+from bot.llm.agent_door import MOST_REQUEST_BYTES, AgentDoor, AgentDoors
+from bot.llm.agent_served import AgentServed
 from bot.llm.prices import Prices
 from bot.llm.providers.replies import Fault, Reply
 from bot.llm.till import Till

@@ -13,7 +13,7 @@ HELLO = {"role": "user", "content": "hello"}
 
 
 def sent(path: str, **asked: Any) -> dict[str, Any]:
-    wire = WIRES["anthropic" if path == MESSAGES else "openai"]
+    wire = WIRES["anthropic" if path == MESSAGES else "openai-chat"]
     return bounded(json.dumps({"model": "dear", "messages": [HELLO], **asked}).encode(), path, wire, "mine")
 
 
@@ -119,7 +119,7 @@ def test_what_is_asked_is_not_stored_and_is_counted() -> None:
 @pytest.mark.parametrize("body", [b"", b"[1]", b"\xff", b"[" * 100_000, b'{"messages": '])
 def test_what_is_no_request_is_refused(body: bytes) -> None:
     with pytest.raises(Refused):
-        bounded(body, CHAT, WIRES["openai"], "mine")
+        bounded(body, CHAT, WIRES["openai-chat"], "mine")
 
 
 def test_messages_may_be_nested_deeply() -> None:
