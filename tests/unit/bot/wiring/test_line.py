@@ -69,16 +69,18 @@ def test_the_local_toolchain_is_this_host(settings: Make) -> None:
 KEYS = {"model_key": "sk-test", "sandbox__backend": "docker"}
 
 
-def test_without_a_model_there_is_no_mind_and_nothing_of_it_is_loaded() -> None:
+def test_without_a_model_nothing_of_it_is_loaded_and_with_one_nothing_heavy() -> None:
     code = (
         "import sys; from bot.wiring.line import build_line; from bot.settings import load;"
-        "line = build_line(load({'sandbox.backend': 'docker'}, environment={}), None);"
-        "assert line.minds is None;"
+        "build = lambda **given: build_line(load({'sandbox.backend': 'docker', **given}, environment={}), None);"
+        "assert build().minds is None;"
         "ours = ('bot.llm.providers', 'bot.llm.mind', 'bot.llm.prices', 'bot.ledger', 'bot.fixers.rung2_model');"
-        "print([name for name in sys.modules if name.startswith(ours)])"
+        "print([name for name in sys.modules if name.startswith(ours)]);"
+        "assert build(model='openai-chat:gpt,anthropic:m', model_key='k').minds is not None;"
+        "print([name for name in ('genai_prices', 'bot.llm.providers.transport') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, "[]"), done.stderr
+    assert (done.returncode, done.stdout.split()) == (0, ["[]", "[]"]), done.stderr
 
 
 def test_a_role_has_its_own_model_or_the_one_for_all(settings: Make) -> None:
