@@ -3,11 +3,12 @@
 When everything a rung gave is refused, the next iteration climbs on from the rung above it.
 """
 
-from bot.domain.diagnosis import Diagnosis, FailureKind
+from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect
 from bot.domain.mission import Outcome
 from bot.domain.model import Role
 from bot.domain.patch import Candidate, FixAttempt, NearMiss, Rival, Rung, Verification
 from bot.domain.verdict import ChangeReview
+from bot.fixers.ladder import with_suspects
 from bot.mission.analyze import fingerprint
 from bot.mission.by_model.review import review_by_model
 from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, without_refused
@@ -45,6 +46,8 @@ class Ground(Frozen):
     """The highest rung that was asked since."""
     near: tuple[NearMiss, ...] = ()
     """What the rungs below found that mends a part."""
+    suspects: tuple[Suspect, ...] = ()
+    """Where they looked, most suspect first."""
 
 
 async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Ground:
@@ -95,7 +98,12 @@ async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> 
         tree.touched()
         fixers = tuple(fixer for fixer in run.ports.fixers if fixer.rung >= ground.from_rung)
         found = await find_fix(
-            shown, diagnosis, workspace, fixers=fixers, limits=run.ports.limits, clock=run.ports.clock
+            shown,
+            with_suspects(diagnosis, ground.suspects),
+            workspace,
+            fixers=fixers,
+            limits=run.ports.limits,
+            clock=run.ports.clock,
         )
         whole = tuple(c.with_(changes=compose(ground.changes, c.changes)) for c in found.candidates)
         permitted = within_policy(found.with_(candidates=whole), run.context.policy)
@@ -190,6 +198,7 @@ def _after_refusals(
     left = ground.with_(
         refused=ground.refused | {edits_key(candidate.changes) for candidate, _ in tried},
         near=attempt.near or ground.near,
+        suspects=attempt.suspects or ground.suspects,
         asked=asked,
     )
     if untried and stuck < _STUCK_AFTER:

@@ -24,6 +24,7 @@ class ScriptedFixer:
         self._rung = rung
         self.budgets: list[FixBudget] = []
         self.contexts: list[MissionContext] = []
+        self.diagnoses: list[Diagnosis] = []
 
     @property
     def name(self) -> str:
@@ -38,6 +39,7 @@ class ScriptedFixer:
     ) -> AsyncIterator[Candidate | RungNote]:
         self.budgets.append(budget)
         self.contexts.append(context)
+        self.diagnoses.append(diagnosis)
         files = {path: await workspace.read_file(path) or "" for path in await workspace.list_files()}
         for proposal in self._proposals(files, context):
             yield proposal

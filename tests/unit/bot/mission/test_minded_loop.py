@@ -8,6 +8,7 @@ import pytest
 
 from bot.domain.account import ModelLimits
 from bot.domain.decision import Action
+from bot.domain.diagnosis import Suspect
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import ModelCall, ModelTrouble, Role
 from bot.domain.patch import NearMiss, Rung, RungNote
@@ -397,12 +398,14 @@ async def test_when_everything_of_a_rung_is_refused_the_climb_goes_on_above() ->
     assert [step.action for step in context.iterations[1].plan.steps] == ["model", "verify"]
 
 
-async def test_near_misses_of_the_climb_before_are_handed_to_the_rung_above() -> None:
+async def test_near_misses_and_suspects_of_the_climb_before_are_handed_to_the_rung_above() -> None:
+    traced = Suspect(file=PATH, line=5, score=0.5, reason="traced")
     near = NearMiss(path=PATH, line=2, description="- to +", diff="", mended=("t",))
-    search = always(RungNote(reason="", near=(near,)), a_fix(ADDS + "# no\n"))
+    search = always(RungNote(reason="", near=(near,), suspects=(traced,)), a_fix(ADDS + "# no\n"))
     model = always(a_fix(MENDED), rung=Rung.MODEL)
     await one_bug(None, fixers=(search, model)).play()
     assert [context.near_misses for context in model.contexts] == [(near,)]
+    assert model.diagnoses[0].suspects[0] == traced
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [(None, 300.0), (7.0, 7.0)])
