@@ -7,6 +7,7 @@ from itertools import pairwise
 from bot.fixers.rung2_model.edits.lines import Change, Splice, Text, differences, plain
 from bot.fixers.rung2_model.edits.match import (
     EXACT,
+    MOST_PLACES,
     PUNCTUATION,
     SHIFTED,
     TRAILING,
@@ -17,9 +18,9 @@ from bot.fixers.rung2_model.edits.match import (
     shifted,
     window,
 )
+from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.parse import Block
-from bot.fixers.rung2_model.edits.symbols import symbols, tree_of
-from bot.fixers.rung2_model.edits.values import EditRules, Reason, Rejection, SentFile
+from bot.fixers.rung2_model.edits.values import EditRules, Reason, Rejection
 from sandbox.changes import is_safe_path
 from sandbox.types import Frozen
 
@@ -34,7 +35,7 @@ _COMMENTED = re.compile(
     re.IGNORECASE,
 )
 _KEYWORDS = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+")
-_MOST_PLACES = 5
+_MOST_SHOWN = 5
 
 
 class Placed(Frozen):
@@ -46,13 +47,14 @@ class Placed(Frozen):
     """The text of a new file."""
 
 
-def place(block: Block, sent: Sequence[SentFile], rules: EditRules) -> Placed | Rejection:
+def place(block: Block, sent: Sequence[Opened], rules: EditRules, *, hints: bool) -> Placed | Rejection:
     """Where a block goes.
 
     Args:
         block: Of an answer.
         sent: The files the model saw.
         rules: What it may do.
+        hints: Look for what a text that is not there may have meant.
     """
     file = file_of(block.path, sent, rules) if block.path else _only_home(block, sent)
     if isinstance(file, Rejection):
@@ -62,18 +64,17 @@ def place(block: Block, sent: Sequence[SentFile], rules: EditRules) -> Placed | 
     if not file.editable:
         message = "it was shown to be read only"
         return Rejection(reason=Reason.PROTECTED, path=file.path, block=block.number, message=message)
-    text = Text(file.text)
     if _is_blank(block.search):
-        if text.is_blank:
-            whole = Splice(start=0, end=len(text.bodies), lines=block.replace, block=block.number)
+        if file.text.is_blank:
+            whole = Splice(start=0, end=len(file.text.bodies), lines=block.replace, block=block.number)
             return Placed(path=file.path, splices=(whole,))
         reason = Reason.EXISTS if block.creates else Reason.EMPTY_SEARCH
         message = "the file is there: quote the lines to be replaced, or the line next to which new ones belong"
         return Rejection(reason=reason, path=file.path, block=block.number, message=message)
-    return _placed(block, file, text)
+    return _placed(block, file, hints=hints)
 
 
-def file_of(path: str, sent: Sequence[SentFile], rules: EditRules) -> SentFile | None:
+def file_of(path: str, sent: Sequence[Opened], rules: EditRules) -> Opened | None:
     """The sent file an answer means, spelled as a path or as its end; None when none does."""
     path = path.removeprefix("./")
     exact = next((file for file in sent if file.path == path), None)
@@ -83,15 +84,11 @@ def file_of(path: str, sent: Sequence[SentFile], rules: EditRules) -> SentFile |
     return ending[0] if len(ending) == 1 else None
 
 
-def _only_home(block: Block, sent: Sequence[SentFile]) -> SentFile | Rejection:
+def _only_home(block: Block, sent: Sequence[Opened]) -> Opened | Rejection:
     """The file of a block that names none: the only one there is, or the only one with its text."""
     files = [file for file in sent if file.editable]
     if len(files) > 1 and not _is_blank(block.search):
-        files = [
-            file
-            for file in files
-            if places(bodies := Text(file.text).bodies, block.search, _spans(file, len(bodies)), (EXACT, TRAILING))
-        ]
+        files = [file for file in files if places(file.haystack, block.search, file.shown, (EXACT, TRAILING))]
     if len(files) == 1:
         return files[0]
     return Rejection(reason=Reason.NO_PATH, message="no line above it names the file it is for")
@@ -112,78 +109,63 @@ def _created(block: Block, rules: EditRules) -> Placed | Rejection:
     return Placed(path=block.path.removeprefix("./"), created=f"{content}\n" if content else "")
 
 
-def _placed(block: Block, file: SentFile, text: Text) -> Placed | Rejection:
-    spans = _spans(file, len(text.bodies))
-    found = _found(block, text, spans)
+def _placed(block: Block, file: Opened, *, hints: bool) -> Placed | Rejection:
+    found = _found(block, file)
     if not found:
         block = _without_common_edges(block)
-        found = _found(block, text, spans)
+        found = _found(block, file)
     if not found:
-        return _not_found(block, file, text, spans)
-    inside = _by_anchor(found, block, file, len(text.bodies))
-    if not inside:
-        return _outside(block, file, text, found)
-    return _decided(block, file, text, inside)
+        return _not_found(block, file, hints=hints)
+    inside = _by_anchor(found, block, file)
+    if inside:
+        return _decided(block, file, inside)
+    return _no(Reason.NOT_FOUND, f"its SEARCH text does not stand in `{block.anchor[:80]}`", block, file, found=found)
 
 
-def _found(block: Block, text: Text, spans: Sequence[Span]) -> list[Place]:
+def _found(block: Block, file: Opened) -> list[Place]:
     """At any level in what was shown, else word for word in all of the file."""
-    whole = [(0, len(text.bodies))]
-    found = places(text.bodies, block.search, spans, (EXACT, TRAILING, SHIFTED, PUNCTUATION))
-    return found or places(text.bodies, block.search, whole, (EXACT, TRAILING))
+    found = places(file.haystack, block.search, file.shown, (EXACT, TRAILING, SHIFTED, PUNCTUATION))
+    whole = [(0, len(file.text.bodies))]
+    return found or places(file.haystack, block.search, whole, (EXACT, TRAILING))
 
 
-def _decided(block: Block, file: SentFile, text: Text, found: Sequence[Place]) -> Placed | Rejection:
-    def no(reason: Reason, message: str) -> Rejection:
-        shown = tuple(window(file.path, text.bodies, each.start, len(block.search)) for each in found[:_MOST_PLACES])
-        return Rejection(reason=reason, path=file.path, block=block.number, message=message, windows=shown)
+def _no(reason: Reason, message: str, block: Block, file: Opened, *, found: Sequence[Place] = ()) -> Rejection:
+    size = len(block.search)
+    shown = tuple(window(file.path, file.text.bodies, each.start, size) for each in found[:_MOST_SHOWN])
+    return Rejection(reason=reason, path=file.path, block=block.number, message=message, windows=shown)
 
-    made = [_splices(block, each, text.bodies) for each in found]
-    splices = made[0]
+
+def _decided(block: Block, file: Opened, found: Sequence[Place]) -> Placed | Rejection:
+    text = file.text
+    splices = _splices(block, found[0], text.bodies)
     if splices is None:
-        return no(
-            Reason.INDENTATION, "its new lines cannot be moved to where the old ones stand: indent as the file does"
-        )
-    if any(each is None or text.spliced(each) != text.spliced(splices) for each in made):
-        places_ = f"its SEARCH text stands in {len(found)} places"
-        return no(Reason.AMBIGUOUS, f"{places_}: quote more lines, or say `@@ Class.method`")
+        message = "its new lines cannot be moved to where the old ones stand: indent as the file does"
+        return _no(Reason.INDENTATION, message, block, file, found=found)
+    others = (_splices(block, each, text.bodies) for each in found[1:])
+    if len(found) == MOST_PLACES or any(
+        other is None or text.spliced(other) != text.spliced(splices) for other in others
+    ):
+        message = f"its SEARCH text stands in {len(found)} places: quote more lines, or say `@@ Class.method`"
+        return _no(Reason.AMBIGUOUS, message, block, file, found=found)
     lines = [line for splice in splices for line in splice.lines]
     if (elided := elision_in(lines, text)) is not None:
-        return no(Reason.ELIDED, elided)
+        return _no(Reason.ELIDED, elided, block, file, found=found)
     return Placed(path=file.path, splices=splices)
 
 
-def _outside(block: Block, file: SentFile, text: Text, found: Sequence[Place]) -> Rejection:
-    shown = tuple(window(file.path, text.bodies, each.start, len(block.search)) for each in found[:_MOST_PLACES])
-    message = f"its SEARCH text does not stand in `{block.anchor[:80]}`"
-    return Rejection(reason=Reason.NOT_FOUND, path=file.path, block=block.number, message=message, windows=shown)
-
-
-def _not_found(block: Block, file: SentFile, text: Text, spans: Sequence[Span]) -> Rejection:
+def _not_found(block: Block, file: Opened, *, hints: bool) -> Rejection:
     if any(_is_elision(line) for line in block.search):
-        message = "its SEARCH text leaves lines out: quote every line, in a smaller block"
-        return Rejection(reason=Reason.ELIDED, path=file.path, block=block.number, message=message)
-    message = "its SEARCH text is not in the file: quote the lines exactly, with their spaces"
-    windows = nearest(file.path, text.bodies, block.search, spans)
-    return Rejection(reason=Reason.NOT_FOUND, path=file.path, block=block.number, message=message, windows=windows)
+        return _no(Reason.ELIDED, "its SEARCH text leaves lines out: quote every line, in a smaller block", block, file)
+    rejection = _no(
+        Reason.NOT_FOUND, "its SEARCH text is not in the file: quote the lines exactly, with their spaces", block, file
+    )
+    windows = nearest(file.path, file.haystack, block.search, file.shown) if hints else ()
+    return rejection.with_(windows=windows)
 
 
-def _spans(file: SentFile, count: int) -> list[Span]:
-    """What was shown, as lines from 0; pieces that touch are one."""
-    if not file.regions:
-        return [(0, count)]
-    merged: list[Span] = []
-    for first, last in sorted((max(first, 1) - 1, min(last, count)) for first, last in file.regions):
-        if merged and first <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], last))
-        else:
-            merged.append((first, last))
-    return merged
-
-
-def _by_anchor(found: list[Place], block: Block, file: SentFile, count: int) -> list[Place]:
+def _by_anchor(found: list[Place], block: Block, file: Opened) -> list[Place]:
     """The places an anchor leaves: none, where it was set on purpose and names something else."""
-    spans, is_named = _anchored(block.anchor, file.text, count)
+    spans, is_named = _anchored(block.anchor, file)
     size = len(block.search)
     inside = [each for each in found if any(each.start < end and each.start + size > start for start, end in spans)]
     if is_named and block.firm:
@@ -191,17 +173,17 @@ def _by_anchor(found: list[Place], block: Block, file: SentFile, count: int) -> 
     return inside if inside and len(found) > 1 else found
 
 
-def _anchored(anchor: str, text: str, count: int) -> tuple[list[Span], bool]:
+def _anchored(anchor: str, file: Opened) -> tuple[list[Span], bool]:
     """The lines an anchor speaks of, and whether it is the name of something there."""
     if not anchor:
         return [], False
     name = _KEYWORDS.sub("", anchor.strip()).split("(")[0].rstrip(": \t")
-    tree = tree_of(text)
-    named = [(each.first, each.end) for each in symbols(tree) if each.is_named(name)] if tree is not None else []
+    named = [(each.first, each.end) for each in file.symbols if each.is_named(name)]
     if named:
         return named, True
-    standing = [index for index, body in enumerate(Text(text).bodies) if body.strip() == anchor.strip()]
-    return ([(standing[0], count)] if len(standing) == 1 else []), False
+    bodies = file.text.bodies
+    standing = [index for index, body in enumerate(bodies) if body.strip() == anchor.strip()]
+    return ([(standing[0], len(bodies))] if len(standing) == 1 else []), False
 
 
 def _splices(block: Block, at: Place, bodies: Sequence[str]) -> tuple[Splice, ...] | None:

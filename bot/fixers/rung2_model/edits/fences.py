@@ -7,8 +7,9 @@ from bot.fixers.rung2_model.edits.apply import Placed
 from bot.fixers.rung2_model.edits.function import Piece, pieces_of, replaced
 from bot.fixers.rung2_model.edits.imports import new_imports
 from bot.fixers.rung2_model.edits.labels import Fence
+from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.snippet import NotTaken, Snippet
-from bot.fixers.rung2_model.edits.values import EditFormat, EditRules, Reason, Rejection, SentFile
+from bot.fixers.rung2_model.edits.values import EditFormat, EditRules, Reason, Rejection
 from bot.fixers.rung2_model.edits.whole import whole_file
 from sandbox.types import Frozen
 
@@ -21,7 +22,7 @@ class Fenced(Frozen):
     rejections: tuple[Rejection, ...] = ()
 
 
-def from_fences(fences: Sequence[Fence], sent: Sequence[SentFile], rules: EditRules, *, truncated: bool) -> Fenced:
+def from_fences(fences: Sequence[Fence], sent: Sequence[Opened], rules: EditRules, *, truncated: bool) -> Fenced:
     """The fences of an answer as edits; of several versions of one function the last one counts.
 
     Args:
@@ -57,5 +58,5 @@ def _imported(imports: Mapping[str, Sequence[ast.stmt]], pieces: Mapping[tuple[s
     for path, statements in imports.items():
         mine = [piece for piece in pieces.values() if piece.file.path == path]
         if mine:
-            splices = new_imports(mine[0].file.text, statements, [piece.node for piece in mine])
+            splices = new_imports(mine[0].file.tree, statements, [piece.node for piece in mine])
             yield Placed(path=path, splices=splices)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
 from bot.fixers.rung2_model.edits.labels import Fence, fences_of
-from bot.fixers.rung2_model.edits.parse import Block, Parsed
+from bot.fixers.rung2_model.edits.parse import MAX_BLOCKS, Block, Parsed, too_many
 from bot.fixers.rung2_model.edits.values import EditFormat, Reason, Rejection
 from sandbox.types import Frozen
 
@@ -47,6 +47,8 @@ def apply_patch(lines: Sequence[str], *, truncated: bool) -> Parsed:
     """
     gathered = _Gathered(EditFormat.APPLY_PATCH)
     starts = [index for index, line in enumerate(lines) if _SECTION.match(line)]
+    if len(starts) > MAX_BLOCKS:
+        return too_many(EditFormat.APPLY_PATCH)
     for start, following in pairwise([*starts, len(lines)]):
         end = next((i for i in range(start + 1, following) if _END.match(lines[i])), None)
         section = _SECTION.match(lines[start])
@@ -89,6 +91,8 @@ def unified_diff(lines: Sequence[str], known: Collection[str], *, truncated: boo
         if _UNWANTED.match(line):
             gathered.reject(Reason.DELETES, "", f"`{line[:60]}`: only the text of files is changed")
     starts = list(_headers(lines))
+    if len(starts) > MAX_BLOCKS:
+        return too_many(EditFormat.UNIFIED_DIFF)
     for start, following in pairwise([*starts, len(lines)]):
         fence = next((fence for fence in fences if fence.first < start <= fence.last), None)
         stop = following if fence is None else min(following, fence.last if fence.closed else len(lines))

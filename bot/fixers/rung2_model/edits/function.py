@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pydantic import ConfigDict
 
 from bot.fixers.rung2_model.edits.apply import Placed
-from bot.fixers.rung2_model.edits.lines import Splice, Text, differences
+from bot.fixers.rung2_model.edits.lines import Splice, differences
+from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.reindent import documentation_of, first_line, reindented
 from bot.fixers.rung2_model.edits.snippet import NotTaken, Snippet, is_other
-from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, symbols, tree_of
-from bot.fixers.rung2_model.edits.values import Reason, SentFile
+from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, form_of
+from bot.fixers.rung2_model.edits.values import Reason
 from sandbox.types import Frozen
 
 
@@ -20,7 +21,7 @@ class Piece(Frozen):
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
-    file: SentFile
+    file: Opened
     symbol: Symbol
     node: Definition
     code: tuple[str, ...]
@@ -29,7 +30,7 @@ class Piece(Frozen):
     @property
     def is_change(self) -> bool:
         """A model often shows the old version first."""
-        return ast.dump(self.node) != ast.dump(self.symbol.node)
+        return form_of(self.node) != form_of(self.symbol.node)
 
 
 def pieces_of(snippet: Snippet) -> list[Piece]:
@@ -59,13 +60,12 @@ def pieces_of(snippet: Snippet) -> list[Piece]:
     return pieces
 
 
-def _is_only_definitions(snippet: Snippet, file: SentFile) -> bool:
+def _is_only_definitions(snippet: Snippet, file: Opened) -> bool:
     """Whether its other statements stand in the file already, and none of the file's is missing among them."""
     if not snippet.others:
         return True
-    tree = tree_of(file.text)
-    present = [ast.dump(each) for each in (tree.body if tree is not None else []) if is_other(each)]
-    return {ast.dump(each) for each in snippet.others} == set(present)
+    present = [form_of(each) for each in (file.tree.body if file.tree is not None else []) if is_other(each)]
+    return {form_of(each) for each in snippet.others} == set(present)
 
 
 def _pieces(snippet: Snippet, node: Definition, owner: str) -> list[Piece] | None:
@@ -81,12 +81,12 @@ def _pieces(snippet: Snippet, node: Definition, owner: str) -> list[Piece] | Non
     return [Piece(file=file, symbol=symbol, node=node, code=snippet.code)]
 
 
-def _members(snippet: Snippet, node: ast.ClassDef, symbol: Symbol, file: SentFile) -> list[Piece]:
-    known = {ast.dump(each) for each in ast.iter_child_nodes(symbol.node)}
+def _members(snippet: Snippet, node: ast.ClassDef, symbol: Symbol, file: Opened) -> list[Piece]:
+    known = {form_of(each) for each in ast.iter_child_nodes(symbol.node)}
     pieces: list[Piece] = []
     for each in node.body:
         found = _pieces(snippet, each, f"{symbol.name}.") if isinstance(each, Definition) else []
-        plain = isinstance(each, ast.Pass) or ast.dump(each) in known or each is documentation_of(node)
+        plain = isinstance(each, ast.Pass) or form_of(each) in known or each is documentation_of(node)
         if found is None or not (found or plain):
             message = f"`class {node.name}` is not sent whole, and holds more than methods it has"
             raise NotTaken(Reason.INCOMPLETE, message, file.path)
@@ -94,7 +94,7 @@ def _members(snippet: Snippet, node: ast.ClassDef, symbol: Symbol, file: SentFil
     return pieces
 
 
-def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[SentFile, Symbol] | None:
+def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[Opened, Symbol] | None:
     """The definition of this name in what was sent, or None.
 
     Raises:
@@ -103,8 +103,7 @@ def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[SentFile, Sy
     found = [
         (file, symbol)
         for file in snippet.files
-        if (tree := tree_of(file.text)) is not None
-        for symbol in symbols(tree)
+        for symbol in file.symbols
         if symbol.is_named(name) and isinstance(symbol.node, ast.ClassDef) == isinstance(node, ast.ClassDef)
     ]
     for keeps in _preferences(snippet.fence.label.anchor, node, name):
@@ -115,7 +114,7 @@ def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[SentFile, Sy
     return found[0] if found else None
 
 
-def _preferences(anchor: str, node: Definition, name: str) -> Iterable[Callable[[SentFile, Symbol], bool]]:
+def _preferences(anchor: str, node: Definition, name: str) -> Iterable[Callable[[Opened, Symbol], bool]]:
     """What tells definitions of one name apart, strongest first."""
     yield lambda _, symbol: bool(anchor) and (symbol.is_named(anchor) or symbol.is_named(f"{anchor}.{name}"))
     yield _is_shown
@@ -131,7 +130,7 @@ def replaced(piece: Piece) -> Placed:
     Args:
         piece: A definition and the one it goes in place of.
     """
-    old = Text(piece.file.text).bodies
+    old = piece.file.text.bodies
     was, node = piece.symbol.node, piece.node
     lines = reindented(piece.code, node, old, was)
     if (text := documentation_of(was)) is not None and documentation_of(node) is None:
@@ -166,7 +165,7 @@ def _names(body: Sequence[ast.stmt]) -> list[str]:
     return found
 
 
-def _is_shown(file: SentFile, symbol: Symbol) -> bool:
+def _is_shown(file: Opened, symbol: Symbol) -> bool:
     return not file.regions or any(first <= symbol.end and last > symbol.first for first, last in file.regions)
 
 
@@ -178,4 +177,4 @@ def _is_method(node: Definition) -> bool:
 
 
 def _decorators(node: Definition) -> list[str]:
-    return [ast.dump(each) for each in node.decorator_list]
+    return [form_of(each) for each in node.decorator_list]

@@ -4,6 +4,7 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from bot.fixers.rung2_model.edits.lines import BOM, Text, differences
 from bot.fixers.rung2_model.edits.names import new_modules, redefined, undefined, unused_imports
@@ -94,8 +95,10 @@ def key_of(contents: Mapping[str, str]) -> str:
     """
     digest = hashlib.sha256()
     for path, text in sorted(contents.items()):
-        tree = parse(text.removeprefix(BOM)) if is_python(path) else None
-        form = _dumped(tree) if tree is not None else "\n".join(line.rstrip() for line in text.splitlines())
+        form = "\n".join(line.rstrip() for line in text.splitlines())
+        if is_python(path) and (tree := parse(text.removeprefix(BOM))) is not None:
+            with suppress(RecursionError):
+                form = _dumped(tree)
         digest.update(f"{path}\0{form}\0".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:20]
 
@@ -104,10 +107,7 @@ def _dumped(tree: ast.Module) -> str:
     for node in ast.walk(tree):
         if isinstance(node, Definition) and documentation_of(node) is not None and len(node.body) > 1:
             del node.body[0]
-    try:
-        return ast.dump(tree)
-    except RecursionError:
-        return ast.unparse(tree)
+    return ast.dump(tree)
 
 
 def _same(old: str | None, new: str) -> bool:

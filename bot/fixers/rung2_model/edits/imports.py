@@ -4,18 +4,19 @@ import ast
 from collections.abc import Sequence
 
 from bot.fixers.rung2_model.edits.lines import Splice
-from bot.fixers.rung2_model.edits.symbols import Definition, tree_of
+from bot.fixers.rung2_model.edits.symbols import Definition
 
 
-def new_imports(text: str, statements: Sequence[ast.stmt], used_in: Sequence[ast.AST]) -> tuple[Splice, ...]:
+def new_imports(
+    tree: ast.Module | None, statements: Sequence[ast.stmt], used_in: Sequence[ast.AST]
+) -> tuple[Splice, ...]:
     """Where the missing imports go; none when there are none.
 
     Args:
-        text: Of the file.
+        tree: Of the file.
         statements: Imports that came with new code.
         used_in: The new code.
     """
-    tree = tree_of(text)
     if tree is None or not used_in:
         return ()
     used = {each.id for node in used_in for each in ast.walk(node) if isinstance(each, ast.Name)}

@@ -1,8 +1,11 @@
 """Where the text of a block stands in a file: four levels of likeness, and no guessing by distance."""
 
-from collections import Counter
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from functools import cached_property
+from heapq import nsmallest
+from itertools import accumulate, islice
 
 from bot.fixers.rung2_model.edits.lines import plain
 from bot.fixers.rung2_model.edits.values import MAX_SHOWN, Window
@@ -14,7 +17,9 @@ Span = tuple[int, int]
 _MOST_WINDOWS = 12
 _MOST_CHARACTERS = 600
 _MOST_WORDS = 300
-_MOST_LINES = 30_000
+_MOST_TRIED = 2_000
+MOST_PLACES = 20
+"""As many places of one text as are counted."""
 _MOST_SEARCHED = 200
 
 
@@ -29,33 +34,66 @@ class Place(Frozen):
     """The one character its indentation is made of."""
 
 
-def places(bodies: Sequence[str], searched: Sequence[str], spans: Sequence[Span], levels: Sequence[int]) -> list[Place]:
-    """Every place at the first level that has any.
+class Haystack:
+    """A file's lines, to be searched many times.
 
     Args:
-        bodies: The file's lines, without their ends.
+        bodies: Without their ends.
+    """
+
+    def __init__(self, bodies: Sequence[str]) -> None:
+        self.bodies = bodies
+        self._joined: dict[int, tuple[str, list[int]]] = {}
+
+    def starts(self, searched: Sequence[str], span: Span, level: int) -> Iterator[int]:
+        """The lines at which a text begins within a span, as a level compares it."""
+        joined, offsets = self._at(level)
+        low, high = offsets[span[0]], offsets[max(span)] + 1
+        wanted = "\n".join(["", *(_form(line, level) for line in searched), ""])
+        at = joined.find(wanted, low, high)
+        while at >= 0:
+            yield bisect_left(offsets, at)
+            at = joined.find(wanted, at + 1, high)
+
+    @cached_property
+    def lines_with(self) -> dict[str, list[int]]:
+        """The lines a word stands in."""
+        found: dict[str, list[int]] = {}
+        for number, body in enumerate(self.bodies):
+            for word in set(_words(body)):
+                found.setdefault(word, []).append(number)
+        return found
+
+    def _at(self, level: int) -> tuple[str, list[int]]:
+        if level not in self._joined:
+            forms = [_form(body, level) for body in self.bodies]
+            offsets = list(accumulate((len(form) + 1 for form in forms), initial=0))
+            self._joined[level] = ("\n".join(["", *forms, ""]), offsets)
+        return self._joined[level]
+
+
+def places(hay: Haystack, searched: Sequence[str], spans: Sequence[Span], levels: Sequence[int]) -> list[Place]:
+    """The places at the first level that has any, up to a bound far above one.
+
+    Args:
+        hay: The file.
         searched: The block's lines.
         spans: Where to look; a place lies in one of them as a whole.
         levels: Which levels to try, in this order.
     """
     for level in levels:
-        found = list(_at_level(bodies, searched, spans, level))
+        found = list(islice(_at_level(hay, searched, spans, level), MOST_PLACES))
         if found:
             return found
     return []
 
 
-def _at_level(bodies: Sequence[str], searched: Sequence[str], spans: Sequence[Span], level: int) -> Iterator[Place]:
-    wanted = [_form(line, level) for line in searched]
-    present = [_form(line, level) for line in bodies]
-    size = len(wanted)
-    for low, high in spans:
-        for start in range(low, high - size + 1):
-            if present[start] != wanted[0] or present[start : start + size] != wanted:
-                continue
+def _at_level(hay: Haystack, searched: Sequence[str], spans: Sequence[Span], level: int) -> Iterator[Place]:
+    for span in spans:
+        for start in islice(hay.starts(searched, span, level), _MOST_TRIED):
             if level < SHIFTED:
                 yield Place(start=start, level=level)
-            elif (shift := _shift(bodies[start : start + size], searched)) is not None:
+            elif (shift := _shift(hay.bodies[start : start + len(searched)], searched)) is not None:
                 yield Place(start=start, level=level, shift=shift[0], indent=shift[1])
 
 
@@ -98,33 +136,33 @@ def shifted(lines: Sequence[str], place: Place) -> tuple[str, ...] | None:
     return tuple(moved)
 
 
-def nearest(path: str, bodies: Sequence[str], searched: Sequence[str], spans: Sequence[Span]) -> tuple[Window, ...]:
+def nearest(path: str, hay: Haystack, searched: Sequence[str], spans: Sequence[Span]) -> tuple[Window, ...]:
     """The three windows most like a text that was not found; bounded work.
 
     Args:
         path: Of the file.
-        bodies: Its lines.
+        hay: The file.
         searched: What was looked for.
         spans: Where to look.
     """
     wanted = [line.strip() for line in searched[:_MOST_SEARCHED]]
-    size = len(wanted)
-    words = Counter(word for line in wanted for word in _words(line))
-    scored = []
-    for low, high in spans:
-        counts = [Counter(_words(line)) & words for line in bodies[low : min(high, low + _MOST_LINES)]]
-        rough = [sum(count.values()) for count in counts]
-        scored += [(sum(rough[i : i + size]), low + i) for i in range(max(len(rough) - size + 1, min(len(rough), 1)))]
-    best = sorted(scored, key=lambda each: (-each[0], each[1]))[:_MOST_WINDOWS]
+    size, count = len(wanted), len(hay.bodies)
+    rough = [0] * count
+    for word in list(dict.fromkeys(word for line in wanted for word in _words(line)))[:_MOST_WORDS]:
+        for number in hay.lines_with.get(word, ()):
+            rough[number] += 1
+    sums = list(accumulate(rough, initial=0))
+    starts = (at for low, high in spans for at in range(low, max(high - size, low) + 1) if at < count)
+    best = nsmallest(_MOST_WINDOWS, starts, key=lambda at: (sums[at] - sums[min(at + size, count)], at))
     ranked = sorted(
-        ((_likeness([line.strip() for line in bodies[at : at + size]], wanted), at) for _, at in best),
+        ((_likeness([line.strip() for line in hay.bodies[at : at + size]], wanted), at) for at in best),
         key=lambda each: (-each[0], each[1]),
     )
     chosen: list[int] = []
     for ratio, at in ranked:
         if ratio > 0 and all(abs(at - other) >= size for other in chosen):
             chosen.append(at)
-    return tuple(window(path, bodies, at, size) for at in chosen[:3])
+    return tuple(window(path, hay.bodies, at, size) for at in chosen[:3])
 
 
 def _words(line: str) -> list[str]:

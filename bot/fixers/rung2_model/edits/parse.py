@@ -43,6 +43,12 @@ class Parsed(Frozen):
     rejections: tuple[Rejection, ...] = ()
 
 
+def too_many(form: EditFormat | None) -> Parsed:
+    """What becomes of an answer with more edits than anybody needs."""
+    message = f"it has more than {MAX_BLOCKS} edits"
+    return Parsed(format=form, rejections=(Rejection(reason=Reason.TOO_LARGE, message=message),))
+
+
 def prepare(text: str) -> list[str]:
     """The lines of an answer, without colours, carriage returns and what a model thought before it answered."""
     text = _ANSI.sub("", text.removeprefix("\ufeff")).replace("\r\n", "\n")
@@ -72,6 +78,8 @@ def search_replace(lines: Sequence[str], known: Collection[str]) -> Parsed:
             at += 1
             continue
         number = len(blocks) + len(rejections) + 1
+        if number > 2 * MAX_BLOCKS:
+            return too_many(EditFormat.SEARCH_REPLACE)
         body = _body(lines, at) if match["open"] else "a block ends that never began"
         if isinstance(body, str):
             rejections.append(Rejection(reason=Reason.MALFORMED, block=number, message=body))

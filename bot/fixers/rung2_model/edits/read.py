@@ -7,6 +7,7 @@ from bot.fixers.rung2_model.edits.fences import from_fences
 from bot.fixers.rung2_model.edits.formats import apply_patch, is_apply_patch, is_unified_diff, unified_diff
 from bot.fixers.rung2_model.edits.gates import passed
 from bot.fixers.rung2_model.edits.lines import Splice, Text
+from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.parse import (
     MAX_ANSWER,
     MAX_BLOCKS,
@@ -15,11 +16,15 @@ from bot.fixers.rung2_model.edits.parse import (
     is_search_replace,
     prepare,
     search_replace,
+    too_many,
 )
 from bot.fixers.rung2_model.edits.values import EditFormat, EditRules, EditsRead, Reason, Rejection, SentFile
 from sandbox.types import ChangeAction, FileChange
 
 _DEFAULT = EditRules()
+_MOST_REJECTIONS = 20
+_MOST_HINTS = 5
+"""Rejections for which it is worth looking what was meant."""
 
 
 def read_edits(
@@ -37,12 +42,15 @@ def read_edits(
         return _rejected(None, Rejection(reason=Reason.TOO_LARGE, message=f"the answer is longer than {MAX_ANSWER}"))
     lines = prepare(text)
     parsed = _parsed(lines, sent, truncated=truncated)
+    opened = [Opened(file) for file in sent]
     if parsed is not None:
         form: EditFormat | None = parsed.format
-        placed, rejections = _placed(parsed, sent, rules)
+        placed, rejections = _placed(parsed, opened, rules)
     else:
         fences = code_fences(lines, {file.path for file in sent})
-        fenced = from_fences(fences[:MAX_BLOCKS], sent, rules, truncated=truncated)
+        if len(fences) > MAX_BLOCKS:
+            return _rejected(None, *too_many(None).rejections)
+        fenced = from_fences(fences, opened, rules, truncated=truncated)
         form, placed, rejections = fenced.format, list(fenced.placed), list(fenced.rejections)
         if form is None and not rejections:
             message = "no edit was found: give SEARCH/REPLACE blocks, or the whole corrected function in a fence"
@@ -81,7 +89,7 @@ def _parsed(lines: list[str], sent: Sequence[SentFile], *, truncated: bool) -> P
     return None
 
 
-def _placed(parsed: Parsed, sent: Sequence[SentFile], rules: EditRules) -> tuple[list[Placed], list[Rejection]]:
+def _placed(parsed: Parsed, sent: Sequence[Opened], rules: EditRules) -> tuple[list[Placed], list[Rejection]]:
     """Blocks with their places; those that change nothing, and repeated ones, are none."""
     blocks = {
         (each.path, each.search, each.replace, each.anchor): each
@@ -89,11 +97,15 @@ def _placed(parsed: Parsed, sent: Sequence[SentFile], rules: EditRules) -> tuple
         if each.search != each.replace or each.creates
     }
     if len(blocks) > MAX_BLOCKS:
-        message = f"it has more than {MAX_BLOCKS} edits"
-        return [], [*parsed.rejections, Rejection(reason=Reason.TOO_LARGE, message=message)]
-    found = [place(each, sent, rules) for each in sorted(blocks.values(), key=lambda block: block.number)]
-    rejections = [each for each in found if isinstance(each, Rejection)]
-    return [each for each in found if isinstance(each, Placed)], [*parsed.rejections, *rejections]
+        return [], list(too_many(parsed.format).rejections)
+    placed, rejections = list[Placed](), list(parsed.rejections)
+    for block in sorted(blocks.values(), key=lambda block: block.number):
+        found = place(block, sent, rules, hints=len(rejections) < _MOST_HINTS)
+        if isinstance(found, Rejection):
+            rejections.append(found)
+        else:
+            placed.append(found)
+    return placed, rejections
 
 
 def _judged(form: EditFormat | None, placed: Sequence[Placed], sent: Sequence[SentFile], rules: EditRules) -> EditsRead:
@@ -116,4 +128,4 @@ def _judged(form: EditFormat | None, placed: Sequence[Placed], sent: Sequence[Se
 
 
 def _rejected(form: EditFormat | None, *rejections: Rejection) -> EditsRead:
-    return EditsRead(format=form, rejections=tuple(dict.fromkeys(rejections)))
+    return EditsRead(format=form, rejections=tuple(dict.fromkeys(rejections))[:_MOST_REJECTIONS])

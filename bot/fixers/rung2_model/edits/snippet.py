@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from bot.fixers.rung2_model.edits.apply import elision_in, file_of
 from bot.fixers.rung2_model.edits.labels import Fence
-from bot.fixers.rung2_model.edits.lines import Text
 from bot.fixers.rung2_model.edits.match import indentation
+from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.symbols import Definition
-from bot.fixers.rung2_model.edits.values import EditRules, Reason, Rejection, SentFile
+from bot.fixers.rung2_model.edits.values import EditRules, Reason, Rejection
 from sandbox.changes.syntax import is_python, parse
 
 PYTHON = frozenset({"", "py", "python", "python3", "py3", "pyi"})
@@ -34,7 +34,7 @@ class Snippet:
         rules: What it may do.
     """
 
-    def __init__(self, fence: Fence, sent: Sequence[SentFile], rules: EditRules) -> None:
+    def __init__(self, fence: Fence, sent: Sequence[Opened], rules: EditRules) -> None:
         self.fence = fence
         self.path = fence.label.path
         """As the answer spells it; empty where it names none."""
@@ -62,7 +62,7 @@ class Snippet:
             return self.fence.language in PYTHON
         return self.fence.language in {"", suffix, _ALIASES.get(suffix, suffix)}
 
-    def check(self, file: SentFile) -> None:
+    def check(self, file: Opened) -> None:
         """Look at what speaks against putting it into a file at all.
 
         Raises:
@@ -70,7 +70,7 @@ class Snippet:
         """
         if not file.editable:
             raise NotTaken(Reason.PROTECTED, "it was shown to be read only", file.path)
-        if (elided := elision_in(self.fence.lines, Text(file.text))) is not None:
+        if (elided := elision_in(self.fence.lines, file.text)) is not None:
             raise NotTaken(Reason.ELIDED, elided, file.path)
 
 

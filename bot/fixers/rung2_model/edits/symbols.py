@@ -58,3 +58,11 @@ def symbols(tree: ast.AST, prefix: str = "", *, nested: bool = False) -> Iterato
                 waiting.append((child, f"{name}.", inside))
             elif isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
                 waiting.append((child, prefix, nested))
+
+
+def form_of(node: ast.AST) -> str:
+    """What a piece of code says, without its layout; of one nested too deeply, something equal to nothing else."""
+    try:
+        return ast.dump(node)
+    except RecursionError:
+        return f"<{id(node)}>"

@@ -4,9 +4,10 @@ import re
 from collections import Counter
 
 from bot.fixers.rung2_model.edits.apply import Placed
-from bot.fixers.rung2_model.edits.lines import Splice, Text, differences
+from bot.fixers.rung2_model.edits.lines import Splice, differences
+from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.snippet import PYTHON, NotTaken, Snippet
-from bot.fixers.rung2_model.edits.values import EditRules, Reason, SentFile
+from bot.fixers.rung2_model.edits.values import EditRules, Reason
 from sandbox.changes import is_safe_path
 from sandbox.changes.syntax import is_python
 
@@ -49,10 +50,10 @@ def _created(snippet: Snippet, rules: EditRules) -> Placed | None:
     return Placed(path=path, created="\n".join([*snippet.fence.lines, ""]))
 
 
-def _replaced(snippet: Snippet, file: SentFile, rules: EditRules) -> Placed | None:
+def _replaced(snippet: Snippet, file: Opened, rules: EditRules) -> Placed | None:
     if not snippet.is_for(file.path):
         return None
-    text, lines = Text(file.text), list(snippet.fence.lines)
+    text, lines = file.text, list(snippet.fence.lines)
     while lines and not lines[-1].strip():
         lines.pop()
     if not lines:
@@ -61,14 +62,15 @@ def _replaced(snippet: Snippet, file: SentFile, rules: EditRules) -> Placed | No
     if len(text.bodies) > rules.whole_file_lines:
         message = f"files of more than {rules.whole_file_lines} lines are not taken whole: send less of it"
         raise NotTaken(Reason.TOO_LONG, message, file.path)
-    if missing := _missing(file, text, lines):
+    if missing := _missing(file, lines):
         raise NotTaken(Reason.INCOMPLETE, f"the code is not all of the file: {missing}", file.path)
     splices = (Splice(start=a, end=b, lines=tuple(lines[c:d])) for a, b, c, d in differences(text.bodies, lines))
     return Placed(path=file.path, splices=tuple(splices))
 
 
-def _missing(file: SentFile, text: Text, lines: list[str]) -> str:
+def _missing(file: Opened, lines: list[str]) -> str:
     """What shows that lines are only a part of a file."""
+    text = file.text
     if file.regions:
         return "not all of it was shown"
     if not is_python(file.path):
