@@ -1,7 +1,6 @@
 """The workbench of one climb: asks within the limits, reads answers, tries each change once, and keeps count."""
 
 import asyncio
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -12,9 +11,10 @@ from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget
 from bot.fixers.rung2_model.edits import EditFormat, EditRules, EditsRead, SentFile, read_edits
 from bot.fixers.rung2_model.request_more import proposal_in
+from bot.fixers.rung2_model.sources import Source, changed_functions
+from bot.fixers.rung2_model.works import Answer, Work, distance, identity, joined
 from bot.fixers.trials import Failure, Proposed, Trials, Tried, best_first
 from bot.ports import Mind
-from sandbox.changes import Concern
 from sandbox.errors import ChangeRejected
 from sandbox.types import FileChange
 
@@ -45,48 +45,6 @@ class Stopped(Exception):
 
 class TooLarge(Exception):
     """The prompt does not fit into the model."""
-
-
-@dataclass(frozen=True)
-class Work:
-    """A change that was thought of, and what its trial showed."""
-
-    proposed: Proposed
-    tried: Tried
-    flags: tuple[Concern, ...] = ()
-    searched: bool = False
-    """The search made it of a model's change."""
-
-    @property
-    def passes(self) -> bool:
-        """Whether every failing test passes with it."""
-        return self.tried.passes
-
-    @property
-    def is_sure(self) -> bool:
-        """Whether it passes, and nothing that passes too speaks against it."""
-        return self.tried.candidate is not None and self.tried.candidate.confident
-
-    @property
-    def helps(self) -> bool:
-        """Whether it mends a part and breaks nothing."""
-        return bool(self.tried.mended) and not self.tried.broke
-
-    @property
-    def untold(self) -> bool:
-        """Whether the trial came to no end: nothing is known of it."""
-        tried = self.tried
-        return not (tried.passes or tried.mended or tried.still_failing or tried.broke)
-
-
-@dataclass(frozen=True)
-class Answer:
-    """A model's answer as it was read."""
-
-    text: str
-    read: EditsRead
-    work: Work | None = None
-    """None when it came to no change."""
 
 
 def _anything(_: str) -> bool:
@@ -153,7 +111,7 @@ class Bench:
     def best(self) -> Work | None:
         """Of those that do not pass: what mends most and breaks least, in the fewest lines."""
         failing = [work for work in self.works.values() if not (work.passes or work.untold)]
-        return min(failing, key=_distance, default=None)
+        return min(failing, key=distance, default=None)
 
     def weak_at_format(self, model: str) -> bool:
         """Whether a model should be asked for whole functions."""
@@ -210,14 +168,14 @@ class Bench:
             return Answer(written.text, read)
         if read.format not in _FUNCTIONS:
             self.format_failures[model] = 0
-        changes = _joined(base, read.changes)
-        key = read.key if len(changes) == len(read.changes) else f"{read.key}+{_hash(base)}"
+        changes = joined(base, read.changes)
+        key = read.key if len(changes) == len(read.changes) else f"{read.key}+{identity(base)}"
         known = self.works.get(key)
         if known is not None:
             proposed = known.proposed.with_(votes=known.proposed.votes + 1)
             self.works[key] = replace(known, proposed=proposed)
             return Answer(written.text, read, self.works[key])
-        proposed = self._proposed(written, read, changes)
+        proposed = await self._proposed(written, read, changes)
         tried = await self.try_one(proposed)
         self.works[key] = Work(proposed, tried, read.flags)
         return Answer(written.text, read, self.works[key])
@@ -267,10 +225,10 @@ class Bench:
         if 0.0 < self.budget.money_usd <= total(tuple(self.calls)).cost_usd:
             raise Stopped("the money for this climb was spent")
 
-    def _proposed(self, written: Written, read: EditsRead, changes: tuple[FileChange, ...]) -> Proposed:
+    async def _proposed(self, written: Written, read: EditsRead, changes: tuple[FileChange, ...]) -> Proposed:
         """A change of the failing tree, with what its author says about it."""
         said = proposal_in(written.text)
-        title = said.title if said else f"change {', '.join(sorted(change.path for change in changes))}"
+        title = said.title if said else await self._title(changes)
         return Proposed(
             id=f"model-{len(self.works) + 1}-{read.key[:12]}",
             title=" ".join(title.split())[:_TITLE],
@@ -279,18 +237,11 @@ class Bench:
             changed_lines=read.changed_lines,
         )
 
-
-def _joined(base: tuple[FileChange, ...], changes: tuple[FileChange, ...]) -> tuple[FileChange, ...]:
-    """Both, each file once: what was changed later holds what was changed before."""
-    edited = {change.path for change in changes}
-    return (*changes, *(change for change in base if change.path not in edited))
-
-
-def _hash(changes: tuple[FileChange, ...]) -> str:
-    text = "\n".join(sorted(change.model_dump_json() for change in changes))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _distance(work: Work) -> tuple[int, int]:
-    """How far a change is from passing."""
-    return len(work.tried.broke) - len(work.tried.mended), work.proposed.changed_lines
+    async def _title(self, changes: tuple[FileChange, ...]) -> str:
+        """What a change is about, where its author does not say."""
+        pieces = []
+        for change in changes:
+            before = Source(change.path, await self.failure.workspace.read_file(change.path) or "")
+            names = ", ".join(changed_functions(before, Source(change.path, change.content or "")))
+            pieces.append(f"change {names} in {change.path}" if names else f"change {change.path}")
+        return "; ".join(pieces)

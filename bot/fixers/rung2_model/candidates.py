@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 
 from bot.domain.patch import Candidate, Rung
-from bot.fixers.rung2_model.bench import Bench, Work
+from bot.fixers.rung2_model.bench import Bench
+from bot.fixers.rung2_model.works import Work
 
 PARTLY = 0.3
 """A part of a fix is believed less than any whole one."""

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 from bot.domain.model import Finish, Passage, Written
 from bot.fixers.rung2_model import feedback
-from bot.fixers.rung2_model.bench import Bench, Work
+from bot.fixers.rung2_model.bench import Bench
 from bot.fixers.rung2_model.budget import Part, Room
 from bot.fixers.rung2_model.context import Brief, Gaps
 from bot.fixers.rung2_model.edits import SentFile
 from bot.fixers.rung2_model.failing import first_failures, test_function
 from bot.fixers.rung2_model.rounds import asked, originals_of, samples_in, search_on
 from bot.fixers.rung2_model.sources import Source
+from bot.fixers.rung2_model.works import Work
 from sandbox.types import FileChange, TestReport, TestResult
 
 PROMPT = "fix_function"

@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from bot.domain.model import Passage, Question, Role
 from bot.fixers.rung2_model import feedback
-from bot.fixers.rung2_model.bench import Bench, Work
+from bot.fixers.rung2_model.bench import Bench
 from bot.fixers.rung2_model.context import Brief, Gaps
 from bot.fixers.rung2_model.request_more import GRANTED, granted, wanted_in
+from bot.fixers.rung2_model.works import Work
 
 STAGE = "fix"
 VARIED = 0.8

@@ -248,6 +248,17 @@ class Files:
         return Source(path, text, parsed=parsed)
 
 
+def changed_functions(before: Source, after: Source) -> tuple[str, ...]:
+    """The functions that are new or read differently.
+
+    Args:
+        before: A file.
+        after: The same file, changed.
+    """
+    known = {one.name: before.lines[one.first - 1 : one.last] for one in before.functions}
+    return tuple(one.name for one in after.functions if known.get(one.name) != after.lines[one.first - 1 : one.last])
+
+
 def _lines(text: str) -> tuple[str, ...]:
     """Lines as the syntax tree counts them: only line ends end one."""
     lines = text.replace("\r\n", "\n").split("\n")

@@ -180,6 +180,7 @@ async def test_functions_are_built_on_one_another() -> None:
     assert candidate.changes[0].content == SOURCE.replace("a - b", "a + b").replace("== 1", "== 0")
     assert len(mind.questions) == 2
     assert "test_add" not in str(mind.questions[1].gaps["failing"])
+    assert candidate.title == "change add, is_even in calc.py"
 
 
 async def test_a_weak_model_that_writes_on_is_cut_to_what_was_asked() -> None:
