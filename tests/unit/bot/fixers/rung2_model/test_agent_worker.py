@@ -183,3 +183,12 @@ async def test_without_money_nobody_is_sent() -> None:
     sent = await Sent({"calc.py": RIGHT}, doors=OneDoor(closed=True)).run()
     assert (sent.candidates, sent.doors.questions) == ([], [])
     assert "no money" in sent.notes[0].reason
+
+
+async def test_what_the_policy_closes_is_left_as_it_is() -> None:
+    sent = Sent({"calc.py": RIGHT})
+    about = sent.failure
+    worker = AgentWorker(sent.doors, sent.trials, allows=lambda policy, paths: "calc.py" not in paths)
+    found = [one async for one in worker.propose(about.context, about.diagnosis, about.workspace, FixBudget())]
+    assert [type(one) for one in found] == [RungNote]
+    assert "left no edit" in str(found)

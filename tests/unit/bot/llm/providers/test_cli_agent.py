@@ -64,7 +64,7 @@ def is_alive(pid: int) -> bool:
     return state != "Z"
 
 
-async def test_codex_answers(agents: FakeAgents) -> None:
+async def test_codex_gives_its_last_message(agents: FakeAgents) -> None:
     agents.install("codex", {"stdout": codex_says("events"), "last": "the answer", "stderr": "banner\nuser\nFix\n"})
     said = await chat(agents, "codex-cli").complete(PROMPT, deadline_s=20)
     assert said.text == "the answer"
