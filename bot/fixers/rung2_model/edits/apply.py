@@ -145,7 +145,8 @@ def _decided(block: Block, file: Opened, found: Sequence[Place]) -> Placed | Rej
     if len(found) == MOST_PLACES or any(
         other is None or text.spliced(other) != text.spliced(splices) for other in others
     ):
-        message = f"its SEARCH text stands in {len(found)} places: quote more lines, or say `@@ Class.method`"
+        many = "many" if len(found) == MOST_PLACES else str(len(found))
+        message = f"its SEARCH text stands in {many} places: quote more lines, or say `@@ Class.method`"
         return _no(Reason.AMBIGUOUS, message, block, file, found=found)
     lines = [line for splice in splices for line in splice.lines]
     if (elided := elision_in(lines, text)) is not None:

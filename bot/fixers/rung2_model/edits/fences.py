@@ -13,6 +13,8 @@ from bot.fixers.rung2_model.edits.values import EditFormat, EditRules, Reason, R
 from bot.fixers.rung2_model.edits.whole import whole_file
 from sandbox.types import Frozen
 
+_MOST_CODE = 80_000
+
 
 class Fenced(Frozen):
     """What the fences of an answer come to."""
@@ -39,6 +41,10 @@ def from_fences(fences: Sequence[Fence], sent: Sequence[Opened], rules: EditRule
         if truncated and not fence.closed:
             message = "the answer was cut off in the middle of the code"
             rejections.append(Rejection(reason=Reason.MALFORMED, block=number, message=message))
+            continue
+        if sum(map(len, fence.lines)) > _MOST_CODE:
+            message = f"the code is longer than {_MOST_CODE} characters"
+            rejections.append(Rejection(reason=Reason.TOO_LARGE, block=number, message=message))
             continue
         snippet = Snippet(fence, sent, rules)
         try:

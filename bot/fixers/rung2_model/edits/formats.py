@@ -67,7 +67,7 @@ def apply_patch(lines: Sequence[str], *, truncated: bool) -> Parsed:
 def _body_of(lines: Sequence[str]) -> Sequence[str]:
     """A section's lines, up to what can only be the fence or the shell word around the envelope."""
     body = [line for line in lines if line.rstrip() != "*** End of File"]
-    while body and body[-1].strip() in {"", "```", "EOF", "PATCH", "*** Begin Patch"}:
+    while body and body[-1] in {"", "```", "EOF", "PATCH", "*** Begin Patch"}:
         body.pop()
     return body
 
@@ -147,7 +147,7 @@ def _until_prose(lines: Sequence[str], *, fenced: bool) -> Sequence[str]:
         start = next(prose, end)
         if not any(_CHANGE.match(line) for line in lines[start:end]):
             end = start
-    while end and not lines[end - 1].strip():
+    while end and lines[end - 1] == "":
         end -= 1
     return lines[:end]
 

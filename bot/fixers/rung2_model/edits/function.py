@@ -9,6 +9,7 @@ from pydantic import ConfigDict
 from bot.fixers.rung2_model.edits.apply import Placed
 from bot.fixers.rung2_model.edits.lines import Splice, differences
 from bot.fixers.rung2_model.edits.opened import Opened
+from bot.fixers.rung2_model.edits.parse import MAX_BLOCKS
 from bot.fixers.rung2_model.edits.reindent import documentation_of, first_line, reindented
 from bot.fixers.rung2_model.edits.snippet import NotTaken, Snippet, is_other
 from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, form_of
@@ -44,6 +45,8 @@ def pieces_of(snippet: Snippet) -> list[Piece]:
     """
     if snippet.path and snippet.labelled is None:
         return []
+    if len(snippet.definitions) > MAX_BLOCKS:
+        raise NotTaken(Reason.TOO_LARGE, f"the code defines more than {MAX_BLOCKS} things")
     pieces: list[Piece] = []
     for node in snippet.definitions:
         found = _pieces(snippet, node, "")
@@ -107,6 +110,8 @@ def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[Opened, Symb
         if symbol.is_named(name) and isinstance(symbol.node, ast.ClassDef) == isinstance(node, ast.ClassDef)
     ]
     for keeps in _preferences(snippet.fence.label.anchor, node, name):
+        if len(found) in {0, 1}:
+            break
         found = [each for each in found if keeps(*each)] or found
     if len(found) > 1:
         shown = ", ".join(f"{symbol.name} ({file.path}:{symbol.first + 1})" for file, symbol in found[:5])

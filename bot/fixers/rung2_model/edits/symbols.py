@@ -35,7 +35,7 @@ class Symbol(Frozen):
 
     def is_named(self, name: str) -> bool:
         """Whether it goes by this name, whole or the last parts of it."""
-        return self.name == name or self.name.endswith(f".{name}")
+        return self.name == name or self.name.endswith("." + name)
 
 
 def tree_of(text: str) -> ast.Module | None:

@@ -15,7 +15,7 @@ _DEFINED = re.compile(
     r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]{1,100})?=(?!=)", re.MULTILINE
 )
 _FEW = 10
-"""Lines of a file so short that no share of it must come back."""
+"""Lines of a file so short that, where it is named, no share of it must come back."""
 
 
 def whole_file(snippet: Snippet, rules: EditRules) -> Placed | None:
@@ -62,19 +62,21 @@ def _replaced(snippet: Snippet, file: Opened, rules: EditRules) -> Placed | None
     if len(text.bodies) > rules.whole_file_lines:
         message = f"files of more than {rules.whole_file_lines} lines are not taken whole: send less of it"
         raise NotTaken(Reason.TOO_LONG, message, file.path)
-    if missing := _missing(file, lines):
+    if missing := _missing(file, lines, named=snippet.labelled is not None):
         raise NotTaken(Reason.INCOMPLETE, f"the code is not all of the file: {missing}", file.path)
     splices = (Splice(start=a, end=b, lines=tuple(lines[c:d])) for a, b, c, d in differences(text.bodies, lines))
     return Placed(path=file.path, splices=tuple(splices))
 
 
-def _missing(file: Opened, lines: list[str]) -> str:
+def _missing(file: Opened, lines: list[str], *, named: bool) -> str:
     """What shows that lines are only a part of a file."""
-    text = file.text
     if file.regions:
         return "not all of it was shown"
-    if not is_python(file.path):
-        is_short = len(text.bodies) > _FEW and len(lines) * 2 < len(text.bodies)
-        return "more than half of its lines are missing" if is_short else ""
-    gone = Counter(_DEFINED.findall("\n".join(text.bodies))) - Counter(_DEFINED.findall("\n".join(lines)))
-    return ", ".join(f"`{''.join(each)}`" for each in list(gone)[:5]) + " missing" if gone else ""
+    bodies = file.text.bodies
+    if is_python(file.path):
+        gone = Counter(_DEFINED.findall("\n".join(bodies))) - Counter(_DEFINED.findall("\n".join(lines)))
+        if gone:
+            return ", ".join(f"`{''.join(each)}`" for each in list(gone)[:5]) + " missing"
+    old, new = (Counter(line.strip() for line in each if line.strip()) for each in (bodies, lines))
+    is_other = (old & new).total() * 2 < old.total()
+    return "most of its lines are missing" if is_other and not (named and len(bodies) <= _FEW) else ""

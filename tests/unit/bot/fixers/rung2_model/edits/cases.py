@@ -50,7 +50,7 @@ class Case:
     files: dict[str, str] = field(default_factory=lambda: {MATHS: SOURCE})
     regions: dict[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     read_only: tuple[str, ...] = ()
-    rules: EditRules = EditRules()
+    rules: EditRules = field(default_factory=EditRules)
     truncated: bool = False
     windows: tuple[int, ...] | None = None
     """Where the windows of the first rejection begin."""
