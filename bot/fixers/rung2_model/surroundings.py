@@ -36,7 +36,8 @@ async def skeleton(shown: Sequence[Excerpt], files: Files, room: Room) -> tuple[
     for source, one in _wanted(sources, imported, used, names):
         line = one.node.lineno
         if (source.path, line) not in known:
-            lines.setdefault(f"{source.path}:{line}: {source.header(one)}")
+            owner = one.name.rpartition(".")[0]
+            lines.setdefault(f"{source.path}:{line}: {f'({owner}) ' if owner else ''}{source.header(one)}")
     kept = [line for line in lines if room.take(len(line) + 1)]
     return (Passage(label="signatures elsewhere", text="\n".join(kept), origin="the repository"),) if kept else ()
 

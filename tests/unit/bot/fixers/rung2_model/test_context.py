@@ -123,7 +123,8 @@ async def test_a_suspect_function_comes_with_what_it_needs_and_no_more() -> None
     assert "filler_7" not in text
     assert "lines " in text
     assert "are not shown" in text
-    assert "rounded(value)" in shown(brief, Part.SKELETON), "a callee's signature"
+    assert "def rounded(value):" in shown(brief, Part.SKELETON), "a callee's signature"
+    assert "(Cart) def empty(self):" in shown(brief, Part.SKELETON)
 
 
 async def test_a_small_file_is_shown_whole() -> None:
