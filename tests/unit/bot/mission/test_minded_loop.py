@@ -191,7 +191,7 @@ async def test_a_plan_without_anybody_who_may_work_is_no_plan() -> None:
 
 
 async def test_what_the_rules_find_wrong_with_a_models_plan_stays_in_its_critique() -> None:
-    paths = {"paths": "../../etc/passwd\n/root/x\n.git/config"}
+    paths = {"paths": "../../etc/passwd\n/etc/shadow\n.git/config"}
     steps = [{"id": "S-1", "order": 1, "description": "x", "action": "search", "parameters": paths}]
     mind = a_mind({"plan_task": [but("plan_task", steps=steps)["plan_task"]] * 2})
     first = (await one_bug(mind).play()).iterations[0]
