@@ -70,9 +70,9 @@ def _replaced(snippet: Snippet, file: Opened, rules: EditRules) -> Placed | None
 
 def _missing(file: Opened, lines: list[str], *, named: bool) -> str:
     """What shows that lines are only a part of a file."""
-    if file.regions:
-        return "not all of it was shown"
     bodies = file.text.bodies
+    if file.shown != ((0, len(bodies)),):
+        return "not all of it was shown"
     if is_python(file.path):
         gone = Counter(_DEFINED.findall("\n".join(bodies))) - Counter(_DEFINED.findall("\n".join(lines)))
         if gone:

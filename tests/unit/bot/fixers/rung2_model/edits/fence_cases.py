@@ -198,6 +198,8 @@ WHOLE = [
          Reason.ELIDED),
     Case("whole: a file of more than 200 lines", f"{MATHS}\n{fence('X = 2' + chr(10) + 'y = 1' + chr(10) * 2 * 150)}", Reason.TOO_LONG,
          files={MATHS: "X = 1\n" + "y = 1\n" * 250}),
+    Case("whole: a file that was shown whole, in two pieces", f"{MATHS}\n{fence(CONSTANT.replace('3', '4'))}",
+         {MATHS: CONSTANT.replace("3", "4")}, files={MATHS: CONSTANT}, regions={MATHS: ((1, 2), (3, 5))}),
     Case("whole: a file of which a piece was shown", f"{MATHS}\n{fence(CONSTANT.replace('3', '4'))}", Reason.INCOMPLETE,
          files={MATHS: CONSTANT}, regions={MATHS: ((1, 2),)}),
     Case("whole: a file to be read only", f"{MATHS}\n{fence(CONSTANT.replace('3', '4'))}", Reason.PROTECTED,
