@@ -11,6 +11,7 @@ _ARGUMENT_BYTES = 100_000
 """The kernel takes somewhat more in one argument."""
 _QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # it would go on for minutes, also where the key is refused
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
