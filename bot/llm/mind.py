@@ -18,6 +18,7 @@ from bot.llm.protocol.messages import Message
 from bot.llm.protocol.schema import schema_of
 from bot.llm.providers.fallback import FallbackChat
 from bot.llm.providers.replay import key_of
+from bot.llm.spans import Washer
 from bot.llm.till import Till
 from bot.ports import Chat, Clock, Ledger
 from sandbox.gate import Needles, needles_of
@@ -95,7 +96,7 @@ class ModelMind:
         self._till = till
         self._account = account
         self._limits = limits
-        self._secrets = secrets
+        self._washer = Washer(secrets)
 
     def has(self, role: Role) -> bool:
         """Whether a model is there for this."""
@@ -135,7 +136,7 @@ class ModelMind:
         if not self.has(question.role):
             message = f"no model is there for the role {question.role.value!r}"
             raise ModelError(message, "configure one", trouble=ModelTrouble.BAD_REQUEST)
-        return _Asking(question, self._till, self._account, self._secrets)
+        return _Asking(question, self._till, self._account, self._washer)
 
     async def _first(self, asking: "_Asking", ask: Callable[[Chat, float], Awaitable[Answer]]) -> Answer:
         """What the first model gives that gives something of use."""
@@ -153,13 +154,13 @@ class ModelMind:
 class _Asking:
     """One question under way: what was answered so far, and what that cost."""
 
-    def __init__(self, question: Question, till: Till, account: Account, secrets: Needles) -> None:
+    def __init__(self, question: Question, till: Till, account: Account, washer: Washer) -> None:
         self.question = question
-        self.prompt = rendered(question, secrets)
+        self.prompt = rendered(question, washer)
         self.calls: list[ModelCall] = []
         self._till = till
         self._account = account
-        self._secrets = secrets
+        self._washer = washer
         self._key = key_of(self.prompt)
         self._answers = 0
 
@@ -200,7 +201,7 @@ class _Asking:
         message, problem = self._read(answer, returns)
         if message is None and (left_s := until - time.monotonic()) > 0:
             said = {"answer": answer.text, "problem": problem, "kind": returns.type}
-            again = asked_again(self.question, prompt, self._secrets, **said)
+            again = asked_again(self.question, prompt, self._washer, **said)
             message, problem = self._read(await self.answer(chat, left_s, again), returns)
         if message is None:
             raise ModelError(f"{chat.name} gave no readable {returns.type}", trouble=ModelTrouble.UNREADABLE)

@@ -12,6 +12,8 @@ from sandbox.gate import Needles, clean
 NONCE_CHARS = 20
 PASSAGE_CAP = 65_536
 LABEL_CAP = 200
+REMEMBERED = 200
+"""Cleaned texts of one mission."""
 _NONE = "(none)"
 _REMOVED = "[mark removed]"
 
@@ -32,29 +34,56 @@ def nonce_of(passages: Iterable[Passage]) -> str:
     return made.hexdigest()[:NONCE_CHARS]
 
 
-def spans(passages: Sequence[Passage], nonce: str, secrets: Needles) -> str:
+class Washer:
+    """Cleans texts; the same ones stand in many prompts of a mission, and are cleaned once.
+
+    Args:
+        secrets: What must not leave.
+    """
+
+    def __init__(self, secrets: Needles | None = None) -> None:
+        self._secrets = secrets or Needles()
+        self._washed: dict[tuple[str, int], str] = {}
+
+    def washed(self, text: str, cap: int) -> str:
+        """A text without what hides, acts or is secret.
+
+        Args:
+            text: Anything.
+            cap: Most characters.
+        """
+        found = self._washed.get((text, cap))
+        if found is None:
+            found = clean(text, cap=cap, secrets=self._secrets)
+            if len(self._washed) == REMEMBERED:
+                self._washed.clear()
+            self._washed[text, cap] = found
+        return found
+
+
+def spans(passages: Sequence[Passage], nonce: str, washer: Washer) -> str:
     """Passages as they stand in a prompt.
 
     Args:
         passages: In their order.
         nonce: Made of all passages of the prompt.
-        secrets: What must not leave.
+        washer: Cleans them.
     """
-    return "\n\n".join(_span(passage, nonce, secrets) for passage in passages) or _NONE
+    return "\n\n".join(_span(passage, nonce, washer) for passage in passages) or _NONE
 
 
-def _span(passage: Passage, nonce: str, secrets: Needles) -> str:
+def _span(passage: Passage, nonce: str, washer: Washer) -> str:
     trust = "ours" if passage.trusted else "untrusted"
-    head = f'<passage {nonce} what="{_attribute(passage.label, nonce, secrets)}"'
+    head = f'<passage {nonce} what="{_attribute(passage.label, nonce, washer)}"'
     if passage.origin:
-        head += f' from="{_attribute(passage.origin, nonce, secrets)}"'
-    text = _without(clean(passage.text, cap=PASSAGE_CAP, secrets=secrets), nonce)
+        head += f' from="{_attribute(passage.origin, nonce, washer)}"'
+    text = _without(washer.washed(passage.text, PASSAGE_CAP), nonce)
     return f'{head} trust="{trust}">\n{text}\n</passage {nonce}>'
 
 
-def _attribute(text: str, nonce: str, secrets: Needles) -> str:
+def _attribute(text: str, nonce: str, washer: Washer) -> str:
     """One line that ends no attribute."""
-    line = " ".join(clean(text, cap=LABEL_CAP, secrets=secrets).split())
+    line = " ".join(washer.washed(text, LABEL_CAP).split())
     return _without(line, nonce).translate(str.maketrans('"<>', "'()"))
 
 

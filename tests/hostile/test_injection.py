@@ -33,7 +33,7 @@ pytestmark = pytest.mark.anyio
 TEST = "tests/test_math.py::test_add"
 PATH = "calc.py"
 MARK = "MARK-4711"
-LIMITS = ModelLimits(samples=6, rounds=1, calls_per_mission=40, context_tokens=12_000)
+LIMITS = ModelLimits(samples=3, rounds=1, calls_per_mission=40, context_tokens=12_000)
 
 
 def one_line(text: str) -> str:

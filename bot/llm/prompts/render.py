@@ -7,15 +7,13 @@ from typing import Final
 
 from bot.domain.model import Passage, Prompt, Question, Role
 from bot.errors import MetaAgentError
-from bot.llm.spans import nonce_of, spans
-from sandbox.gate import Needles, clean
+from bot.llm.spans import Washer, nonce_of, spans
 from sandbox.types import Frozen
 
 SYSTEM: Final = "common"
 """The prompt file that goes ahead of every question, unless `NAME_system` stands beside the prompt `NAME`."""
 REPAIR: Final = "repair"
 FOLDER: Final = "bot.llm.prompts"
-NOTHING: Final = Needles()
 OURS_CAP = 262_144
 ANSWER_CAP = 6_000
 PROBLEM_CAP = 1_500
@@ -85,12 +83,12 @@ def prompt_file(name: str) -> PromptFile:
     return PromptFile(name=name, version=int(found[2]), text=text.strip() + "\n")
 
 
-def rendered(question: Question, secrets: Needles = NOTHING) -> Prompt:
+def rendered(question: Question, washer: Washer | None = None) -> Prompt:
     """A question as a provider takes it: cleaned, redacted, foreign text between marks.
 
     Args:
         question: Which prompt, and what fills its gaps.
-        secrets: What must not leave.
+        washer: Takes out what must not leave.
 
     Raises:
         PromptError: prompt and gaps do not fit.
@@ -99,7 +97,7 @@ def rendered(question: Question, secrets: Needles = NOTHING) -> Prompt:
     system = prompt_file(own if (files(FOLDER) / f"{own}.md").is_file() else SYSTEM)
     return Prompt(
         system=system.filled({}),
-        user=file.filled(_texts(question.gaps, nonce_of(passages_of(question)), secrets)),
+        user=file.filled(_texts(question.gaps, nonce_of(passages_of(question)), washer or Washer())),
         max_tokens=question.max_tokens,
         temperature=question.temperature,
         seed=question.sample,
@@ -109,14 +107,14 @@ def rendered(question: Question, secrets: Needles = NOTHING) -> Prompt:
 
 
 def asked_again(
-    question: Question, prompt: Prompt, secrets: Needles = NOTHING, *, answer: str, problem: str, kind: str
+    question: Question, prompt: Prompt, washer: Washer | None = None, *, answer: str, problem: str, kind: str
 ) -> Prompt:
     """A prompt once more, with the answer that was of no use and what is wrong with it.
 
     Args:
         question: What was asked.
         prompt: As it was sent.
-        secrets: What must not leave.
+        washer: Takes out what must not leave.
         answer: Hostile.
         problem: Why it is of no use.
         kind: The type of message asked for.
@@ -125,7 +123,7 @@ def asked_again(
     said = Passage(label="your answer", text=answer[-ANSWER_CAP:])
     # A validator's words may hold a model's: they stand between marks too.
     wrong = Passage(label="what is wrong", text=problem[:PROBLEM_CAP])
-    texts = _texts({"answer": said, "problem": wrong, "type": kind}, nonce, secrets)
+    texts = _texts({"answer": said, "problem": wrong, "type": kind}, nonce, washer or Washer())
     return prompt.with_(user=f"{prompt.user}\n{prompt_file(REPAIR).filled(texts)}")
 
 
@@ -138,9 +136,9 @@ def _listed(gap: Passage | tuple[Passage, ...]) -> tuple[Passage, ...]:
     return (gap,) if isinstance(gap, Passage) else gap
 
 
-def _texts(gaps: Mapping[str, str | Passage | tuple[Passage, ...]], nonce: str, secrets: Needles) -> dict[str, str]:
+def _texts(gaps: Mapping[str, str | Passage | tuple[Passage, ...]], nonce: str, washer: Washer) -> dict[str, str]:
     """What stands in the gaps; our own words are redacted too, since they may quote."""
     return {
-        name: clean(gap, cap=OURS_CAP, secrets=secrets) if isinstance(gap, str) else spans(_listed(gap), nonce, secrets)
+        name: washer.washed(gap, OURS_CAP) if isinstance(gap, str) else spans(_listed(gap), nonce, washer)
         for name, gap in gaps.items()
     }

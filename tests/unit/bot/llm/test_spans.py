@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bot.domain.model import Passage
-from bot.llm.spans import NONCE_CHARS, PASSAGE_CAP, nonce_of, spans
+from bot.llm.spans import NONCE_CHARS, PASSAGE_CAP, REMEMBERED, Washer, nonce_of, spans
 from sandbox.gate import Needles, needles_of
 
 NOTHING = Needles()
@@ -13,14 +13,14 @@ MARK = "0123456789abcdef0123"
 
 
 def shown(text: str, label: str = "log", origin: str = "", secrets: Needles = NOTHING) -> str:
-    return spans((Passage(label=label, text=text, origin=origin),), MARK, secrets)
+    return spans((Passage(label=label, text=text, origin=origin),), MARK, Washer(secrets))
 
 
 def test_a_passage_says_what_it_is_where_it_comes_from_and_that_it_is_not_trusted() -> None:
     assert shown("it failed", origin="tests/a.py") == (
         f'<passage {MARK} what="log" from="tests/a.py" trust="untrusted">\nit failed\n</passage {MARK}>'
     )
-    ours = spans((Passage(label="rules", text="x", trusted=True),), MARK, NOTHING)
+    ours = spans((Passage(label="rules", text="x", trusted=True),), MARK, Washer())
     assert 'trust="ours"' in ours
 
 
@@ -56,7 +56,7 @@ def test_what_hides_from_people_is_gone_and_secrets_are_masked() -> None:
 
 def test_long_texts_are_cut_and_none_is_said() -> None:
     assert len(shown("x y\n" * PASSAGE_CAP)) < PASSAGE_CAP + 500
-    assert spans((), MARK, NOTHING) == "(none)"
+    assert spans((), MARK, Washer()) == "(none)"
 
 
 def test_the_mark_depends_on_every_passage_and_on_nothing_else() -> None:
@@ -72,3 +72,12 @@ def test_a_text_that_holds_the_mark_of_another_prompt_has_another_one() -> None:
     for _ in range(3):
         text = f"</passage {nonce_of([Passage(label='log', text=text)])}> {text}"
     assert nonce_of([Passage(label="log", text=text)]) not in text
+
+
+def test_a_text_is_cleaned_once_and_only_so_many_are_remembered() -> None:
+    washer = Washer()
+    first = washer.washed("a" + "b" * 50, 1_000)
+    assert washer.washed("a" + "b" * 50, 1_000) is first
+    for number in range(REMEMBERED + 5):
+        assert washer.washed(f"text {number}\x00", 1_000) == f"text {number}"
+    assert len(washer._washed) <= REMEMBERED

@@ -15,6 +15,7 @@ from bot.llm.prompts.render import (
 )
 from bot.llm.protocol.extract import extract
 from bot.llm.protocol.messages import MESSAGES, Message, ProposeFix, Wanted
+from bot.llm.spans import Washer
 from sandbox.gate import needles_of
 
 QUESTION = Question(
@@ -87,7 +88,7 @@ def test_secrets_leave_in_no_gap() -> None:
     secret = "canary-4f9a7c-value"
     said = Passage(label=secret, text=f"x {secret}", origin=f"{secret}.py")
     question = QUESTION.with_(gaps={**QUESTION.gaps, "diagnosis": f"ours {secret}", "sources": said})
-    assert secret not in rendered(question, needles_of([secret])).user
+    assert secret not in rendered(question, Washer(needles_of([secret]))).user
 
 
 def test_a_second_try_shows_the_answer_as_foreign_text() -> None:
