@@ -5,12 +5,13 @@ import shutil
 from collections.abc import Iterable
 from typing import Literal
 
+from bot.clock import SystemClock
 from bot.domain.model import Usage
 from bot.errors import MetaAgentError
 from bot.settings import Settings
 from bot.setup.finding import Finding
 from bot.wiring.line import build_backend, probe_isolation
-from bot.wiring.models import build_chats, models_of
+from bot.wiring.models import build_chats, build_doors, models_of
 from sandbox.errors import SandboxError
 from sandbox.gate import clean
 
@@ -109,23 +110,27 @@ def _key(settings: Settings) -> Finding:
 
 def _models(settings: Settings) -> list[Finding]:
     """The models by role, as they are configured; `metaagent models check` asks them."""
-    if not models_of(settings):
+    if not (models_of(settings) or settings.model_agent):
         return [Finding(subject="model", state="note", message="none is set: rungs 0 and 1 work without one")]
     from bot.llm.prices import Prices
 
     try:
         chats, prices = build_chats(settings), Prices(settings.models.prices)
+        build_doors(settings, SystemClock())
     except MetaAgentError as error:
         return [Finding(subject="model", state="missing", message=error.message, advice=error.advice)]
     findings = []
-    for role, chat in chats.items():
-        unpriced = [name for name in chat.name.split(",") if prices.cost(name, Usage()) is None]
-        message = f"{chat.name}, at most ${settings.models.usd_per_mission:.2f} a mission"
+    named = {role.value: chat.name for role, chat in chats.items()}
+    if settings.model_agent:
+        named["work alone"] = settings.model_agent.partition("@")[0]
+    for role, name in named.items():
+        unpriced = [one for one in name.split(",") if prices.cost(one, Usage()) is None]
+        message = f"{name}, at most ${settings.models.usd_per_mission:.2f} a mission"
         if unpriced:
-            message = f"{chat.name}; no price is known for {', '.join(unpriced)}"
+            message = f"{name}; no price is known for {', '.join(unpriced)}"
         advice = "install metaagent[prices], or set models.prices; until then only models.calls_per_mission bounds it"
         state: Literal["ok", "note"] = "note" if unpriced else "ok"
-        findings.append(Finding(subject=f"model to {role.value}", state=state, message=message, advice=advice))
+        findings.append(Finding(subject=f"model to {role}", state=state, message=message, advice=advice))
     return findings
 
 
@@ -151,7 +156,6 @@ async def _app(settings: Settings) -> Finding:
 
 async def _live(settings: Settings) -> list[Finding]:
     """What only GitHub can say."""
-    from bot.clock import SystemClock
     from bot.github.app_client import AppClient
     from bot.github.app_facts import AppFacts
     from bot.setup.live import Live

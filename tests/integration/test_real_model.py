@@ -10,13 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
-from tests.real_model import RealModel, real_model
+from bot.domain.model import Finish, ModelTrouble, Prompt
+from bot.domain.model_error import ModelError
+from bot.llm.providers.named import build
+from bot.llm.providers.options import ChatOptions
+from bot.ports import Chat
+from tests.real_model import KEY, RealModel, real_model
 
 ROOT = Path(__file__).resolve().parents[2]
 SUITE = ROOT / "tests" / "data" / "broken_repos" / "broken_math"
 
-pytestmark = [pytest.mark.docker, pytest.mark.slow]
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +61,11 @@ def mission(folder: Path, setting: str, model: RealModel) -> dict[str, Any]:
     return told
 
 
-@pytest.mark.parametrize("kind", ["openai-chat", "anthropic"])
+KINDS = pytest.mark.parametrize("kind", ["openai-chat", "anthropic"])
+
+
+@KINDS
+@pytest.mark.docker
 def test_a_real_model_mends_two_functions(docker_ready: None, broken_math: Path, model: RealModel, kind: str) -> None:
     told = mission(broken_math, f"{kind}:{model.name}@{model.address}", model)
     assert (told["outcome"], told["rung"]) == ("FIXED", 2), told["report"]
@@ -63,3 +73,41 @@ def test_a_real_model_mends_two_functions(docker_ready: None, broken_math: Path,
     assert told["cost_usd"] is None, "nobody knows the price of a model of one's own"
     assert f"  {kind}:{model.name}: " in told["report"]
     assert model.key not in json.dumps(told)
+
+
+def chat(model: RealModel, kind: str, key: str) -> Chat:
+    return build(f"{kind}:{model.name}@{model.address}", ChatOptions(keys={kind: SecretStr(key)}))
+
+
+@KINDS
+async def test_a_real_server_counts_tokens_and_says_when_it_cut_an_answer(model: RealModel, kind: str) -> None:
+    prompt = Prompt(system="You count.", user="Count from one to twenty.", max_tokens=8, temperature=0.0)
+    answer = await chat(model, kind, model.key).complete(prompt, deadline_s=120.0)
+    assert (answer.finish, answer.usage.output_tokens, bool(answer.text)) == (Finish.LENGTH, 8, True)
+    assert 10 < answer.usage.input_tokens < 60
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("key", "user", "trouble"),
+    [("not-the-key", "Hello", ModelTrouble.AUTH), (KEY, "many words " * 5000, ModelTrouble.TOO_LARGE)],
+    ids=["key", "length"],
+)
+async def test_a_real_servers_refusals_are_understood(
+    model: RealModel, kind: str, key: str, user: str, trouble: ModelTrouble
+) -> None:
+    with pytest.raises(ModelError) as refused:
+        await chat(model, kind, key).complete(Prompt(system="", user=user), deadline_s=120.0)
+    assert (refused.value.trouble, refused.value.attempts) == (trouble, 1)
+
+
+async def test_a_real_server_holds_a_model_to_a_schema(model: RealModel) -> None:
+    number = {
+        "type": "object",
+        "properties": {"n": {"type": "integer"}},
+        "required": ["n"],
+        "additionalProperties": False,
+    }
+    prompt = Prompt(system="Answer in JSON.", user="Name a number.", max_tokens=40, temperature=0.0, json_schema=number)
+    answer = await chat(model, "openai-chat", model.key).complete(prompt, deadline_s=120.0)
+    assert isinstance(json.loads(answer.text)["n"], int)

@@ -99,7 +99,8 @@ def test_every_role_is_told_its_model_and_whether_its_price_is_known(settings: M
         "model_fix": "openai-chat:mine@http://127.0.0.1:1",
         "model_key": "sk-k",
     }
-    findings = found(settings(**given))
+    findings = found(settings(model_agent="codex-cli:gpt-5.2", **given))
+    assert "codex-cli:gpt-5.2, at most" in findings["model to work alone"].message
     assert (findings["model to judge"].state, findings["model to fix"].state) == ("ok", "note")
     assert "$5.00 a mission" in findings["model to judge"].message
     assert "no price is known for openai-chat:mine" in findings["model to fix"].message
