@@ -2,7 +2,7 @@
 
 from sandbox.gate.passage import CAP, clean
 from sandbox.gate.redact import MASK, Needles, needles_of
-from sandbox.gate.render import fenced, for_markdown, for_prompt, for_workflow_log
+from sandbox.gate.render import fenced, for_markdown, for_workflow_log
 from sandbox.gate.shapes import TOKEN_SHAPES
 
 __all__ = [
@@ -13,7 +13,6 @@ __all__ = [
     "clean",
     "fenced",
     "for_markdown",
-    "for_prompt",
     "for_workflow_log",
     "needles_of",
 ]

@@ -1,7 +1,6 @@
-"""Clean text in the form a place needs: Markdown, a fence, a workflow's log, a prompt. Each expects cleaned text."""
+"""Clean text in the form a place needs: Markdown, a fence, a workflow's log. Each expects cleaned text."""
 
 import re
-import secrets
 
 _TICKS = re.compile(r"`+")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$=-])")
@@ -9,7 +8,6 @@ _REFERENCES = re.compile(r"@(?=\w)|#(?=\d)|\bGH-(?=\d)|:(?=//)|\bwww\.(?=\w)|\bm
 _COMMAND = re.compile(r"(?m)^([^\S\n]*)::")
 _INDENT = re.compile(r"(?m)^[ \t]+")
 _LIST = re.compile(r"(?m)^(\d{1,9})([.)])")
-_TAG_BYTES = 8
 
 
 def for_markdown(text: str) -> str:
@@ -32,9 +30,3 @@ def fenced(text: str, *, info: str = "text") -> str:
 def for_workflow_log(text: str) -> str:
     """Lines that are no commands to a workflow's runner."""
     return _COMMAND.sub(r"\1: :", text.replace("##[", "## [")).replace("\n::", "\n: :")
-
-
-def for_prompt(text: str) -> str:
-    """Foreign text between tags whose name nobody could know."""
-    tag = f"untrusted-{secrets.token_hex(_TAG_BYTES)}"
-    return f"<{tag}>\n{text}\n</{tag}>"

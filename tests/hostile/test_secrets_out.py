@@ -5,13 +5,15 @@ import time
 
 import pytest
 
-from sandbox.gate import MASK, clean, fenced, for_markdown, for_prompt, for_workflow_log, needles_of
+from bot.domain.model import Passage
+from bot.llm.spans import Washer, spans
+from sandbox.gate import MASK, clean, fenced, for_markdown, for_workflow_log, needles_of
 from tests.hostile.secret_forms import HONEST, SECRET, UNKNOWN, every_form
 
 NEEDLES = needles_of([SECRET])
 SINKS = {
     "log": lambda text: text,
-    "prompt": for_prompt,
+    "prompt": lambda text: spans((Passage(label=text, text=text, origin=text),), "0" * 20, Washer(NEEDLES)),
     "markdown": for_markdown,
     "fence": fenced,
     "workflow": for_workflow_log,

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.gate import clean, fenced, for_markdown, for_prompt, for_workflow_log
+from bot.domain.model import Passage
+from bot.llm.spans import Washer, nonce_of, spans
+from sandbox.gate import clean, fenced, for_markdown, for_workflow_log, needles_of
 from tests.attack_corpus import Attack, generate
 
 pytestmark = pytest.mark.shared
@@ -41,7 +43,7 @@ def test_no_attack_text_carries_a_canary_through_any_sink(texts: list[Attack]) -
     assert redacting
     for attack in redacting:
         cleaned = clean(text_of(attack), secrets=secrets_of(attack))
-        for sink in (cleaned, for_markdown(cleaned), fenced(cleaned), for_workflow_log(cleaned), for_prompt(cleaned)):
+        for sink in (cleaned, for_markdown(cleaned), fenced(cleaned), for_workflow_log(cleaned)):
             squeezed = re.sub(r"[\s\\\"']", "", sink)
             assert "CANARY" not in squeezed, attack.name
             assert "YRANAC" not in squeezed
@@ -68,9 +70,11 @@ def test_no_attack_text_means_anything_to_markdown_or_a_runner(texts: list[Attac
         assert not re.search(r"(?m)^\s*::|##\[", for_workflow_log(cleaned))
 
 
-def test_an_attack_on_a_prompt_cannot_close_its_tag(texts: list[Attack]) -> None:
+def test_an_attack_on_a_prompt_cannot_close_its_passage(texts: list[Attack]) -> None:
     for attack in texts:
-        prompt = for_prompt(clean(text_of(attack)))
-        tag = prompt.split(">", 1)[0].removeprefix("<")
-        assert prompt.count(f"</{tag}>") == 1
-        assert prompt.endswith(f"</{tag}>")
+        passage = Passage(label="text", text=text_of(attack), origin=text_of(attack))
+        mark = nonce_of([passage])
+        prompt = spans((passage,), mark, Washer(needles_of(secrets_of(attack))))
+        assert prompt.count(mark) == 2
+        assert prompt.endswith(f"\n</passage {mark}>")
+        assert "CANARY" not in prompt or not attack.expect.get("redacted"), attack.name

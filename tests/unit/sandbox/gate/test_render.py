@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.gate import clean, fenced, for_markdown, for_prompt, for_workflow_log
+from sandbox.gate import clean, fenced, for_markdown, for_workflow_log
 
 TEXT = st.text(alphabet=st.sampled_from("ab1 `~#@<>[]()!*_:/.\n\t\\|-+=GHfixes"), max_size=200).map(clean)
 
@@ -41,9 +41,3 @@ def test_commands_are_neutralised_and_other_lines_stay() -> None:
     assert for_workflow_log("::error::x\n  ::set-output name=a::b\na::b ##[group]") == (
         ": :error::x\n  : :set-output name=a::b\na::b ## [group]"
     )
-
-
-@given(TEXT)
-def test_a_prompts_tag_cannot_be_guessed(text: str) -> None:
-    assert for_prompt(text).split("\n")[0] != for_prompt(text).split("\n")[0]
-    assert for_prompt(text).count("</untrusted-") == 1 + text.count("</untrusted-")
