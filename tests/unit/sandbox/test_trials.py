@@ -8,9 +8,22 @@ import pytest
 
 from sandbox.backends.base import Guest
 from sandbox.errors import SandboxDied
+from sandbox.guest.search.ground import Request
+from sandbox.guest.search.sources import SOURCES
 from sandbox.spec import RunLimits
 from sandbox.trials import MAX_LINE_BYTES, search
-from sandbox.types import CommandResult, SearchRequest, Survivor, TrialDone, TrialEvent, TrialProgress, TrialStarted
+from sandbox.types import (
+    CommandResult,
+    GivenChange,
+    NearMiss,
+    SearchRequest,
+    SpanEdit,
+    Survivor,
+    TrialDone,
+    TrialEvent,
+    TrialProgress,
+    TrialStarted,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -200,3 +213,22 @@ async def test_survivors_told_before_the_death_of_the_sandbox_are_kept() -> None
 async def test_a_flood_of_events_is_ended() -> None:
     events = await told(*[{"kind": "progress", "tried": 1, "seconds": 0.1}] * 6000)
     assert len(events) <= 5001
+
+
+async def test_what_is_said_of_a_near_miss_is_one_printable_line() -> None:
+    miss, _ = await told({**NEAR_MISS, "description": "a\nb\x1b[31m\u202e" + "x" * 900}, DONE)
+    assert isinstance(miss, NearMiss)
+    assert miss.description.startswith("a b [31m xxx")
+    assert len(miss.description) == 400
+
+
+async def test_given_changes_and_the_sources_that_are_asked_travel_with_the_request() -> None:
+    guest = TalkingGuest([json.dumps(DONE).encode()], CommandResult(argv=(), exit_code=0))
+    change = GivenChange(edits=(SpanEdit(path="a.py", start=0, end=1, text="x"),), description="mine", cost=0.5)
+    request = REQUEST.with_(given=(change,), sources=("given",))
+    async for _ in search(as_guest(guest), request):
+        pass
+    order = Request.read(json.loads(guest.asked["stdin"]))
+    assert order.given[0]["edits"] == [{"path": "a.py", "start": 0, "end": 1, "text": "x"}]
+    assert order.sources == ("given",)
+    assert set(SearchRequest(command="pytest", failing=()).sources) == {name for name, _ in SOURCES}
