@@ -47,6 +47,9 @@ sys.exit(turn.get("status", 0))
 """
 VERSIONS = {"codex": "codex-cli 0.169.0", "claude": "2.1.197 (Claude Code)", "gemini": "0.61.0"}
 RECONNECTING = '{"type":"error","message":"Reconnecting... 1/5 (stream disconnected before completion)"}\n'
+WAITING = (
+    '{"type":"error","message":"Reconnecting... waiting for network (Connection failed: error sending request)"}\n'
+)
 
 
 class FakeAgents:

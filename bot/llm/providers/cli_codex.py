@@ -9,8 +9,8 @@ from bot.llm.providers.cli_process import CliOutput, Ended
 from bot.llm.providers.cli_tool import Asked, Complaint, Way, complaint, count, part, whole_prompt
 
 _LAST = "last-message.txt"
-_TRIES = 6
-"""So many events of this kind mean that it will go on for ever: `max_retries` is not heeded."""
+_FOR_EVER = ((b"waiting for network", 3), (b"Reconnecting", 6))
+"""So many events of a kind mean that it will go on for ever: `max_retries` is not heeded, and the pauses grow."""
 _MOST_BYTES = 1 << 20
 
 
@@ -39,7 +39,7 @@ class Codex:
 
     def is_hopeless(self, stdout: bytes) -> bool:
         """It reconnects again and again."""
-        return stdout.count(b"Reconnecting") >= _TRIES and not stdout.count(b'"agent_message"')
+        return b'"agent_message"' not in stdout and any(stdout.count(words) >= times for words, times in _FOR_EVER)
 
     def read(self, output: CliOutput, asked: Asked) -> Completion | Complaint:
         """The last message, unless the turn failed."""

@@ -15,7 +15,7 @@ from bot.llm.providers import cli_agent
 from bot.llm.providers.cli_agent import CliAgent
 from bot.llm.providers.options import ChatOptions
 from tests.fakes.cli_agents import (
-    RECONNECTING,
+    WAITING,
     FakeAgents,
     claude_says,
     codex_fails,
@@ -166,7 +166,7 @@ async def test_a_flood_of_errors_does_not_hide_an_answer(agents: FakeAgents) -> 
 
 
 async def test_who_reconnects_for_ever_is_ended_long_before_the_deadline(agents: FakeAgents) -> None:
-    agents.install("codex", {"stdout": RECONNECTING, "repeat": 10_000, "pause": 0.02})
+    agents.install("codex", {"stdout": WAITING, "repeat": 10_000, "pause": 0.02})
     started = time.perf_counter()
     error = await trouble(chat(agents, "codex-cli"), deadline_s=60)
     assert error.trouble is ModelTrouble.TRANSPORT

@@ -14,6 +14,7 @@ from bot.llm.providers.cli_process import CliOutput, Ended
 from bot.llm.providers.cli_tool import Asked, CliTool, Complaint, Way, trouble_in
 from tests.fakes.cli_agents import (
     RECONNECTING,
+    WAITING,
     claude_says,
     codex_fails,
     codex_says,
@@ -148,6 +149,7 @@ def test_a_status_counts_even_where_codex_said_something(tmp_path: Path) -> None
 def test_codex_is_hopeless_once_it_reconnects_again_and_again() -> None:
     assert not Codex().is_hopeless((RECONNECTING * 5).encode())
     assert Codex().is_hopeless((RECONNECTING * 6).encode())
+    assert Codex().is_hopeless((WAITING * 3).encode())
     assert not Codex().is_hopeless((RECONNECTING * 6 + codex_says("Reconnecting")).encode())
 
 
