@@ -16,7 +16,11 @@ DOCUMENTS = [p for p in tracked("*.md") if "tests/data" not in str(p)]
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z][a-z-]*):", MAKEFILE, re.MULTILINE))
 MAKE_VARIABLES = set(re.findall(r"^([A-Z_]+) [?:]?=", MAKEFILE, re.MULTILINE))
-VARIABLES = {leaf.variable for leaf in leaves()} | {"METAAGENT_TEST_STRICT", "METAAGENT_SHARED_DATA"}
+VARIABLES = {leaf.variable for leaf in leaves()} | {
+    "METAAGENT_TEST_STRICT",
+    "METAAGENT_TEST_MODEL",
+    "METAAGENT_SHARED_DATA",
+}
 
 
 def snippets(text: str) -> Iterator[str]:
