@@ -138,7 +138,7 @@ class NextStep(Message):
 
     decision: Decision
     worker_call: WorkerCall | None = None
-    """None also where the model named no worker."""
+    """Only with run_worker; None also where the model named no worker."""
     updated_acceptance_criteria: tuple[CriterionUpdate, ...] = ()
     context: Wanted = Wanted()
     """With retry_with_context."""
@@ -151,13 +151,10 @@ class NextStep(Message):
             decision = tidied(Decision, {"action": decision, "reason": said.get("reason")})
         if isinstance(decision, dict):
             decision.setdefault("reason", "")
+            # Whoever is held to a schema names a worker in any case: it counts with run_worker only.
+            if decision.get("action") != Action.RUN_WORKER:
+                found.pop("worker_call", None)
         return found if decision is None else {**found, "decision": decision}
-
-    @model_validator(mode="after")
-    def _worker_only_when_run(self) -> Self:
-        if self.worker_call is not None and self.decision.action is not Action.RUN_WORKER:
-            raise ValueError("worker_call goes with run_worker and with nothing else")
-        return self
 
 
 class SuspectNamed(Frozen):
