@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from typing import Literal
 
 from bot.clock import SystemClock
+from bot.domain.account import Account
 from bot.domain.model import Usage
 from bot.errors import MetaAgentError
+from bot.publish.who_spoke import spend_in_words
 from bot.settings import Settings
 from bot.setup.finding import Finding
 from bot.wiring.line import build_backend, probe_isolation
-from bot.wiring.models import build_chats, build_doors, models_of
+from bot.wiring.models import LEDGER, build_chats, build_doors, models_of
 from sandbox.errors import SandboxError
 from sandbox.gate import clean
 
@@ -48,7 +50,7 @@ async def _examine(settings: Settings, *, live: bool) -> list[Finding]:
     elif live:
         message = "without an App there is nobody to ask"
         findings.append(Finding(subject="live", state="missing", message=message, advice="run `metaagent setup`"))
-    return [*findings, *_models(settings)]
+    return [*findings, *_models(settings), *await _spent(settings)]
 
 
 def _disk(settings: Settings) -> Finding:
@@ -132,6 +134,21 @@ def _models(settings: Settings) -> list[Finding]:
         state: Literal["ok", "note"] = "note" if unpriced else "ok"
         findings.append(Finding(subject=f"model to {role}", state=state, message=message, advice=advice))
     return findings
+
+
+async def _spent(settings: Settings) -> list[Finding]:
+    """What models cost today, in all repositories; nothing where none was ever asked."""
+    if not (settings.data_dir / LEDGER).is_file():
+        return []
+    from bot.ledger.sqlite_ledger import SqliteLedger
+
+    today = SystemClock().now().date().isoformat()
+    try:
+        spent = await SqliteLedger(settings.data_dir / LEDGER).spent(Account(mission="", repository="", day=today))
+    except MetaAgentError as error:
+        return [Finding(subject="model costs", state="missing", message=error.message, advice=error.advice)]
+    message = f"today, in all repositories: {spend_in_words(spent['total'])} ({spent['total'].calls} calls)"
+    return [Finding(subject="model costs", state="ok", message=message)]
 
 
 async def _app(settings: Settings) -> Finding:

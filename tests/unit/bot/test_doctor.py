@@ -106,6 +106,16 @@ def test_every_role_is_told_its_model_and_whether_its_price_is_known(settings: M
     assert "no price is known for openai-chat:mine" in findings["model to fix"].message
 
 
+def test_what_models_cost_today_is_told_once_one_was_asked(settings: Make) -> None:
+    given = settings()
+    assert "model costs" not in found(given)
+    given.data_dir.mkdir()
+    (given.data_dir / "ledger.sqlite").touch()
+    assert found(given)["model costs"].message.endswith("nothing: no model was asked (0 calls)")
+    (given.data_dir / "ledger.sqlite").write_text("no database at all, but longer than a header would be " * 9)
+    assert found(given)["model costs"].state == "missing"
+
+
 @pytest.mark.parametrize(
     "given", [{"model": "any:model"}, {"model": "openai-chat:gpt"}, {"model": "mock", "models__prices": "odd"}]
 )
