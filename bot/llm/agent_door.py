@@ -20,8 +20,10 @@ from bot.llm.agent_requests import MOST_ANSWER_TOKENS, Refused, Wire, bounded, u
 from bot.llm.agent_served import COMMANDS, AgentServed
 from bot.llm.prompts.render import rendered
 from bot.llm.providers.replies import Reply, refusal
+from bot.llm.spans import Washer
 from bot.llm.till import Till
 from bot.ports import Clock
+from sandbox.gate import needles_of
 from sandbox.types import Errand
 
 MOST_REQUEST_BYTES = 8 << 20
@@ -39,20 +41,25 @@ class AgentDoors:
         till: Pays.
         limits: What models may cost and take.
         clock: Says which day it is.
+        secrets: What must never be sent.
     """
 
-    def __init__(self, served: AgentServed, till: Till, limits: ModelLimits, clock: Clock) -> None:
+    def __init__(
+        self, served: AgentServed, till: Till, limits: ModelLimits, *, clock: Clock, secrets: tuple[str, ...] = ()
+    ) -> None:
         self._served = served
         self._till = till
         self._limits = limits
         self._clock = clock
+        self._secrets = needles_of(secrets)
 
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> "AgentDoor | None":
         """The door of a mission; None when it has no money."""
         account = account_of(request, policy, self._limits, self._clock.now().date())
         if 0.0 in {account.usd_per_mission, account.usd_per_pull_request, account.usd_per_day}:
             return None
-        return AgentDoor(self._served, self._till, account, answer_s=self._limits.cli_timeout_s)
+        washer = Washer(self._secrets)
+        return AgentDoor(self._served, self._till, account, answer_s=self._limits.cli_timeout_s, washer=washer)
 
 
 class _Request(NamedTuple):
@@ -69,13 +76,15 @@ class AgentDoor:
         till: Pays.
         account: Of the mission.
         answer_s: One answer of the model at most.
+        washer: Cleans what the agent is sent with.
     """
 
-    def __init__(self, served: AgentServed, till: Till, account: Account, *, answer_s: float) -> None:
+    def __init__(self, served: AgentServed, till: Till, account: Account, *, answer_s: float, washer: Washer) -> None:
         self._served = served
         self._till = till
         self._account = account
         self._answer_s = answer_s
+        self._washer = washer
         self._calls: list[ModelCall] = []
 
     @property
@@ -97,7 +106,7 @@ class AgentDoor:
         """
         command = self._served.command or COMMANDS.get(self._served.kind, "false")
         variables = {"MODEL": self._served.model}
-        return Errand(command=command, task=rendered(question).user, variables=variables, wall_s=wall_s)
+        return Errand(command=command, task=rendered(question, self._washer).user, variables=variables, wall_s=wall_s)
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One request and its answer; then the connection ends.

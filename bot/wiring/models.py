@@ -92,4 +92,5 @@ def build_doors(settings: Settings, clock: Clock) -> AgentDoors | None:
     limits = settings.models
     ledger = SqliteLedger(settings.data_dir / LEDGER, usd_per_day=limits.usd_per_day_total)
     served = agent_served(settings.model_agent, limits.agent_command, ChatOptions(**_options(settings)))
-    return Doors(served, Till(ledger, Prices(limits.prices)), limits, clock)
+    secrets = tuple(secret.get_secret_value() for secret in settings.secrets)
+    return Doors(served, Till(ledger, Prices(limits.prices)), limits, clock=clock, secrets=secrets)

@@ -97,7 +97,7 @@ async def test_an_agent_mends_a_program_through_its_door_and_reaches_nothing_els
         command=f"cat > /tmp/agent.py <<'END'\n{AGENT}\nEND\nexec python /tmp/agent.py",
     )
     till = Till(SqliteLedger(tmp_path / "ledger.sqlite"), Prices("small=1/2"))
-    worker = AgentWorker(AgentDoors(served, till, ModelLimits(), FixedClock()), SearchTrials(MemoryLessons()))
+    worker = AgentWorker(AgentDoors(served, till, ModelLimits(), clock=FixedClock()), SearchTrials(MemoryLessons()))
     sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
 
     async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(tmp_path / "repo")))) as workspace:

@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 
 from bot.domain.account import ModelLimits
-from bot.domain.model import ModelTrouble, Question, Role
+from bot.domain.model import ModelTrouble, Passage, Question, Role
 from bot.domain.policy import RepositoryPolicy
 from bot.ledger.sqlite_ledger import SqliteLedger
 from bot.llm.agent_door import MOST_REQUEST_BYTES, AgentDoor, AgentDoors
@@ -53,7 +53,9 @@ def _json(value: object) -> bytes:
 def door(folder: Path, provider: Provider, kind: str = "openai-chat", **limits: Any) -> AgentDoor:
     served = AgentServed(kind=kind, model="small", post=provider.post, key=SecretStr(KEY))
     till = Till(SqliteLedger(folder / "ledger.sqlite"), Prices("small=1/2"))
-    found = AgentDoors(served, till, ModelLimits(**limits), FixedClock()).of(a_request(), RepositoryPolicy())
+    found = AgentDoors(served, till, ModelLimits(**limits), clock=FixedClock(), secrets=("swordfish-of-ours",)).of(
+        a_request(), RepositoryPolicy()
+    )
     assert found is not None
     return found
 
@@ -226,17 +228,21 @@ def test_without_an_allowance_there_is_no_door(tmp_path: Path) -> None:
     served = AgentServed(kind="codex-cli", model="small", post=Provider().post)
     till = Till(SqliteLedger(tmp_path / "ledger.sqlite"), Prices())
     assert (
-        AgentDoors(served, till, ModelLimits(usd_per_mission=0.0), FixedClock()).of(a_request(), RepositoryPolicy())
+        AgentDoors(served, till, ModelLimits(usd_per_mission=0.0), clock=FixedClock()).of(
+            a_request(), RepositoryPolicy()
+        )
         is None
     )
 
 
 @pytest.mark.parametrize("kind", ["codex-cli", "claude-cli"])
 def test_an_errand_holds_the_task_and_no_key(tmp_path: Path, kind: str) -> None:
-    gaps: dict[str, Any] = dict.fromkeys(("command", "failing", "suspects"), ())
+    gaps: dict[str, Any] = dict.fromkeys(("command", "failing"), ())
+    gaps["suspects"] = Passage(label="log", text="the password is swordfish-of-ours")
     errand = door(tmp_path, Provider(), kind).errand(
         Question(stage="agent", prompt="agent", gaps=gaps, role=Role.FIX), wall_s=60
     )
     assert "$MODEL_URL" in errand.command
     assert "Never edit tests" in errand.task
     assert KEY not in errand.model_dump_json()
+    assert "the password is ***" in errand.task
