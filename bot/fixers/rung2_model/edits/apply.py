@@ -25,17 +25,19 @@ from sandbox.changes import is_safe_path
 from sandbox.types import Frozen
 
 _ELISION = re.compile(
-    r"^[ \t]*(?:#|//|/\*|<!--)?[ \t]*(?:\.{3}|\u2026)[ \t]*"
+    r"^(?:#|//|/\*|<!--)?[ \t]*(?:\.{3}|\u2026)[ \t]*"
     r"(?:\(?(?:the )?(?:rest|existing|remaining|remainder|unchanged|same|other|previous|code|keep|omitted)\b|$)",
     re.IGNORECASE,
 )
 _COMMENTED = re.compile(
-    r"^[ \t]*(?:#|//|/\*|<!--)[ \t]*(?:the )?(?:rest of|remaining|existing|unchanged|same) (?:the |as )?"
+    r"^(?:#|//|/\*|<!--)[ \t]*(?:the )?(?:rest of|remaining|existing|unchanged|same) (?:the |as )?"
     r"(?:code|file|function|method|class|implementation|logic|body|above|before|original)\b",
     re.IGNORECASE,
 )
 _KEYWORDS = re.compile(r"^(?:(?:async[ \t]+)?def|class)[ \t]+")
 _MOST_SHOWN = 5
+_MOST_READ = 200
+"""Characters of a line that may stand for others."""
 
 
 class Placed(Frozen):
@@ -227,7 +229,8 @@ def elision_in(lines: Sequence[str], text: Text) -> str | None:
 
 
 def _is_elision(line: str) -> bool:
-    return bool(_ELISION.match(line) or _COMMENTED.match(line))
+    text = line.strip()[:_MOST_READ]
+    return bool(_ELISION.match(text) or _COMMENTED.match(text))
 
 
 def _is_blank(lines: Sequence[str]) -> bool:

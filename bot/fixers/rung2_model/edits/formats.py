@@ -9,7 +9,7 @@ from bot.fixers.rung2_model.edits.parse import MAX_BLOCKS, Block, Parsed, too_ma
 from bot.fixers.rung2_model.edits.values import EditFormat, Reason, Rejection
 from sandbox.types import Frozen
 
-_SECTION = re.compile(r"^\*\*\* (?P<kind>Update File|Add File|Delete File|Move to): (?P<path>.{1,400}?)[ \t]*$")
+_SECTION = re.compile(r"^\*\*\* (?P<kind>Update File|Add File|Delete File|Move to): (?P<path>.{0,399}\S)[ \t]{0,20}$")
 _END = re.compile(r"^\*\*\* End Patch[ \t]*$")
 _RANGES = re.compile(r"^@@ -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@(?P<heading>.{0,300})$")
 _UNWANTED = re.compile(

@@ -3,6 +3,7 @@
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 
 from pydantic import ConfigDict
 
@@ -15,6 +16,9 @@ from bot.fixers.rung2_model.edits.snippet import NotTaken, Snippet, is_other
 from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, form_of
 from bot.fixers.rung2_model.edits.values import Reason
 from sandbox.types import Frozen
+
+_MOST_NAMED = 500
+"""Definitions of one name that are told apart."""
 
 
 class Piece(Frozen):
@@ -103,12 +107,13 @@ def _chosen(snippet: Snippet, node: Definition, name: str) -> tuple[Opened, Symb
     Raises:
         NotTaken: there are several.
     """
-    found = [
+    named = (
         (file, symbol)
         for file in snippet.files
         for symbol in file.symbols
         if symbol.is_named(name) and isinstance(symbol.node, ast.ClassDef) == isinstance(node, ast.ClassDef)
-    ]
+    )
+    found = list(islice(named, _MOST_NAMED))
     for keeps in _preferences(snippet.fence.label.anchor, node, name):
         if len(found) in {0, 1}:
             break

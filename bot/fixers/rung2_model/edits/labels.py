@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from sandbox.types import Frozen
 
 MAX_LABEL = 400
+"""Longer lines are text: they are no labels, fences or headers."""
 _LOOK_BACK = 6
 _FENCE = re.compile(r"^ {0,3}(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^`]*)$")
 _DECORATION = " \t#*>`\"':-=[]()"
@@ -50,7 +51,7 @@ def fences_of(lines: Sequence[str], known: Collection[str]) -> tuple[Fence, ...]
     """
     found, at = list[Fence](), 0
     while at < len(lines):
-        opening = _FENCE.match(lines[at])
+        opening = _fence(lines[at])
         if opening is None:
             at += 1
             continue
@@ -62,6 +63,11 @@ def fences_of(lines: Sequence[str], known: Collection[str]) -> tuple[Fence, ...]
         found.append(Fence(first=at, last=last, info=info, lines=content, closed=end is not None, label=label))
         at = last + 1
     return tuple(found)
+
+
+def _fence(line: str) -> re.Match[str] | None:
+    """A line that opens a fence; a long one is none, and would make the pattern slow."""
+    return _FENCE.match(line) if len(line) <= MAX_LABEL else None
 
 
 def _closes(line: str, mark: str) -> bool:
@@ -81,7 +87,7 @@ def label_above(lines: Sequence[str], at: int, known: Collection[str], *, stop: 
     anchor = ""
     for index in range(at - 1, max(stop, at - 1 - _LOOK_BACK) - 1, -1):
         line = lines[index]
-        fence = _FENCE.match(line)
+        fence = _fence(line)
         if not line.strip():
             continue
         if (named := anchor_of(line)) is not None:
@@ -95,7 +101,7 @@ def label_above(lines: Sequence[str], at: int, known: Collection[str], *, stop: 
 
 def anchor_of(line: str) -> str | None:
     """The name an anchor line gives: `@@ Class.method`."""
-    match = _ANCHOR.match(line)
+    match = _ANCHOR.match(line) if len(line) <= MAX_LABEL else None
     return match["name"].strip() if match is not None else None
 
 

@@ -1,5 +1,7 @@
 """The gates: what no answer may do, what is shown to a person, and which answers count as one."""
 
+import time
+
 import pytest
 
 from bot.fixers.rung2_model.edits import EditRules, Reason, SentFile, key_of, read_edits, told
@@ -202,3 +204,27 @@ def test_an_answer_of_rejections_is_bounded() -> None:
     rejections = read_edits(text, sent()).rejections
     assert len(rejections) == 20
     assert sum(bool(each.windows) for each in rejections) <= 5
+
+
+REPEATED = "def f(a):\n    x = 1\n" * 3_000
+SLOW = {
+    "text that stands everywhere": sr("def f(a):\n    x = 1\n" * 500, "y = 1\n"),
+    "text that stands nowhere": "".join(sr(f"def f(b):\n    x = {n}\n" * 50, "y = 1\n") for n in range(2, 50)),
+    "functions of one name": "".join(fence(f"def f(a):\n    return {n}\n") for n in range(2, 50)),
+    "a line of blanks in an edit": sr(OLD, " " * 100_000 + "x\n"),
+    "a line of blanks behind a fence": "```" + " " * 200_000 + "`x\n",
+    "a line of blanks behind an anchor": "@@" + " " * 200_000 + "x@y\n" + sr(OLD, "x\n"),
+    "a line of blanks behind a section": "*** Update File: " + " " * 200_000 + "x\n",
+    "openings without an end": "<<<<<<< SEARCH\n" * 16_000,
+    "fences without an end": "```\n~~~\n" * 25_000,
+    "headers": "--- a\n+++ b\n" * 20_000,
+    "code nested deeply": fence("def add(a, b):\n    return " + "-" * 50_000 + "1\n"),
+    "a sum without an end": sr(OLD, "    return " + "1 + " * 10_000 + "1\n"),
+}
+
+
+@pytest.mark.parametrize("text", SLOW.values(), ids=SLOW)
+def test_no_answer_takes_long_to_read(text: str) -> None:
+    began = time.process_time()
+    read_edits(text, [*sent(), SentFile(path="src/repeated.py", text=REPEATED)])
+    assert time.process_time() - began < 10  # what is not bounded takes minutes
