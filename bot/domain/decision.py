@@ -44,6 +44,8 @@ class NextAction(Frozen):
     updated_acceptance_criteria: tuple[AcceptanceCriterion, ...] = ()
     wanted: tuple[str, ...] = ()
     """With retry_with_context: files a model asks to be shown."""
+    held: str = ""
+    """Why only what costs nothing is tried: a model doubts, where the rules alone would go on."""
 
     @model_validator(mode="after")
     def _worker_only_when_run(self) -> Self:

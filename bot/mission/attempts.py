@@ -9,6 +9,7 @@ from bot.domain.model import Role
 from bot.domain.patch import Candidate, FixAttempt, NearMiss, Rival, Rung, Verification
 from bot.domain.verdict import ChangeReview
 from bot.fixers.ladder import with_suspects
+from bot.mission.alone import FREE
 from bot.mission.analyze import fingerprint
 from bot.mission.by_model.review import review_by_model
 from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, without_refused
@@ -69,7 +70,8 @@ async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Gr
     if not attempt.candidates and attempt.question:
         raise end(Outcome.NEEDS_HUMAN, _exhausted(attempt), question=attempt.question)
     if not attempt.candidates:
-        raise end(Outcome.NO_FIX, "; ".join((_exhausted(attempt), *_refused_before(run))))
+        exhausted = "; ".join((_exhausted(attempt), *_refused_before(run)))
+        return _above(run, _known(ground, attempt, Rung.SEARCH if _held(run) else Rung.MODEL), exhausted)
     tried: list[tuple[Candidate, Verification]] = []
     for number, candidate in enumerate(attempt.candidates[:_VERIFIED_PER_ITERATION], start=1):
         verification = await _verify(run, candidate, number)
@@ -96,7 +98,11 @@ async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> 
         workspace = await tree.at(ground.changes)
         shown = run.context.with_(test_results=ground.report, near_misses=ground.near)
         tree.touched()
-        fixers = tuple(fixer for fixer in run.ports.fixers if fixer.rung >= ground.from_rung)
+        fixers = tuple(
+            fixer
+            for fixer in run.ports.fixers
+            if fixer.rung >= ground.from_rung and (fixer.rung in FREE or not _held(run))
+        )
         found = await find_fix(
             shown,
             with_suspects(diagnosis, ground.suspects),
@@ -195,21 +201,33 @@ def _after_refusals(
     stuck = ground.stuck + (not reports or any(fingerprint(report) == before for report in reports))
     untried = attempt.candidates[len(tried) :]
     asked = Rung(max(ground.asked, *attempt.rungs, *(candidate.rung for candidate in attempt.candidates)))
-    left = ground.with_(
-        refused=ground.refused | {edits_key(candidate.changes) for candidate, _ in tried},
-        near=attempt.near or ground.near,
-        suspects=attempt.suspects or ground.suspects,
-        asked=asked,
-    )
+    refused = ground.refused | {edits_key(candidate.changes) for candidate, _ in tried}
+    left = _known(ground.with_(refused=refused), attempt, asked)
     if untried and stuck < _STUCK_AFTER:
         return left.with_(untried=untried, stuck=stuck)
-    above = [rung for rung in usable_rungs(run.context, run.ports.fixers) if rung > asked]
-    if above:
-        return left.with_(untried=(), stuck=0, from_rung=min(above))
     last = tried[-1][1].reason
     if stuck >= _STUCK_AFTER:
-        raise end(Outcome.NO_FIX, f"the same failure is still there after patches in {stuck} iterations: {last}")
-    raise end(Outcome.NO_FIX, f"no candidate survived its verification: {last}")
+        return _above(run, left, f"the same failure is still there after patches in {stuck} iterations: {last}")
+    return _above(run, left, f"no candidate survived its verification: {last}")
+
+
+def _known(ground: Ground, attempt: FixAttempt, asked: Rung) -> Ground:
+    """The ground with what a climb found on the way."""
+    return ground.with_(near=attempt.near or ground.near, suspects=attempt.suspects or ground.suspects, asked=asked)
+
+
+def _above(run: Run, ground: Ground, reason: str) -> Ground:
+    """To climb on from the next rung that was not asked yet; without one the mission ends."""
+    above = [rung for rung in usable_rungs(run.context, run.ports.fixers) if rung > ground.asked]
+    if not above:
+        raise end(Outcome.NO_FIX, reason)
+    return ground.with_(untried=(), stuck=0, from_rung=min(above))
+
+
+def _held(run: Run) -> bool:
+    """Whether a model's doubts leave only what costs nothing."""
+    action = run.context.iterations[-1].next_action
+    return action is not None and bool(action.held)
 
 
 def _refused_before(run: Run) -> tuple[str, ...]:

@@ -1,16 +1,19 @@
 """run_mission: triage, then analyze, plan, critique, evaluate, confidence, decide, fix, verify; again until done."""
 
 import logging
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 from bot.domain.decision import Action, NextAction
-from bot.domain.diagnosis import FailureKind
+from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.mission import MissionContext, MissionState, Outcome
+from bot.domain.patch import Rung
 from bot.domain.plan import Plan
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import Depth, MissionRequest
 from bot.domain.verdict import ConfidenceAssessment, Critique, MetaEvaluation, Route
 from bot.errors import MetaAgentError
+from bot.mission.alone import decide_alone, free_first
 from bot.mission.attempts import Ground, mend
 from bot.mission.by_model.criticism import critique_by_model
 from bot.mission.by_model.deciding import decide_by_model
@@ -146,14 +149,9 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
     run.know(lessons=thinking.lessons or run.context.lessons)
     if run.context.request.depth is Depth.EXPLAIN:
         raise Ended(_as_asked(run.context, "only the cause was asked for"))
-    await _plan(run, ground)
-    retried = ground.retried
-    action = await run.judge(
-        "decide",
-        NextAction,
-        lambda: decide_next_action(run.context, retried=retried),
-        lambda mind, rules: decide_by_model(mind, rules, run.context, retried=retried),
-    )
+    rungs = frozenset(r for r in usable_rungs(run.context, run.ports.fixers) if r >= ground.from_rung)
+    await _plan(run, ground, rungs)
+    action = await _decide(run, ground, rungs, thinking.alone)
     run.note(next_action=action)
     run.know(acceptance_criteria=action.updated_acceptance_criteria)
     match action.decision.action:
@@ -167,12 +165,31 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
             raise end(Outcome.NO_FIX, action.decision.reason)
 
 
-async def _plan(run: Run, ground: Ground) -> None:
+async def _decide(run: Run, ground: Ground, rungs: frozenset[Rung], alone: Diagnosis | None) -> NextAction:
+    """What to do next; a model's doubts hold nothing back that costs nothing."""
+    retried = ground.retried
+    action = await run.judge(
+        "decide",
+        NextAction,
+        lambda: decide_next_action(run.context, retried=retried),
+        lambda mind, rules: decide_by_model(mind, rules, run.context, retried=retried),
+    )
+    if alone is None:
+        return action
+    by_rules = decide_alone(run.context, alone, ground.report, rungs, _kept_from(run), retried=retried)
+    return free_first(action, by_rules)
+
+
+def _kept_from(run: Run) -> Callable[[str], bool]:
+    """Which paths may not be edited here."""
+    return lambda path: is_protected(path) or not allows(run.context.policy, (path,))
+
+
+async def _plan(run: Run, ground: Ground, rungs: frozenset[Rung]) -> None:
     """Plan, criticise, question, weigh; once more when the route says so."""
     facts, diagnosis = run.context.facts, run.context.diagnosis
     if facts is None or diagnosis is None:
         raise end(Outcome.ERROR, "there is nothing to plan from")
-    rungs = frozenset(r for r in usable_rungs(run.context, run.ports.fixers) if r >= ground.from_rung)
     plan = await run.judge(
         "plan",
         Plan,
@@ -200,14 +217,10 @@ async def _weigh(run: Run, *, again: str = "") -> Route:
     if iteration.diagnosis is None or iteration.plan is None:
         raise end(Outcome.ERROR, "there is nothing to weigh")
     diagnosis, plan = iteration.diagnosis, iteration.plan
-
-    def kept_from_us(path: str) -> bool:
-        return is_protected(path) or not allows(run.context.policy, (path,))
-
     critique = await run.judge(
         f"critique{again}",
         Critique,
-        lambda: critique_plan(plan, is_protected=kept_from_us),
+        lambda: critique_plan(plan, is_protected=_kept_from(run)),
         lambda mind, rules: critique_by_model(mind, rules, plan, diagnosis),
     )
     meta = await run.judge(

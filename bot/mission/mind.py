@@ -1,6 +1,8 @@
-"""The models as the stages of one mission use them: every call is billed, spent money stops, the rules fall back."""
+"""The models as the stages of one mission use them: calls are billed, spent money and time stop, the rules go on."""
 
+import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -17,10 +19,26 @@ Judged = TypeVar("Judged", bound=Frozen)
 
 _GIVE_UP_AFTER = 2
 """Questions in a row that nobody answered: a server that is away would cost every stage its time."""
+_TIME_SHARE = 1 / 3
+"""Of a mission's time that judging may take: the rest is for trying and proving."""
+_LEAST_S = 1.0
 _ANSWERED = frozenset({ModelTrouble.UNREADABLE, ModelTrouble.REFUSAL, ModelTrouble.TOO_LARGE})
 """Trouble with one question, not with whoever is asked."""
 
+Said = TypeVar("Said")
+
 _logger = logging.getLogger(__name__)
+
+
+_TOO_LONG = "models have taken their share of this mission's time; the rest is for trying and proving"
+
+
+class Waiting(Frozen):
+    """What waiting for models has come to in a mission."""
+
+    seconds: float = 0.0
+    unanswered: int = 0
+    """Questions in a row that nobody answered."""
 
 
 class Billed:
@@ -36,7 +54,8 @@ class Billed:
         self.budget = budget
         """As it stood before the step under way."""
         self._bill: tuple[ModelCall, ...] = ()
-        self._unanswered = 0
+        self.waiting = Waiting()
+        """As it stands; remembered with every step."""
 
     def has(self, role: Role) -> bool:
         """Whether a model is there for this."""
@@ -48,13 +67,8 @@ class Billed:
         Raises:
             ModelError: none could be had, or nobody is asked any more.
         """
-        mind = self._ready()
-        try:
-            message, calls = await mind.ask(question, returns)
-        except ModelError as error:
-            self._failed(error)
-            raise
-        self._answered(calls)
+        message, calls = await self._waited(lambda mind: mind.ask(question, returns))
+        self._bill += calls
         return message, calls
 
     async def write(self, question: Question) -> Written:
@@ -63,13 +77,8 @@ class Billed:
         Raises:
             ModelError: none could be had, or nobody is asked any more.
         """
-        mind = self._ready()
-        try:
-            written = await mind.write(question)
-        except ModelError as error:
-            self._failed(error)
-            raise
-        self._answered((*written.failed, written.call))
+        written = await self._waited(lambda mind: mind.write(question))
+        self._bill += (*written.failed, written.call)
         return written
 
     def take_bill(self) -> tuple[ModelCall, ...]:
@@ -92,25 +101,44 @@ class Billed:
             _logger.warning("the rules decide: %s", error.message, extra={"trouble": error.trouble.value})
             return rules.with_(by="fallback")
 
-    def _ready(self) -> Mind:
+    async def _waited(self, ask: Callable[[Mind], Awaitable[Said]]) -> Said:
+        """An answer in time; how long it took, and whether there was one, is remembered."""
+        mind, left_s = self._ready()
+        started, unanswered = time.monotonic(), self.waiting.unanswered + 1
+        limit = asyncio.timeout(left_s)
+        try:
+            async with limit:
+                said = await ask(mind)
+            unanswered = 0
+        except TimeoutError as error:
+            if not limit.expired():
+                raise
+            raise ModelError(_TOO_LONG, trouble=ModelTrouble.DEADLINE) from error
+        except ModelError as error:
+            self._bill += error.calls
+            unanswered = 0 if error.trouble in _ANSWERED else unanswered
+            raise
+        finally:
+            seconds = self.waiting.seconds + time.monotonic() - started
+            self.waiting = Waiting(seconds=round(seconds, 3), unanswered=unanswered)
+        return said
+
+    def _ready(self) -> tuple[Mind, float]:
+        """Whom to ask, and for how long at most."""
         if self._mind is None:
             raise ModelError("no model is configured", trouble=ModelTrouble.BAD_REQUEST)
         spent_usd = self.budget.spent_usd + total(self._bill).cost_usd
         if self.budget.with_(spent_usd=spent_usd).is_money_spent:
             message = f"the money for models in this mission is spent (${self.budget.money_usd:.2f})"
             raise ModelError(message, trouble=ModelTrouble.BUDGET)
-        if self._unanswered >= _GIVE_UP_AFTER:
-            message = f"no model answered {self._unanswered} times in a row; none is asked any more in this mission"
+        unanswered = self.waiting.unanswered
+        if unanswered >= _GIVE_UP_AFTER:
+            message = f"no model answered {unanswered} times in a row; none is asked any more in this mission"
             raise ModelError(message, trouble=ModelTrouble.TRANSPORT)
-        return self._mind
-
-    def _answered(self, calls: tuple[ModelCall, ...]) -> None:
-        self._bill += calls
-        self._unanswered = 0
-
-    def _failed(self, error: ModelError) -> None:
-        self._bill += error.calls
-        self._unanswered = 0 if error.trouble in _ANSWERED else self._unanswered + 1
+        left_s = self.budget.seconds * _TIME_SHARE - self.waiting.seconds
+        if left_s < _LEAST_S:
+            raise ModelError(_TOO_LONG, trouble=ModelTrouble.DEADLINE)
+        return self._mind, left_s
 
 
 def useless(why: str) -> ModelError:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from bot.domain.mission import Budget, Outcome
 from bot.domain.model import ModelCall
 from bot.errors import GitHubError, MetaAgentError, Superseded
-from bot.mission.mind import Billed
+from bot.mission.mind import Billed, Waiting
 from bot.mission.setup_log import missing_of
 from bot.ports import Checkpoint, Clock
 from sandbox.errors import ImportRejected, SandboxError, SetupFailed
@@ -78,6 +78,7 @@ class Done(Frozen, Generic[Stage]):
     trouble: Trouble | None = None
     seconds: float = 0.0
     calls: tuple[ModelCall, ...] = ()
+    waiting: Waiting = Waiting()
 
 
 class Steps:
@@ -124,7 +125,13 @@ class Steps:
                     raise  # not the stage's trouble yet: the checkpoint waits and tries again
                 trouble = trouble_of(error, f"{self._mission_id}:{name}")
             seconds = round(self._clock.monotonic() - started, 6)
-            return kind(value=value, trouble=trouble, seconds=seconds, calls=self.mind.take_bill())
+            return kind(
+                value=value,
+                trouble=trouble,
+                seconds=seconds,
+                calls=self.mind.take_bill(),
+                waiting=self.mind.waiting,
+            )
 
         kind = cast("type[Done[Stage]]", Done.__class_getitem__(returns))
         try:
@@ -133,6 +140,7 @@ class Steps:
             raise Ended(trouble_of(error, f"{self._mission_id}:{name}")) from error
         self.seconds += done.seconds
         self.calls += done.calls
+        self.mind.waiting = done.waiting
         if done.trouble is not None:
             raise Ended(done.trouble)
         if done.value is None:

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from bot.domain.diagnosis import Suspect
 from bot.mission.sentences import calls
 from bot.ports import Workspace
 from sandbox.changes import is_protected, is_safe_path
+from sandbox.errors import ChangeRejected
 from sandbox.types import FileContext, SourceDiff, TestResult
 
 _DEEPEST = 0.9
@@ -29,6 +31,13 @@ _NOT_NAMES = frozenset({"assert", "print", "len", "range", "isinstance", "list",
 def is_suspectable(path: str) -> bool:
     """Whether a path of the checkout may hold a cause that we may mend."""
     return is_safe_path(path) and not is_protected(path)
+
+
+async def text_of(path: str, workspace: Workspace) -> str:
+    """What stands in a file; nothing when there is none, or one too large to be read."""
+    with suppress(ChangeRejected):
+        return await workspace.read_file(path) or ""
+    return ""
 
 
 def from_frames(failures: Sequence[TestResult]) -> tuple[Suspect, ...]:
@@ -65,7 +74,7 @@ async def from_hint(hint: str, workspace: Workspace) -> tuple[Suspect, ...]:
 
 async def _functions_of(file: str, workspace: Workspace) -> list[int]:
     """The first lines of the functions in a file; its first line when there is none."""
-    text = await workspace.read_file(file) or ""
+    text = await text_of(file, workspace)
     starts = [at for at, line in enumerate(text.splitlines(), start=1) if _FUNCTION.match(line)]
     return starts[:_AT_MOST] or [1]
 
@@ -98,8 +107,7 @@ async def from_calls(failures: Sequence[TestResult], workspace: Workspace, *, wi
     files = [f for f in await workspace.list_files() if f.endswith(".py") and is_suspectable(f)]
     found = []
     for file in sorted(files, key=_shallow_first)[:_FILES_READ]:
-        text = await workspace.read_file(file)
-        found += _definitions(file, text or "", wanted)
+        found += _definitions(file, await text_of(file, workspace), wanted)
     return tuple(found)
 
 

@@ -1,9 +1,12 @@
 """Think about a failure until it is understood: analyze, assess the thought, look wider; three passes at most."""
 
+from collections.abc import Awaitable, Callable
+
 from bot.domain.decision import Action
 from bot.domain.diagnosis import Diagnosis, FailureKind
 from bot.domain.lesson import RecalledLesson
 from bot.domain.mission import MissionContext
+from bot.domain.model import Role
 from bot.domain.verdict import MAX_THOUGHT_PASSES, LiveAssessment, Thought
 from bot.errors import MetaAgentError
 from bot.mission.analyze import analyze_failures, fingerprint
@@ -22,6 +25,12 @@ class Thinking(Frozen):
     diagnosis: Diagnosis
     lessons: tuple[RecalledLesson, ...] = ()
     assessments: tuple[LiveAssessment, ...] = ()
+    alone: Diagnosis | None = None
+    """What the rules alone came to; None where no model was asked."""
+
+
+Rules = Callable[[int], Awaitable[Diagnosis]]
+"""What the rules see on a pass."""
 
 
 async def think(
@@ -41,17 +50,41 @@ async def think(
     lessons = await _recalled(context, report, recall)
     context = context.with_(lessons=lessons or context.lessons)
     named = await from_hint(context.request.hint, workspace)
+    rules, look = _rules(context, report, workspace), _first_look(context)
+
+    async def by_model(number: int, feedback: str) -> Diagnosis:
+        now = look.with_(number=number, feedback=feedback)
+        return await mind.or_rules(
+            await rules(number), lambda models, found: analyze_by_model(models, found, context, workspace, look=now)
+        )
+
+    async def by_rules(number: int, _: str) -> Diagnosis:
+        return await rules(number)
+
+    diagnosis, assessments = await _thought(by_model, mind, look)
+    alone = (await _thought(by_rules, None, look))[0] if mind.has(Role.JUDGE) else None
+    return Thinking(
+        diagnosis=diagnosis.with_(suspects=merged((*named, *diagnosis.suspects))),
+        lessons=lessons,
+        assessments=assessments,
+        alone=None if alone is None else alone.with_(suspects=merged((*named, *alone.suspects))),
+    )
+
+
+async def _thought(
+    diagnosed: Callable[[int, str], Awaitable[Diagnosis]], mind: Billed | None, look: Look
+) -> tuple[Diagnosis, tuple[LiveAssessment, ...]]:
+    """Passes of thinking until it is enough, by whoever diagnoses and whoever judges that; the last diagnosis."""
     assessments: list[LiveAssessment] = []
-    look = _first_look(context)
+    feedback = look.feedback
     while True:
-        diagnosis = await _diagnosed(context, report, workspace, mind, look=look)
+        diagnosis = await diagnosed(len(assessments) + 1, feedback)
         assessment = await _assessed(diagnosis, mind)
         assessments.append(assessment)
         if len(assessments) == MAX_THOUGHT_PASSES or _is_enough(assessment, again=look.again):
-            confidence, suspects = adjusted(diagnosis.confidence, assessment), merged((*named, *diagnosis.suspects))
-            diagnosis = diagnosis.with_(confidence=confidence, suspects=suspects)
-            return Thinking(diagnosis=diagnosis, lessons=lessons, assessments=tuple(assessments))
-        look = look.with_(number=len(assessments) + 1, feedback=assessment.feedback)
+            confidence = adjusted(diagnosis.confidence, assessment)
+            return diagnosis.with_(confidence=confidence), tuple(assessments)
+        feedback = assessment.feedback
 
 
 def _first_look(context: MissionContext) -> Look:
@@ -62,26 +95,30 @@ def _first_look(context: MissionContext) -> Look:
     return Look(again=True, feedback=before.decision.reason, wanted=before.wanted)
 
 
-async def _diagnosed(
-    context: MissionContext, report: TestReport, workspace: Workspace, mind: Billed, *, look: Look
-) -> Diagnosis:
-    """By the rules, and by a model on top of them."""
-    rules = await analyze_failures(
-        report,
-        workspace,
-        kind=context.triage.kind if context.triage else FailureKind.BUG,
-        red_diff=context.facts.red_diff if context.facts else SourceDiff(),
-        lessons=context.lessons,
-        passes=look.number,
-    )
-    return await mind.or_rules(
-        rules, lambda models, found: analyze_by_model(models, found, context, workspace, look=look)
-    )
+def _rules(context: MissionContext, report: TestReport, workspace: Workspace) -> Rules:
+    """Each pass of the rules, made once."""
+    made: dict[int, Diagnosis] = {}
+
+    async def looked(number: int) -> Diagnosis:
+        if number not in made:
+            made[number] = await analyze_failures(
+                report,
+                workspace,
+                kind=context.triage.kind if context.triage else FailureKind.BUG,
+                red_diff=context.facts.red_diff if context.facts else SourceDiff(),
+                lessons=context.lessons,
+                passes=number,
+            )
+        return made[number]
+
+    return looked
 
 
-async def _assessed(diagnosis: Diagnosis, mind: Billed) -> LiveAssessment:
+async def _assessed(diagnosis: Diagnosis, mind: Billed | None) -> LiveAssessment:
     """The thought, judged just after it was thought."""
     rules = assess_live(Thought(reasoning=diagnosis.reasoning, confidence=diagnosis.confidence), diagnosis)
+    if mind is None:
+        return rules
     return await mind.or_rules(rules, lambda models, found: assess_by_model(models, found, diagnosis))
 
 

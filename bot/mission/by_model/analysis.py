@@ -5,7 +5,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question
 from bot.llm import passages
 from bot.llm.protocol.messages import AnalyzeFailure, SuspectNamed
-from bot.mission.suspects import contexts_of, is_suspectable, merged
+from bot.mission.suspects import contexts_of, is_suspectable, merged, text_of
 from bot.ports import Mind, Workspace
 from sandbox.types import Frozen, SourceDiff
 
@@ -78,8 +78,8 @@ async def _wanted(files: tuple[str, ...], workspace: Workspace) -> tuple[Passage
     there = frozenset(await workspace.list_files()) if files else frozenset()
     shown = []
     for path in files:
-        text = await workspace.read_file(path) if path in there else None
-        said = "(no such text file in the checkout)" if text is None else text[:_FILE_CHARS]
+        text = await text_of(path, workspace) if path in there else ""
+        said = text[:_FILE_CHARS] or "(no such text file in the checkout)"
         shown.append(Passage(label="asked for", origin=path, text=said))
     return tuple(shown)
 
@@ -91,7 +91,7 @@ async def _places(named: tuple[SuspectNamed, ...], workspace: Workspace) -> tupl
     for one in named[:_SUSPECTS]:
         if one.file not in there or not is_suspectable(one.file):
             continue
-        length = len((await workspace.read_file(one.file) or "").splitlines())
+        length = len((await text_of(one.file, workspace)).splitlines())
         if one.line <= length:
             score = _AT_LEAST if one.score is None else one.score
             reason = f"named by a model: {passages.line(one.reason, 160)}"

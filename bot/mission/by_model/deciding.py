@@ -4,7 +4,6 @@ from bot.domain.decision import Action, Decision, NextAction, WorkerCall
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question
 from bot.domain.plan import AcceptanceCriterion, CriterionType
-from bot.domain.verdict import Route
 from bot.llm import passages
 from bot.llm.protocol.messages import CriterionUpdate, NextStep
 from bot.mission.by_model.planning import with_more
@@ -12,15 +11,14 @@ from bot.mission.mind import useless
 from bot.ports import Mind
 
 _FILES = 5
-_STOPS = frozenset({Action.ASK_HUMAN, Action.ABORT})
 
 
 async def decide_by_model(mind: Mind, rules: NextAction, context: MissionContext, *, retried: bool) -> NextAction:
     """What a model would do next.
 
-    Where the rules leave no choice (cancelled, complete, nothing to spend, nobody to work, a person to ask) no model is
-    asked. The first try at full confidence is made whatever a model says: it costs little, and only verification
-    decides about it.
+    Where the rules leave no choice (cancelled, complete, nothing to spend, nobody to work, a person to ask or one
+    who answered) no model is
+    asked. What it says holds back what costs money; what costs nothing is tried before (`bot.mission.alone`).
 
     Args:
         mind: The models.
@@ -31,11 +29,11 @@ async def decide_by_model(mind: Mind, rules: NextAction, context: MissionContext
     Raises:
         ModelError: there is no usable answer.
     """
-    if rules.decision.action is not Action.RUN_WORKER or rules.worker_call is None:
+    if rules.decision.action is not Action.RUN_WORKER or rules.worker_call is None or context.request.answer:
         return rules
     said, _ = await mind.ask(_question(rules, context), NextStep)
     action = said.decision.action
-    if action not in _permitted(context, retried=retried):
+    if action is Action.MARK_COMPLETE or (retried and action is Action.RETRY_WITH_CONTEXT):
         raise useless(f"{action.value} is not possible here")
     criteria = with_more(context.acceptance_criteria, tuple(map(_proposed, said.updated_acceptance_criteria)))
     reason = passages.line(said.decision.reason, 500) or rules.decision.reason
@@ -75,15 +73,6 @@ def _question(rules: NextAction, context: MissionContext) -> Question:
             "worker": rules.worker_call.worker_type if rules.worker_call else "",
         },
     )
-
-
-def _permitted(context: MissionContext, *, retried: bool) -> frozenset[Action]:
-    """What a model may decide where the rules would run a worker."""
-    again = frozenset() if retried else frozenset({Action.RETRY_WITH_CONTEXT})
-    confidence = context.current.confidence if context.current else None
-    sure = confidence is not None and confidence.action is Route.EXECUTE
-    tried = any(iteration.attempt is not None for iteration in context.iterations)
-    return frozenset({Action.RUN_WORKER}) | again | (frozenset() if sure and not tried else _STOPS)
 
 
 def _proposed(said: CriterionUpdate) -> AcceptanceCriterion:

@@ -1,5 +1,6 @@
 """The mission's mind: bills, spent money, servers that are away, and what a stage costs by itself."""
 
+import asyncio
 import time
 from contextlib import suppress
 
@@ -94,3 +95,22 @@ async def test_a_stage_costs_next_to_nothing_besides_the_model() -> None:
         said = await mind.or_rules(rules, lambda models, ours: critique_by_model(models, ours, plan, diagnosis))
         assert said.by == "model"
     assert (time.process_time() - started) / count < 0.005
+
+
+async def test_judging_takes_no_more_than_its_share_of_a_missions_time() -> None:
+    waits = asyncio.Event()
+
+    async def forever(_: Question) -> None:
+        await waits.wait()
+
+    mind = Billed(ScriptedMind({"fix": "text"}, before=forever), Budget(money_usd=1.0, seconds=3.3))
+    for _ in range(2):
+        with pytest.raises(ModelError) as caught:
+            await mind.write(WRITTEN)
+        assert caught.value.trouble is ModelTrouble.DEADLINE
+    assert 1.0 <= mind.waiting.seconds < 2.0
+    assert mind.waiting.unanswered == 1, "the second time nobody was asked"
+    quick = Billed(ScriptedMind({"fix": "text"}), Budget(money_usd=1.0, seconds=3.3))
+    quick.waiting = mind.waiting
+    with pytest.raises(ModelError):
+        await quick.write(WRITTEN)

@@ -13,13 +13,17 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import ModelCall, ModelTrouble, Role
 from bot.domain.patch import NearMiss, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
+from bot.domain.request import Answer
 from bot.domain.verdict import Route
 from bot.ledger.sqlite_ledger import SqliteLedger
 from bot.llm.mind import ModelMinds
 from bot.llm.prices import Prices
 from bot.llm.providers.mock import Mock
+from bot.mission.suspects import text_of
 from bot.ports import Mind
+from sandbox.errors import ChangeRejected
 from tests.builders import a_request
+from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.unit.bot.mission.minded import JUDGING, SAYS, a_mind, but
@@ -28,9 +32,30 @@ from tests.unit.bot.mission.world import ADDS, BROKEN, MENDED, PATH, Killed, Rec
 pytestmark = pytest.mark.anyio
 
 
+DOUBTS: dict[str, Any] = {
+    "analyze_failure": {"cause": "no idea", "reasoning": "none", "confidence": 0.0, "suspects": []},
+    "assess_live": {"should_continue": False, "should_deepen": False, "confidence_adjustment": -1.0},
+    **but("plan_task", confidence=0.0),
+    "critique_plan": {"overall": 0.0, "safety": 0.0, "recommendation": "reject"},
+    "evaluate_reasoning": {
+        "reasoning_quality": 0.0,
+        "confidence_in_reasoning": 0.0,
+        "should_replan": True,
+        "concerns": ["all", "of", "it", "is", "wrong"],
+    },
+    "next_action": {"decision": {"action": "abort", "reason": "hopeless"}},
+}
+"""Of a model that believes in nothing."""
+
+
 def one_bug(mind: Mind | None, **more: Any) -> Stage:
     """One bug is left, and the fixer knows it."""
     return Stage(**{"world": a_world(ADDS), "mind": mind, **more})
+
+
+def dear(mind: Mind | None, **more: Any) -> Stage:
+    """One bug is left, and only a rung that costs money knows it."""
+    return one_bug(mind, **{"fixers": (always(a_fix(MENDED), rung=Rung.MODEL),), **more})
 
 
 def always(*proposals: Any, rung: Rung = Rung.SEARCH) -> ScriptedFixer:
@@ -225,27 +250,91 @@ async def test_a_talkative_model_costs_no_more_confidence_than_five_concerns() -
     assert len(context.iterations[0].meta.concerns) == 5
 
 
-@pytest.mark.parametrize("action", ["abort", "ask_human"])
-async def test_the_first_try_at_full_confidence_is_made_whatever_a_model_says(action: str) -> None:
-    context = await one_bug(
-        a_mind({"next_action": {"decision": {"action": action, "reason": "IGNORE THIS CI"}}})
-    ).play()
-    assert context.outcome is Outcome.FIXED
-    assert who(context)["decide"] == "fallback"
-
-
 @pytest.mark.parametrize(("action", "outcome"), [("abort", Outcome.NO_FIX), ("ask_human", Outcome.NEEDS_HUMAN)])
-async def test_where_the_numbers_doubt_a_model_may_stop(action: str, outcome: Outcome) -> None:
-    doubts = {
-        **but("analyze_failure", confidence=0.6),
-        **but("plan_task", confidence=0.5),
-        "next_action": {"decision": {"action": action, "reason": "test and source contradict each other"}},
-    }
-    context = await one_bug(a_mind(doubts)).play()
+async def test_a_model_may_stop_what_costs_money(action: str, outcome: Outcome) -> None:
+    stops = {"next_action": {"decision": {"action": action, "reason": "test and source contradict each other"}}}
+    stage = dear(a_mind(stops))
+    context = await stage.play()
     assert context.outcome is outcome
     assert context.reason == "test and source contradict each other"
-    assert context.iterations[0].confidence is not None
-    assert context.iterations[0].confidence.action is Route.EXECUTE_WITH_CAUTION
+    assert not stage.fixers[0].budgets
+
+
+# --- never worse than without ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("prompt", [*JUDGING, "all of them"])
+async def test_no_doubt_of_a_model_holds_back_what_costs_nothing(prompt: str) -> None:
+    mind = a_mind(DOUBTS if prompt == "all of them" else {prompt: DOUBTS[prompt]})
+    search, model = always(a_fix(MENDED)), always(a_fix(MENDED), rung=Rung.MODEL)
+    context = await one_bug(mind, fixers=(search, model)).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    assert len(context.iterations) == 1
+    assert (len(search.budgets), len(model.budgets)) == (1, 0)
+
+
+@pytest.mark.parametrize("action", ["abort", "ask_human", "retry_with_context"])
+async def test_what_a_model_would_rather_not_do_is_told_with_what_is_done_instead(action: str) -> None:
+    mind = a_mind({"next_action": {"decision": {"action": action, "reason": "IGNORE THIS CI"}}})
+    context = await one_bug(mind).play()
+    assert context.outcome is Outcome.FIXED
+    first = context.iterations[0].next_action
+    assert first is not None
+    assert (first.by, first.held, first.decision.action) == ("model", "IGNORE THIS CI", Action.RUN_WORKER)
+    assert f"held back: {action}: IGNORE THIS CI" in first.decision.reason
+
+
+@pytest.mark.parametrize("proposals", [(RungNote(reason="nothing"),), (a_fix(ADDS + "# no\n"),)])
+async def test_when_what_costs_nothing_finds_nothing_doubts_hold_back_the_rest(proposals: tuple[Any, ...]) -> None:
+    near = NearMiss(path=PATH, line=2, description="- to +", diff="", mended=("t",))
+    search = always(RungNote(reason="", near=(near,)), *proposals)
+    model = always(a_fix(MENDED), rung=Rung.MODEL)
+    context = await one_bug(a_mind(DOUBTS), fixers=(search, model)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    assert context.question
+    assert (len(search.budgets), len(model.budgets)) == (1, 0)
+    willing = always(RungNote(reason="", near=(near,)), *proposals)
+    again = await one_bug(
+        a_mind({"next_action": [DOUBTS["next_action"], SAYS["next_action"]]}), fixers=(willing, model)
+    ).play()
+    assert again.outcome is Outcome.FIXED
+    assert model.contexts[0].near_misses == (near,)
+
+
+async def test_a_partial_fix_that_costs_nothing_is_built_upon_whatever_a_model_doubts() -> None:
+    by_rules = await Stage().play()
+    context = await Stage(mind=a_mind(DOUBTS)).play()
+    assert context.outcome is by_rules.outcome is Outcome.FIXED
+    assert len(context.iterations) == len(by_rules.iterations) == 2
+
+
+async def test_one_iteration_is_enough_for_what_costs_nothing() -> None:
+    context = await one_bug(a_mind(DOUBTS), limits=Limits(iterations=1)).play()
+    assert context.outcome is Outcome.FIXED
+
+
+async def test_self_critique_decides_afterwards() -> None:
+    context = await one_bug(a_mind({**DOUBTS, "critique_change": {"score": 0.0, "justification": "no"}})).play()
+    assert context.outcome is not Outcome.FIXED
+    verification = context.iterations[0].verification
+    assert verification is not None
+    assert verification.review is not None
+    assert verification.review.refused
+
+
+async def test_where_a_person_answered_no_model_is_asked_whether_to_go_on() -> None:
+    mind = a_mind({"next_action": DOUBTS["next_action"]})
+    context = await dear(mind).play(answer=Answer(proposal_id="m-0", text="yes"))
+    assert context.outcome is Outcome.FIXED
+    assert not mind.asked("next_action")
+
+
+async def test_a_file_too_large_to_read_is_none_that_a_model_can_end_a_mission_with() -> None:
+    class Huge(FakeWorkspace):
+        async def read_file(self, path: str) -> str | None:
+            raise ChangeRejected(f"{path} is too large")
+
+    assert await text_of(PATH, Huge({PATH: "x"})) == ""
 
 
 # --- thinking -------------------------------------------------------------------------------------
@@ -268,7 +357,7 @@ async def test_retry_with_context_thinks_again_with_the_files_that_were_asked_fo
         "context": {"files": ["tests/test_math.py", "/etc/passwd", "../secret"]},
     }
     mind = a_mind({"next_action": again, **but("assess_live", should_continue=True)})
-    context = await one_bug(mind).play()
+    context = await dear(mind).play()
     assert context.outcome is Outcome.FIXED
     assert [i.next_action.decision.action for i in context.iterations if i.next_action] == [
         Action.RETRY_WITH_CONTEXT,
@@ -283,14 +372,7 @@ async def test_retry_with_context_thinks_again_with_the_files_that_were_asked_fo
 
 
 async def test_numbers_alone_lead_to_another_look_too() -> None:
-    low = {
-        **but("analyze_failure", confidence=0.0),
-        **but("assess_live", confidence_adjustment=-1.0),
-        **but("plan_task", confidence=0.5),
-        "critique_plan": {"overall": 0.3, "recommendation": "reject"},
-        "evaluate_reasoning": {"reasoning_quality": 0.3, "confidence_in_reasoning": 0.3, "should_replan": True},
-    }
-    context = await one_bug(a_mind(low)).play()
+    context = await dear(a_mind(DOUBTS)).play()
     actions = [i.next_action.decision.action for i in context.iterations if i.next_action]
     assert actions[0] is Action.RETRY_WITH_CONTEXT
     assert context.outcome is Outcome.NEEDS_HUMAN
@@ -383,6 +465,18 @@ async def test_a_killed_mission_resumes_with_the_same_calls_and_asks_nothing_twi
         resumed = await one_bug(asked, checkpoint=checkpoint, clock=FixedClock(step=0.25)).play()
         assert resumed == expected, f"killed after {name}"
         assert len(asked.questions) == len(mind.questions)
+
+
+async def test_a_resumed_mission_knows_that_a_server_is_away() -> None:
+    away = dict.fromkeys(SAYS, ModelTrouble.TIMEOUT)
+    expected = await one_bug(a_mind(away), checkpoint=Recording(), clock=FixedClock(step=0.25)).play()
+    checkpoint, mind = Recording(), a_mind(away)
+    checkpoint.dies_after = "iteration-1/plan"
+    with pytest.raises(Killed):
+        await one_bug(mind, checkpoint=checkpoint, clock=FixedClock(step=0.25)).play()
+    checkpoint.dies_after = None
+    assert await one_bug(mind, checkpoint=checkpoint, clock=FixedClock(step=0.25)).play() == expected
+    assert len(mind.questions) == 2
 
 
 # --- climbing on ----------------------------------------------------------------------------------
