@@ -5,7 +5,7 @@ TESTS ?=
 BENCH ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test demo serve image service-image bench-sandbox bench-repair soak docs lock docker browser model clean
+.PHONY: dev check fix test demo serve image service-image bench-sandbox bench-repair soak docs lock docker browser postgres model clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -14,6 +14,9 @@ $(VENV)/.ready: pyproject.toml requirements-dev.lock
 
 docker:  ## a Docker daemon that answers, installed and started when needed and possible
 	./scripts/ensure-docker
+
+postgres:  ## PostgreSQL for the tests of several workers, installed where we may
+	./scripts/ensure-postgres
 
 browser:  ## Chromium for the tests of pages, installed where we may
 	./scripts/ensure-chromium
@@ -27,7 +30,7 @@ fix: dev
 model: dev  ## a small language model and its server for the tests, installed where we may
 	./scripts/ensure-model $(VENV)
 
-test: dev docker browser model  ## every test; TESTS="-k word" runs a part
+test: dev docker browser postgres model  ## every test; TESTS="-k word" runs a part
 	./scripts/test $(VENV) $(TESTS)
 
 demo: dev docker  ## red repositories on a local GitHub become pull requests; no key, no account

@@ -1,5 +1,7 @@
-"""The web service: routes, health, start and stop of the worker."""
+"""The processes of a service: the web application with its routes and health, and the worker without one."""
 
+import asyncio
+import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -11,20 +13,24 @@ from bot.errors import MetaAgentError
 from bot.intake.webhook import webhook_router
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
-from bot.wiring.service import Service
+from bot.wiring.service import Role, Service
 
 
-def create_app(settings: Settings, on_failure: Callable[[MetaAgentError], None] | None = None) -> FastAPI:
-    """The application; starting it starts the worker.
+def create_app(
+    settings: Settings, on_failure: Callable[[MetaAgentError], None] | None = None, role: Role = Role.SERVE
+) -> FastAPI:
+    """The application; starting it starts the worker, where this process works.
 
     Args:
         settings: All settings.
-        on_failure: Told why the worker could not be started, before the server gives up.
+        on_failure: Told why the service could not be started, before the server gives up.
+        role: What this process does.
 
     Raises:
         SettingsError: something a service cannot do without is missing.
+        QueueError: the database does not do.
     """
-    service = Service(settings)
+    service = Service(settings, role)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -59,7 +65,7 @@ def create_app(settings: Settings, on_failure: Callable[[MetaAgentError], None] 
     return app
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, role: Role = Role.SERVE) -> None:
     """Listen until stopped.
 
     Raises:
@@ -70,7 +76,7 @@ def serve(settings: Settings) -> None:
 
     set_up_logging(level=settings.log_level, secrets=settings.secrets)
     failures: list[MetaAgentError] = []
-    app = create_app(settings, failures.append)
+    app = create_app(settings, failures.append, role)
     try:
         uvicorn.run(app, host=settings.host, port=settings.port, log_config=None, access_log=False)
     except SystemExit:
@@ -78,3 +84,25 @@ def serve(settings: Settings) -> None:
         if failures:
             raise failures[0] from None
         raise
+
+
+def work(settings: Settings) -> None:
+    """Work on missions until stopped; those under way go on in another worker.
+
+    Raises:
+        SettingsError: something a worker cannot do without is missing.
+        QueueError: the database does not do, or cannot be reached.
+    """
+    set_up_logging(level=settings.log_level, secrets=settings.secrets)
+    asyncio.run(_work(Service(settings, Role.WORKER)))
+
+
+async def _work(service: Service) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    try:
+        await service.start()
+        await stop.wait()
+    finally:
+        await service.stop()

@@ -200,6 +200,23 @@ def _serve(arguments: argparse.Namespace) -> int:
     return EXIT_FIXED
 
 
+def _web(arguments: argparse.Namespace) -> int:
+    from bot.app import serve
+    from bot.settings import load_from_options
+    from bot.wiring.service import Role
+
+    serve(load_from_options(vars(arguments)), Role.WEB)
+    return EXIT_FIXED
+
+
+def _worker(arguments: argparse.Namespace) -> int:
+    from bot.app import work
+    from bot.settings import load_from_options
+
+    work(load_from_options(vars(arguments)))
+    return EXIT_FIXED
+
+
 def _setup(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
     from bot.setup.run import run_setup
@@ -338,6 +355,8 @@ def _image(arguments: argparse.Namespace) -> int:
 COMMANDS: Mapping[str, _Command] = MappingProxyType(
     {
         "serve": _Command("receive GitHub's webhooks and run missions", _serve),
+        "web": _Command("receive webhooks and leave the missions to workers (on PostgreSQL)", _web),
+        "worker": _Command("run missions only, as one of several (on PostgreSQL)", _worker),
         "fix": _Command("repair a red working tree on this machine", _fix, _fix_options),
         "repair": _Command("search for fixes of a red working tree and show them, ranked", _repair, _repair_options),
         "replay": _Command("run a verdict again from its evidence bundle", _replay, _replay_options),

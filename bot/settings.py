@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -53,7 +54,9 @@ class Settings(BaseModel):
     app_slug: str = Field(default="metaagent", description="The App's slug; its bot user is `<slug>[bot]`.")
     data_dir: Path = Field(default=Path(".metaagent"), description="Where inbox, lessons and caches are kept.")
     database_url: str | None = Field(
-        default=None, description="The engine's database; an SQLite file in the data directory by default."
+        default=None,
+        description="The engine's database: an SQLite file in the data directory by default, `postgresql://…` for "
+        "several processes.",
     )
     model: str | None = Field(
         default=None,
@@ -133,7 +136,8 @@ class Settings(BaseModel):
             key = self.signing_key  # also when it stands in a file
         except SettingsError:
             key = None
-        own = (key, self.webhook_secret, *self.keys.values())
+        password = urlsplit(self.database_url or "").password
+        own = (key, self.webhook_secret, SecretStr(password) if password else None, *self.keys.values())
         return tuple(secret for secret in own if secret is not None)
 
     @property

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from tests.missing import missing
+from tests.postgres import Server, a_server
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -61,3 +62,10 @@ def docker_ready() -> None:
         client.close()
     except DockerException as error:
         missing(f"no Docker daemon answers ({type(error).__name__})")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server of our own."""
+    with a_server() as server:
+        yield server

@@ -1,62 +1,68 @@
-"""The engine: everything that takes longer than an answer is a durable workflow on one SQLite file."""
+"""The engine: everything that takes longer than an answer is a durable workflow, on SQLite or on PostgreSQL."""
 
 import asyncio
-import fcntl
 import hashlib
-import json
 import logging
-import re
-import sqlite3
+import os
+import socket
+import threading
+import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from pathlib import Path
-from typing import IO, Any, ParamSpec, TypeVar
-
-from pydantic import BaseModel
-from pydantic_core import to_jsonable_python
+from typing import Concatenate, ParamSpec, TypeVar
 
 from bot.domain.command import Command
-from bot.domain.mission import Outcome
-from bot.domain.request import Feedback, MissionRequest, RedHead, Trigger
+from bot.domain.request import Feedback, MissionRequest, RedHead
 from bot.errors import QueueError
+from bot.queue import executor
 from bot.queue.checkpoint import PAUSES_S, DurableCheckpoint
-from bot.queue.workflows import Change, Handlers, Workflows, workflow_for
+from bot.queue.postgres import Postgres, is_postgres
+from bot.queue.rows import COMMANDS, ENDED, NOTICES, Rows
+from bot.queue.sqlite_file import SQLITE, SqliteFile
+from bot.queue.supervisor import BEAT_S, TTL_S, Supervisor
+from bot.queue.workflows import Change, Handlers, Workflows
 
 Result = TypeVar("Result")
 P = ParamSpec("P")
 
-PROTOCOL = "mission-protocol-3"
-"""Application version: changes only with the order or the names of steps, else waiting missions would be stranded."""
-
-MISSIONS, INTAKE, COMMANDS, NOTICES = "missions", "intake", "commands", "notices"
-"""The queues. Only missions are heavy: they take turns in each repository."""
-SETTLING = 1_000
-"""Red heads that are watched at the same time; nearly all of that time is sleep."""
-ASKED, AUTOMATIC = 1, 10
-"""Whose mission of a repository is first in line: the lower number."""
-ENDED = frozenset({"done", "failed", "cancelled"})
-_SETTLED = re.compile(r"mission:(?P<repository>\d+):(?P<sha>[0-9a-f]{40}):auto")
-FORGET_AT_ONCE = 1_000
-SQLITE = "sqlite:///"
-DEATHS = 5
-"""A mission that took its process with it this often is given up."""
+POLL_SQLITE_S, POLL_POSTGRES_S = 0.2, 0.5
+"""Looking costs nothing in a file; a server is looked at by every worker."""
+ANSWER_S = 8.0
+"""A server that does not answer in this time is away; GitHub waits ten seconds for us."""
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How long the engine waits for what."""
+
+    poll_s: float | None = None
+    """Between two looks at a queue."""
+    pauses_s: tuple[float, ...] = PAUSES_S
+    """Before a step is tried again that GitHub did not take."""
+    beat_s: float = BEAT_S
+    """Between two signs of life of a worker on PostgreSQL."""
+    ttl_s: float = TTL_S
+    """After so long a silence it is dead."""
 
 
 class DurableEngine:
     """Work that survives `kill -9`: missions with a queue per repository, and what leads to them.
 
-    One process at a time may hold the file; a second one refuses to launch.
+    On SQLite one process at a time may hold the file; a second one refuses to launch. On PostgreSQL any number
+    work on the same missions, and those of a dead one are taken over by the others.
 
     Args:
-        url: `sqlite:///` and the absolute path of the file.
+        url: `sqlite:///` and the absolute path of the file, or `postgresql://…` of a database that is there.
         handlers: What is done with each kind of work.
-        workers: Missions that run at the same time.
-        poll_s: How often the queue is looked at.
-        pauses_s: Before a step is tried again that GitHub did not take.
+        works: Whether this process works, or only puts work in line for others.
+        workers: Missions that run at the same time in this process.
+        pace: How long it waits, where the defaults do not fit.
     """
 
     def __init__(
@@ -64,37 +70,42 @@ class DurableEngine:
         url: str,
         handlers: Handlers,
         *,
+        works: bool = True,
         workers: int = 2,
-        poll_s: float = 0.2,
-        pauses_s: tuple[float, ...] = PAUSES_S,
+        pace: Pace | None = None,
     ) -> None:
-        if not url.startswith(SQLITE):
+        self.name = _name() if is_postgres(url) else "local"
+        self._postgres = Postgres(url, self.name) if is_postgres(url) else None
+        self._file = SqliteFile(url) if url.startswith(SQLITE) else None
+        if self._postgres is None and self._file is None:
             raise QueueError(
-                f"the engine runs on SQLite, not on {url.partition(':')[0]}",
-                f"leave METAAGENT_DATABASE_URL empty or set it to {SQLITE}/path/to/engine.sqlite",
+                f"the engine runs on SQLite or PostgreSQL, not on {url.partition(':')[0]}",
+                f"leave METAAGENT_DATABASE_URL empty, or set it to {SQLITE}/path/to/engine.sqlite or postgresql://…",
             )
-        self._url = url
-        self._path = Path(url.removeprefix(SQLITE))
+        self.url = url
         self._handlers = handlers
-        self._workflows = Workflows(handlers, partial(DurableCheckpoint, pauses_s), self.submit)
+        self._pace = pace or Pace()
+        self._workflows = Workflows(handlers, partial(DurableCheckpoint, self._pace.pauses_s), self.submit)
+        self._works = works
         self._workers = workers
-        self._poll_s = poll_s
-        self._lock: IO[str] | None = None
-        self._registered: dict[str, Callable[..., Any]] = {}
+        self._poll_s = self._pace.poll_s or (POLL_POSTGRES_S if self._postgres else POLL_SQLITE_S)
+        self._rows: Rows | None = None
+        self._supervisor: Supervisor | None = None
+        self._one_thread = threading.Lock()
         # Synchronous calls in threads of our own: dbos would replace the caller's pool by its own.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="engine")
 
     async def launch(self) -> None:
-        """Take the file, recover what was running, begin to work.
+        """Take the file or join the others, recover what was running, begin to work.
 
         Raises:
-            QueueError: another process holds the file, or it cannot be written.
+            QueueError: another process holds the file, or the database cannot be used.
         """
         await self._in_thread(self._launch)
 
     async def close(self) -> None:
-        """Stop; what runs goes on at the next launch."""
-        if self._lock is None:
+        """Stop; what runs goes on at the next launch, or in another process."""
+        if self._rows is None:
             return
         try:
             await self._workflows.close()
@@ -103,9 +114,14 @@ class DurableEngine:
         await self._in_thread(self._close)
         self._threads.shutdown(wait=False)
 
+    @property
+    def is_working(self) -> bool:
+        """Whether it was launched and, where there are others, watches them."""
+        return self._rows is not None and (self._supervisor is None or self._supervisor.is_working)
+
     async def submit(self, request: MissionRequest) -> bool:
         """Put a mission in line; False when it is there already and has not failed."""
-        new = await self._in_thread(self._submit, request)
+        new = await self._ask(Rows.submit, request)
         if new:
             await self._handlers.begun(request)
             if await self.status(request.mission_id) in ENDED:
@@ -114,47 +130,53 @@ class DurableEngine:
 
     async def settle(self, red: RedHead) -> bool:
         """Watch a red head until its checks have settled; False when that is done already, or its mission is there."""
-        return await self._in_thread(self._settle, red)
+        return await self._ask(Rows.settle, red)
 
     async def command(self, command: Command) -> bool:
         """Put what a person asked in line; False when it is there already."""
-        return await self._in_thread(self._enqueue, COMMANDS, command.command_id, command)
+        return await self._ask(Rows.enqueue, COMMANDS, command.command_id, command)
 
     async def feed_back(self, feedback: Feedback) -> None:
         """Put a verdict of a human in line."""
         fate = feedback.fate or ("merged" if feedback.merged else "closed")
         about = f"feedback:{feedback.repository.id}:{feedback.pull_request}:{fate}:{feedback.delivery_id or ''}"
-        await self._in_thread(self._enqueue, NOTICES, about, feedback)
+        await self._ask(Rows.enqueue, NOTICES, about, feedback)
 
     async def notice(self, change: Change) -> None:
         """Put something that changes what is under way in line."""
         content = hashlib.sha256(change.model_dump_json().encode()).hexdigest()[:32]
-        await self._in_thread(self._enqueue, NOTICES, f"notice:{content}", change)
+        await self._ask(Rows.enqueue, NOTICES, f"notice:{content}", change)
 
     async def cancel(self, mission_id: str) -> None:
         """Stop a mission, waiting or running; or the settling of the checks that would lead to it."""
-        await self._in_thread(self._cancel, mission_id)
+        await self._ask(Rows.cancel, mission_id)
         await self._handlers.ended(mission_id)
 
     async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
         """The missions that wait or run, of one repository or of all."""
-        return await self._in_thread(self._under_way, repository_id)
+        return await self._ask(Rows.under_way, repository_id)
 
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
-        return await self._in_thread(self._mission_status, mission_id)
+        return await self._ask(Rows.status, mission_id)
 
     async def forget(self, before: datetime) -> int:
         """Drop the rows of what ended before then; how many. Only so long is the same thing not done twice."""
-        return await self._in_thread(self._forget, before)
+        return await self._ask(Rows.forget, before)
 
     async def steps(self, mission_id: str) -> tuple[str, ...]:
         """The names of the steps a mission has behind it."""
-        return await self._in_thread(self._steps, mission_id)
+        return await self._ask(Rows.steps, mission_id)
 
-    async def _in_thread(self, call: Callable[P, Result], *arguments: P.args, **named: P.kwargs) -> Result:
+    async def _ask(self, call: Callable[Concatenate[Rows, P], Result], *arguments: P.args, **named: P.kwargs) -> Result:
+        if self._rows is None:
+            raise QueueError("the engine is not launched")
+        within = None if self._postgres is None else ANSWER_S
+        return await self._in_thread(partial(call, self._rows, *arguments, **named), within)
+
+    async def _in_thread(self, call: Callable[[], Result], within: float | None = None) -> Result:
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, partial(call, *arguments, **named))
+            return await asyncio.wait_for(asyncio.get_running_loop().run_in_executor(self._threads, call), within)
         except (QueueError, asyncio.CancelledError):
             raise
         except Exception as error:
@@ -164,179 +186,58 @@ class DurableEngine:
     # --- below: in a thread ---------------------------------------------------------------------
 
     def _launch(self) -> None:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        self._take_lock()
+        if self._file is not None:
+            self._file.take()
         try:
-            self._write_ahead()
-            self._start()
+            if self._postgres is not None:
+                self._postgres.prepare()
+            if self._works:
+                self._work()
+            self._rows = self._rows or Rows(self.url, self._alone)
         except BaseException:
-            self._drop_lock()
+            self._leave()
             raise
 
-    def _take_lock(self) -> None:
-        """The kernel drops the lock with the process, so a dead one is never mistaken for a living."""
-        lock = self._path.with_name(self._path.name + ".executor.lock").open("a")
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            lock.close()
-            raise QueueError(
-                f"another process already works on {self._path}: SQLite takes one executor",
-                "stop it, or give this one another METAAGENT_DATA_DIR",
-            ) from error
-        self._lock = lock
-
-    def _drop_lock(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
-
-    def _write_ahead(self) -> None:
-        """A property of the file, and dbos does not set it: without it every step costs three times as much."""
-        try:
-            database = sqlite3.connect(self._path, timeout=30)
-            try:
-                database.execute("PRAGMA journal_mode=WAL")
-            finally:
-                database.close()
-        except sqlite3.Error as error:
-            raise QueueError(f"{self._path} cannot be used: {error}", "check METAAGENT_DATA_DIR") from error
-
-    def _start(self) -> None:
-        # Its own console handler would pass by the masks of ours.
-        logging.getLogger("dbos").addHandler(logging.NullHandler())
-        from dbos import DBOS, DBOSPortableJSONSerializer
-
-        DBOS(
-            config={
-                "name": "metaagent",
-                "system_database_url": self._url,
-                "application_version": PROTOCOL,
-                "executor_id": "local",
-                "serializer": DBOSPortableJSONSerializer(),
-                "sys_db_pool_size": 4,
-                "max_executor_threads": 64,
-                "log_level": "WARNING",
-                "run_migrations": True,
-            }
+    def _work(self) -> None:
+        if self._postgres is not None:
+            self._postgres.beat()  # before the first mission is ours
+        executor.launch(
+            self.url,
+            self.name,
+            self._workflows.by_name,
+            workers=self._workers,
+            poll_s=self._poll_s,
+            shared=self._postgres is not None,
         )
-        for name, work in self._workflows.by_name.items():
-            self._registered[name] = DBOS.workflow(name=name, max_recovery_attempts=DEATHS)(work)
-        DBOS.launch()
-        DBOS.register_queue(
-            MISSIONS,
-            partition_concurrency=1,
-            worker_concurrency=self._workers,
-            polling_interval_sec=self._poll_s,
-            on_conflict="always_update",
-        )
-        for name, at_once in ((INTAKE, SETTLING), (COMMANDS, 4), (NOTICES, 4)):
-            DBOS.register_queue(
-                name, worker_concurrency=at_once, polling_interval_sec=self._poll_s, on_conflict="always_update"
-            )
+        self._rows = Rows(self.url, self._alone)
+        if self._postgres is not None:
+            dead = executor.DeadWork(self._rows, executor.library_recovery())
+            self._supervisor = Supervisor(self._postgres, dead, beat_s=self._pace.beat_s, ttl_s=self._pace.ttl_s)
+            self._supervisor.start()
 
     def _close(self) -> None:
-        from dbos import DBOS
+        if self._supervisor is not None:
+            self._supervisor.stop()
+        if self._works:
+            executor.destroy()
+        if self._supervisor is not None and self._rows is not None:
+            # Not a death: others go on at once, before we are missed.
+            executor.put_back(self._rows, self._rows.running(self.name))
+        self._leave()
 
-        DBOS.destroy(destroy_registry=True)
-        self._drop_lock()
+    def _leave(self) -> None:
+        if self._rows is not None:
+            self._rows.close()
+            self._rows = None
+        if self._postgres is not None:
+            self._postgres.leave()
+        if self._file is not None:
+            self._file.drop()
 
-    def _submit(self, request: MissionRequest) -> bool:
-        if request.repository is None:
-            raise QueueError("a mission needs a repository")
-        partition = str(request.repository.id)
-        priority = ASKED if request.trigger is Trigger.COMMENT else AUTOMATIC
-        return self._enqueue(MISSIONS, request.mission_id, request, partition=partition, priority=priority)
-
-    def _settle(self, red: RedHead) -> bool:
-        if self._status(red.mission_id) not in {None, "failed"}:
-            return False
-        # A head that settled without a mission was green again: the next red check is news, unless somebody said stop.
-        anew = ENDED if red.again else ENDED - {"cancelled"}
-        return self._enqueue(INTAKE, _intake(red.repository.id, red.head_sha), red, anew=anew)
-
-    def _enqueue(
-        self,
-        queue: str,
-        name: str,
-        value: BaseModel,
-        *,
-        partition: str | None = None,
-        priority: int | None = None,
-        anew: frozenset[str] = frozenset({"failed"}),
-    ) -> bool:
-        """Under this name at most once, unless it ended in a state that allows it `anew`."""
-        from dbos import DBOS, SetEnqueueOptions, SetWorkflowID
-
-        workflow = self._registered.get(workflow_for(value))
-        if workflow is None:
-            raise QueueError("the engine is not launched")
-        before = self._status(name)
-        if before in anew:
-            DBOS.delete_workflow(name)
-        elif before is not None:
-            return False
-        with SetWorkflowID(name), SetEnqueueOptions(queue_partition_key=partition, priority=priority):
-            DBOS.enqueue_workflow(queue, workflow, to_jsonable_python(value))
-        return True
-
-    def _cancel(self, mission_id: str) -> None:
-        from dbos import DBOS
-
-        DBOS.cancel_workflow(mission_id)
-        if settling := _SETTLED.fullmatch(mission_id):
-            DBOS.cancel_workflow(_intake(settling["repository"], settling["sha"]))
-
-    def _mission_status(self, mission_id: str) -> str | None:
-        """Of a mission whose head still settles, too; when that came to none, the next red check is news."""
-        state = self._status(mission_id)
-        settling = _SETTLED.fullmatch(mission_id)
-        if state is not None or settling is None:
-            return state
-        state = self._status(_intake(settling["repository"], settling["sha"]))
-        return "failed" if state == "done" else state
-
-    def _status(self, name: str) -> str | None:
-        from dbos import DBOS
-
-        known = DBOS.get_workflow_status(name)
-        if known is None:
-            return None
-        return _named(known.status, known.output)
-
-    def _under_way(self, repository_id: int | None) -> tuple[MissionRequest, ...]:
-        from dbos import DBOS
-
-        rows = DBOS.list_workflows(name="mission", status=["ENQUEUED", "DELAYED", "PENDING"], load_output=False)
-        requests = (MissionRequest.model_validate_json(json.dumps(row.input["args"][0])) for row in rows if row.input)
-        return tuple(r for r in requests if repository_id in {None, r.repository.id if r.repository else None})
-
-    def _forget(self, before: datetime) -> int:
-        from dbos import DBOS
-
-        done = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
-        rows = DBOS.list_workflows(
-            completed_before=before.isoformat(), status=done, load_input=False, load_output=False, limit=FORGET_AT_ONCE
-        )
-        if rows:
-            DBOS.delete_workflows([row.workflow_id for row in rows])
-        return len(rows)
-
-    def _steps(self, mission_id: str) -> tuple[str, ...]:
-        from dbos import DBOS
-
-        return tuple(step["function_name"] for step in DBOS.list_workflow_steps(mission_id))
+    def _alone(self, what: str) -> AbstractContextManager[object]:
+        return self._one_thread if self._postgres is None else self._postgres.alone(what)
 
 
-def _intake(repository: int | str, sha: str) -> str:
-    return f"intake:{repository}:{sha}"
-
-
-def _named(status: str, output: Any) -> str:
-    """The engine's word for a state in ours."""
-    if status == "SUCCESS":
-        kept = output if isinstance(output, dict) else {}
-        failed = "err" in kept or kept.get("ok", {}).get("outcome") == Outcome.ERROR.value
-        return "failed" if failed else "done"
-    words = {"ENQUEUED": "waiting", "DELAYED": "waiting", "PENDING": "running", "CANCELLED": "cancelled"}
-    return words.get(status, "failed")
+def _name() -> str:
+    """Of this process among all that ever worked on the database."""
+    return f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"

@@ -1,4 +1,4 @@
-"""What `metaagent serve` needs besides: GitHub, inbox, dispatcher, engine, and who takes each kind of work."""
+"""What a service's process needs besides: GitHub, inbox, dispatcher, engine, and who takes each kind of work."""
 
 import asyncio
 import logging
@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from enum import StrEnum
 
 from pydantic import SecretStr
 
@@ -31,6 +32,7 @@ from bot.publish.check_run import CheckRunProgress
 from bot.queue.dispatch import Dispatcher
 from bot.queue.engine import DurableEngine
 from bot.queue.inbox import Inbox
+from bot.queue.postgres import is_postgres
 from bot.queue.workflows import Handlers
 from bot.registry import under_way
 from bot.registry.sqlite_registry import SqliteRegistry
@@ -50,6 +52,17 @@ DAY_S = 86_400.0
 log = logging.getLogger(__name__)
 
 
+class Role(StrEnum):
+    """What one process of a service does."""
+
+    SERVE = "serve"
+    """Everything."""
+    WEB = "web"
+    """Takes events in and puts work in line; on PostgreSQL only."""
+    WORKER = "worker"
+    """Does the work; on PostgreSQL only."""
+
+
 def build_github(settings: Settings) -> GitHubGateway:
     """GitHub, as our App.
 
@@ -62,19 +75,25 @@ def build_github(settings: Settings) -> GitHubGateway:
 
 
 class Service:
-    """The parts of `metaagent serve`: inbox, dispatcher, engine, and the line they feed.
+    """The parts of a service's process: inbox, dispatcher, engine, and the line they feed.
 
     Args:
-        settings: All settings; the App and the webhook's secret must be set.
+        settings: All settings; the App must be set, and the webhook's secret where webhooks are taken in.
+        role: What this process does.
 
     Raises:
         SettingsError: something a service cannot do without is missing.
+        QueueError: the database is of a kind that does not do.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        if settings.webhook_secret is None or not settings.webhook_secret.get_secret_value():
+    def __init__(self, settings: Settings, role: Role = Role.SERVE) -> None:
+        if role is not Role.SERVE and not is_postgres(settings.engine_url):
+            message = f"`metaagent {role}` is one process of several, and SQLite takes one"
+            raise SettingsError(message, "set METAAGENT_DATABASE_URL to PostgreSQL, or run `metaagent serve`")
+        self.secret = settings.webhook_secret or SecretStr("")
+        self._takes_in = role is not Role.WORKER
+        if self._takes_in and not self.secret.get_secret_value():
             raise SettingsError("no webhook secret", "set METAAGENT_WEBHOOK_SECRET to the secret of the GitHub App")
-        self.secret: SecretStr = settings.webhook_secret
         self.github = build_github(settings)
         self.own = OwnApp(app_id=_numeric(settings.app_id), slug=settings.app_slug)
         self._settings = settings
@@ -91,7 +110,12 @@ class Service:
         if settings.evidence.keep:
             evidence = EvidenceFolder(settings.data_dir / "evidence", settings.evidence, self._clock)
             self._line = replace(self._line, keep_evidence=evidence.keep)
-        self.engine = DurableEngine(settings.engine_url, self._handlers(), workers=settings.workers)
+        self.engine = DurableEngine(
+            settings.engine_url,
+            self._handlers(),
+            works=role is not Role.WEB,
+            workers=settings.workers,
+        )
         self.inbox = Inbox(settings.data_dir / "inbox.sqlite", self._clock, self.engine.status)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._running: list[asyncio.Task[None]] = []
@@ -99,6 +123,9 @@ class Service:
 
     async def start(self) -> None:
         """Open the inbox, launch the engine, take up what a dead process left."""
+        if not self._takes_in:
+            await self.engine.launch()
+            return
         self.inbox.open()
         await self.engine.launch()
         self._running = [endless(self._dispatcher.run(), "dispatcher"), endless(self._forgetting(), "forgetting")]
@@ -116,7 +143,7 @@ class Service:
     @property
     def is_working(self) -> bool:
         """Whether deliveries are handed on to the engine."""
-        return bool(self._running) and not self._running[0].done()
+        return self.engine.is_working and bool(self._running) and not self._running[0].done()
 
     async def stop(self) -> None:
         """Stop taking work; what runs is taken up at the next start."""

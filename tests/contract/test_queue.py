@@ -15,12 +15,15 @@ from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionR
 from bot.errors import GitHubError, NotPermitted, QueueError, RateLimited
 from bot.intake.settle import first_request
 from bot.ports import Checkpoint, MissionQueue, PatientCheckpoint
-from bot.queue.engine import DurableEngine
+from bot.queue.engine import DurableEngine, Pace
 from bot.queue.workflows import Handlers
 from tests.builders import a_repository
 from tests.fakes.memory_queue import MemoryQueue
+from tests.postgres import Server
 
 pytestmark = pytest.mark.anyio
+
+POSTGRES = pytest.param("postgres", marks=pytest.mark.slow)
 
 
 class Missions:
@@ -134,15 +137,39 @@ async def missions() -> Missions:
     return Missions()
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What every queue promises is asked of the one in memory too."""
+    marked = any("url" in mark.args for mark in metafunc.definition.iter_markers("parametrize"))
+    if "url" in metafunc.fixturenames and not marked:
+        memory = ["memory"] if "queue" in metafunc.fixturenames else []
+        metafunc.parametrize("url", [*memory, "sqlite", POSTGRES], indirect=True)
+
+
 @pytest.fixture
-async def engine(tmp_path: Path, missions: Missions) -> AsyncIterator[DurableEngine]:
-    built = DurableEngine(
-        f"sqlite:///{tmp_path}/engine.sqlite",
-        missions.handlers(),
-        workers=4,
-        poll_s=0.05,
-        pauses_s=(0.1, 0.1),
-    )
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A database of its own."""
+    if request.param != "postgres":
+        return f"{request.param}:///{tmp_path}/engine.sqlite"
+    server: Server = request.getfixturevalue("postgres")
+    return server.new_database(request.getfixturevalue("prepared"))
+
+
+@pytest.fixture(scope="module")
+def prepared(postgres: Server) -> str:
+    """The name of a database that has the engine's tables; making them takes seconds."""
+
+    async def prepare() -> str:
+        made = DurableEngine(postgres.new_database(), Missions().handlers())
+        await made.launch()
+        await made.close()
+        return made.url.rpartition("/")[2]
+
+    return asyncio.run(prepare())
+
+
+@pytest.fixture
+async def engine(url: str, missions: Missions) -> AsyncIterator[DurableEngine]:
+    built = DurableEngine(url, missions.handlers(), workers=4, pace=Pace(poll_s=0.05, pauses_s=(0.1, 0.1)))
     await built.launch()
     yield built
     missions.release.set()
@@ -150,9 +177,9 @@ async def engine(tmp_path: Path, missions: Missions) -> AsyncIterator[DurableEng
     await built.close()
 
 
-@pytest.fixture(params=["memory", "engine"])
-def queue(request: pytest.FixtureRequest) -> MissionQueue:
-    return MemoryQueue() if request.param == "memory" else request.getfixturevalue("engine")
+@pytest.fixture
+def queue(request: pytest.FixtureRequest, url: str) -> MissionQueue:
+    return MemoryQueue() if url.startswith("memory") else request.getfixturevalue("engine")
 
 
 async def test_a_mission_is_taken_once(queue: MissionQueue) -> None:
@@ -352,35 +379,52 @@ async def test_feedback_is_handed_over_once(engine: DurableEngine, missions: Mis
     assert missions.feedback == [feedback]
 
 
-async def test_a_second_executor_refuses_to_start_and_says_why(engine: DurableEngine, tmp_path: Path) -> None:
-    second = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", Missions().handlers())
+@pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+async def test_a_second_executor_on_sqlite_refuses_to_start_and_says_why(engine: DurableEngine) -> None:
+    second = DurableEngine(engine.url, Missions().handlers())
     with pytest.raises(QueueError, match="another process already works") as refused:
         await second.launch()
     assert "METAAGENT_DATA_DIR" in refused.value.advice
 
 
-async def test_a_database_that_is_not_sqlite_is_refused_clearly() -> None:
-    with pytest.raises(QueueError, match="SQLite"):
-        DurableEngine("postgresql://x", Missions().handlers())
+async def test_a_database_of_another_kind_is_refused_clearly() -> None:
+    with pytest.raises(QueueError, match="SQLite or PostgreSQL, not on mysql"):
+        DurableEngine("mysql://user:secret@x/y", Missions().handlers())
 
 
-async def test_after_a_restart_everything_is_still_known(
-    engine: DurableEngine, missions: Missions, tmp_path: Path
-) -> None:
+async def test_a_server_that_does_not_answer_is_named_without_the_password() -> None:
+    engine = DurableEngine("postgresql://bot:hunter2@127.0.0.1:9/engine", Missions().handlers())
+    with pytest.raises(QueueError, match=r"127\.0\.0\.1.*port 9") as refused:
+        await engine.launch()
+    assert "hunter2" not in refused.value.message + refused.value.advice
+
+
+@pytest.mark.parametrize("url", [POSTGRES], indirect=True)
+async def test_a_process_that_does_not_work_puts_in_line_what_another_one_does(engine: DurableEngine) -> None:
+    web = DurableEngine(engine.url, Missions().handlers(), works=False)
+    await web.launch()
+    try:
+        assert await web.submit(a_request("m-1"))
+        assert not await engine.submit(a_request("m-1"))
+        assert await ended(web, "m-1") == "done"
+    finally:
+        await web.close()
+
+
+async def test_after_a_restart_everything_is_still_known(engine: DurableEngine, missions: Missions) -> None:
     await engine.submit(a_request("m-1"))
     await ended(engine, "m-1")
     await engine.close()
-    again = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", missions.handlers())
+    again = DurableEngine(engine.url, missions.handlers())
     await again.launch()
     assert await again.status("m-1") == "done"
     assert not await again.submit(a_request("m-1"))
     await again.close()
 
 
-async def test_a_mission_that_runs_at_an_orderly_stop_goes_on_at_the_next_start(tmp_path: Path) -> None:
+async def test_a_mission_that_runs_at_an_orderly_stop_goes_on_at_the_next_start(url: str) -> None:
     missions = Missions()
-    url = f"sqlite:///{tmp_path}/engine.sqlite"
-    first = DurableEngine(url, missions.handlers(), poll_s=0.05)
+    first = DurableEngine(url, missions.handlers(), pace=Pace(poll_s=0.05))
     await first.launch()
     await first.submit(a_request("slow-1"))
     async with asyncio.timeout(20):
@@ -388,7 +432,7 @@ async def test_a_mission_that_runs_at_an_orderly_stop_goes_on_at_the_next_start(
             await asyncio.sleep(0.02)
     await first.close()
     missions.release.set()
-    second = DurableEngine(url, missions.handlers(), poll_s=0.05)
+    second = DurableEngine(url, missions.handlers(), pace=Pace(poll_s=0.05))
     await second.launch()
     try:
         assert await ended(second, "slow-1") == "done"

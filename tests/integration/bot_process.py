@@ -20,7 +20,7 @@ from bot.intake.settle import first_request
 from bot.intake.webhook import webhook_router
 from bot.ports import Checkpoint
 from bot.queue.dispatch import Dispatcher
-from bot.queue.engine import DurableEngine
+from bot.queue.engine import DurableEngine, Pace
 from bot.queue.inbox import Inbox
 from bot.queue.workflows import Handlers
 from tests.unit.bot.intake.payloads import APP_ID, SECRET
@@ -68,7 +68,7 @@ class Mission:
 async def serve(folder: Path, port: int, *, deaf: bool) -> None:
     """Until killed."""
     mission = Mission(folder)
-    engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", mission.handlers(), poll_s=0.05)
+    engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", mission.handlers(), pace=Pace(poll_s=0.05))
     inbox = Inbox(folder / "inbox.sqlite", SystemClock(), None if deaf else engine.status)
     inbox.open()
     app = FastAPI()

@@ -21,7 +21,7 @@ from bot.intake.settle import Watch, settle
 from bot.intake.webhook import webhook_router
 from bot.ports import Checkpoint, PatientCheckpoint
 from bot.queue.dispatch import Dispatcher
-from bot.queue.engine import DurableEngine
+from bot.queue.engine import DurableEngine, Pace
 from bot.queue.inbox import Inbox
 from bot.queue.workflows import Handlers
 from bot.registry import under_way
@@ -62,7 +62,7 @@ class Intake:
             ended=self._ended,
             closing=self.gateway.aclose,
         )
-        self.engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", handlers, poll_s=0.05)
+        self.engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", handlers, pace=Pace(poll_s=0.05))
         self.inbox = Inbox(folder / "inbox.sqlite", self._clock, self.engine.status)
         self.own = OwnApp(app_id=server.app_id, slug=server.app_slug)
         app = FastAPI()

@@ -192,3 +192,8 @@ def test_a_file_that_happens_to_lie_here_does_not_say_where_keys_are_sent(
     assert load({"model": "anthropic:m@https://mine.example"}, environment={}).model is not None
     file.write_text('model = "openai-chat:gpt"\n[models]\nusd_per_mission = 0.5\n')
     assert load({}, environment={}).models.usd_per_mission == 0.5
+
+
+def test_the_password_of_a_database_is_a_secret() -> None:
+    settings = load({}, environment={"METAAGENT_DATABASE_URL": "postgresql://bot:hunter2@db/metaagent"})
+    assert [secret.get_secret_value() for secret in settings.secrets] == ["hunter2"]

@@ -8,7 +8,7 @@ import pytest
 from bot.errors import QueueError, SettingsError
 from bot.github.gateway import GitHubGateway
 from bot.settings import Settings
-from bot.wiring.service import Service, build_github, endless
+from bot.wiring.service import Role, Service, build_github, endless
 from tests.github_server.server import new_private_key
 
 Make = Callable[..., Settings]
@@ -47,6 +47,17 @@ async def test_endless_work_that_a_fault_ends_is_told_in_the_log(caplog: pytest.
 
 
 def test_a_database_the_engine_cannot_use_is_named_at_the_start(settings: Make, key: str) -> None:
-    given = settings(app_id="1", private_key=key, webhook_secret="s", database_url="postgresql://db/metaagent")
+    given = settings(app_id="1", private_key=key, webhook_secret="s", database_url="mysql://db/metaagent")
     with pytest.raises(QueueError, match="SQLite"):
         Service(given)
+
+
+@pytest.mark.parametrize("role", [Role.WEB, Role.WORKER])
+def test_one_process_of_several_needs_postgresql(settings: Make, key: str, role: Role) -> None:
+    given = settings(app_id="1", private_key=key, webhook_secret="s")
+    with pytest.raises(SettingsError, match=f"metaagent {role}"):
+        Service(given, role)
+
+
+def test_a_worker_needs_no_webhook_secret(settings: Make, key: str) -> None:
+    Service(settings(app_id="1", private_key=key, database_url="postgresql://db/metaagent"), Role.WORKER)

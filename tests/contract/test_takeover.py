@@ -1,0 +1,143 @@
+"""What a dead worker left is taken back, by the library's own call that it does not promise and by those it does."""
+
+from collections.abc import AsyncIterator
+
+import psycopg
+import pytest
+
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.request import MissionRequest, RedHead, Trigger
+from bot.ports import Checkpoint
+from bot.queue.engine import DurableEngine, Pace
+from bot.queue.executor import PRIVATE, QUARANTINE, DeadWork, library_recovery
+from bot.queue.postgres import Postgres
+from bot.queue.rows import MISSIONS, Rows
+from bot.queue.workflows import Handlers
+from tests.builders import a_repository
+from tests.postgres import Server
+
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
+
+WAITING = "waiting line"
+"""Nobody looks at it, so that what is put back there stays."""
+
+
+class Left:
+    """Rows as dead and living executors leave them."""
+
+    def __init__(self, url: str, rows: Rows) -> None:
+        self._url = url
+        self.rows = rows
+
+    def add(self, mission: str, executor: str, *, queue: str = WAITING, runs: int = 1) -> None:
+        request = MissionRequest(mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository())
+        self.rows.enqueue(WAITING, mission, request, partition="42")
+        with psycopg.connect(self._url) as database:
+            database.execute(
+                "UPDATE dbos.workflow_status SET status = 'PENDING', owner_xid = 'x', executor_id = %s, "
+                "recovery_attempts = %s, queue_name = %s WHERE workflow_uuid = %s",
+                (executor, runs, queue, mission),
+            )
+
+    def state(self, mission: str) -> tuple[str, str, str]:
+        with psycopg.connect(self._url) as database:
+            query = "SELECT status, queue_name, queue_partition_key FROM dbos.workflow_status WHERE workflow_uuid = %s"
+            found = database.execute(query, (mission,)).fetchone()
+        assert found is not None
+        return found[0], found[1], found[2]
+
+
+async def _mission(request: MissionRequest, _: Checkpoint) -> MissionContext:
+    context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+    return context.ended(Outcome.NO_FIX, "done")
+
+
+async def _settle(_: RedHead, __: Checkpoint) -> None:
+    return None
+
+
+async def _nothing(*_: object) -> None:
+    return None
+
+
+@pytest.fixture
+async def engine(postgres: Server) -> AsyncIterator[DurableEngine]:
+    handlers = Handlers(mission=_mission, settle=_settle, command=_nothing, feedback=_nothing, notice=_nothing)
+    built = DurableEngine(postgres.new_database(), handlers, pace=Pace(poll_s=60, beat_s=3_600))
+    await built.launch()
+    yield built
+    await built.close()
+
+
+@pytest.fixture
+def left(engine: DurableEngine) -> Left:
+    assert engine._rows is not None
+    return Left(engine.url, engine._rows)
+
+
+async def test_the_library_has_its_call_still(engine: DurableEngine) -> None:
+    assert library_recovery() is not None, f"DBOS has no {PRIVATE} any more; DeadWork goes the longer way"
+
+
+async def test_what_a_dead_worker_left_is_in_line_again_by_either_way(left: Left) -> None:
+    for name, library in (("by the library", library_recovery()), ("by promised calls", None)):
+        dead = DeadWork(left.rows, library)
+        left.add(f"m-1 {name}", "dead")
+        left.add(f"m-2 {name}", "living")
+        assert set(dead.running()) == {"dead", "living"}, name
+        dead.take_back("dead")
+        assert left.state(f"m-1 {name}") == ("ENQUEUED", WAITING, "42"), name
+        assert left.state(f"m-2 {name}")[0] == "PENDING", name
+        dead.take_back("dead")
+        assert left.state(f"m-1 {name}") == ("ENQUEUED", WAITING, "42"), name
+
+
+async def test_a_mission_that_died_three_times_goes_on_apart_and_stays_there(left: Left) -> None:
+    dead = DeadWork(left.rows, library_recovery())
+    left.add("deadly", "dead", queue=MISSIONS, runs=3)
+    left.add("once apart", "dead", queue=QUARANTINE, runs=3)
+    left.add("beside", "dead", queue=MISSIONS, runs=2)
+    dead.take_back("dead")
+    assert left.state("deadly")[:2] == ("ENQUEUED", QUARANTINE)
+    assert left.state("once apart")[:2] == ("ENQUEUED", QUARANTINE)
+    assert left.state("beside")[:2] == ("ENQUEUED", MISSIONS)
+
+
+async def test_who_lives_is_told_by_the_database_s_clock(engine: DurableEngine) -> None:
+    other = Postgres(engine.url, "other")
+    other.prepare()
+    other.beat()
+    assert other.alive(["other", engine.name, "never heard of"], 60) == {"other", engine.name}
+    with psycopg.connect(engine.url) as database:
+        database.execute("UPDATE metaagent_executor SET beat = beat - interval '61 s' WHERE id = %s", (engine.name,))
+    assert other.alive(["other", engine.name], 60) == {"other"}
+    other.leave()
+    again = Postgres(engine.url, "again")
+    assert again.alive(["other"], 60) == frozenset()
+    again.leave()
+
+
+async def test_one_process_at_a_time_does_what_is_done_alone(engine: DurableEngine) -> None:
+    one, other = Postgres(engine.url, "one"), Postgres(engine.url, "other")
+    with one.alone("judging", wait=False) as alone:
+        assert alone
+        with other.alone("judging", wait=False) as refused:
+            assert not refused
+        with other.alone("anew") as another_thing:
+            assert another_thing
+    with other.alone("judging", wait=False) as alone:
+        assert alone
+    one.leave()
+    other.leave()
+
+
+async def test_a_connection_that_broke_is_made_anew(engine: DurableEngine) -> None:
+    ours = Postgres(engine.url, "ours")
+    ours.beat()
+    with psycopg.connect(engine.url) as database:
+        database.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'metaagent'")
+    with pytest.raises(psycopg.OperationalError):
+        ours.beat()
+    ours.beat()
+    assert ours.alive(["ours"], 60) == {"ours"}
+    ours.leave()
