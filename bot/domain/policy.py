@@ -143,7 +143,7 @@ class Limits(Frozen):
     max_candidates: int = 20_000
     """Candidates tried in one climb."""
     model_s: float = Field(default=300.0, gt=0)
-    """How long a model may look for a fix in one climb, besides that."""
+    """How long a model may look for a fix in one climb, besides that; an agent's whole answer always fits."""
     outage_share: float = 0.9
     """This share of tests failing alike, with an outage signature, is an outage."""
     change_threshold: float = Field(default=0.7, ge=0.0, le=1.0)

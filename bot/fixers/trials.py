@@ -36,6 +36,22 @@ class Proposed(Frozen):
     fixer: str = "model"
     """Who thought of it, as a candidate says it."""
 
+    def as_candidate(self, **more: object) -> Candidate:
+        """As the ladder takes it.
+
+        Args:
+            more: What is known of it besides.
+        """
+        plain = Candidate(
+            id=self.id,
+            rung=self.rung,
+            fixer=self.fixer,
+            title=self.title,
+            explanation=self.explanation,
+            changes=self.changes,
+        )
+        return plain.with_(**more)
+
 
 class Tried(Frozen):
     """What a trial of a proposed change showed."""

@@ -12,7 +12,7 @@ from bot.pipeline import Line, OpenProgress
 from bot.policy.rules import allows
 from bot.ports import AgentDoors, Fixer, Minds
 from bot.settings import Settings
-from bot.wiring.models import build_doors, build_minds, models_of
+from bot.wiring.models import build_doors, build_minds, limits_of, models_of
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, Kept
 from sandbox.isolation import rights_left
@@ -94,7 +94,7 @@ def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
         lessons=lessons,
         clock=clock,
         open_progress=open_progress,
-        limits=settings.limits,
+        limits=limits_of(settings),
         app_slug=settings.app_slug,
         secrets=tuple(secret.get_secret_value() for secret in settings.secrets),
         close=close,

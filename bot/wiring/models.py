@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from bot.domain.model import Role
+from bot.domain.policy import Limits
 from bot.ports import AgentDoors, Chat, Clock, Minds
 from bot.settings import Settings, environment
 
@@ -23,6 +24,16 @@ def models_of(settings: Settings) -> dict[Role, str]:
     """Which model each role has, as configured; none for a role without one."""
     named = {Role.JUDGE: settings.model_judge or settings.model, Role.FIX: settings.model_fix or settings.model}
     return {role: text for role, text in named.items() if text}
+
+
+def limits_of(settings: Settings) -> Limits:
+    """Of a mission. A climb has time for one whole answer of whoever mends: an agent's, and a third of that to try it.
+
+    The mission's own limit is above both, and whoever asks for a mission may say less.
+    """
+    answers_late = "-cli:" in models_of(settings).get(Role.FIX, "") or settings.model_agent
+    least_s = settings.models.cli_timeout_s * 4 / 3 if answers_late else 0.0
+    return settings.limits.with_(model_s=max(settings.limits.model_s, least_s))
 
 
 def _options(settings: Settings) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 
-from bot.domain.patch import Candidate
 from bot.fixers.trials import Failure, Proposed, Tried, best_first
 
 Says = Callable[[Proposed], Tried]
@@ -11,16 +10,7 @@ Finds = Callable[[Proposed], Sequence[Tried]]
 
 def passed(proposed: Proposed, *, mended: tuple[str, ...] = (), score: float = 0.7) -> Tried:
     """A change with which everything passes, with the candidate the ladder takes."""
-    candidate = Candidate(
-        id=proposed.id,
-        rung=proposed.rung,
-        fixer=proposed.fixer,
-        template="given",
-        title=proposed.title,
-        explanation=proposed.explanation,
-        changes=proposed.changes,
-        score=score,
-    )
+    candidate = proposed.as_candidate(template="given", score=score)
     return Tried(proposed=proposed, passes=True, mended=mended, score=score, candidate=candidate)
 
 

@@ -120,14 +120,8 @@ def _ranked_candidate(one: Proposed, shown: Shown, found: Attempt) -> Candidate:
 def _plain_candidate(one: Proposed, seen: Seen) -> Candidate:
     """One that could not go through the search: a new file, another language, tests that it cannot run in its lanes."""
     unseen = () if seen.whole else ("only the failing tests were run with it",)
-    return Candidate(
-        id=one.id,
-        rung=one.rung,
-        fixer=one.fixer,
+    return one.as_candidate(
         template="given",
-        title=one.title,
-        explanation=one.explanation,
-        changes=one.changes,
         candidates_tried=1,
         warnings=(*unseen, "its behaviour was not compared with that of others"),
         score=UNCOMPARED,

@@ -8,6 +8,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question, Role, total
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.fixers.rung2_model.budget import Room
+from bot.fixers.rung2_model.candidates import start_of
 from bot.fixers.rung2_model.edits import EditRules, told
 from bot.fixers.rung2_model.edits.gates import passed
 from bot.fixers.rung2_model.failing import failing_passages
@@ -65,7 +66,7 @@ class AgentWorker:
             allowed = [edit for edit in returned.edits if self._allows(context.policy, [edit.path])]
             can_try = report.knows_tests and bool(report.failing)
             work = await _work_of(returned, allowed, workspace, can_try=can_try)
-            tried = await self._tried(work, failure) if work.proposed and work.can_try else None
+            tried = await self._tried(work, failure, budget) if work.can_try else None
         except (SandboxUnavailable, ChangeRejected) as error:
             await workspace.revert()
             yield _note(door, error.message)
@@ -90,10 +91,11 @@ class AgentWorker:
         errand = door.errand(question, wall_s=max(1.0, budget.time_limit_s * _WORK_SHARE))
         return await failure.workspace.send(errand, door.answer)
 
-    async def _tried(self, work: "_Work", failure: Failure) -> Tried | None:
+    async def _tried(self, work: "_Work", failure: Failure, budget: FixBudget) -> Tried | None:
         if work.proposed is None:
             return None
-        (tried,) = await self._trials.try_changes(failure, [work.proposed], time_limit_s=_TRIAL_S)
+        limit = min(_TRIAL_S, budget.time_limit_s * (1 - _WORK_SHARE) / 2)
+        (tried,) = await self._trials.try_changes(failure, [work.proposed], time_limit_s=limit)
         return tried
 
 
@@ -164,18 +166,7 @@ def _candidate(work: _Work, tried: Tried | None, door: AgentDoor) -> Candidate |
     proposed = work.proposed
     if proposed is None or (tried is not None and not tried.passes and (tried.broke or not tried.mended)):
         return None
-    partly = tried is not None and not tried.passes
-    ranked = tried.candidate if tried is not None and tried.passes else None
-    start = ranked or Candidate(
-        id=proposed.id,
-        rung=proposed.rung,
-        fixer=proposed.fixer,
-        title=proposed.title,
-        explanation=proposed.explanation,
-        changes=proposed.changes,
-        score=0.3 if partly else 0.5,
-        partial=partly,
-    )
+    start = start_of(proposed, tried)
     return start.with_(
         template=door.name,
         candidates_tried=1,

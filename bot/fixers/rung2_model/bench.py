@@ -10,16 +10,17 @@ from bot.domain.model import Finish, ModelCall, ModelTrouble, Question, Written,
 from bot.domain.model_error import ModelError
 from bot.domain.patch import FixBudget
 from bot.fixers.rung2_model.edits import EditFormat, EditRules, EditsRead, SentFile, read_edits
-from bot.fixers.rung2_model.request_more import proposal_in
+from bot.fixers.rung2_model.request_more import proposal_in, wanted_in
 from bot.fixers.rung2_model.sources import Source, changed_functions
 from bot.fixers.rung2_model.works import Answer, Work, distance, identity, joined
 from bot.fixers.trials import Failure, Proposed, Trials, Tried, best_first
+from bot.llm.protocol.messages import Wanted
 from bot.ports import Mind
 from sandbox.errors import ChangeRejected
 from sandbox.types import FileChange
 
-SPARE_S = 1.0
-"""Kept of the time for reporting what was found."""
+SPARE_S, SPARE_SHARE = 1.0, 0.03
+"""Kept of the time for reporting what was found, at least: what takes longer than it may must not lose that."""
 LEAST_S = 1.0
 """With less than this left nothing more is begun."""
 TRIAL_S = 60.0
@@ -88,7 +89,8 @@ class Bench:
     @property
     def left_s(self) -> float:
         """Seconds that may still be spent."""
-        return self.budget.time_limit_s - SPARE_S - (time.monotonic() - self.started_s)
+        limit_s = self.budget.time_limit_s
+        return limit_s - max(SPARE_S, limit_s * SPARE_SHARE) - (time.monotonic() - self.started_s)
 
     @property
     def tried(self) -> int:
@@ -163,7 +165,7 @@ class Bench:
         model = written.call.model
         if not read.changes:
             self.refused += 1
-            if read.format_failed:
+            if read.format_failed and wanted_in(written.text) == Wanted():
                 self.format_failures[model] = self.format_failures.get(model, 0) + 1
             return Answer(written.text, read)
         if read.format not in _FUNCTIONS:
@@ -186,9 +188,11 @@ class Bench:
         Args:
             proposed: Of the failing tree.
         """
-        limit = max(LEAST_S, min(TRIAL_S, self.left_s))
+        left_s = self.left_s
+        if left_s < LEAST_S:
+            return Tried(proposed=proposed, passes=False, output="there was no time to try it")
         try:
-            (tried,) = await self.trials.try_changes(self.failure, [proposed], time_limit_s=limit)
+            (tried,) = await self.trials.try_changes(self.failure, [proposed], time_limit_s=min(TRIAL_S, left_s))
         except ChangeRejected as error:
             await self.failure.workspace.revert()
             return Tried(proposed=proposed, passes=False, output=error.message)

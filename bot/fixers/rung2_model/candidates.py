@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from bot.domain.patch import Candidate, Rung
 from bot.fixers.rung2_model.bench import Bench
 from bot.fixers.rung2_model.works import Work
+from bot.fixers.trials import Proposed, Tried
 
 PARTLY = 0.3
 """A part of a fix is believed less than any whole one."""
@@ -33,6 +34,19 @@ def candidates_of(bench: Bench, model: str, *, knows_tests: bool) -> Iterator[Ca
         yield _candidate(work, bench, model, knows_tests=knows_tests)
 
 
+def start_of(proposed: Proposed, tried: Tried | None) -> Candidate:
+    """As the trials rank it; else as a part, or as a change of which nothing is known.
+
+    Args:
+        proposed: What was thought of.
+        tried: What its trial showed; None when there was none.
+    """
+    if tried is not None and tried.candidate is not None:
+        return tried.candidate
+    partly = tried is not None and bool(tried.mended) and not tried.passes and not tried.broke
+    return proposed.as_candidate(score=PARTLY if partly else UNRANKED, partial=partly)
+
+
 def _order(work: Work) -> tuple[int, int]:
     """What most answers came to, then what is smallest; else as they were thought of: the first is the likeliest."""
     return -work.proposed.votes, work.proposed.changed_lines
@@ -40,16 +54,7 @@ def _order(work: Work) -> tuple[int, int]:
 
 def _candidate(work: Work, bench: Bench, model: str, *, knows_tests: bool) -> Candidate:
     proposed, tried = work.proposed, work.tried
-    start = tried.candidate or Candidate(
-        id=proposed.id,
-        rung=Rung.MODEL,
-        fixer="model",
-        title=proposed.title,
-        explanation=proposed.explanation,
-        changes=proposed.changes,
-        score=PARTLY if work.helps else UNRANKED,
-        partial=work.helps and not tried.passes,
-    )
+    start = start_of(proposed, tried)
     warnings = [*start.warnings, *(f"{flag.path}: {flag.message or flag.rule}" for flag in work.flags)]
     if start.partial:
         failing = len(tried.mended) + len(tried.still_failing)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from bot.domain.account import ModelLimits
 from bot.domain.decision import Action
@@ -331,6 +332,7 @@ async def test_where_a_person_answered_no_model_is_asked_whether_to_go_on() -> N
 
 async def test_a_file_too_large_to_read_is_none_that_a_model_can_end_a_mission_with() -> None:
     class Huge(FakeWorkspace):
+        @override
         async def read_file(self, path: str) -> str | None:
             raise ChangeRejected(f"{path} is too large")
 

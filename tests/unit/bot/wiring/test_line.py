@@ -17,7 +17,7 @@ from bot.ports import Progress
 from bot.progress import SilentProgress
 from bot.settings import Settings
 from bot.wiring.line import build_backend, build_fixers, build_line, prepare_image
-from bot.wiring.models import build_chats, models_of
+from bot.wiring.models import build_chats, limits_of, models_of
 
 Make = Callable[..., Settings]
 ROOT = Path(__file__).resolve().parents[4]
@@ -46,6 +46,24 @@ def test_the_line_carries_the_settings(settings: Make) -> None:
     line = build_line(given, silence)
     assert (line.limits.iterations, line.app_slug, line.secrets) == (2, "mender", ("hunter-two",))
     assert line.open_progress is silence
+
+
+@pytest.mark.parametrize(
+    ("named", "seconds"),
+    [
+        ({"model": "mock"}, 300.0),
+        ({"model": "mock", "model_judge": "codex-cli:m"}, 300.0),
+        ({"model": "codex-cli:m"}, 800.0),
+        ({"model_fix": "mock,claude-cli:m"}, 800.0),
+        ({"model_agent": "codex-cli:m"}, 800.0),
+        ({"model": "codex-cli:m", "limits__model_s": "900"}, 900.0),
+        ({"model": "codex-cli:m", "models__cli_timeout_s": "60"}, 300.0),
+    ],
+)
+def test_a_climb_has_time_for_a_whole_answer_of_whoever_mends(
+    settings: Make, named: dict[str, str], seconds: float
+) -> None:
+    assert limits_of(settings(**named)).model_s == seconds
 
 
 def test_building_writes_nothing(settings: Make) -> None:

@@ -100,6 +100,7 @@ async def test_a_change_that_passes_is_a_candidate_of_rung_two() -> None:
     (note,) = sent.notes
     assert (note.cost_usd, len(note.calls)) == (0.25, 1)
     assert "its change passes (1 request to codex-cli:m)" in note.reason
+    assert sent.trials.limits == [10.0], "the trial ends before the ladder's time does"
 
 
 async def test_the_agent_is_told_what_fails_and_where() -> None:

@@ -208,6 +208,17 @@ async def test_a_model_sees_what_it_asks_for_twice_at_most() -> None:
     assert all("OTHER" not in climb.text(number) for number in range(len(mind.questions)))
 
 
+async def test_a_wish_says_nothing_of_how_well_a_model_writes_edits() -> None:
+    files = {**FILES, "helpers.py": "def help_me():\n    return 'helped'\n"}
+    nowhere = block("    return nothing_like_it", "    return a + b")
+    mind = ScriptedMind({"fix": [wants("helpers.py"), wants(symbols=["is_even"]), nowhere, FIX_ADD]})
+
+    climb = await Climb(mind, ScriptedTrials(always_passes), files=files).run()
+
+    assert [question.prompt for question in mind.questions] == ["fix"] * 4
+    assert len(climb.candidates) == 1
+
+
 async def test_only_files_of_the_repository_are_shown_and_no_secrets() -> None:
     mind = ScriptedMind({"fix": wants("/etc/passwd", "../secrets.txt", ".env", symbols=["os.environ"])})
 
@@ -340,6 +351,18 @@ async def test_time_ends_the_rung_before_the_ladder_has_to() -> None:
 
     assert "time" in climb.notes[0].reason
     assert climb.candidates == []
+
+
+async def test_an_answer_that_comes_late_is_proposed_untried() -> None:
+    async def late(_: Question) -> None:
+        await asyncio.sleep(0.4)
+
+    mind = ScriptedMind({"fix": FIX_ADD}, before=late)
+
+    climb = await Climb(mind, ScriptedTrials(always_passes), budget=FixBudget(time_limit_s=2.3)).run()
+
+    assert climb.trials.tried == []
+    assert len(climb.candidates) == len(climb.notes[0].calls) == 1
 
 
 async def test_money_ends_the_rung_before_the_next_call() -> None:
