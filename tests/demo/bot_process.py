@@ -27,11 +27,13 @@ class BotProcess:
         github: Where it is an App.
         data: Its data directory.
         more: Further settings, as environment variables.
+        role: `serve`, or `web`, which leaves the work to others.
     """
 
     github: LocalGitHub
     data: Path
     more: Mapping[str, str] = field(default_factory=dict)
+    role: str = "serve"
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
 
@@ -56,10 +58,21 @@ class BotProcess:
             with socket.socket() as probe:
                 probe.bind(("127.0.0.1", 0))
                 self.port = probe.getsockname()[1]
+        command = [sys.executable, "-m", "bot", self.role, "--host", "127.0.0.1", "--port", str(self.port)]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                command, env=self.environment(), stderr=log, stdout=log, start_new_session=True
+            )
+        self._wait()
+        self.github.webhook_url = f"{self.url}/webhook"
+        return self
+
+    def environment(self) -> dict[str, str]:
+        """What it is told, as variables."""
         key = self.data / "app.pem"
         key.touch(mode=0o600)
         key.write_text(self.github.private_key_pem)
-        environment = {
+        return {
             **{name: value for name, value in os.environ.items() if not name.startswith("METAAGENT_")},
             "METAAGENT_APP_ID": str(self.github.app_id),
             "METAAGENT_PRIVATE_KEY_FILE": str(key),
@@ -71,12 +84,6 @@ class BotProcess:
             "METAAGENT_WRITE_PAUSE_S": "0",
             **self.more,
         }
-        command = [sys.executable, "-m", "bot", "serve", "--host", "127.0.0.1", "--port", str(self.port)]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, env=environment, stderr=log, stdout=log, start_new_session=True)
-        self._wait()
-        self.github.webhook_url = f"{self.url}/webhook"
-        return self
 
     def kill(self) -> None:
         """`kill -9`: nothing is flushed, nobody is told."""

@@ -13,10 +13,11 @@ import psycopg
 import pytest
 
 from bot.domain.request import MissionRequest, Trigger
+from bot.errors import QueueError
 from bot.queue.engine import DurableEngine
 from tests.builders import a_repository
 from tests.integration.worker_process import PACE, STEPS, Missions
-from tests.postgres import Server
+from tests.postgres import Server, a_server
 
 ROOT = Path(__file__).resolve().parents[2]
 MISSIONS = tuple(f"m-{number}" for number in range(20))
@@ -107,6 +108,36 @@ def states(url: str) -> dict[str, str]:
 
 def a_request(number: int, mission: str) -> MissionRequest:
     return MissionRequest(mission_id=mission, trigger=Trigger.CHECK_RUN, repository=a_repository(id=number))
+
+
+async def test_an_outage_of_the_database_is_nobody_s_death(tmp_path: Path) -> None:
+    with a_server() as server:
+        workers = Workers(server.new_database(), tmp_path)
+        web = DurableEngine(workers.url, Missions(tmp_path).handlers(), works=False)
+        try:
+            for _ in range(2):
+                workers.start()
+            await until(workers.are_ready)
+            await web.launch()
+            for number, mission in enumerate(MISSIONS[:6]):
+                assert await web.submit(a_request(number, mission))
+            await until(lambda: len(workers.begun()) >= 10)
+            server.stop()
+            stopped = time.monotonic()
+            with pytest.raises(QueueError):
+                await web.submit(a_request(7, "meanwhile"))
+            told = time.monotonic() - stopped
+            await asyncio.sleep(PACE.ttl_s + 1)
+            server.start()
+            await until(lambda: len(done := states(workers.url)) == 6 and set(done.values()) <= DONE)
+            assert await web.submit(a_request(7, "meanwhile")), "who asked again is heard"
+            begun = [one for one in workers.begun() if one.mission != "meanwhile"]
+            print(f"told after {told:.1f} s; steps begun twice: {len(begun) - len(STEPS) * 6}")  # noqa: T201
+            assert len(begun) == len(STEPS) * 6, "nothing ran twice"
+            assert told < 1
+        finally:
+            workers.stop()
+            await web.close()
 
 
 async def test_twenty_missions_outlive_four_kills_and_an_orderly_stop(workers: Workers, tmp_path: Path) -> None:

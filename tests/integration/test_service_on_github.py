@@ -1,5 +1,7 @@
 """The whole service as a process on a (local) GitHub, as far as it goes without a sandbox."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 from tests.demo.bot_process import BotProcess
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
+from tests.postgres import Server
 
 __all__ = ["app_key", "local_github"]
 
@@ -16,10 +19,22 @@ pytestmark = [pytest.mark.shared, pytest.mark.slow]
 NAME = "octo/calculator"
 
 
-@pytest.fixture
-def service(local_github: LocalGitHub, tmp_path: Path) -> Iterator[BotProcess]:
-    with BotProcess(local_github, tmp_path / "data") as started:
-        yield started
+@pytest.fixture(params=["one process", "two processes"])
+def service(request: pytest.FixtureRequest, local_github: LocalGitHub, tmp_path: Path) -> Iterator[None]:
+    if request.param == "one process":
+        with BotProcess(local_github, tmp_path / "data"):
+            yield
+        return
+    server: Server = request.getfixturevalue("postgres")
+    more = {"METAAGENT_DATABASE_URL": server.new_database()}
+    with BotProcess(local_github, tmp_path / "data", more, role="web") as web:
+        worker = subprocess.Popen([sys.executable, "-m", "bot", "worker"], env=web.environment())
+        try:
+            yield
+            worker.terminate()
+            assert worker.wait(30) == 0
+        finally:
+            worker.kill()
 
 
 def until(condition: Callable[[], bool], seconds: float = 60) -> None:
