@@ -35,6 +35,8 @@ class _Climb:
     tried: int = 0
     cost_usd: float = 0.0
     question: str = ""
+    below_s: float | None = None
+    """How long the rungs that ask no model took."""
 
     def hear(self, note: RungNote) -> None:
         """Take in what a rung says beside its candidates; the rungs above know it from then on."""
@@ -77,7 +79,10 @@ async def climb(  # noqa: PLR0917 - the ladder stands where everything meets
         if fixer.rung not in allowed:
             so_far.notes.append(_note(fixer, "this rung is not allowed here"))
             continue
-        left = _left(budget, so_far, fixer.rung, seconds=clock.monotonic() - started)
+        seconds = clock.monotonic() - started
+        if fixer.rung is Rung.MODEL and so_far.below_s is None:
+            so_far.below_s = seconds
+        left = _left(budget, so_far, fixer.rung, seconds=seconds)
         if isinstance(left, str):
             so_far.notes.append(_note(fixer, left))
             continue
@@ -115,16 +120,20 @@ def with_suspects(diagnosis: Diagnosis, suspects: Sequence[Suspect]) -> Diagnosi
 
 def _left(budget: FixBudget, so_far: _Climb, rung: Rung, *, seconds: float) -> FixBudget | str:
     """What the next rung may spend, or why it may not spend anything."""
-    money_left = max(0.0, budget.money_usd - so_far.cost_usd)
-    if rung is Rung.MODEL:  # what a long search leaves of its time and trials would not do for a single answer
-        return budget.with_(time_limit_s=budget.model_time_limit_s, money_usd=money_left)
+    # What a long search leaves of its time and trials would not do for a single answer: a model has its own.
+    is_model = rung is Rung.MODEL
     time_left = budget.time_limit_s - seconds
+    if is_model:
+        time_left = budget.model_time_limit_s - (seconds - (so_far.below_s or 0.0))
     if time_left < LEAST_S:
         return "the time was spent before this rung's turn"
+    left = budget.with_(time_limit_s=time_left, money_usd=max(0.0, budget.money_usd - so_far.cost_usd))
+    if is_model:
+        return left
     candidates_left = budget.max_candidates - so_far.tried
     if candidates_left <= 0:
         return "the candidates were spent before this rung's turn"
-    return budget.with_(time_limit_s=time_left, max_candidates=candidates_left, money_usd=money_left)
+    return left.with_(max_candidates=candidates_left)
 
 
 async def _ask(fixer: Fixer, workspace: Workspace, budget: FixBudget, so_far: _Climb) -> None:

@@ -166,6 +166,16 @@ async def test_a_long_search_leaves_the_model_time_and_trials_of_its_own_but_no_
     assert attempt.candidates == (a_candidate(),)
 
 
+@pytest.mark.anyio
+async def test_two_who_ask_models_share_their_time() -> None:
+    first, second = TalkingFixer(Rung.MODEL), TalkingFixer(Rung.MODEL)
+    budget = FixBudget(time_limit_s=90.0, model_time_limit_s=50.0)
+    await climbed(
+        first, second, TalkingFixer(Rung.MODEL), budget=budget, context=ALL_RUNGS, clock=FixedClock(step=20.0)
+    )
+    assert [b.time_limit_s for b in (*first.budgets, *second.budgets)] == [50.0, 30.0]
+
+
 PART = a_candidate(id="part", partial=True)
 ALL_RUNGS = a_running_mission(request=a_request(rungs=(0, 1, 2)), policy=RepositoryPolicy(rungs=(0, 1, 2)))
 
