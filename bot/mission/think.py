@@ -18,6 +18,9 @@ from bot.mission.suspects import from_hint, merged
 from bot.ports import Recall, Workspace
 from sandbox.types import Frozen, SourceDiff, TestReport
 
+_LOOKING_AGAIN = 2
+"""Passes at least: the first of them sees what was seen before."""
+
 
 class Thinking(Frozen):
     """A diagnosis and how it came about."""
@@ -38,7 +41,8 @@ async def think(
 ) -> Thinking:
     """Diagnose a red run: look, judge the thought, look wider; three times at most.
 
-    After a decision to look again it is three times in any case, unless a model ends the thinking.
+    After a decision to look again it is as often as the evaluation before it recommended, and twice at least, unless a
+    model ends the thinking.
 
     Args:
         context: What triage found, and which repository it is.
@@ -81,7 +85,8 @@ async def _thought(
         diagnosis = await diagnosed(len(assessments) + 1, feedback)
         assessment = await _assessed(diagnosis, mind)
         assessments.append(assessment)
-        if len(assessments) == MAX_THOUGHT_PASSES or _is_enough(assessment, again=look.again):
+        more = len(assessments) < look.least
+        if len(assessments) == MAX_THOUGHT_PASSES or _is_enough(assessment, more=more):
             confidence = adjusted(diagnosis.confidence, assessment)
             return diagnosis.with_(confidence=confidence), tuple(assessments)
         feedback = assessment.feedback
@@ -89,10 +94,12 @@ async def _thought(
 
 def _first_look(context: MissionContext) -> Look:
     """With what the decision before this one asked for, if it was to look again."""
-    before = context.iterations[-2].next_action if len(context.iterations) > 1 else None
-    if before is None or before.decision.action is not Action.RETRY_WITH_CONTEXT:
+    earlier = context.iterations[-2] if len(context.iterations) > 1 else None
+    before = earlier.next_action if earlier else None
+    if earlier is None or before is None or before.decision.action is not Action.RETRY_WITH_CONTEXT:
         return Look()
-    return Look(again=True, feedback=before.decision.reason, wanted=before.wanted)
+    recommended = earlier.meta.passes_recommended if earlier.meta else MAX_THOUGHT_PASSES
+    return Look(least=max(_LOOKING_AGAIN, recommended), feedback=before.decision.reason, wanted=before.wanted)
 
 
 def _rules(context: MissionContext, report: TestReport, workspace: Workspace) -> Rules:
@@ -122,11 +129,11 @@ async def _assessed(diagnosis: Diagnosis, mind: Billed | None) -> LiveAssessment
     return await mind.or_rules(rules, lambda models, found: assess_by_model(models, found, diagnosis))
 
 
-def _is_enough(assessment: LiveAssessment, *, again: bool) -> bool:
-    """Whether to stop thinking: a model says so, or nobody wants to look deeper and nobody asked for another look."""
+def _is_enough(assessment: LiveAssessment, *, more: bool) -> bool:
+    """Whether to stop thinking: a model says so, or nobody wants to look deeper and nobody asked for more looks."""
     if assessment.by == "model" and not assessment.should_continue:
         return True
-    return not again and not (assessment.should_continue and assessment.should_deepen)
+    return not more and not (assessment.should_continue and assessment.should_deepen)
 
 
 async def _recalled(context: MissionContext, report: TestReport, recall: Recall) -> tuple[RecalledLesson, ...]:

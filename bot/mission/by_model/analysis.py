@@ -23,8 +23,8 @@ class Look(Frozen):
     number: int = 1
     feedback: str = ""
     """What was said about the thought before this one."""
-    again: bool = False
-    """The decision before this one was to look again."""
+    least: int = 1
+    """So many passes in any case."""
     wanted: tuple[str, ...] = ()
     """Files it is to be shown besides."""
 

@@ -353,19 +353,23 @@ async def test_deepen_adds_passes_up_to_three_and_hands_on_what_was_said() -> No
     assert diagnosis.confidence == pytest.approx(0.9 - 0.2)
 
 
-async def test_retry_with_context_thinks_again_with_the_files_that_were_asked_for_and_only_once() -> None:
+@pytest.mark.parametrize(("recommended", "passes"), [(3, 3), (1, 2)])
+async def test_retry_with_context_thinks_again_with_the_files_that_were_asked_for_and_only_once(
+    recommended: int, passes: int
+) -> None:
     again = {
         "decision": {"action": "retry_with_context", "reason": "show me the tests"},
         "context": {"files": ["tests/test_math.py", "/etc/passwd", "../secret"]},
     }
-    mind = a_mind({"next_action": again, **but("assess_live", should_continue=True)})
+    recommends = but("evaluate_reasoning", should_think_deeper=True, passes_recommended=recommended)
+    mind = a_mind({"next_action": again, **but("assess_live", should_continue=True), **recommends})
     context = await dear(mind).play()
     assert context.outcome is Outcome.FIXED
     assert [i.next_action.decision.action for i in context.iterations if i.next_action] == [
         Action.RETRY_WITH_CONTEXT,
         Action.RUN_WORKER,
     ]
-    assert len(mind.asked("analyze_failure")) == 1 + 3
+    assert len(mind.asked("analyze_failure")) == 1 + passes
     second = mind.asked("analyze_failure")[1].gaps
     assert "show me the tests" in str(second["feedback"])
     asked_for = {p.origin: p.text for p in second["sources"] if not isinstance(p, str) and p.label == "asked for"}  # type: ignore[union-attr]
