@@ -90,6 +90,9 @@ class Settings(BaseModel):
         description="Where GitHub and people reach this service, `https://bot.example.com`.",
     )
     workers: int = Field(default=2, ge=1, description="Missions that run at the same time.")
+    workers_total: int | None = Field(
+        default=None, ge=1, description="Missions that run at the same time in all processes; no limit by default."
+    )
     settle_s: float = Field(
         default=180.0, ge=0, description="Longest wait, in seconds, for the other checks of a red commit."
     )

@@ -62,6 +62,7 @@ class DurableEngine:
         handlers: What is done with each kind of work.
         works: Whether this process works, or only puts work in line for others.
         workers: Missions that run at the same time in this process.
+        workers_total: The same of all processes together; None does not limit.
         pace: How long it waits, where the defaults do not fit.
     """
 
@@ -72,6 +73,7 @@ class DurableEngine:
         *,
         works: bool = True,
         workers: int = 2,
+        workers_total: int | None = None,
         pace: Pace | None = None,
     ) -> None:
         self.name = _name() if is_postgres(url) else "local"
@@ -87,7 +89,7 @@ class DurableEngine:
         self._pace = pace or Pace()
         self._workflows = Workflows(handlers, partial(DurableCheckpoint, self._pace.pauses_s), self.submit)
         self._works = works
-        self._workers = workers
+        self._workers, self._workers_total = workers, workers_total
         self._poll_s = self._pace.poll_s or (POLL_POSTGRES_S if self._postgres else POLL_SQLITE_S)
         self._rows: Rows | None = None
         self._supervisor: Supervisor | None = None
@@ -201,14 +203,8 @@ class DurableEngine:
     def _work(self) -> None:
         if self._postgres is not None:
             self._postgres.beat()  # before the first mission is ours
-        executor.launch(
-            self.url,
-            self.name,
-            self._workflows.by_name,
-            workers=self._workers,
-            poll_s=self._poll_s,
-            shared=self._postgres is not None,
-        )
+        share = executor.Share(self._workers, self._workers_total, self._poll_s, shared=self._postgres is not None)
+        executor.launch(self.url, self.name, self._workflows.by_name, share)
         self._rows = Rows(self.url, self._alone)
         if self._postgres is not None:
             dead = executor.DeadWork(self._rows, executor.library_recovery())

@@ -3,6 +3,7 @@
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from bot.queue.rows import APPLICATION, COMMANDS, INTAKE, MISSIONS, NOTICES, PROTOCOL, Rows
@@ -22,18 +23,31 @@ PRIVATE = "_recover_pending_workflows"
 log = logging.getLogger(__name__)
 
 
-def launch(
-    url: str, executor: str, by_name: Mapping[str, Workflow], *, workers: int, poll_s: float, shared: bool
-) -> None:
+@dataclass(frozen=True)
+class Share:
+    """How much one process does.
+
+    Attributes:
+        workers: Missions that run at the same time here.
+        total: The same in all processes together; None does not limit.
+        poll_s: How often the queues are looked at.
+        shared: Whether other processes work on the same database.
+    """
+
+    workers: int
+    total: int | None
+    poll_s: float
+    shared: bool
+
+
+def launch(url: str, executor: str, by_name: Mapping[str, Workflow], share: Share) -> None:
     """Begin to work.
 
     Args:
         url: The database.
         executor: The name of this process in the engine's rows; no other living one has it.
         by_name: The workflows.
-        workers: Missions that run at the same time here.
-        poll_s: How often the queues are looked at.
-        shared: Whether other processes work on the same database.
+        share: How much is done here.
     """
     # Its own console handler would pass by the masks of ours.
     logging.getLogger("dbos").addHandler(logging.NullHandler())
@@ -46,8 +60,8 @@ def launch(
             "application_version": PROTOCOL,
             "executor_id": executor,
             "serializer": DBOSPortableJSONSerializer(),
-            "sys_db_pool_size": POOL if shared else 4,
-            "use_listen_notify": not shared,  # a connection less; nothing of ours waits for one
+            "sys_db_pool_size": POOL if share.shared else 4,
+            "use_listen_notify": not share.shared,  # a connection less; nothing of ours waits for one
             "max_executor_threads": 64,
             "log_level": "WARNING",
             "run_migrations": True,
@@ -56,11 +70,15 @@ def launch(
     for name, work in by_name.items():
         DBOS.workflow(name=name, max_recovery_attempts=DEATHS)(work)
     DBOS.launch()
-    _register(MISSIONS, poll_s, worker_concurrency=workers, partition_concurrency=1)
+    # A limit of all is kept by all: whoever starts last says what it is.
+    at_once = share.workers if share.total is None else min(share.workers, share.total)
+    _register(
+        MISSIONS, share.poll_s, partition_concurrency=1, worker_concurrency=at_once, global_concurrency=share.total
+    )
     for name, at_once in ((INTAKE, SETTLING), (COMMANDS, 4), (NOTICES, 4)):
-        _register(name, poll_s, worker_concurrency=at_once)
-    if shared:
-        _register(QUARANTINE, poll_s, worker_concurrency=1, global_concurrency=1)
+        _register(name, share.poll_s, worker_concurrency=at_once)
+    if share.shared:
+        _register(QUARANTINE, share.poll_s, worker_concurrency=1, global_concurrency=1)
 
 
 def destroy() -> None:
@@ -70,7 +88,7 @@ def destroy() -> None:
     DBOS.destroy(destroy_registry=True)
 
 
-def _register(name: str, poll_s: float, **limits: int) -> None:
+def _register(name: str, poll_s: float, **limits: int | None) -> None:
     from dbos import DBOS
 
     DBOS.register_queue(name, polling_interval_sec=poll_s, on_conflict="always_update", **limits)  # type: ignore[arg-type]

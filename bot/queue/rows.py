@@ -95,17 +95,18 @@ class Rows:
             options["queue_partition_key"] = partition
         if priority is not None:
             options["priority"] = priority
-        if self._status(name) in anew:
-            # Two who both saw that it ended must not drop what the other one has just begun.
-            with self._alone("anew"):
-                if self._status(name) not in anew:
-                    return False
-                self._client.delete_workflow(name)
-                self._client.enqueue(options, to_jsonable_python(value))
-                return True
-        if self._status(name) is not None:
+        before = self._status(name)
+        if before is None:
+            self._client.enqueue(options, to_jsonable_python(value))
+            return True
+        if before not in anew:
             return False
-        self._client.enqueue(options, to_jsonable_python(value))
+        # Two who both saw that it ended must not drop what the other one has just begun.
+        with self._alone("anew"):
+            if self._status(name) not in anew:
+                return False
+            self._client.delete_workflow(name)
+            self._client.enqueue(options, to_jsonable_python(value))
         return True
 
     def cancel(self, mission_id: str) -> None:

@@ -115,6 +115,7 @@ class Service:
             self._handlers(),
             works=role is not Role.WEB,
             workers=settings.workers,
+            workers_total=settings.workers_total,
         )
         self.inbox = Inbox(settings.data_dir / "inbox.sqlite", self._clock, self.engine.status)
         self._dispatcher = Dispatcher(self.inbox, self.engine)

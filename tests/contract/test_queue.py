@@ -359,6 +359,21 @@ async def test_one_repository_has_one_mission_at_a_time(engine: DurableEngine, m
     assert await ended(engine, "next-1") == "done"
 
 
+async def test_a_limit_of_all_workers_holds_over_repositories(url: str, missions: Missions) -> None:
+    engine = DurableEngine(url, missions.handlers(), workers=4, workers_total=1, pace=Pace(poll_s=0.05))
+    await engine.launch()
+    try:
+        await engine.submit(a_request("slow-1", 1))
+        await running(engine, "slow-1")
+        await engine.submit(a_request("other-2", 2))
+        await asyncio.sleep(0.5)
+        assert await engine.status("other-2") == "waiting"
+        missions.release.set()
+        assert await ended(engine, "other-2") == "done"
+    finally:
+        await engine.close()
+
+
 async def test_a_running_step_is_cancelled_soon(engine: DurableEngine) -> None:
     await engine.submit(a_request("slow-1"))
     await running(engine, "slow-1")
