@@ -16,7 +16,7 @@ async def run_errand(errand: Errand, door: Door, opened: Opened, parts: Parts) -
     Args:
         errand: What is run, and for how long.
         door: Answers whatever the program sends out.
-        opened: The checkout; its own sandbox is not used.
+        opened: The checkout, as it stands now; its own sandbox is not used.
         parts: Where sandboxes are made.
 
     Raises:
@@ -26,6 +26,7 @@ async def run_errand(errand: Errand, door: Door, opened: Opened, parts: Parts) -
     async with parts.backend.open(opened.facts.image, door=door) as guest:
         baseline = Baseline(guest, opened.source, opened.recipe, parts.spec.command_wall_s)
         await baseline.make()
+        await guest.write(await opened.guest.export())
         result = await guest.run(
             ("/bin/sh", "-c", _BEFORE + errand.command),
             limits=RunLimits(wall_s=errand.wall_s),

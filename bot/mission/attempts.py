@@ -16,7 +16,7 @@ from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, wi
 from bot.mission.reports import narrowed
 from bot.mission.run import Run
 from bot.mission.steps import end
-from bot.mission.tree import Tree, compose
+from bot.mission.tree import Tree, compose, on_ground
 from bot.mission.verify import verify_fix
 from sandbox.types import FileChange, Frozen, TestReport
 
@@ -95,7 +95,7 @@ async def _climb(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> 
     """Ask the ladder; its candidates come back as changes of the failing commit, whatever they stand on."""
 
     async def climb() -> FixAttempt:
-        workspace = await tree.at(ground.changes)
+        workspace = on_ground(await tree.at(ground.changes), ground.changes)
         shown = run.context.with_(test_results=ground.report, near_misses=ground.near)
         tree.touched()
         fixers = tuple(

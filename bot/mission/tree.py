@@ -1,6 +1,7 @@
 """Puts a workspace's tree where a step expects it, so that no step relies on what another one left behind."""
 
 from collections.abc import Awaitable, Callable
+from typing import Any, cast
 
 from bot.ports import Workspace
 from sandbox.types import ChangeAction, FileChange
@@ -78,3 +79,29 @@ class Tree:
     def touched(self) -> None:
         """Somebody edited the tree: revert before the next use."""
         self._stands_at = None
+
+
+def on_ground(workspace: Workspace, changes: tuple[FileChange, ...]) -> Workspace:
+    """A workspace for those who try changes on top of others: what they revert to is the tree they were given.
+
+    Args:
+        workspace: With the changes applied.
+        changes: Of the commit.
+    """
+    return cast("Workspace", _OnGround(workspace, changes)) if changes else workspace
+
+
+class _OnGround:
+    """Passes everything on but `revert`."""
+
+    def __init__(self, workspace: Workspace, changes: tuple[FileChange, ...]) -> None:
+        self._workspace = workspace
+        self._changes = changes
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._workspace, name)
+
+    async def revert(self) -> None:
+        """Back to the commit with the changes."""
+        await self._workspace.revert()
+        await self._workspace.apply_changes(self._changes)

@@ -86,7 +86,7 @@ class Workspace(Protocol):
         ...
 
     async def revert(self) -> None:
-        """Back to the checked-out commit, byte for byte."""
+        """Back to the checked-out commit, byte for byte; for a fixer, to the tree it was given."""
         ...
 
     def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
@@ -94,7 +94,7 @@ class Workspace(Protocol):
         ...
 
     async def send(self, errand: Errand, door: Door) -> Returned:
-        """Send a program into another sandbox on the same checkout, with a door outward; nothing changes here."""
+        """Send a program into another sandbox on the same tree, with a door outward; nothing changes here."""
         ...
 
     async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:

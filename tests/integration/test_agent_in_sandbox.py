@@ -19,9 +19,10 @@ from bot.llm.agent_served import AgentServed
 from bot.llm.prices import Prices
 from bot.llm.providers.replies import Reply
 from bot.llm.till import Till
+from bot.mission.tree import on_ground
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
-from sandbox.types import Checkout, FolderSource
+from sandbox.types import ChangeAction, Checkout, FileChange, FolderSource
 from sandbox.workspace import Sandboxes
 from tests.builders import a_diagnosis, a_running_mission
 from tests.fakes.fixed_clock import FixedClock
@@ -39,7 +40,7 @@ import json, os, socket, subprocess, sys, urllib.request
 from pathlib import Path
 
 task = sys.stdin.read()
-found = {"environment": dict(os.environ), "task": task}
+found = {"environment": dict(os.environ), "task": task, "before": Path("mended.py").read_text()}
 for name, address in (("network", ("192.0.2.1", 80)), ("metadata", ("169.254.169.254", 80))):
     try:
         socket.create_connection(address, timeout=2).close()
@@ -100,13 +101,16 @@ async def test_an_agent_mends_a_program_through_its_door_and_reaches_nothing_els
     worker = AgentWorker(AgentDoors(served, till, ModelLimits(), clock=FixedClock()), SearchTrials(MemoryLessons()))
     sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
 
-    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(tmp_path / "repo")))) as workspace:
+    async with sandboxes.open_workspace(Checkout(source=FolderSource(path=str(tmp_path / "repo")))) as opened:
+        before = (FileChange(action=ChangeAction.CREATE, path="mended.py", content="MENDED = True\n"),)
+        await opened.apply_changes(before)
+        workspace = on_ground(opened, before)
         report = await workspace.run_tests()
         context = a_running_mission(test_results=report, facts=await workspace.facts())
         diagnosis = a_diagnosis(suspects=(), failures=report.failures)
         proposing = worker.propose(context, diagnosis, workspace, FixBudget(time_limit_s=120.0))
         note, *candidates = [one async for one in proposing]
-        assert await workspace.changes() == ()
+        assert [edit.path for edit in await workspace.changes()] == ["mended.py"], "the tree is left as it was found"
 
     (candidate,) = candidates
     assert isinstance(candidate, Candidate)
@@ -120,6 +124,7 @@ async def test_an_agent_mends_a_program_through_its_door_and_reaches_nothing_els
     ((path, headers, found),) = oracle.heard
     assert (path, headers) == ("/chat/completions", {"authorization": f"Bearer {KEY}"})
     assert "test_add" in found["task"]
+    assert found["before"] == "MENDED = True\n", "the agent works on what was mended before"
     assert "reached" not in {found["network"], found["metadata"], found["/v1/files"], found["/v1/models"]}
     assert found["red"] == 1
     assert KEY not in str(found)

@@ -112,13 +112,15 @@ class _Work(NamedTuple):
 async def _work_of(returned: Returned, allowed: Sequence[FileEdit], workspace: Workspace, *, can_try: bool) -> _Work:
     """The edits that may be proposed; whatever else it left behind is left out, and said."""
     files = frozenset(await workspace.list_files())
-    kept = {edit.path: text for edit in allowed if (text := _text(edit, files)) is not None}
-    left_out = sorted(edit.path for edit in returned.edits if edit.path not in kept)
+    readable = {edit.path: text for edit in allowed if (text := _text(edit, files)) is not None}
+    originals: Mapping[str, str | None] = {path: await workspace.read_file(path) for path in readable}
+    # What stood there before the agent came is not its work.
+    kept = {path: text for path, text in readable.items() if text != originals[path]}
+    left_out = sorted(edit.path for edit in returned.edits if edit.path not in readable)
     if not kept:
         ended = "ran out of time" if returned.result.timed_out else f"ended with status {returned.result.exit_code}"
         return _Work(why=f"it {ended} and left no edit of the source ({len(left_out)} others)")
-    originals: Mapping[str, str | None] = {path: await workspace.read_file(path) for path in kept}
-    gated = passed(originals, kept, EditRules(files=files, layout=not can_try))
+    gated = passed({path: originals[path] for path in kept}, kept, EditRules(files=files, layout=not can_try))
     if gated.rejections:
         return _Work(why=told(gated.rejections)[:_WORDS])
     proposed = Proposed(

@@ -1,6 +1,7 @@
 """The mission loop with a model beside the rules: who speaks, what it may not do, what it costs, what it changes."""
 
 import logging
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,10 @@ from typing_extensions import override
 
 from bot.domain.account import ModelLimits
 from bot.domain.decision import Action
-from bot.domain.diagnosis import Suspect
+from bot.domain.diagnosis import Diagnosis, Suspect
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import ModelCall, ModelTrouble, Role
-from bot.domain.patch import NearMiss, Rung, RungNote
+from bot.domain.patch import Candidate, FixBudget, NearMiss, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
 from bot.domain.request import Answer
 from bot.domain.verdict import Route
@@ -21,9 +22,9 @@ from bot.llm.mind import ModelMinds
 from bot.llm.prices import Prices
 from bot.llm.providers.mock import Mock
 from bot.mission.suspects import text_of
-from bot.ports import Mind
+from bot.ports import Mind, Workspace
 from sandbox.errors import ChangeRejected
-from tests.builders import a_request
+from tests.builders import a_change, a_request
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
@@ -548,6 +549,25 @@ async def test_after_a_part_is_mended_the_climb_begins_at_the_bottom_again() -> 
     context = await Stage(fixers=(part, rest)).play()
     assert context.outcome is Outcome.FIXED
     assert len(part.budgets) == 2
+
+
+async def test_who_tries_and_takes_back_stands_on_what_was_mended_before() -> None:
+    class Trying(ScriptedFixer):
+        @override
+        async def propose(
+            self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
+        ) -> AsyncIterator[Candidate | RungNote]:
+            await workspace.apply_changes((a_change(PATH, "x = 1\n"),))
+            await workspace.revert()
+            async for proposal in super().propose(context, diagnosis, workspace, budget):
+                yield proposal
+
+    part = ScriptedFixer(
+        lambda files, _: [a_fix(files[PATH].replace("a - b", "a + b", 1))] if files[PATH] == BROKEN else []
+    )
+    rest = Trying(lambda files, _: [a_fix(files[PATH].replace("== 1", "== 0"))], Rung.MODEL)
+    context = await Stage(fixers=(part, rest)).play()
+    assert context.outcome is Outcome.FIXED, context.reason
 
 
 # --- all of it together ---------------------------------------------------------------------------
