@@ -10,8 +10,6 @@ from bot.fixers.rung2_model.sources import Definition, Files, Source
 from sandbox.types import TestReport, TestResult
 
 TESTS_SHOWN = 3
-FINDINGS_SHOWN = 40
-"""A finding is one line."""
 _MESSAGE = 600
 
 

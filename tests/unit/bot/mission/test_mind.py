@@ -2,18 +2,38 @@
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import Any
 
 import pytest
 
-from bot.domain.mission import Budget
+from bot.domain.mission import Budget, Iteration
 from bot.domain.model import ModelTrouble, Question, Role
 from bot.domain.model_error import ModelError
+from bot.domain.patch import Rung
+from bot.domain.verdict import ChangeReview, Thought
 from bot.llm.protocol.messages import CritiqueChange
+from bot.mission.by_model.analysis import Look, analyze_by_model
 from bot.mission.by_model.criticism import critique_by_model
+from bot.mission.by_model.deciding import decide_by_model
+from bot.mission.by_model.planning import plan_by_model
+from bot.mission.by_model.reasoning import assess_by_model, evaluate_by_model
+from bot.mission.by_model.review import review_by_model
 from bot.mission.critique import critique_plan
+from bot.mission.decide import decide_next_action
+from bot.mission.evaluate import assess_live, evaluate_reasoning
 from bot.mission.mind import Billed
-from tests.builders import a_diagnosis, a_plan
+from tests.builders import (
+    a_candidate,
+    a_confidence,
+    a_critique,
+    a_diagnosis,
+    a_plan,
+    a_running_mission,
+    a_verification,
+)
+from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.scripted_mind import ScriptedMind
 from tests.unit.bot.mission.minded import SAYS
 
@@ -86,14 +106,46 @@ async def test_a_missing_model_has_no_role_and_answers_nothing() -> None:
         await mind.write(WRITTEN)
 
 
-async def test_a_stage_costs_next_to_nothing_besides_the_model() -> None:
+PLAN, DIAGNOSIS, CRITIQUE = a_plan(), a_diagnosis(), a_critique()
+CONTEXT = a_running_mission(
+    iterations=(Iteration(number=1, diagnosis=DIAGNOSIS, plan=PLAN, confidence=a_confidence()),),
+    acceptance_criteria=PLAN.acceptance_criteria,
+)
+LOOKED = a_candidate(), a_verification()
+STAGES: dict[str, Callable[[Billed], Awaitable[Any]]] = {
+    "analyze": lambda mind: mind.or_rules(
+        DIAGNOSIS,
+        lambda models, ours: analyze_by_model(
+            models, ours, CONTEXT, FakeWorkspace({"calc.py": "x = 1\n"}), look=Look()
+        ),
+    ),
+    "live": lambda mind: mind.or_rules(
+        assess_live(Thought(reasoning="", confidence=0.5), DIAGNOSIS),
+        lambda models, ours: assess_by_model(models, ours, DIAGNOSIS),
+    ),
+    "plan": lambda mind: mind.or_rules(PLAN, lambda models, ours: plan_by_model(models, ours, CONTEXT, {Rung.SEARCH})),
+    "critique": lambda mind: mind.or_rules(
+        critique_plan(PLAN), lambda models, ours: critique_by_model(models, ours, PLAN, DIAGNOSIS)
+    ),
+    "evaluate": lambda mind: mind.or_rules(
+        evaluate_reasoning(DIAGNOSIS, PLAN, CRITIQUE),
+        lambda models, ours: evaluate_by_model(models, ours, DIAGNOSIS, PLAN, critique=CRITIQUE),
+    ),
+    "decide": lambda mind: mind.or_rules(
+        decide_next_action(CONTEXT), lambda models, ours: decide_by_model(models, ours, CONTEXT, retried=False)
+    ),
+    "review": lambda mind: mind.or_rules(
+        ChangeReview(by="rules"), lambda models, ours: review_by_model(models, ours, *LOOKED, context=CONTEXT)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STAGES)
+async def test_a_stage_costs_next_to_nothing_besides_the_model(name: str) -> None:
     mind = Billed(ScriptedMind(SAYS), Budget(money_usd=1_000.0))
-    plan, diagnosis = a_plan(), a_diagnosis()
-    started, count = time.process_time(), 50
+    started, count = time.process_time(), 20
     for _ in range(count):
-        rules = critique_plan(plan)
-        said = await mind.or_rules(rules, lambda models, ours: critique_by_model(models, ours, plan, diagnosis))
-        assert said.by == "model"
+        assert (await STAGES[name](mind)).by == "model"
     assert (time.process_time() - started) / count < 0.005
 
 
