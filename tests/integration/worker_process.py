@@ -18,7 +18,8 @@ from bot.ports import Checkpoint
 from bot.queue.engine import DurableEngine, Pace
 from bot.queue.workflows import Handlers
 
-PACE = Pace(poll_s=0.2, beat_s=1.0, ttl_s=6.0)
+PACE = Pace(poll_s=0.2, beat_s=1.0, ttl_s=10.0)
+"""On a machine that is busy with other tests, silence of less than that is no death."""
 STEPS = tuple(f"step-{number}" for number in range(8))
 STEP_S = 0.5
 
