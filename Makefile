@@ -5,7 +5,7 @@ TESTS ?=
 BENCH ?=
 LOCK_FLAGS := --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
-.PHONY: dev check fix test demo serve image service-image bench-sandbox bench-repair soak docs lock docker browser postgres model clean
+.PHONY: dev check fix test chaos demo serve image service-image bench-sandbox bench-repair soak docs lock docker browser postgres model clean
 
 dev: $(VENV)/.ready  ## virtual environment with everything, from the lock file
 
@@ -32,6 +32,9 @@ model: dev  ## a small language model and its server for the tests, installed wh
 
 test: dev docker browser postgres model  ## every test; TESTS="-k word" runs a part
 	./scripts/test $(VENV) $(TESTS)
+
+chaos: dev postgres  ## workers killed at work, a database that goes away; minutes, on a quiet machine
+	$(PY) -m pytest tests/chaos
 
 demo: dev docker  ## red repositories on a local GitHub become pull requests; no key, no account
 	$(PY) -m tests.demo
