@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.command import quiet
-from bot.domain.model import Completion, Prompt, Role, Usage
+from bot.domain.model import Completion, Prompt, Role, Usage, is_cli
 from bot.domain.model_error import ModelError
 from bot.errors import SettingsError
 from bot.llm.prices import Prices
@@ -121,7 +121,7 @@ async def _check_all(chats: Mapping[Role, Chat], settings: Settings, order: Mode
 
 async def _asked(chat: Chat, settings: Settings, order: ModelsOrder) -> tuple[ModelCheck, list[Completion]]:
     limits = settings.models
-    deadline_s = limits.cli_timeout_s if chat.name.partition(":")[0].endswith("-cli") else limits.timeout_s
+    deadline_s = limits.cli_timeout_s if is_cli(chat.name) else limits.timeout_s
     could = chat.can_hold_to_schema
     started = time.perf_counter()
     try:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
 from bot.domain.account import ModelLimits
 from bot.domain.evidence import EvidenceLimits
+from bot.domain.model import ANY_HOST
 from bot.domain.policy import Limits
 from bot.errors import SettingsError
 from sandbox.spec import SandboxSpec
@@ -29,6 +30,9 @@ KEYS = {
 """Settings that default to what a provider's own tools read."""
 MODELS = ("model", "model_judge", "model_fix", "model_agent")
 """Settings that name models."""
+ANYBODYS: dict[str, JsonValue] = {"anybodys": True}
+"""Marks a setting, or a table of them, that a file nobody named may say: it may be a stranger's. What decides where
+code runs, whom we talk to, what is sent or spent and which files are read is none of these; nor is a new setting."""
 APP_FILE = "app.json"
 """In the data directory: the App as set-up stored it, readable by its owner only."""
 OF_AN_APP = ("app_id", "private_key", "private_key_file", "webhook_secret")
@@ -71,25 +75,37 @@ class Settings(BaseModel):
         "`codex-cli:NAME`, `claude-cli:NAME`. Its program has to be in the image of the setting sandbox.image.",
     )
     model_key: SecretStr | None = Field(
-        default=None, description="The key of a provider that has no key of its own here."
+        default=None, description="The key of any model's server that has no key of its own here."
     )
     model_keys: SecretStr | None = Field(
         default=None, description="Keys by host, `HOST=KEY` with commas between; each goes to that host only."
     )
-    openai_api_key: SecretStr | None = Field(default=None, description="OpenAI's key; `OPENAI_API_KEY` counts too.")
-    anthropic_api_key: SecretStr | None = Field(
-        default=None, description="Anthropic's key; `ANTHROPIC_API_KEY` counts too."
+    openai_api_key: SecretStr | None = Field(
+        default=None, description="OpenAI's key, for its own address; `OPENAI_API_KEY` counts too."
     )
-    gemini_api_key: SecretStr | None = Field(default=None, description="Google's key; `GEMINI_API_KEY` counts too.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Lowest level logged.")
+    anthropic_api_key: SecretStr | None = Field(
+        default=None, description="Anthropic's key, for its own address; `ANTHROPIC_API_KEY` counts too."
+    )
+    gemini_api_key: SecretStr | None = Field(
+        default=None, description="Google's key, for its own address; `GEMINI_API_KEY` counts too."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Lowest level logged.", json_schema_extra=ANYBODYS
+    )
     host: str = Field(default="127.0.0.1", description="Address `serve` listens on.")
-    port: int = Field(default=8080, ge=0, le=65_535, description="Port `serve` listens on; 0 takes a free one.")
+    port: int = Field(
+        default=8080,
+        ge=0,
+        le=65_535,
+        description="Port `serve` listens on; 0 takes a free one.",
+        json_schema_extra=ANYBODYS,
+    )
     public_url: str | None = Field(
         default=None,
         pattern=r"^https?://[^/\s?#@]+/?$",
         description="Where GitHub and people reach this service, `https://bot.example.com`.",
     )
-    workers: int = Field(default=2, ge=1, description="Missions that run at the same time.")
+    workers: int = Field(default=2, ge=1, description="Missions that run at the same time.", json_schema_extra=ANYBODYS)
     workers_total: int | None = Field(
         default=None, ge=1, description="Missions that run at the same time in all processes; no limit by default."
     )
@@ -103,7 +119,7 @@ class Settings(BaseModel):
         default=1.0, ge=0, description="Seconds between two writes to one repository, as GitHub asks for."
     )
     webhook_max_bytes: int = Field(default=25 * 1024 * 1024, description="Largest webhook body accepted.")
-    limits: Limits = Field(default=Limits(), description="Limits of a mission.")
+    limits: Limits = Field(default=Limits(), description="Limits of a mission.", json_schema_extra=ANYBODYS)
     models: ModelLimits = Field(default=ModelLimits(), description="What models may cost and take.")
     evidence: EvidenceLimits = Field(default=EvidenceLimits(), description="How much evidence is kept.")
     sandbox: SandboxSpec = Field(default=SandboxSpec(), description="How sandboxes are made.")
@@ -145,7 +161,7 @@ class Settings(BaseModel):
 
     @property
     def keys(self) -> dict[str, SecretStr]:
-        """The keys of model providers, by host or by kind of provider.
+        """The keys of model providers: by host, by kind for the provider's own address, and one for any other.
 
         Raises:
             SettingsError: those by host cannot be read.
@@ -156,9 +172,9 @@ class Settings(BaseModel):
             "anthropic": self.anthropic_api_key,
             "claude-cli": self.anthropic_api_key,
             "gemini-cli": self.gemini_api_key,
-            "pydantic-ai": None,
+            ANY_HOST: self.model_key,
         }
-        keys = {kind: key or self.model_key for kind, key in own.items()} | _keys_by_host(self.model_keys)
+        keys = own | _keys_by_host(self.model_keys)
         return {name: key for name, key in keys.items() if key is not None and key.get_secret_value()}
 
     @property
@@ -185,6 +201,8 @@ class Leaf(BaseModel):
     kind: str
     default: str
     description: str
+    anybodys: bool
+    """Whether a file nobody named may say it."""
 
     @property
     def option(self) -> str:
@@ -202,16 +220,23 @@ class Leaf(BaseModel):
         return ".".join(self.path)
 
 
-def leaves(model: type[BaseModel] = Settings, above: tuple[str, ...] = ()) -> Iterator[Leaf]:
+def leaves(model: type[BaseModel] = Settings, above: tuple[str, ...] = (), *, anybodys: bool = False) -> Iterator[Leaf]:
     """Every setting that can be given, in order of declaration."""
     for name, field in model.model_fields.items():
         kind = field.annotation
+        marked = anybodys or field.json_schema_extra is ANYBODYS
         if isinstance(kind, type) and issubclass(kind, BaseModel):
-            yield from leaves(kind, (*above, name))
+            yield from leaves(kind, (*above, name), anybodys=marked)
             continue
         text = getattr(kind, "__name__", None) if isinstance(kind, type) else str(kind)
         default = "" if field.default is None else str(field.default)
-        yield Leaf(path=(*above, name), kind=text or str(kind), default=default, description=field.description or "")
+        yield Leaf(
+            path=(*above, name),
+            kind=text or str(kind),
+            default=default,
+            description=field.description or "",
+            anybodys=marked,
+        )
 
 
 def load(
@@ -225,7 +250,7 @@ def load(
     Args:
         options: From the command line, by key (`sandbox.memory_bytes`).
         environment: The process's environment by default.
-        file: `metaagent.toml` in the current folder by default, when it is there.
+        file: `metaagent.toml` in the current folder by default, when it is there; of that one only what is anybody's.
 
     Raises:
         SettingsError: a value is wrong or a key unknown; names the key and where it came from.
@@ -247,7 +272,7 @@ def load(
     _adopt_app(merged, origins)
     _adopt_keys(merged, origins, variables)
     if file is None:
-        _refuse_addresses(merged, origins)
+        _refuse_a_strangers(origins)
     try:
         return Settings(**merged)
     except ValidationError as error:
@@ -273,13 +298,15 @@ def _adopt_keys(into: dict[str, Any], origins: dict[str, str], variables: Mappin
             into[key], origins[key] = variables[found], found
 
 
-def _refuse_addresses(merged: Mapping[str, Any], origins: Mapping[str, str]) -> None:
-    """The current folder may be a stranger's repository: its file must not say where our keys are sent."""
-    for key in MODELS:
-        if origins.get(key) == DEFAULT_FILE and "@" in str(merged.get(key)):
-            message = f"setting {key} ({DEFAULT_FILE}): a model's address is not taken from a file nobody named"
-            advice = f"if the file is yours, say --config {DEFAULT_FILE}, or set {PREFIX}{key.upper()}"
-            raise SettingsError(message, advice)
+def _refuse_a_strangers(origins: Mapping[str, str]) -> None:
+    """The current folder may be a stranger's repository: its file must not say what only whoever runs us may say."""
+    wrong = [leaf for leaf in leaves() if not leaf.anybodys and origins.get(leaf.key) == DEFAULT_FILE]
+    if wrong:
+        named = ", ".join(leaf.key for leaf in wrong)
+        message = (
+            f"setting {named} ({DEFAULT_FILE}): this is not taken from a file nobody named, it may be a stranger's"
+        )
+        raise SettingsError(message, f"if the file is yours, say --config {DEFAULT_FILE}, or set {wrong[0].variable}")
 
 
 def _adopt_app(into: dict[str, Any], origins: dict[str, str]) -> None:

@@ -7,6 +7,18 @@ from pydantic import Field
 
 from sandbox.types import Frozen
 
+ANY_HOST = "*"
+"""Among keys: the one of every server that has none of its own."""
+
+
+def is_cli(name: str) -> bool:
+    """Whether a configured model is a command-line agent: an answer takes minutes where others take seconds.
+
+    Args:
+        name: `codex-cli:gpt-…`, without what else is asked.
+    """
+    return name.partition(":")[0].strip().endswith("-cli")
+
 
 class Role(StrEnum):
     """What a model is wanted for; each role may have a model of its own."""

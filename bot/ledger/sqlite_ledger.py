@@ -84,6 +84,7 @@ class SqliteLedger:
         self._usd_per_day = usd_per_day
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
+        self._give_back: Callable[[], object] = lambda: None
 
     async def reserve(self, account: Account, key: str, call: ModelCall) -> Reserved:
         """Set aside what a call may cost at most, atomically with the look at every limit; or the answer of before.
@@ -171,6 +172,7 @@ class SqliteLedger:
                     if database.in_transaction:
                         database.execute("rollback")
             except (sqlite3.Error, OSError) as error:
+                self._give_back()
                 self._database = None  # the next call opens it anew
                 raise StoreError(f"the ledger cannot be used ({error})", f"look at {self._path}") from error
             return answer
@@ -180,7 +182,7 @@ class SqliteLedger:
         if self._database is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             database = sqlite3.connect(self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False)
-            weakref.finalize(self, database.close)
+            self._give_back = weakref.finalize(self, database.close)
             _prepare(database)
             self._database = database
         return self._database

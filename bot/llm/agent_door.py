@@ -122,7 +122,7 @@ class AgentDoor:
             reply = await self._paid(request, json.dumps(body, ensure_ascii=False).encode(errors="replace"))
         except Refused as refused:
             reply = _said(400, str(refused))
-        except (TimeoutError, EOFError, ValueError):
+        except (TimeoutError, EOFError, ValueError, RecursionError):
             return
         except ModelError as error:
             reply = _said(429 if error.trouble is ModelTrouble.RATE_LIMIT else 400, f"no answer: {error.trouble.value}")

@@ -1,7 +1,7 @@
 """From one configured string to an agent that works in a sandbox: `codex-cli:MODEL[@URL]`, and how it is started."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from pydantic import SecretStr
@@ -81,8 +81,7 @@ def agent_served(text: str, command: str, options: ChatOptions) -> AgentServed:
     if kind not in KINDS or not (command or kind in COMMANDS):
         advice = "write codex-cli:MODEL[@URL] or claude-cli:MODEL[@URL], or say models.agent_command too"
         raise SettingsError("setting model_agent names no agent", advice)
-    keys = options.keys if kind not in options.keys else {**options.keys, KINDS[kind]: options.keys[kind]}
-    model, server = served(KINDS[kind], rest, replace(options, keys=keys))
+    model, server = served(KINDS[kind], rest, options)
     return AgentServed(kind, model, _sender(server), server.key, command)
 
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from bot.domain.account import Account, ModelLimits, account_of
-from bot.domain.model import Completion, Finish, ModelCall, ModelTrouble, Prompt, Question, Role, Written
+from bot.domain.model import Completion, Finish, ModelCall, ModelTrouble, Prompt, Question, Role, Written, is_cli
 from bot.domain.model_error import ModelError
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
@@ -26,8 +26,6 @@ from sandbox.gate import Needles, needles_of
 M = TypeVar("M", bound=BaseModel)
 P = TypeVar("P", bound=Message)
 Answer = TypeVar("Answer")
-
-_AGENT = "-cli:"
 
 
 class ModelMinds:
@@ -141,7 +139,7 @@ class ModelMind:
     async def _first(self, asking: "_Asking", ask: Callable[[Chat, float], Awaitable[Answer]]) -> Answer:
         """What the first model gives that gives something of use."""
         chat = self._chats[asking.question.role]
-        agents = sum(_AGENT in one.name for one in chat.chats)
+        agents = sum(is_cli(one.name) for one in chat.chats)
         limits = self._limits
         deadline_s = limits.cli_timeout_s * agents + limits.timeout_s * (len(chat.chats) - agents)
         try:

@@ -1,9 +1,10 @@
 """From settings to the minds of missions; without a configured model nothing of it is loaded."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
-from bot.domain.model import Role
+from bot.domain.model import Role, is_cli
 from bot.domain.policy import Limits
 from bot.ports import AgentDoors, Chat, Clock, Minds
 from bot.settings import Settings, environment
@@ -31,16 +32,17 @@ def limits_of(settings: Settings) -> Limits:
 
     The mission's own limit is above both, and whoever asks for a mission may say less.
     """
-    answers_late = "-cli:" in models_of(settings).get(Role.FIX, "") or settings.model_agent
+    answers_late = any(map(is_cli, models_of(settings).get(Role.FIX, "").split(","))) or settings.model_agent
     least_s = settings.models.cli_timeout_s * 4 / 3 if answers_late else 0.0
     return settings.limits.with_(model_s=max(settings.limits.model_s, least_s))
 
 
 def _options(settings: Settings) -> dict[str, Any]:
     """What every provider may need to know, as arguments of `ChatOptions`."""
-    limits = settings.models
+    limits, bundle = settings.models, settings.sandbox.ca_bundle
     return {
         "keys": settings.keys,
+        "ca_bundle": Path(bundle) if bundle else None,
         "attempt_s": limits.timeout_s,
         "agent_s": limits.cli_timeout_s,
         "allow_plain_http": limits.plain_http,

@@ -26,7 +26,9 @@ def settings_page() -> str:
     lines = [
         "# Settings",
         "",
-        "Options win over variables, variables over `metaagent.toml`, the file over defaults.",
+        "Options win over variables, variables over `metaagent.toml`, the file over defaults. The file is the one `--config`",
+        "names. One that merely lies in the current folder may be a stranger's: only the settings marked with * are taken from",
+        "it, and any other is an error that says so.",
         "",
         "| key in metaagent.toml | variable | option | default | meaning |",
         "| --- | --- | --- | --- | --- |",
@@ -34,7 +36,8 @@ def settings_page() -> str:
     for leaf in leaves():
         meaning = " ".join(leaf.description.split()).replace("|", "\\|")
         default = f"`{leaf.default}`" if leaf.default else ""
-        lines.append(f"| `{leaf.key}` | `{leaf.variable}` | `{leaf.option}` | {default} | {meaning} |")
+        mark = " \\*" if leaf.anybodys else ""
+        lines.append(f"| `{leaf.key}`{mark} | `{leaf.variable}` | `{leaf.option}` | {default} | {meaning} |")
     return "\n".join(lines) + "\n"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.domain.model import Completion, Finish, ModelTrouble, Prompt
+from bot.domain.model import ANY_HOST, Completion, Finish, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
 from bot.llm.providers.named import build
 from bot.llm.providers.options import ChatOptions
@@ -41,8 +41,7 @@ def over_http(text: str) -> Making:
     @asynccontextmanager
     async def making(_: Path, silent: bool) -> AsyncIterator[Chat]:  # noqa: FBT001
         async with serving(says(ANSWER, after_s=FOREVER_S if silent else 0.0), key=KEY) as server:
-            keys = {kind: SecretStr(KEY) for kind in ("openai-chat", "anthropic")}
-            yield build(text.replace("URL", server.base_url), ChatOptions(keys=keys))
+            yield build(text.replace("URL", server.base_url), ChatOptions(keys={ANY_HOST: SecretStr(KEY)}))
 
     return making
 

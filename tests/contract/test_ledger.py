@@ -2,6 +2,7 @@
 
 import asyncio
 import multiprocessing
+import os
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -150,3 +151,17 @@ async def test_the_limit_holds_over_processes_too(tmp_path: Path) -> None:
     with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("spawn")) as pool:
         refused = [f.result() for f in [pool.submit(_in_a_process, tmp_path, "sqlite", n) for n in range(8)]]
     assert sorted(refused) == [False] * 3 + [True] * 5
+
+
+async def test_a_ledger_that_could_not_be_used_is_opened_anew_and_holds_nothing_open(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.sqlite"
+    file.write_bytes(b"no database at all, but long enough to be taken for one" * 20)
+    ledger = SqliteLedger(file)
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 (names only)
+    for _ in range(5):
+        with pytest.raises(ModelError) as raised:
+            await ledger.reserve(an_account(), "k", a_call())
+        assert raised.value.trouble is ModelTrouble.BUDGET
+    assert len(os.listdir("/proc/self/fd")) <= before + 1  # noqa: PTH208 (names only)
+    file.unlink()
+    assert (await ledger.reserve(an_account(), "k", a_call())).id

@@ -229,10 +229,15 @@ async def serving(
     try:
         yield server
     finally:
+        await _let_in()  # who knocked is let in: asyncio leaks whom it meets at a closed listener
         listener.close()
-        for _ in range(5):  # who was let in a moment ago has not been counted yet
-            await asyncio.sleep(0)
+        await _let_in()  # who was let in a moment ago has not been counted yet
         await server.closed()
+
+
+async def _let_in() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 @contextmanager

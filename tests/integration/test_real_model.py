@@ -1,5 +1,6 @@
 """A real model of 135 million parameters mends `broken_math` by itself, over both wire formats."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.domain.model import Finish, ModelTrouble, Prompt
+from bot.domain.model import ANY_HOST, Finish, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
 from bot.llm.providers.named import build
 from bot.llm.providers.options import ChatOptions
@@ -76,7 +77,7 @@ def test_a_real_model_mends_two_functions(docker_ready: None, broken_math: Path,
 
 
 def chat(model: RealModel, kind: str, key: str) -> Chat:
-    return build(f"{kind}:{model.name}@{model.address}", ChatOptions(keys={kind: SecretStr(key)}))
+    return build(f"{kind}:{model.name}@{model.address}", ChatOptions(keys={ANY_HOST: SecretStr(key)}))
 
 
 @KINDS
@@ -85,6 +86,7 @@ async def test_a_real_server_counts_tokens_and_says_when_it_cut_an_answer(model:
     answer = await chat(model, kind, model.key).complete(prompt, deadline_s=120.0)
     assert (answer.finish, answer.usage.output_tokens, bool(answer.text)) == (Finish.LENGTH, 8, True)
     assert 10 < answer.usage.input_tokens < 60
+    assert not answer.model.startswith("/")
 
 
 @KINDS
@@ -111,3 +113,18 @@ async def test_a_real_server_holds_a_model_to_a_schema(model: RealModel) -> None
     prompt = Prompt(system="Answer in JSON.", user="Name a number.", max_tokens=40, temperature=0.0, json_schema=number)
     answer = await chat(model, "openai-chat", model.key).complete(prompt, deadline_s=120.0)
     assert isinstance(json.loads(answer.text)["n"], int)
+
+
+@KINDS
+async def test_a_real_server_is_free_again_after_a_deadline_and_after_a_cancel(model: RealModel, kind: str) -> None:
+    asked, story = chat(model, kind, model.key), Prompt(system="", user="Tell a long story.", max_tokens=900)
+    with pytest.raises(ModelError) as late:
+        await asked.complete(story, deadline_s=0.5)
+    assert late.value.trouble is ModelTrouble.DEADLINE
+    task = asyncio.ensure_future(asked.complete(story, deadline_s=60))
+    await asyncio.sleep(0.5)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    # It has one slot: a story that went on would keep it for a minute.
+    assert (await asked.complete(story.with_(max_tokens=2), deadline_s=20)).usage.output_tokens == 2

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 from typing_extensions import override
 
 from bot.domain.model import Completion, Finish, Prompt, Usage
-from bot.llm.providers.http_chat import HttpChat, count
+from bot.llm.providers.http_chat import HttpChat
+from bot.llm.providers.replies import count
 
 BASE_URL = "https://api.anthropic.com"
 VERSION = "2023-06-01"

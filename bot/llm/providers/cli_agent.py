@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from urllib.parse import urlsplit
+
+from pydantic import SecretStr
 
 from bot.domain.model import Completion, Finish, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
 from bot.errors import SettingsError
+from bot.llm.providers.addresses import addressed
 from bot.llm.providers.cli_claude import Claude
 from bot.llm.providers.cli_codex import Codex
 from bot.llm.providers.cli_gemini import Gemini
@@ -27,7 +29,6 @@ PASSED_ON = (
     *("HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"),
 )
 """What of our own variables a tool gets."""
-_OURS = ("localhost", "127.0.0.1", "::1")
 _WORDS = 200
 _VERSION = re.compile(r"\d+\.\d+\S{0,40}")
 _TROUBLE = {Ended.DEADLINE: ModelTrouble.DEADLINE, Ended.FLOOD: ModelTrouble.BAD_RESPONSE}
@@ -53,27 +54,21 @@ def build(kind: str, model: str, options: ChatOptions) -> "CliAgent":
     tool = TOOLS.get(kind)
     if tool is None:
         raise SettingsError(f"{kind!r} is no command-line agent", f"one of {', '.join(TOOLS)}")
-    name, _, base_url = model.partition("@")
-    if name.startswith("-"):
-        raise SettingsError(f"{kind} is configured with an option instead of a model", f"write {kind}:MODEL[@URL]")
-    if base_url and not base_url.startswith("https://") and not _may_be_plain(base_url, kind, options):
-        message = f"the address of {kind} is not one, or its key would be sent in the clear"
-        raise SettingsError(message, f"write {kind}:MODEL@https://HOST/PATH, or allow plain HTTP for models")
-    return CliAgent(tool, Served(kind, name, base_url or None), options)
-
-
-def _may_be_plain(base_url: str, kind: str, options: ChatOptions) -> bool:
-    ours = urlsplit(base_url).hostname in _OURS or options.allow_plain_http or kind not in options.keys
-    return base_url.startswith("http://") and ours
+    name, base_url, key = addressed(kind, model, options)
+    if name.startswith("-") or "://" in name:
+        message = f"{kind} is configured with an option or an address instead of a model"
+        raise SettingsError(message, f"write {kind}:MODEL[@URL]")
+    return CliAgent(tool, Served(kind, name, base_url or None, key), options)
 
 
 @dataclass(frozen=True)
 class Served:
-    """Which model is wanted of a tool, and from where."""
+    """Which model is wanted of a tool, from where, and with which key."""
 
     kind: str
     model: str
     base_url: str | None = None
+    key: SecretStr | None = None
 
 
 class CliAgent:
@@ -82,15 +77,16 @@ class CliAgent:
     Args:
         tool: Which.
         served: Which model.
-        options: Keys, variables and limit.
+        options: Variables and limit.
     """
 
     def __init__(self, tool: CliTool, served: Served, options: ChatOptions) -> None:
         self._tool = tool
         self._served = served
-        host = urlsplit(served.base_url or "").hostname or ""
-        self._key = options.keys.get(host) or options.keys.get(served.kind)
+        self._key = served.key
         self._environment = {name: options.environment[name] for name in PASSED_ON if name in options.environment}
+        if options.ca_bundle is not None:
+            self._environment |= dict.fromkeys(("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS"), str(options.ca_bundle))
         self._limit_s = options.agent_s
         self._schema = tool.takes_schema
         self._version = ""

@@ -5,7 +5,8 @@ from typing import Any
 
 from bot.domain.model import Completion, Finish, Usage
 from bot.llm.providers.cli_process import CliOutput
-from bot.llm.providers.cli_tool import Asked, Complaint, Way, amount, complaint, count, last_object, part
+from bot.llm.providers.cli_tool import Asked, Complaint, Way, complaint, last_object, part
+from bot.llm.providers.replies import amount, count
 
 _ARGUMENT_BYTES = 100_000
 """The kernel takes somewhat more in one argument."""
@@ -69,10 +70,10 @@ class Claude:
 
 
 def _usage(values: dict[str, Any]) -> Usage:
-    read, written = count(values, "cache_read_input_tokens"), count(values, "cache_creation_input_tokens")
+    read, written = count(values.get("cache_read_input_tokens")), count(values.get("cache_creation_input_tokens"))
     return Usage(
-        input_tokens=count(values, "input_tokens") + read + written,
-        output_tokens=count(values, "output_tokens"),
+        input_tokens=count(values.get("input_tokens")) + read + written,
+        output_tokens=count(values.get("output_tokens")),
         cache_read_tokens=read,
         cache_write_tokens=written,
     )

@@ -6,7 +6,8 @@ from typing import Any
 
 from bot.domain.model import Completion, Usage
 from bot.llm.providers.cli_process import CliOutput, Ended
-from bot.llm.providers.cli_tool import Asked, Complaint, Way, complaint, count, part, whole_prompt
+from bot.llm.providers.cli_tool import Asked, Complaint, Way, complaint, part, whole_prompt
+from bot.llm.providers.replies import count
 
 _LAST = "last-message.txt"
 _FOR_EVER = ((b"waiting for network", 3), (b"Reconnecting", 6))
@@ -79,8 +80,8 @@ def _last_message(asked: Asked) -> str:
 
 def _usage(values: dict[str, Any]) -> Usage:
     return Usage(
-        input_tokens=count(values, "input_tokens"),
-        output_tokens=count(values, "output_tokens"),
-        cache_read_tokens=count(values, "cached_input_tokens"),
-        reasoning_tokens=count(values, "reasoning_output_tokens"),
+        input_tokens=count(values.get("input_tokens")),
+        output_tokens=count(values.get("output_tokens")),
+        cache_read_tokens=count(values.get("cached_input_tokens")),
+        reasoning_tokens=count(values.get("reasoning_output_tokens")),
     )

@@ -5,7 +5,8 @@ from typing import Any
 
 from bot.domain.model import Completion, ModelTrouble, Usage
 from bot.llm.providers.cli_process import CliOutput
-from bot.llm.providers.cli_tool import Asked, Complaint, Way, complaint, count, last_object, part, whole_prompt
+from bot.llm.providers.cli_tool import Asked, Complaint, Way, complaint, last_object, part, whole_prompt
+from bot.llm.providers.replies import count
 
 _CODES = {41: ModelTrouble.AUTH, 42: ModelTrouble.BAD_REQUEST, 52: ModelTrouble.BAD_REQUEST}
 """Its own exit statuses: no key, wrong input, wrong settings."""
@@ -49,12 +50,14 @@ class Gemini:
 
 def _usage(models: dict[str, Any]) -> Usage:
     tokens = [part(one, "tokens") for one in models.values()]
-    cached = sum(count(one, "cached") for one in tokens)
-    thoughts = sum(count(one, "thoughts") for one in tokens)
+    cached = sum(count(one.get("cached")) for one in tokens)
+    thoughts = sum(count(one.get("thoughts")) for one in tokens)
     return Usage(
         # `input` leaves out what came from a cache; `prompt`, where it is there, does not.
-        input_tokens=sum(count(one, "prompt") or count(one, "input") + count(one, "cached") for one in tokens),
-        output_tokens=sum(count(one, "candidates") for one in tokens) + thoughts,
+        input_tokens=sum(
+            count(one.get("prompt")) or count(one.get("input")) + count(one.get("cached")) for one in tokens
+        ),
+        output_tokens=sum(count(one.get("candidates")) for one in tokens) + thoughts,
         cache_read_tokens=cached,
         reasoning_tokens=thoughts,
     )

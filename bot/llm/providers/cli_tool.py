@@ -136,18 +136,3 @@ def part(value: object, *names: str) -> dict[str, Any]:
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}
-
-
-def count(values: Mapping[str, Any], name: str) -> int:
-    """A count of tokens; 0 for whatever is none."""
-    value = values.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-def amount(value: object) -> float | None:
-    """A sum of money; None for whatever is none."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _MOST_USD
-    return float(value) if good and isinstance(value, int | float) else None
-
-
-_MOST_USD = 100_000.0

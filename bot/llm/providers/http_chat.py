@@ -20,7 +20,7 @@ from bot.llm.providers.replies import Fault, Reply, refusal, said
 ADAPTED_AT = frozenset({400, 404, 422, 500, 501})
 """What servers answer to a parameter they do not take; llama.cpp says 500, OpenRouter 404."""
 
-MOST_TOKENS = 10**9
+_STATUSES = range(400, 600)
 
 Post = Callable[[str, Mapping[str, str], bytes], Awaitable[Reply]]
 Learned = dict[tuple[str, str], Adaptive]
@@ -160,7 +160,7 @@ class HttpChat(ABC):
             error = told.get("error")
             if isinstance(error, dict):  # some gateways refuse with status 200
                 code = error.get("code")
-                raise refusal(reply, code if isinstance(code, int) else HTTPStatus.BAD_GATEWAY)
+                raise refusal(reply, code if code in _STATUSES else HTTPStatus.BAD_GATEWAY)
             answer = self._answer(told)
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             raise Fault("the answer is not what was asked for", trouble=ModelTrouble.BAD_RESPONSE) from None
@@ -194,12 +194,3 @@ def sound(text: str) -> str:
         text: A server's.
     """
     return text.encode(errors="replace").decode()
-
-
-def count(value: object) -> int:
-    """A number of tokens; what is none counts as none.
-
-    Args:
-        value: What a server says; more than any model reads would not fit into the ledger.
-    """
-    return min(value, MOST_TOKENS) if isinstance(value, int) and value > 0 else 0

@@ -1,15 +1,13 @@
 """From one configured string to a model: `openai-chat:gpt-…@https://…`, or to several in order."""
 
-import ipaddress
 import re
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pydantic import SecretStr
-
 from bot.errors import SettingsError
 from bot.llm.providers import anthropic_messages, openai_chat
+from bot.llm.providers.addresses import addressed
 from bot.llm.providers.fallback import FallbackChat
 from bot.llm.providers.http_chat import HttpChat, Patience, Server
 from bot.llm.providers.options import ChatOptions
@@ -23,8 +21,6 @@ _AGENTS = ("codex-cli", "claude-cli", "gemini-cli")
 _FORMS = "openai-chat:MODEL[@URL], anthropic:MODEL[@URL], codex-cli:MODEL, claude-cli:MODEL, gemini-cli:MODEL, \
 pydantic-ai:MODEL, replay:FILE, scripted:FILE or mock"
 _KIND = re.compile(r"[a-z-]{1,30}")
-_ADDRESS = re.compile(r"@(?=https?:)")
-_KEY = re.compile(r"[!-~]+")
 
 
 def build(text: str, options: ChatOptions) -> FallbackChat:
@@ -73,54 +69,19 @@ def served(kind: str, rest: str, options: ChatOptions) -> tuple[str, Server]:
         SettingsError: it names none, or its key is missing or would be sent in the clear.
     """
     usual = _HTTP[kind][1]
-    model, *addresses = _ADDRESS.split(rest, maxsplit=1)
+    model, address, key = addressed(kind, rest, options, usual=usual)
     if not model or "://" in model:
         raise SettingsError(f"{kind} is configured without the name of a model", f"write {kind}:MODEL[@URL]")
-    base_url = _base_url(kind, addresses[0]) if addresses else usual
-    host = urlsplit(base_url).hostname or ""
-    key = options.keys.get(host) or options.keys.get(kind)
-    if key is None and not addresses:
+    if key is None and not address:
         raise SettingsError(f"{kind}:{model} has no key", "give the provider's key, or another server behind an @")
-    if key is not None:
-        _check_key(key, kind)
-        if base_url.startswith("http:") and not (options.allow_plain_http or is_loopback(host)):
-            message = f"the key of {kind}:{model} would be sent in the clear"
-            raise SettingsError(message, "use an https address, or allow plain HTTP for models")
-    return model, Server(base_url, key, options.ca_bundle)
+    return model, Server(_base_url(kind, address) if address else usual, key, options.ca_bundle)
 
 
-def _base_url(kind: str, text: str) -> str:
-    """`https://host[:port][/path]` without a slash at its end; a bare host means its `/v1`, as everywhere."""
-    advice = "write https://host[:port][/path], without user, query or fragment"
-    try:
-        parts = urlsplit(text)
-        sound = parts.hostname and not (parts.query or parts.fragment or "@" in parts.netloc or parts.port == 0)
-    except ValueError:
-        sound = False
-    if not sound or not text.isascii() or not text.isprintable() or " " in text:
-        raise SettingsError(f"the address of {kind} is not one", advice)
-    bare = text.rstrip("/")
+def _base_url(kind: str, bare: str) -> str:
+    """What paths are added to; a bare host means its `/v1`, as everywhere."""
     if kind == "anthropic":
         return bare.removesuffix("/v1")  # its paths begin with it
     return bare if urlsplit(bare).path else f"{bare}/v1"
-
-
-def _check_key(key: SecretStr, kind: str) -> None:
-    """A line break at its end would be refused by the HTTP library, in a message that shows it."""
-    if not _KEY.fullmatch(key.get_secret_value()):
-        raise SettingsError(f"the key of {kind} is empty, or has characters that no key has", "copy it once more")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine.
-
-    Args:
-        host: A name or an address.
-    """
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _replay(rest: str, options: ChatOptions) -> Chat:

@@ -1,13 +1,13 @@
 """OpenAI's chat completions, at any base URL: OpenAI, Azure, Gemini, OpenRouter, vLLM, Ollama, llama.cpp."""
 
-import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from typing_extensions import override
 
 from bot.domain.model import Completion, Finish, Prompt, Usage
-from bot.llm.providers.http_chat import HttpChat, count
+from bot.llm.providers.http_chat import HttpChat
+from bot.llm.providers.replies import amount, count
 
 BASE_URL = "https://api.openai.com/v1"
 
@@ -62,7 +62,7 @@ class OpenAIChat(HttpChat):
             finish=Finish.REFUSAL if refused else finish,
             usage=_usage(usage),
             model=str(told.get("model") or ""),
-            cost_usd=_cost(usage.get("cost")),
+            cost_usd=amount(usage.get("cost")),  # OpenRouter says what it takes
         )
 
 
@@ -101,8 +101,3 @@ def _usage(told: Mapping[str, Any]) -> Usage:
         cache_read_tokens=count((told.get("prompt_tokens_details") or {}).get("cached_tokens")),
         reasoning_tokens=count((told.get("completion_tokens_details") or {}).get("reasoning_tokens")),
     )
-
-
-def _cost(told: object) -> float | None:
-    """OpenRouter says what it takes."""
-    return float(told) if isinstance(told, int | float) and math.isfinite(told) and told >= 0 else None

@@ -14,7 +14,7 @@ class ChatOptions:
     """How models are reached. One for all roles, so that what is learnt of a server is learnt once."""
 
     keys: Mapping[str, SecretStr] = field(default_factory=dict, repr=False)
-    """By host (`openrouter.ai`), else by kind (`openai-chat`, `anthropic`, `codex-cli`, …)."""
+    """By host (`openrouter.ai`), at a provider's own address by kind (`openai-chat`, `codex-cli`), else `ANY_HOST`."""
     attempts: int = 4
     """Of one question over HTTP, where repeating may help."""
     attempt_s: float = 60.0
@@ -24,7 +24,7 @@ class ChatOptions:
     allow_plain_http: bool = False
     """Whether a key may be sent in the clear, to a host that is not this one."""
     ca_bundle: Path | None = None
-    """Who is trusted to sign servers, instead of the usual authorities."""
+    """Who is trusted to sign servers, beside the usual authorities."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The process's variables; command-line agents are given a few of them."""
     learned: Learned = field(default_factory=dict, repr=False)

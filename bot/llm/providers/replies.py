@@ -13,6 +13,10 @@ from bot.domain.model_error import ModelError
 OVERLOADED_STATUS = 529
 """Anthropic's own."""
 
+MOST_TOKENS = 10**9
+MOST_USD = 100_000.0
+"""Of one answer."""
+
 SAID_LIMIT = 4_096
 """Characters of a refusal that are read."""
 
@@ -155,3 +159,22 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         return max(0.0, (until - now).total_seconds())
     except (KeyError, ValueError, TypeError, OverflowError):
         return None  # TypeError: only one of them names a time zone
+
+
+def count(value: object) -> int:
+    """A number of tokens; what is none counts as none, and more than any model reads would not fit into the ledger.
+
+    Args:
+        value: What a server or a tool says.
+    """
+    return min(value, MOST_TOKENS) if type(value) is int and value > 0 else 0
+
+
+def amount(value: object) -> float | None:
+    """A sum of money; None for whatever is none.
+
+    Args:
+        value: What a server or a tool says.
+    """
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < MOST_USD
+    return float(value) if good and isinstance(value, int | float) else None

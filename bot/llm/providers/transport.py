@@ -29,7 +29,7 @@ class Transport:
 
     Args:
         base_url: `https://host/v1`, checked before.
-        ca_bundle: Who is trusted, instead of the system's usual authorities.
+        ca_bundle: Who is trusted, beside the usual authorities: companies with their own.
     """
 
     def __init__(self, base_url: str, ca_bundle: Path | None = None) -> None:
@@ -80,8 +80,10 @@ class Transport:
             return False  # nothing to verify, and half a second saved
         if self._trust is None:
             try:
-                bundle = self._ca_bundle
-                self._trust = ssl.create_default_context(cafile=bundle) if bundle else httpx.create_ssl_context()
+                trust = httpx.create_ssl_context()
+                if self._ca_bundle is not None:
+                    trust.load_verify_locations(self._ca_bundle)
+                self._trust = trust
             except OSError as error:
                 message = f"the certificates cannot be read ({type(error).__name__})"
                 raise Fault(message, "check the CA bundle", trouble=ModelTrouble.TRANSPORT, final=True) from error

@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from bot.action_command import run_action
 from bot.domain.github import CheckUpdate, CommitState, PullRequestFile, PullRequestState
+from bot.domain.model import ANY_HOST
 from bot.domain.request import RepositoryRef
 from bot.errors import NotPermitted
 from bot.pipeline import Line, OpenProgress
@@ -275,7 +276,7 @@ def test_the_model_its_key_and_its_money_are_those_of_the_step(runner: Runner) -
     runner.run(mode="report", model="anthropic:any", api_key="sk-never-shown-anywhere", max_cost_usd="8")
     (settings,) = runner.settings
     assert (settings.model, settings.models.usd_per_mission) == ("anthropic:any", 8.0)
-    assert settings.keys["anthropic"].get_secret_value() == "sk-never-shown-anywhere"
+    assert settings.keys[ANY_HOST].get_secret_value() == "sk-never-shown-anywhere"
     assert "No model was asked" not in runner.summary
     assert "sk-never" not in runner.said.replace("::add-mask::sk-never-shown-anywhere", "")
 

@@ -3,14 +3,13 @@
 import pytest
 from pydantic import SecretStr
 
+from bot.domain.model import ANY_HOST
 from bot.errors import SettingsError
 from bot.llm.agent_served import agent_served
 from bot.llm.providers.options import ChatOptions
 
 KEYS = {
-    "codex-cli": SecretStr("sk-openai"),
     "openai-chat": SecretStr("sk-openai"),
-    "claude-cli": SecretStr("sk-anthropic"),
     "anthropic": SecretStr("sk-anthropic"),
     "own.example": SecretStr("sk-own"),
 }
@@ -42,6 +41,6 @@ def test_a_server_of_ones_own_needs_no_key() -> None:
     "text", ["", "codex-cli", "codex-cli:m", "gemini-cli:m", "openai-chat:m", "m", "claude-cli:m@http://own.example"]
 )
 def test_what_names_no_agent_is_a_setting_that_is_wrong(text: str) -> None:
-    keys = {"claude-cli": SecretStr("sk-anthropic")}
+    keys = {ANY_HOST: SecretStr("sk-any")} if "own.example" in text else {"claude-cli": SecretStr("sk-anthropic")}
     with pytest.raises(SettingsError):
         agent_served(text, "", ChatOptions(keys=keys))

@@ -265,8 +265,9 @@ async def test_an_answer_in_the_question_is_not_taken(purse: Purse) -> None:
         await purse.mind(chat).ask(QUESTION.with_(gaps={**QUESTION.gaps, "sources": planted}), AssessLive)
 
 
-async def test_the_deadline_depends_on_who_is_asked(purse: Purse) -> None:
-    chat, agent = Chatty(ModelTrouble.TRANSPORT), Chatty("x", name="codex-cli:m")
+@pytest.mark.parametrize("name", ["codex-cli:m", "claude-cli"])
+async def test_the_deadline_depends_on_who_is_asked(purse: Purse, name: str) -> None:
+    chat, agent = Chatty(ModelTrouble.TRANSPORT, name="openai-chat:my-cli:7b"), Chatty("x", name=name)
     await purse.mind(chat, agent).write(QUESTION)
     assert chat.deadlines == [pytest.approx(330.0, rel=0.05)]
     assert agent.deadlines == [pytest.approx(660.0, rel=0.05)]

@@ -140,3 +140,14 @@ async def test_building_and_closing_a_line_with_a_model_writes_nothing(settings:
     given = settings(model="mock")
     await build_line(given, silence).close()
     assert not given.data_dir.exists()
+
+
+@pytest.mark.parametrize("model", ["openai-chat:m", "anthropic:m", "codex-cli:m"])
+def test_models_trust_the_certificates_that_are_set(settings: Make, model: str) -> None:
+    given = settings(model=model, model_key="sk-test", sandbox__ca_bundle="/own/ca.pem")
+    (chat, _) = build_chats(given).values()
+    (only,) = vars(chat)["chats"]
+    if model.startswith("codex"):
+        assert vars(only)["_environment"]["SSL_CERT_FILE"] == "/own/ca.pem"
+    else:
+        assert vars(only)["_server"].ca_bundle == Path("/own/ca.pem")

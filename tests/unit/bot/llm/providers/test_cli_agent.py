@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.domain.model import ModelTrouble, Prompt
+from bot.domain.model import ANY_HOST, ModelTrouble, Prompt
 from bot.domain.model_error import ModelError
 from bot.errors import SettingsError
 from bot.llm.providers import cli_agent
@@ -31,7 +31,7 @@ SCHEMA = {"type": "object"}
 pytestmark = pytest.mark.anyio
 
 
-KEYS = {kind: SecretStr(KEY) for kind in ("codex-cli", "claude-cli", "gemini-cli")}
+KEYS = {kind: SecretStr(KEY) for kind in ("codex-cli", "claude-cli", "gemini-cli", ANY_HOST)}
 
 
 @pytest.fixture
@@ -84,6 +84,14 @@ async def test_a_tool_sees_its_own_key_and_nothing_else_of_ours(agents: FakeAgen
     assert call["stdin"] == PROMPT.user
     assert call["beside"] == []
     assert call["session"]
+
+
+async def test_a_tool_trusts_whom_we_trust(agents: FakeAgents) -> None:
+    agents.install("claude", {"stdout": claude_says("fine")})
+    options = ChatOptions(keys=KEYS, environment=agents.environment, ca_bundle=Path("/own/ca.pem"))
+    await cli_agent.build("claude-cli", "m", options).complete(PROMPT, deadline_s=20)
+    environment = agents.calls[0]["environment"]
+    assert (environment["SSL_CERT_FILE"], environment["NODE_EXTRA_CA_CERTS"]) == ("/own/ca.pem", "/own/ca.pem")
 
 
 async def test_nothing_of_a_call_stays_on_disk(agents: FakeAgents) -> None:
@@ -236,7 +244,10 @@ def test_a_name_says_what_was_configured_and_never_where(agents: FakeAgents) -> 
 
 @pytest.mark.parametrize(
     ("kind", "model"),
-    [("cat", "m"), ("codex-cli", "--yolo"), ("codex-cli", "m@ftp://host"), ("codex-cli", "m@http://host.example")],
+    [
+        *(("cat", "m"), ("codex-cli", "--yolo"), ("codex-cli", "m@ftp://host"), ("codex-cli", "m@http://host.example")),
+        ("codex-cli", "m@https://user:password@host.example"),
+    ],
 )
 def test_what_names_no_agent_is_a_setting_that_is_wrong(agents: FakeAgents, kind: str, model: str) -> None:
     with pytest.raises(SettingsError):

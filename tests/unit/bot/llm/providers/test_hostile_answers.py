@@ -23,6 +23,7 @@ LEAVES = (
     st.none()
     | st.booleans()
     | st.integers(-(10**30), 10**30)
+    | st.just(10**400)
     | st.floats()
     | st.sampled_from(("stop", "text", "tool_use", "refusal", "/", "\ud800"))
     | st.text(max_size=5)

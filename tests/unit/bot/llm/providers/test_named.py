@@ -8,14 +8,19 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from bot.domain.model import ANY_HOST
 from bot.errors import SettingsError
+from bot.llm.providers.addresses import is_loopback
 from bot.llm.providers.anthropic_messages import AnthropicMessages
-from bot.llm.providers.named import build, is_loopback
+from bot.llm.providers.named import build
 from bot.llm.providers.openai_chat import OpenAIChat
 from bot.llm.providers.options import ChatOptions
 
 KEY = "sk-canary-0123456789abcdef"
-KEYS = {kind: SecretStr(KEY) for kind in ("openai-chat", "anthropic", "codex-cli", "claude-cli", "gemini-cli")}
+KINDS = ("openai-chat", "anthropic", "codex-cli", "claude-cli", "gemini-cli")
+OWN = {kind: SecretStr(KEY) for kind in KINDS}
+"""Of the providers themselves."""
+KEYS = OWN | {ANY_HOST: SecretStr(KEY)}
 
 
 def server_of(text: str, **options: Any) -> Any:
@@ -114,6 +119,20 @@ def test_the_key_of_a_host_comes_before_the_key_of_a_kind() -> None:
     keys = KEYS | {"openrouter.ai": SecretStr("other")}
     assert server_of("openai-chat:m@https://openrouter.ai/api/v1", keys=keys).key == SecretStr("other")
     assert server_of("openai-chat:m", keys=keys).key == SecretStr(KEY)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_key_of_a_provider_is_sent_to_that_provider_and_nowhere_else(kind: str) -> None:
+    def key(text: str, **more: SecretStr) -> SecretStr | None:
+        (chat,) = build(text, ChatOptions(keys=OWN | more)).chats
+        found: SecretStr | None = vars(chat)["_key"] if kind.endswith("-cli") else vars(chat)["_server"].key
+        return found
+
+    elsewhere = f"{kind}:m@https://elsewhere.example/v1"
+    assert key(f"{kind}:m") == SecretStr(KEY)
+    assert key(elsewhere) is None
+    assert key(elsewhere, **{ANY_HOST: SecretStr("any")}) == SecretStr("any")
+    assert key(elsewhere, **{"elsewhere.example": SecretStr("its-own")}) == SecretStr("its-own")
 
 
 def test_a_key_is_not_sent_in_the_clear_unless_that_is_allowed() -> None:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bot.domain.model import ModelTrouble
-from bot.llm.providers.replies import Reply, refusal, retry_after_s
+from bot.llm.providers.replies import MOST_TOKENS, Reply, amount, count, refusal, retry_after_s
 
 NOON = "Fri, 01 Jan 2027 12:00:00 GMT"
 
@@ -77,3 +77,18 @@ def test_the_kind_of_trouble_is_read_from_status_and_words(status: int, words: s
     fault = refusal(told(status, message=words))
     assert fault.trouble is trouble
     assert fault.final is not trouble.retryable
+
+
+@pytest.mark.parametrize("said", [None, True, -1, 1.5, "7", [], {}])
+def test_what_is_no_number_of_tokens_counts_as_none(said: object) -> None:
+    assert count(said) == 0
+
+
+def test_a_number_of_tokens_fits_into_the_ledger() -> None:
+    assert (count(7), count(10**30)) == (7, MOST_TOKENS)
+
+
+@pytest.mark.parametrize("said", [None, True, -0.1, "0.2", float("nan"), float("inf"), 10**400, []])
+def test_what_is_no_sum_of_money_is_unknown(said: object) -> None:
+    assert amount(said) is None
+    assert amount(0.25) == 0.25

@@ -1,0 +1,69 @@
+"""Where a model is served, and which key is sent there: a provider's own goes to that provider only."""
+
+import ipaddress
+import re
+from urllib.parse import urlsplit
+
+from pydantic import SecretStr
+
+from bot.domain.model import ANY_HOST
+from bot.errors import SettingsError
+from bot.llm.providers.options import ChatOptions
+
+_ADDRESS = re.compile(r"@(?=https?:)")
+_KEY = re.compile(r"[!-~]+")
+
+
+def addressed(kind: str, rest: str, options: ChatOptions, *, usual: str = "") -> tuple[str, str, SecretStr | None]:
+    """The model, its address where one is named, and the key that is sent there: a provider's own goes nowhere else.
+
+    Args:
+        kind: Of model.
+        rest: `MODEL[@URL]`.
+        options: Keys.
+        usual: The provider's own address.
+
+    Raises:
+        SettingsError: the address is none, or the key is none or would be sent in the clear.
+    """
+    model, *addresses = _ADDRESS.split(rest, maxsplit=1)
+    address = _checked(kind, addresses[0]) if addresses else ""
+    host = urlsplit(address or usual).hostname or ""
+    key = options.keys.get(host) or (None if address else options.keys.get(kind)) or options.keys.get(ANY_HOST)
+    if key is not None:
+        _check_key(key, kind)
+        if address.startswith("http:") and not (options.allow_plain_http or is_loopback(host)):
+            message = f"the key of {kind}:{model} would be sent in the clear"
+            raise SettingsError(message, "use an https address, or allow plain HTTP for models")
+    return model, address, key
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine.
+
+    Args:
+        host: A name or an address.
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _checked(kind: str, text: str) -> str:
+    """`https://host[:port][/path]`, without a slash at its end."""
+    advice = "write https://host[:port][/path], without user, query or fragment"
+    try:
+        parts = urlsplit(text)
+        sound = parts.hostname and not (parts.query or parts.fragment or "@" in parts.netloc or parts.port == 0)
+    except ValueError:
+        sound = False
+    if not sound or not text.isascii() or not text.isprintable() or " " in text:
+        raise SettingsError(f"the address of {kind} is not one", advice)
+    return text.rstrip("/")
+
+
+def _check_key(key: SecretStr, kind: str) -> None:
+    """A line break at its end would be refused by the HTTP library, in a message that shows it."""
+    if not _KEY.fullmatch(key.get_secret_value()):
+        raise SettingsError(f"the key of {kind} is empty, or has characters that no key has", "copy it once more")
