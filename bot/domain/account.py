@@ -36,6 +36,8 @@ class ModelLimits(Frozen):
     """Seconds for one answer of a command-line agent."""
     plain_http: bool = False
     """Whether a key may be sent to another machine without encryption."""
+    cli_reads_host: bool = False
+    """Whether a command-line agent may be asked that keeps tools which read this host's files (codex, gemini)."""
     context_tokens: int = Field(default=12_000, ge=1_000)
     """Tokens of a prompt that asks for a fix."""
     answer_tokens: int = Field(default=2_000, ge=100)

@@ -46,6 +46,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "attempt_s": limits.timeout_s,
         "agent_s": limits.cli_timeout_s,
         "allow_plain_http": limits.plain_http,
+        "agent_reads_host": limits.cli_reads_host,
         "environment": environment(),
     }
 

@@ -51,7 +51,10 @@ def by_agent(kind: str, program: str, said: str) -> Making:
     async def making(folder: Path, silent: bool) -> AsyncIterator[Chat]:  # noqa: FBT001
         agents = FakeAgents(folder)
         agents.install(program, {"hang": 60} if silent else {"stdout": said, "last": ANSWER})
-        yield build(f"{kind}:big", ChatOptions(keys={kind: SecretStr(KEY)}, environment=agents.environment))
+        yield build(
+            f"{kind}:big",
+            ChatOptions(agent_reads_host=True, keys={kind: SecretStr(KEY)}, environment=agents.environment),
+        )
 
     return making
 

@@ -1,4 +1,4 @@
-"""A command-line agent as a model: text in, text out, in an empty folder of its own, without tools."""
+"""A command-line agent as a model: text in, text out, in an empty folder of its own."""
 
 import re
 import time
@@ -54,6 +54,11 @@ def build(kind: str, model: str, options: ChatOptions) -> "CliAgent":
     tool = TOOLS.get(kind)
     if tool is None:
         raise SettingsError(f"{kind!r} is no command-line agent", f"one of {', '.join(TOOLS)}")
+    if tool.reads_host and not options.agent_reads_host:
+        raise SettingsError(
+            f"{kind} keeps tools that read this host's files, and what it is asked holds text of strangers",
+            "set models.cli_reads_host where this host holds no secret, or name it in model_agent, inside a sandbox",
+        )
     name, base_url, key = addressed(kind, model, options)
     if name.startswith("-") or "://" in name:
         message = f"{kind} is configured with an option or an address instead of a model"

@@ -26,6 +26,7 @@ class Claude:
     program = "claude"
     key_variable = "ANTHROPIC_API_KEY"
     takes_schema = True
+    reads_host = False
 
     def way(self, asked: Asked) -> Way:
         """How it is called; the prompt comes by standard input."""

@@ -21,6 +21,7 @@ class Codex:
     program = "codex"
     key_variable = "CODEX_API_KEY"
     takes_schema = True
+    reads_host = True
 
     def way(self, asked: Asked) -> Way:
         """How it is called; the prompt comes by standard input."""

@@ -18,6 +18,7 @@ class Gemini:
     program = "gemini"
     key_variable = "GEMINI_API_KEY"
     takes_schema = False
+    reads_host = True
 
     def way(self, asked: Asked) -> Way:
         """How it is called; the prompt comes by standard input, and `-p` appends nothing."""

@@ -59,8 +59,13 @@ class CliTool(Protocol):
         """Whether it can hold the model to a JSON schema."""
         ...
 
+    @property
+    def reads_host(self) -> bool:
+        """Whether it keeps tools that read files of the host it runs on."""
+        ...
+
     def way(self, asked: Asked) -> Way:
-        """How it is called, without any tool of its own; may write files into the folder."""
+        """How it is called, without tools of its own as far as it can do without; may write files into the folder."""
         ...
 
     def is_hopeless(self, stdout: bytes) -> bool:

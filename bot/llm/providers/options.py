@@ -23,6 +23,8 @@ class ChatOptions:
     """A command-line agent at most."""
     allow_plain_http: bool = False
     """Whether a key may be sent in the clear, to a host that is not this one."""
+    agent_reads_host: bool = False
+    """Whether an agent may be asked that keeps tools which read this host's files."""
     ca_bundle: Path | None = None
     """Who is trusted to sign servers, beside the usual authorities."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)

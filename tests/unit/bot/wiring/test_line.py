@@ -144,7 +144,7 @@ async def test_building_and_closing_a_line_with_a_model_writes_nothing(settings:
 
 @pytest.mark.parametrize("model", ["openai-chat:m", "anthropic:m", "codex-cli:m"])
 def test_models_trust_the_certificates_that_are_set(settings: Make, model: str) -> None:
-    given = settings(model=model, model_key="sk-test", sandbox__ca_bundle="/own/ca.pem")
+    given = settings(model=model, model_key="sk-test", models__cli_reads_host=True, sandbox__ca_bundle="/own/ca.pem")
     (chat, _) = build_chats(given).values()
     (only,) = vars(chat)["chats"]
     if model.startswith("codex"):

@@ -40,7 +40,9 @@ def agents(tmp_path: Path) -> FakeAgents:
 
 
 def chat(agents: FakeAgents, kind: str, model: str = "m-1", *, agent_s: float = 30.0) -> CliAgent:
-    return cli_agent.build(kind, model, ChatOptions(keys=KEYS, environment=agents.environment, agent_s=agent_s))
+    return cli_agent.build(
+        kind, model, ChatOptions(agent_reads_host=True, keys=KEYS, environment=agents.environment, agent_s=agent_s)
+    )
 
 
 async def trouble(one: CliAgent, *, deadline_s: float = 20.0, prompt: Prompt = PROMPT) -> ModelError:
@@ -88,7 +90,9 @@ async def test_a_tool_sees_its_own_key_and_nothing_else_of_ours(agents: FakeAgen
 
 async def test_a_tool_trusts_whom_we_trust(agents: FakeAgents) -> None:
     agents.install("claude", {"stdout": claude_says("fine")})
-    options = ChatOptions(keys=KEYS, environment=agents.environment, ca_bundle=Path("/own/ca.pem"))
+    options = ChatOptions(
+        agent_reads_host=True, keys=KEYS, environment=agents.environment, ca_bundle=Path("/own/ca.pem")
+    )
     await cli_agent.build("claude-cli", "m", options).complete(PROMPT, deadline_s=20)
     environment = agents.calls[0]["environment"]
     assert (environment["SSL_CERT_FILE"], environment["NODE_EXTRA_CA_CERTS"]) == ("/own/ca.pem", "/own/ca.pem")
@@ -109,7 +113,9 @@ async def test_the_version_is_asked_once(agents: FakeAgents) -> None:
 
 
 async def test_a_tool_that_is_not_there_is_said_so(agents: FakeAgents) -> None:
-    one = cli_agent.build("codex-cli", "m", ChatOptions(environment={"PATH": str(agents.folder)}))
+    one = cli_agent.build(
+        "codex-cli", "m", ChatOptions(agent_reads_host=True, environment={"PATH": str(agents.folder)})
+    )
     error = await trouble(one)
     assert error.trouble is ModelTrouble.BAD_REQUEST
     assert "install codex" in error.advice
@@ -252,3 +258,15 @@ def test_a_name_says_what_was_configured_and_never_where(agents: FakeAgents) -> 
 def test_what_names_no_agent_is_a_setting_that_is_wrong(agents: FakeAgents, kind: str, model: str) -> None:
     with pytest.raises(SettingsError):
         chat(agents, kind, model)
+
+
+@pytest.mark.parametrize("kind", ["codex-cli", "gemini-cli"])
+def test_an_agent_that_reads_this_host_s_files_is_asked_only_where_that_is_allowed(kind: str) -> None:
+    with pytest.raises(SettingsError, match="read this host's files") as refused:
+        cli_agent.build(kind, "m", ChatOptions(keys=KEYS))
+    assert "models.cli_reads_host" in refused.value.advice
+    assert "model_agent" in refused.value.advice
+
+
+def test_an_agent_without_tools_needs_no_leave() -> None:
+    assert cli_agent.build("claude-cli", "m", ChatOptions(keys=KEYS)).name == "claude-cli:m"

@@ -24,7 +24,7 @@ KEYS = OWN | {ANY_HOST: SecretStr(KEY)}
 
 
 def server_of(text: str, **options: Any) -> Any:
-    (chat,) = build(text, ChatOptions(keys=options.pop("keys", KEYS), **options)).chats
+    (chat,) = build(text, ChatOptions(agent_reads_host=True, keys=options.pop("keys", KEYS), **options)).chats
     return vars(chat)["_server"]
 
 
@@ -54,11 +54,13 @@ def test_a_server_is_where_it_is_said_to_be(text: str, base_url: str) -> None:
     ],
 )
 def test_a_model_is_called_what_it_is_called(text: str, names: list[str]) -> None:
-    assert [chat.name for chat in build(text, ChatOptions(keys=KEYS)).chats] == names
+    assert [chat.name for chat in build(text, ChatOptions(agent_reads_host=True, keys=KEYS)).chats] == names
 
 
 def test_several_are_asked_in_the_order_in_which_they_are_named() -> None:
-    chat = build("openai-chat:a@http://127.0.0.1:1,anthropic:b,codex-cli:c,mock", ChatOptions(keys=KEYS))
+    chat = build(
+        "openai-chat:a@http://127.0.0.1:1,anthropic:b,codex-cli:c,mock", ChatOptions(agent_reads_host=True, keys=KEYS)
+    )
     assert [type(one) for one in chat.chats[:2]] == [OpenAIChat, AnthropicMessages]
     assert chat.name == "openai-chat:a,anthropic:b,codex-cli:c,mock"
 
@@ -97,21 +99,21 @@ def test_several_are_asked_in_the_order_in_which_they_are_named() -> None:
 )
 def test_a_string_that_names_no_model_is_refused_and_not_quoted(text: str) -> None:
     with pytest.raises(SettingsError) as raised:
-        build(text, ChatOptions(keys=KEYS))
+        build(text, ChatOptions(agent_reads_host=True, keys=KEYS))
     assert raised.value.advice
     assert KEY not in raised.value.message + raised.value.advice
 
 
 def test_a_provider_without_its_key_is_refused_and_a_server_of_ones_own_needs_none() -> None:
     with pytest.raises(SettingsError, match="anthropic:claude has no key"):
-        build("anthropic:claude", ChatOptions(keys={"openai-chat": SecretStr(KEY)}))
+        build("anthropic:claude", ChatOptions(agent_reads_host=True, keys={"openai-chat": SecretStr(KEY)}))
     assert server_of("openai-chat:q@http://models.internal:8000", keys={}).key is None
 
 
 @pytest.mark.parametrize("key", ["", " ", f"{KEY}\n", f"{KEY} ", "sk-\u2026", "sk-\x00"])
 def test_a_key_with_characters_that_no_key_has_is_refused_and_not_shown(key: str) -> None:
     with pytest.raises(SettingsError) as raised:
-        build("anthropic:claude", ChatOptions(keys={"anthropic": SecretStr(key)}))
+        build("anthropic:claude", ChatOptions(agent_reads_host=True, keys={"anthropic": SecretStr(key)}))
     assert KEY not in raised.value.message + raised.value.advice
 
 
@@ -124,7 +126,7 @@ def test_the_key_of_a_host_comes_before_the_key_of_a_kind() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_key_of_a_provider_is_sent_to_that_provider_and_nowhere_else(kind: str) -> None:
     def key(text: str, **more: SecretStr) -> SecretStr | None:
-        (chat,) = build(text, ChatOptions(keys=OWN | more)).chats
+        (chat,) = build(text, ChatOptions(agent_reads_host=True, keys=OWN | more)).chats
         found: SecretStr | None = vars(chat)["_key"] if kind.endswith("-cli") else vars(chat)["_server"].key
         return found
 
@@ -150,7 +152,7 @@ def test_only_this_machine_is_this_machine(host: str) -> None:
 
 
 def test_options_show_no_key() -> None:
-    assert KEY not in repr(ChatOptions(keys=KEYS, environment={"OPENAI_API_KEY": KEY}))
+    assert KEY not in repr(ChatOptions(agent_reads_host=True, keys=KEYS, environment={"OPENAI_API_KEY": KEY}))
 
 
 def test_nothing_heavy_is_loaded_before_a_model_is_asked() -> None:
