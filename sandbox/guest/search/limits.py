@@ -205,8 +205,10 @@ def running_processes() -> int:
     return count
 
 
-def fork(patience_s: float = 5.0) -> int:
+def fork(patience_s: float = 60.0) -> int:
     """Fork; where a trial has taken every process there may be, wait until it was ended.
+
+    A trial that does nothing but hold its processes is ended by the clock, and on a busy machine that takes a while.
 
     Raises:
         OSError: still none after so many seconds.

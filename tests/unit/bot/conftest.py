@@ -9,7 +9,7 @@ import pytest
 from bot.settings import Settings, load
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def loggers_as_they_were() -> Iterator[None]:
     """Logging is the process's own: what a test sets up is taken back."""
     loggers = [logging.getLogger(name) for name in ("", "bot", "metaagent", "sandbox")]

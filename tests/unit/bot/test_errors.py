@@ -5,6 +5,7 @@ import re
 import pytest
 
 from bot import errors
+from bot.domain.model_error import ModelError
 from bot.errors import DeliveryRejected, GitHubError, MetaAgentError, NotPermitted, RateLimited
 from sandbox import errors as sandbox_errors
 from sandbox.errors import SandboxError, SetupFailed
@@ -14,7 +15,7 @@ def family(root: type[Exception]) -> set[type[Exception]]:
     return {root}.union(*(family(child) for child in root.__subclasses__()))
 
 
-BOT = {kind for kind in family(MetaAgentError) if kind.__module__ == "bot.errors"}
+BOT = {kind for kind in family(MetaAgentError) if kind.__module__ in {"bot.errors", ModelError.__module__}}
 SANDBOX = {kind for kind in family(SandboxError) if kind.__module__ == "sandbox.errors"}
 
 

@@ -9,7 +9,7 @@ from sandbox.egress.ledger import MAX_NAMED, Ledger
 
 def test_one_who_is_refused_again_and_again_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
     ledger = Ledger(1)
-    with caplog.at_level(logging.INFO):
+    with caplog.at_level(logging.INFO, logger="sandbox.egress.ledger"):
         for number in range(3 * MAX_NAMED):
             ledger.refused("one.example:443", f"reason {number % 2}")
             ledger.refused(f"{number}.example:443", "it is not on the list of hosts")
