@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from bot.fixers.rung2_model.edits.lines import Change, Splice, Text, differences, plain
+from bot.fixers.rung2_model.edits.lines import Splice, Text, plain
 from bot.fixers.rung2_model.edits.match import (
     EXACT,
     MOST_PLACES,
@@ -22,6 +22,7 @@ from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.parse import Block
 from bot.fixers.rung2_model.edits.values import EditRules, Reason, Rejection
 from sandbox.changes import is_safe_path
+from sandbox.diffs import Change, line_changes
 from sandbox.types import Frozen
 
 _ELISION = re.compile(
@@ -194,7 +195,7 @@ def _splices(block: Block, at: Place, bodies: Sequence[str]) -> tuple[Splice, ..
     made = []
     strip = str.rstrip if at.level > EXACT else str
     old, new = [strip(line) for line in block.search], [strip(line) for line in block.replace]
-    for low, high, new_low, new_high in differences(old, new):
+    for low, high, new_low, new_high in line_changes(old, new):
         lines = shifted(block.replace[new_low:new_high], at)
         if lines is None:
             return None
@@ -209,7 +210,7 @@ def _carried(old: Sequence[str], new: Sequence[str]) -> tuple[str, ...]:
     """New lines with the file's own quotes, dashes and spaces wherever the model only copied them."""
     before, after = "\n".join(old), "\n".join(new)
     pieces, at = list[str](), 0
-    changes: list[Change] = differences(plain(before), plain(after))
+    changes: list[Change] = line_changes(plain(before), plain(after))
     for low, high, new_low, new_high in changes:
         pieces += [before[at:low], after[new_low:new_high]]
         at = high

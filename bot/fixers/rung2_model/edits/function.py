@@ -8,13 +8,14 @@ from itertools import islice
 from pydantic import ConfigDict
 
 from bot.fixers.rung2_model.edits.apply import Placed
-from bot.fixers.rung2_model.edits.lines import Splice, differences
+from bot.fixers.rung2_model.edits.lines import Splice
 from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.parse import MAX_BLOCKS
 from bot.fixers.rung2_model.edits.reindent import documentation_of, first_line, reindented
 from bot.fixers.rung2_model.edits.snippet import NotTaken, Snippet, is_other
 from bot.fixers.rung2_model.edits.symbols import Definition, Symbol, form_of
 from bot.fixers.rung2_model.edits.values import Reason
+from sandbox.diffs import line_changes
 from sandbox.types import Frozen
 
 _MOST_NAMED = 500
@@ -149,7 +150,7 @@ def replaced(piece: Piece) -> Placed:
             lines[at:at] = old[text.lineno - 1 : text.end_lineno]
     # A model rarely repeats decorators, and hardly ever means to take one away.
     start = piece.symbol.first if node.decorator_list else was.lineno - 1
-    changes = differences(old[start : piece.symbol.end], lines)
+    changes = line_changes(old[start : piece.symbol.end], lines)
     splices = (Splice(start=start + a, end=start + b, lines=tuple(lines[c:d])) for a, b, c, d in changes)
     return Placed(path=piece.file.path, splices=tuple(splices))
 

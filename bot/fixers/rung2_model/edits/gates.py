@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from bot.fixers.rung2_model.edits.lines import BOM, Text, differences
+from bot.fixers.rung2_model.edits.lines import BOM, Text
 from bot.fixers.rung2_model.edits.names import new_modules, redefined, undefined, unused_imports
 from bot.fixers.rung2_model.edits.reindent import documentation_of
 from bot.fixers.rung2_model.edits.symbols import Definition
@@ -14,6 +14,7 @@ from bot.fixers.rung2_model.edits.values import EditRules, Reason, Rejection
 from sandbox.changes import ChangePolicy, Concern, PathClass, Severity, protected_class, same_program, validate_edits
 from sandbox.changes.suspicions import LineRule
 from sandbox.changes.syntax import is_python, parse, why_not_parsed
+from sandbox.diffs import line_changes
 from sandbox.types import FileEdit, Frozen
 
 _REASONS = {
@@ -130,7 +131,7 @@ def _unreadable(originals: Mapping[str, str | None], contents: Mapping[str, str]
 
 
 def _changed_lines(old: str, new: str) -> int:
-    return sum(b - a + d - c for a, b, c, d in differences(Text(old).bodies, Text(new).bodies))
+    return sum(b - a + d - c for a, b, c, d in line_changes(Text(old).bodies, Text(new).bodies))
 
 
 def _too_many(changed: int, rules: EditRules) -> Rejection:

@@ -2,14 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 
 from sandbox.types import Frozen
 
 BOM = "\ufeff"
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
-_MOST_COMPARED = 250_000
-"""Lines times lines (or characters times characters); above it a changed piece counts as changed as a whole."""
 _PUNCTUATION = str.maketrans(
     {
         **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032", "'"),
@@ -19,9 +16,6 @@ _PUNCTUATION = str.maketrans(
     }
 )
 """One character each, so that positions stay."""
-
-Change = tuple[int, int, int, int]
-"""From..to in the old sequence become from..to of the new one."""
 
 
 class Splice(Frozen):
@@ -75,17 +69,3 @@ class Text:
 def plain(text: str) -> str:
     """Quotes, dashes and spaces as a keyboard has them; as long as the text."""
     return text.translate(_PUNCTUATION)
-
-
-def differences(old: Sequence[str], new: Sequence[str]) -> list[Change]:
-    """What differs between two sequences (lines, or the characters of a text); bounded work."""
-    shorter = min(len(old), len(new))
-    head = next((i for i in range(shorter) if old[i] != new[i]), shorter)
-    tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)
-    before, after = old[head : len(old) - tail], new[head : len(new) - tail]
-    if not before and not after:
-        return []
-    if len(before) * len(after) > _MOST_COMPARED:
-        return [(head, head + len(before), head, head + len(after))]
-    codes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    return [(head + a, head + b, head + c, head + d) for kind, a, b, c, d in codes if kind != "equal"]

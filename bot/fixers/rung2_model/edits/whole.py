@@ -4,12 +4,13 @@ import re
 from collections import Counter
 
 from bot.fixers.rung2_model.edits.apply import Placed
-from bot.fixers.rung2_model.edits.lines import Splice, differences
+from bot.fixers.rung2_model.edits.lines import Splice
 from bot.fixers.rung2_model.edits.opened import Opened
 from bot.fixers.rung2_model.edits.snippet import PYTHON, NotTaken, Snippet
 from bot.fixers.rung2_model.edits.values import EditRules, Reason
 from sandbox.changes import is_safe_path
 from sandbox.changes.syntax import is_python
+from sandbox.diffs import line_changes
 
 _DEFINED = re.compile(
     r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]{1,100})?=(?!=)", re.MULTILINE
@@ -64,7 +65,7 @@ def _replaced(snippet: Snippet, file: Opened, rules: EditRules) -> Placed | None
         raise NotTaken(Reason.TOO_LONG, message, file.path)
     if missing := _missing(file, lines, named=snippet.labelled is not None):
         raise NotTaken(Reason.INCOMPLETE, f"the code is not all of the file: {missing}", file.path)
-    splices = (Splice(start=a, end=b, lines=tuple(lines[c:d])) for a, b, c, d in differences(text.bodies, lines))
+    splices = (Splice(start=a, end=b, lines=tuple(lines[c:d])) for a, b, c, d in line_changes(text.bodies, lines))
     return Placed(path=file.path, splices=tuple(splices))
 
 
