@@ -90,7 +90,7 @@ def candidates_of(source: Source, lines: set[int]) -> Iterator[Candidate]:
     inner = Generator(load_templates(), {}).best_first(units, suspicion, seen) if units else iter(())
     templates = {**load_templates(), **load_outer_templates()}
     outer = outer_candidates(source, suspicion, seen, templates=templates, shifts={})
-    return heads(inner, outer)
+    return heads(inner, (found for found in outer if isinstance(found, Candidate)))
 
 
 def heads(*feeds: Iterator[Candidate]) -> Iterator[Candidate]:

@@ -74,7 +74,7 @@ class SearchRequest(Frozen):
     protected: tuple[str, ...] = ()
     """Path patterns that may not be edited (tests, configuration)."""
     seed: int = 0
-    max_candidates: int = 20_000
+    max_candidates: int = 100_000
     max_survivors: int = 8
     time_limit_s: float = 60.0
     test_cpu_s: float = 2.0

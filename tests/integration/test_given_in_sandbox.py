@@ -1,5 +1,6 @@
 """Changes that the host brings, tried in a real sandbox like the search's own."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -51,11 +52,14 @@ GIVEN = {
 }
 
 
+def given(names: Iterable[str]) -> tuple[GivenChange, ...]:
+    return tuple(GivenChange(edits=GIVEN[name], description=name, cost=0.5) for name in names)
+
+
 async def test_given_changes_over_several_files_are_confirmed_compared_and_told_by_their_edits(
     backend: Backend, tmp_path: Path
 ) -> None:
-    given = tuple(GivenChange(edits=edits, description=name, cost=0.5) for name, edits in GIVEN.items())
-    events = await searched(backend, tmp_path, FILES, given=given, sources=("given",), time_limit_s=40.0)
+    events = await searched(backend, tmp_path, FILES, given=given(GIVEN), sources=("given",), time_limit_s=40.0)
     found = {survivor.description: survivor for survivor in survivors(events)}
     assert set(found) == {"right", "special"}
     assert all(found[name].edits == GIVEN[name] for name in found)
@@ -63,6 +67,14 @@ async def test_given_changes_over_several_files_are_confirmed_compared_and_told_
     assert any("literal of the failing test" in warning for warning in found["special"].warnings)
     (compared,) = [event for event in events if isinstance(event, Compared)]
     assert len(set(compared.clusters)) == 2
+
+
+async def test_of_given_changes_that_mend_a_part_only_it_is_told_what_they_mend(
+    backend: Backend, tmp_path: Path
+) -> None:
+    parts = given(name for name in GIVEN if name not in {"right", "special"})
+    events = await searched(backend, tmp_path, FILES, given=parts, sources=("given",), time_limit_s=40.0)
+    assert survivors(events) == []
     near = {event.description: event.fixed for event in events if isinstance(event, NearMiss)}
     assert near["half"] == ("test_invoice.py::test_tax",)
 

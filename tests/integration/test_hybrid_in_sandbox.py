@@ -10,7 +10,7 @@ from sandbox.backends.docker_container import DockerBackend
 from sandbox.spec import SandboxSpec
 from sandbox.workspace import Sandboxes
 
-SEARCH_S = 3.0
+SEARCH_S = 12.0
 
 
 def test_the_set_is_what_it_says() -> None:

@@ -112,6 +112,10 @@ async def searched(
     return events
 
 
+RIGHT = {"`-` became `+`", "`1` became `-1`"}
+"""The same fix, written in two ways: on a crowded machine the one found first may stay alone."""
+
+
 def mended(events: list[TrialEvent]) -> list[str]:
     return [event.description for event in events if isinstance(event, Survivor)]
 
@@ -126,7 +130,7 @@ async def test_harmful_candidates_neither_stop_the_search_nor_leave_anything(
     assert done.reason in {"exhausted", "enough", "candidates"}, done.detail
     started = next(event for event in events if isinstance(event, TrialStarted))
     assert any("believed" in note for note in started.lane_notes)
-    assert "`-` became `+`" in mended(events)
+    assert RIGHT & set(mended(events))
     assert done.tried > len(HARM)
 
 

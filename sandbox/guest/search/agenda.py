@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 import math
-from typing import Callable, Iterator, List, Optional, Sequence, Tuple
+from typing import Callable, Iterator, List, Optional, Sequence, Tuple, Union
 
-from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.candidates import Candidate, Later
 from sandbox.guest.search.lanes.model import NOMINAL_S, Ready
 
 PATIENCE = 0.35
@@ -16,6 +16,7 @@ MOST_SKIPPED = 4000
 """How many candidates in a row may be no news before somebody looks at the clock."""
 
 Made = Callable[[Candidate], Optional[Ready]]
+Feed = Iterator[Union[Candidate, Later]]
 
 
 class Agenda:
@@ -26,15 +27,15 @@ class Agenda:
         made: Makes a candidate ready; None when it need not be tried.
     """
 
-    def __init__(self, feeds: Sequence[Iterator[Candidate]], made: Made) -> None:
-        self._feeds: List[Tuple[Iterator[Candidate], Made]] = []
+    def __init__(self, feeds: Sequence[Feed], made: Made) -> None:
+        self._feeds: List[Tuple[Feed, Made]] = []
         self._spent: List[float] = []
-        self._heap: List[Tuple[float, int, Candidate]] = []
+        self._heap: List[Tuple[float, int, Union[Candidate, Later]]] = []
         self._held: List[Ready] = []
         for feed in feeds:
             self.add(feed, made)
 
-    def add(self, feed: Iterator[Candidate], made: Made) -> None:
+    def add(self, feed: Feed, made: Made) -> None:
         """One more source, with what makes its candidates ready."""
         self._feeds.append((feed, made))
         self._spent.append(0.0)
@@ -47,13 +48,16 @@ class Agenda:
             heapq.heappush(self._heap, (candidate.priority + charge, number, candidate))
 
     def next(self) -> Optional[Ready]:
-        """The next candidate to try; None when nothing came of a good many."""
+        """The next candidate to try; None when nothing came of a good many, or a source has worked for its next one."""
         if self._held:
             return self._held.pop()
         for _ in range(MOST_SKIPPED):
             if not self._heap:
                 return None
             _, number, candidate = heapq.heappop(self._heap)
+            if isinstance(candidate, Later):
+                self._advance(number)
+                return None
             ready = self._feeds[number][1](candidate)
             if ready is not None:
                 self._spent[number] += NOMINAL_S[ready.lane]

@@ -7,6 +7,7 @@ import inspect
 import math
 import os
 import re
+import sys
 import textwrap
 import time
 from fnmatch import fnmatch
@@ -17,6 +18,7 @@ from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT, Items, Runne
 from sandbox.guest.search.leftovers import Leftovers
 from sandbox.guest.search.limits import Limiter
 from sandbox.guest.search.plans import mutable_parameters, plans_of
+from sandbox.guest.search.warm import modules_beside
 
 FIRST_LIMIT_S = 0.5
 """What a failing test may take the first time; one that hangs needs no longer to prove it."""
@@ -52,6 +54,8 @@ class Baseline(NamedTuple):
     """Tests that say the same in the order and the way of the screen; the others are met when a fix is confirmed."""
     set_up_s: Mapping[int, float] = {}
     """CPU seconds of setting up what outlives a test, by the test that needed it first; not part of the others."""
+    imported: Tuple[str, ...] = ()
+    """Modules beside the checkout that tests imported as they ran."""
 
     def pace(self, index: int) -> int:
         """How slow a test is, told so coarsely that a busy machine says the same; what is not known is slow."""
@@ -77,7 +81,8 @@ def reproduce(items: Items, test_cpu_s: float, wait_s: float, chosen: Choice) ->
         chosen: The tests that candidates may meet, once it is known how the others did.
     """
     told = collect(_Turns(items, test_cpu_s, wait_s, chosen).work, wait_s)
-    return _judged(items, told)
+    imported = [name for row in told if len(row) == 1 for name in row[0]]
+    return _judged(items, [row for row in told if len(row) > 1])._replace(imported=tuple(imported))
 
 
 def _judged(items: Items, told: Sequence[Any]) -> Baseline:
@@ -86,11 +91,15 @@ def _judged(items: Items, told: Sequence[Any]) -> Baseline:
     turns: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
     marks: Tuple[Dict[int, str], Dict[int, str]] = ({}, {})
     set_up: Dict[int, float] = {}
-    for turn, index, outcome, spent, mark, outlived in told:
+    slow: Set[int] = set()
+    for turn, index, outcome, spent, mark, outlived, imports in told:
         turns[turn][index] = outcome
         marks[turn][index] = mark
         set_up[index] = max(outlived, set_up.get(index, 0.0))
-        seconds[index] = min(spent, seconds.get(index, spent))
+        # Children may have to import again what the first turn did.
+        if turn == 0 or index not in slow:
+            seconds[index] = min(spent, seconds.get(index, spent))
+        slow |= {index} if imports else set()
     first, second = turns
     hung = frozenset(i for i in items.failing if first.get(i) == TIMEOUT)
     for index in hung:
@@ -129,6 +138,7 @@ class _Turns:
     def work(self, limiter: Limiter, report: Report) -> None:
         """Both turns, each in its share of the time."""
         began = self._clock()
+        before = set(sys.modules)
         runner = Runner(self._items.all, limiter)
         done: List[Any] = []
         for index in self._order:
@@ -136,6 +146,7 @@ class _Turns:
                 done.append([0, index, *self._run(runner, index)])
                 report(done[-1])
         runner.close()
+        report([[name for name in modules_beside(root_of(self._items)) if name not in before]])
         self._leftovers.put_back()
         runner = Runner(self._items.all, limiter, self._plans)
         known = _judged(self._items, done)._replace(isolated=False)
@@ -145,19 +156,19 @@ class _Turns:
                 report([1, index, *self._run(runner, index)])
         runner.close()
 
-    def _run(self, runner: Runner, index: int) -> Tuple[str, float, str, float]:
+    def _run(self, runner: Runner, index: int) -> Tuple[str, float, str, float, bool]:
         limit = self._most * 3
         if index in self._failing:
             limit = min(NEXT_LIMIT_S if self._hung else FIRST_LIMIT_S, self._most)
         runner.mark = ""
-        before, outlived = os.times(), runner.watch.cpu_s
+        before, outlived, known = os.times(), runner.watch.cpu_s, len(sys.modules)
         outcome = runner.run(index, limit)
         after = os.times()
         if outcome == TIMEOUT and index in self._failing:
             self._hung.add(index)
         outlived = runner.watch.cpu_s - outlived
         spent = after.user + after.system - before.user - before.system
-        return outcome, max(0.0, spent - outlived), runner.mark[:300], outlived
+        return outcome, max(0.0, spent - outlived), runner.mark[:300], outlived, len(sys.modules) != known
 
 
 def root_of(items: Items) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, List, Optional, Set
+from typing import Any, Iterator, List, Optional, Sequence, Set
 
 from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.candidates import Candidate, Suspicion
@@ -57,7 +57,7 @@ class Beam:
             return False
         before = self._count
         for partial in self._screening.partials:
-            self._add(agenda, partial.ready)
+            self._add(agenda, partial.ready, partial.fixed)
         tried = self._course.tried
         if (at_end or tried - self._looked >= OFTEN) and self._screening.rejected:
             self._looked = tried
@@ -76,7 +76,7 @@ class Beam:
         found = farther(ground.items.all, rejected[:LOOKED_AT], wait_s=wait, bounds=ground.screen.bounds)
         return [ready for _, ready in found[:MOST_FARTHER]]
 
-    def _add(self, agenda: Agenda, ready: Ready) -> None:
+    def _add(self, agenda: Agenda, ready: Ready, mended: Sequence[str] = ()) -> None:
         if self._count >= MOST or ready.first is not None or ready.candidate.changes in self._taken:
             return
         self._taken.add(ready.candidate.changes)
@@ -84,7 +84,7 @@ class Beam:
         if feed is not None:
             self._count += 1
             first = ready.candidate
-            agenda.add(feed, lambda candidate: self._lanes.ready(candidate, first))
+            agenda.add(feed, lambda candidate: self._lanes.ready(candidate, first, mended))
 
     def _behind(self, first: Candidate) -> Optional[Iterator[Candidate]]:
         """Candidates in the same function, on top of a first edit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from functools import lru_cache
 from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 Point = Tuple[int, int]
@@ -47,6 +48,30 @@ def inside(point: Point, span: Span) -> bool:
     return span[0] <= point < span[1]
 
 
+@lru_cache(maxsize=64)
+def module_names(module: ast.Module) -> Tuple[FrozenSet[str], bool]:
+    """The names of a file, and whether others may come from where we do not see them (`from x import *`)."""
+    names = {"__name__", "__file__", "__doc__", "__class__", "__all__", "__package__", "__spec__"}
+    elsewhere = False
+    for node in ast.walk(module):
+        if isinstance(node, ast.Global):
+            names.update(node.names)
+        elif isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
+            elsewhere = True
+    waiting: List[ast.AST] = list(module.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            names.add(node.name)
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names.update(alias.asname or alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        waiting += ast.iter_child_nodes(node)
+    return frozenset(names), elsewhere
+
+
 class Bindings:
     """The bindings of one outermost function.
 
@@ -58,13 +83,12 @@ class Bindings:
     def __init__(self, root: ast.AST, module: ast.Module) -> None:
         self._found: Dict[str, List[Binding]] = {}
         self._functions: List[Span] = []
-        self.elsewhere = False
-        """Whether names may come from where we do not see them (`from x import *`)."""
         for binding in self._walk(root):
             self._found.setdefault(binding.name, []).append(binding)
         # What the function reads and nobody binds comes from where we cannot see; it is as good as any other.
         read = {n.id for n in ast.walk(root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        self.globals = frozenset(self._module_names(module)) | (read - self._found.keys() - BUILTINS)
+        known, self.elsewhere = module_names(module)
+        self.globals = known | (read - self._found.keys() - BUILTINS)
 
     @property
     def names(self) -> Sequence[str]:
@@ -107,25 +131,6 @@ class Bindings:
         return any(inside(point, f) and f[0] > binding.scope[0] for f in self._functions)
 
     # --- collecting ------------------------------------------------------------------------------
-
-    def _module_names(self, module: ast.Module) -> Iterator[str]:
-        yield from ("__name__", "__file__", "__doc__", "__class__", "__all__", "__package__", "__spec__")
-        for node in ast.walk(module):
-            if isinstance(node, ast.Global):
-                yield from node.names
-            elif isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names):
-                self.elsewhere = True
-        waiting: List[ast.AST] = list(module.body)
-        while waiting:
-            node = waiting.pop()
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-                yield node.name
-                continue
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                yield from (alias.asname or alias.name.partition(".")[0] for alias in node.names)
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                yield node.id
-            waiting += ast.iter_child_nodes(node)
 
     def _walk(self, root: ast.AST) -> Iterator[Binding]:
         outside = [n for node in ast.walk(root) if isinstance(node, (ast.Global, ast.Nonlocal)) for n in node.names]

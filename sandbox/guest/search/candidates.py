@@ -82,6 +82,12 @@ def _short(text: str) -> str:
     return line if len(line) <= 60 else line[:57] + "..."
 
 
+class Later(NamedTuple):
+    """What a source gives in place of a candidate: before it works out the next one, which costs this at least."""
+
+    priority: float
+
+
 class Suspicion:
     """How suspect each line of each file is, from 0 to 1.
 
@@ -113,7 +119,7 @@ class Generator:
     def __init__(self, templates: Mapping[str, Any], shifts: Mapping[str, float]) -> None:
         self._templates = templates
         self._shift = {name: shifts.get(name, 0.0) for name in templates}
-        self._least = {name: _least(t) + self._shift[name] for name, t in templates.items()}
+        self._least = {name: cheapest(t) + self._shift[name] for name, t in templates.items()}
         self.cheapest = min(self._least.values(), default=0.0)
 
     def of_scope(self, scope: Scope, unit: Unit | None, suspicion: Suspicion) -> List[Candidate]:
@@ -284,7 +290,7 @@ def _weighed(candidate: Candidate, proposal: Proposal, scope: Scope) -> Optional
     return candidate._replace(edits=edits, cost=candidate.cost + extra) if extra is not None else None
 
 
-def _least(template: Any) -> float:
+def cheapest(template: Any) -> float:
     """The lowest cost a template asks for: CHEAPEST where it says so, otherwise its COST."""
     return float(getattr(template, "CHEAPEST", template.COST))
 

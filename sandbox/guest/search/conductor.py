@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Dict
+from typing import Any, Callable, Dict
 
 from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.beam import Beam
@@ -22,6 +22,8 @@ STRETCH = 10.0
 """How much more time a candidate gets that ran out of it."""
 UNDOING = 0.35
 """Of the time, for finding what of the red diff has to be undone."""
+HALF, AGAIN = 0.5, 0.1
+"""Of the time limit: when candidates that ran out of time are tried again before the end, and for how long."""
 
 
 class Conductor:
@@ -40,11 +42,17 @@ class Conductor:
         self._lanes = lanes
         self._survivors = Survivors(situation, course)
         self._screening = Screening(
-            self._lanes, situation.goals, course, self._survivors, tree=None if tree.guard.guards_tree else tree
+            self._lanes,
+            situation.goals,
+            course,
+            self._survivors,
+            tests=len(situation.goals) + len(situation.passing),
+            tree=None if tree.guard.guards_tree else tree,
         )
         self._joining = Joining(situation, course, lanes, self._screening)
         self._beam = Beam(situation, course, lanes, self._screening)
         self._asked = frozenset(situation.request.sources)
+        self._again = False
 
     def run(self) -> None:
         """Search.
@@ -78,9 +86,14 @@ class Conductor:
             self._joining.all()
 
     def _between(self, agenda: Agenda) -> None:
-        """After each chunk of trials."""
+        """After so many trials."""
         self._joining.early()
         self._grow(agenda)
+        limit = self._course.request.time_limit_s
+        if not self._again and not self._course.survivors and self._course.seconds() > HALF * limit:
+            self._again = True
+            least = self._course.left() - AGAIN * limit
+            self._second_chances(lambda: self._course.left() > least)
 
     def _grow(self, agenda: Agenda, *, at_end: bool = False) -> bool:
         """Second edits are templates' as well."""
@@ -121,12 +134,14 @@ class Conductor:
 
     # --- what is left at the end ----------------------------------------------------------------------
 
-    def _second_chances(self) -> None:
+    def _second_chances(self, go_on: Callable[[], bool] = lambda: True) -> None:
         """Candidates that ran out of time once more, with ten times as much."""
         waiting, self._screening.requeued = self._screening.requeued, []
         for ready in waiting:
             self._course.check()
-            if self._lanes.takes(ready.lane):
+            if not go_on():
+                self._screening.requeued.append(ready)
+            elif self._lanes.takes(ready.lane):
                 outcome = self._lanes.start([ready], STRETCH).outcomes(self._course.left)[0]
                 self._course.tried += 1
                 if outcome.outcome in ("pass", "near"):

@@ -97,6 +97,12 @@ class Course:
             self._last_progress = time.monotonic()
             self.emit({"kind": "progress", "tried": self.tried, "seconds": self.seconds()})
 
+    def why_untried(self) -> str:
+        """Why nothing was tried, where that is so."""
+        if self.tried:
+            return ""
+        return "there is nothing to try" if self.left() > 0 else "all the time went into getting ready"
+
     def late_notes(self) -> List[str]:
         """Notes that came after the start was told."""
         return self.notes[self._told_notes :]

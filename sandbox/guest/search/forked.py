@@ -51,13 +51,19 @@ class Child:
     Args:
         work: Called in the child with a limiter and a function that reports one JSON value.
         bounds: What it may use.
+        meanwhile: Called while there is no process to be had.
     """
 
-    def __init__(self, work: Callable[[Limiter, Report], None], bounds: Bounds = USUAL) -> None:
+    def __init__(
+        self,
+        work: Callable[[Limiter, Report], None],
+        bounds: Bounds = USUAL,
+        meanwhile: Optional[Callable[[], None]] = None,
+    ) -> None:
         self._buffer = b""
         self._ended = False
         self._read, write = _pipe()
-        self.pid = fork()
+        self.pid = fork(meanwhile=meanwhile)
         if self.pid == 0:
             _child(work, write, bounds)
         os.close(write)

@@ -15,6 +15,7 @@ from sandbox.guest.search.locate.observe import order_of
 from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import SeenLiterals
 from sandbox.guest.search.screen import NEAR, Chunk, Limits, Screen, Trial
+from sandbox.guest.search.warm import warm
 from sandbox.guest.search.watch import watch_of
 
 MOST_UNITS = 80
@@ -24,6 +25,9 @@ HELD_OUT_EACH = 3
 """One of so many passing tests is met by survivors only."""
 BASELINE_SHARE, TRACING_SHARE = 0.22, 0.18
 """Of the time limit: most of it is for candidates."""
+WARMING_SHARE = 0.12
+SLOW = 0.9
+"""So many passing tests are quicker than the one by whose time a failing test is bounded."""
 
 
 class Request(NamedTuple):
@@ -62,7 +66,7 @@ class Request(NamedTuple):
             tuple(sent.get("suspects", ())),
             dict(sent.get("template_shifts", {})),
             tuple(sent.get("protected", ())),
-            int(sent.get("max_candidates", 20000)),
+            int(sent.get("max_candidates", 100_000)),
             int(sent.get("max_survivors", 8)),
             float(sent.get("time_limit_s", 60.0)),
             float(sent.get("test_cpu_s", 2.0)),
@@ -117,11 +121,14 @@ class Ground:
         self.held_out = [i for i in items.passing if items.names[i] in held_out]
         """Passing tests that no candidate meets."""
         items = items._replace(passing=[i for i in items.passing if items.names[i] not in held_out])
+        self._through: Dict[int, Tuple[Unit, List[int], List[int]]] = {}
         self.live = LiveFunctions()
         gc.collect()
         gc.freeze()  # forked children then copy fewer pages
         most = request.time_limit_s
         self.baseline = base.reproduce(items, request.test_cpu_s, min(BASELINE_SHARE * most, left()), order_of)
+        warm(self.baseline.imported, self.root, min(WARMING_SHARE * most, left()))
+        gc.freeze()
         watch_of(session.config).allowance = 0.2 + 4 * max(self.baseline.set_up_s.values(), default=0.0)
         self.items: Items = self.baseline.items
         if not self.items.failing:
@@ -152,6 +159,12 @@ class Ground:
         self.screen = Screen(self.items, self._limits(request.test_cpu_s), request.memory_bytes)
         self.screen.bounds = self.screen.bounds._replace(guard=guard_for())
         self.rejects_no_op = self._rejects_no_op(left)
+
+    def tests_through(self, unit: Unit) -> Tuple[List[int], List[int]]:
+        """Failing and passing tests that a candidate meets; worked out once for each function."""
+        if id(unit) not in self._through:
+            self._through[id(unit)] = (unit, self.failing_through(unit), self.passing_through(unit))
+        return self._through[id(unit)][1:]
 
     def failing_through(self, unit: Unit) -> List[int]:
         """Quick ones first; a test that hung too early to be traced may reach anything."""
@@ -193,9 +206,10 @@ class Ground:
         return units[:MOST_UNITS]
 
     def _limits(self, most: float) -> Limits:
-        known = {i: min(0.02 + 10 * s, most * 3) for i, s in self.baseline.seconds.items()}
-        slowest = max((self.baseline.seconds[i] for i in self.items.passing), default=0.0)
-        usual = min(0.015 + 5 * slowest, most)
+        known = {i: min(0.01 + 10 * s, most * 3) for i, s in self.baseline.seconds.items()}
+        slow = sorted(self.baseline.seconds[i] for i in self.items.passing if i in self.baseline.seconds)
+        # Not the slowest: it would let every endless candidate take as long. Who runs out of time gets more later.
+        usual = min(0.01 + 5 * (slow[int(SLOW * (len(slow) - 1))] if slow else 0.0), most)
         # A failing test may take longer once it is mended than it took to fail.
         known.update({i: min(max(usual, known[i]), most) for i in self.items.failing if i in known})
         return Limits(known, usual, self.baseline.seconds)

@@ -17,7 +17,7 @@ from sandbox.guest.search.lanes.choice import Lanes, Means
 from sandbox.guest.search.link import Link
 from sandbox.guest.search.situation import Situation
 from sandbox.guest.search.sources import Kit
-from sandbox.guest.search.zygote import modules_beside
+from sandbox.guest.search.warm import modules_beside
 
 CHECK_S = 20.0
 """How long the keeper may take to look through the checkout."""
@@ -105,10 +105,11 @@ class Host:
             if broken:
                 self._conduct(None, broken)
         except Ended as ended:
-            return {"reason": str(ended), "detail": ""}
+            return {"reason": str(ended), "detail": self._course.why_untried()}
         except Refused as refused:
             return {"reason": "refused", "detail": str(refused)}
-        return {"reason": "exhausted", "detail": "; ".join(self._course.late_notes())[:300]}
+        told = [self._course.why_untried(), *self._course.late_notes()]
+        return {"reason": "exhausted", "detail": "; ".join(filter(None, told))[:300]}
 
     def _inside(self, collected: Collected) -> None:
         self._conduct(collected, collected.broken)
@@ -120,6 +121,8 @@ class Host:
         situation = Situation(
             self._request, self._kit, self._course.left, collected, broken=broken, guard_for=tree.guard_for
         )
+        if situation.ground is not None and situation.ground.baseline.imported:
+            self._links.keeper.send({"modules": modules_beside(self._command.root)})
         if tree.guard is None:
             tree.guard_for()
         lanes = Lanes(situation, self._course, Means(self._links.zygote, tree, self._command, collect_s))

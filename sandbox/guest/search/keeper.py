@@ -20,7 +20,8 @@ from sandbox.guest.search.limits import fork
 from sandbox.guest.search.link import Link, pair
 from sandbox.guest.search.sources import Kit
 from sandbox.guest.search.tree_memory import TreeMemory
-from sandbox.guest.search.zygote import Zygote, preload
+from sandbox.guest.search.warm import preload
+from sandbox.guest.search.zygote import Zygote
 
 RESULTS = 3
 LATE_S = 0.8
@@ -132,6 +133,7 @@ class Keeper:
             self._links["host"].send({"written": self._tree.write(files)})
         elif "modules" in message:
             self._modules = [name for name in message["modules"] if isinstance(name, str)]
+            self._end_zygote()
             self._raise_zygote()
         return None
 
@@ -139,14 +141,18 @@ class Keeper:
         message = zygote.link.next(0.5)
         unfit = (message or {}).get("unfit")
         if message is None or unfit is not None:
-            zygote.link.close()
-            self._zygote = None
-            with contextlib.suppress(OSError):
-                os.kill(zygote.pid, signal.SIGKILL)
-                os.waitpid(zygote.pid, 0)
+            self._end_zygote()
             if len(self._unfit) < ATTEMPTS:
                 self._unfit.append(str(unfit or ""))
                 self._raise_zygote()
+
+    def _end_zygote(self) -> None:
+        zygote, self._zygote = self._zygote, None
+        if zygote is not None:
+            zygote.link.close()
+            with contextlib.suppress(OSError):
+                os.kill(zygote.pid, signal.SIGKILL)
+                os.waitpid(zygote.pid, 0)
 
     def _raise_zygote(self) -> None:
         """Fork the process that trials are forked from, with what may be preloaded."""

@@ -8,7 +8,7 @@ import os
 import resource
 import signal
 import time
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator, Optional
 
 PATIENCE = 40
 """How often a limit may be swallowed (bare `except:`) before the child ends itself."""
@@ -205,10 +205,14 @@ def running_processes() -> int:
     return count
 
 
-def fork(patience_s: float = 60.0) -> int:
+def fork(patience_s: float = 60.0, meanwhile: Optional[Callable[[], None]] = None) -> int:
     """Fork; where a trial has taken every process there may be, wait until it was ended.
 
     A trial that does nothing but hold its processes is ended by the clock, and on a busy machine that takes a while.
+
+    Args:
+        patience_s: So long at the most.
+        meanwhile: Called again and again; who has to end that trial, and waits here, ends it there.
 
     Raises:
         OSError: still none after so many seconds.
@@ -220,6 +224,8 @@ def fork(patience_s: float = 60.0) -> int:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise
+            if meanwhile is not None:
+                meanwhile()
             time.sleep(0.01)
 
 

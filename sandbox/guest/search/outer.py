@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import heapq
-from typing import Any, Dict, Iterator, List, Mapping, Sequence, Tuple
+from itertools import count
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Sequence, Set, Tuple, Union
 
-from sandbox.guest.search.candidates import SUSPICION_WEIGHT, Candidate, Suspicion
+from sandbox.guest.search.candidates import SUSPICION_WEIGHT, Candidate, Later, Suspicion, cheapest
 from sandbox.guest.search.outer_scope import OuterScope, Piece, pieces_of
 from sandbox.guest.search.render import Edit, Source
 from sandbox.guest.search.scope import Proposal, SeenLiterals
@@ -38,8 +39,10 @@ def outer_candidates(
     *,
     templates: Mapping[str, Any],
     shifts: Mapping[str, float],
-) -> Iterator[Candidate]:
+) -> Iterator[Union[Candidate, Later]]:
     """Candidates of one file's module and class level by priority; a statement is worked out when its turn comes.
+
+    Before the file and each statement it tells how good what comes can be: whoever asks may have better to do.
 
     Args:
         source: The file.
@@ -52,48 +55,93 @@ def outer_candidates(
     pieces = [(p, score) for p, score in pieces if score > 0]
     if not pieces:
         return
-    scope = OuterScope(source, literals)
     chosen = [(n, t) for n, t in templates.items() if n in OF_FUNCTIONS or _is_outer(t)]
-    makers = [(n, t, shifts.get(n, 0.0) + OF_FUNCTIONS.get(n, 0.0)) for n, t in chosen]
-    cheapest = min((t.COST + shift for _, t, shift in makers), default=0.0) - 0.5 - SEEN_BONUS
+    makers = [_Maker(n, t, shifts.get(n, 0.0) + OF_FUNCTIONS.get(n, 0.0)) for n, t in chosen]
+    least = min((maker.least for maker in makers), default=0.0) - SEEN_BONUS
     heap: List[Tuple[float, int, int, Any]] = []
     for index, (piece, score) in enumerate(pieces):
-        heap.append((cheapest + SUSPICION_WEIGHT * (1.0 - score), index, -1, piece))
+        heap.append((least + SUSPICION_WEIGHT * (1.0 - score), index, -1, piece))
     heapq.heapify(heap)
+    yield Later(heap[0][0])
+    scope = OuterScope(source, literals)
+    number = count()
+    opened: Dict[int, _Opened] = {}
     while heap:
-        _, index, _, item = heapq.heappop(heap)
-        if isinstance(item, Candidate):
-            yield item
+        priority, index, _, item = heapq.heappop(heap)
+        found: Iterable[Tuple[float, Any]]
+        if isinstance(item, Piece):
+            opened[index] = _Opened(scope.of(item), item, suspicion)
+            found = ((opened[index].least(maker), maker) for maker in makers)
+        elif isinstance(item, _Maker):
+            yield Later(priority)
+            found = ((candidate.priority, candidate) for candidate in opened[index].candidates(item))
+        else:
+            if opened[index].is_news(item):
+                yield item
             continue
-        for number, candidate in enumerate(_of_piece(scope.of(item), item, suspicion, makers)):
-            heapq.heappush(heap, (candidate.priority, index, number, candidate))
+        for cost, what in found:
+            heapq.heappush(heap, (cost, index, next(number), what))
+
+
+class _Maker(NamedTuple):
+    """A template, and what it costs more out here."""
+
+    name: str
+    template: Any
+    shift: float
+
+    @property
+    def least(self) -> float:
+        """What its cheapest proposal costs."""
+        return cheapest(self.template) + self.shift
+
+
+class _Opened:
+    """A statement whose candidates are being taken.
+
+    Args:
+        scope: As wide as the statement.
+        piece: The statement.
+        suspicion: Scores of lines.
+    """
+
+    def __init__(self, scope: OuterScope, piece: Piece, suspicion: Suspicion) -> None:
+        self._scope = scope
+        self._whole = suspicion.at(scope.source.path, piece.lines)
+        self._nodes: List[Tuple[ast.AST, int, float, float]] = []
+        for node in [*_chosen(scope), scope.root]:
+            line = getattr(node, "lineno", piece.statement.lineno)
+            score = max(self._whole * 0.97, suspicion.at(scope.source.path, [line]))
+            self._nodes.append((
+                node, line, self._whole if node is scope.root else score, _extra_cost(node, scope)
+            ))  # fmt: skip
+        self._extra = min(extra for *_, extra in self._nodes)
+        self._given: Set[Tuple[Edit, ...]] = set()
+
+    def least(self, maker: _Maker) -> float:
+        """The lowest priority that a template's candidates may have here."""
+        return maker.least + min(self._extra, 0.0) + SUSPICION_WEIGHT * (1.0 - self._whole)
+
+    def candidates(self, maker: _Maker) -> Iterator[Candidate]:
+        """What a template proposes."""
+        source = self._scope.source
+        for node, line, score, extra in self._nodes:
+            if maker.name in OF_FUNCTIONS and _is_for_outer_alone(node, self._scope):
+                continue
+            more = maker.shift + (extra if maker.name != "regular_expression" else 0.0)
+            for proposal in maker.template.propose(node, self._scope):
+                if proposal is not None and _changes(source, proposal):
+                    yield Candidate(maker.name, proposal.cost + more, score, line, source, None, proposal.edits)
+
+    def is_news(self, candidate: Candidate) -> bool:
+        """Whether these edits come for the first time, and are not one too many."""
+        news = candidate.edits not in self._given and len(self._given) < MOST_OF_PIECE
+        self._given.add(candidate.edits)
+        return news
 
 
 def _is_outer(template: Any) -> bool:
     return str(template.__name__).rpartition(".")[0].endswith(".outer")
-
-
-def _of_piece(
-    scope: OuterScope, piece: Piece, suspicion: Suspicion, makers: Sequence[Tuple[str, Any, float]]
-) -> List[Candidate]:
-    found: Dict[Tuple[Edit, ...], Candidate] = {}
-    whole = suspicion.at(scope.source.path, piece.lines)
-    for node in [*_chosen(scope), scope.root]:
-        line = getattr(node, "lineno", piece.statement.lineno)
-        score = max(whole * 0.97, suspicion.at(scope.source.path, [line])) if node is not scope.root else whole
-        extra = _extra_cost(node, scope)
-        for name, template, shift in makers:
-            if name in OF_FUNCTIONS and _is_for_outer_alone(node, scope):
-                continue
-            for proposal in template.propose(node, scope):
-                if proposal is None or not _changes(scope.source, proposal):
-                    continue
-                cost = proposal.cost + shift + (extra if name != "regular_expression" else 0.0)
-                known = found.get(proposal.edits)
-                if known is None or cost < known.cost:
-                    found[proposal.edits] = Candidate(name, cost, score, line, scope.source, None, proposal.edits)
-    cheapest = sorted(found.values(), key=lambda c: c.priority)
-    return cheapest[:MOST_OF_PIECE]
 
 
 def _chosen(scope: OuterScope) -> Sequence[ast.AST]:

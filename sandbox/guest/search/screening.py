@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
+import math
 import os
-from typing import Any, Callable, List, Optional, Sequence
+import time
+from typing import Any, Callable, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.combine import Partial
@@ -17,6 +20,14 @@ from sandbox.guest.search.survivors import Survivors
 MOST_REQUEUED = 400
 MOST_PARTIALS = 60
 MOST_REJECTED = 600
+MOST_WAITING = 200
+"""How many near misses wait to be confirmed."""
+STEP, GROWTH = 200, 0.25
+"""After how many trials of the swap lane it is looked what came of them, at first; and of those that were made."""
+LOOKED, LOOKING, OVERHEAD = 300, 0.5, 30
+"""How many tests may run to confirm near misses: in any case, and for each trial; what a process of its own counts."""
+LOOKING_S, LOOKING_SHARE = 1.0, 0.2
+"""What that may take at most, where tests are slow: seconds, and of the time the search has had."""
 
 
 class Screening:
@@ -27,13 +38,15 @@ class Screening:
         goals: What a fix has to reach.
         course: Bounds.
         survivors: Where fixes go.
+        tests: How many tests a near miss is confirmed with.
         tree: The checkout, where candidates can write into it; None where they cannot.
     """
 
     def __init__(
-        self, lanes: Lanes, goals: Sequence[str], course: Course, survivors: Survivors, *, tree: Any = None
+        self, lanes: Lanes, goals: Sequence[str], course: Course, survivors: Survivors, *, tests: int, tree: Any = None
     ) -> None:
         self._tree = tree
+        self._tests = tests
         self._lanes = lanes
         self._goals = set(goals)
         self._course = course
@@ -43,13 +56,23 @@ class Screening:
         self.requeued: List[Ready] = []
         self.rejected: List[Ready] = []
         """The first of those that failed, since somebody looked."""
+        self._waiting: List[Tuple[int, int, Partial]] = []
+        """Near misses that are not confirmed yet, those that mend most first."""
+        self._looked = 0
+        self._looked_s = 0.0
+        self._begun = 0.0
+        """The trials that were begun, long ones weighing more."""
+        self._pause = self._following()
 
     def run(self, agenda: Agenda, between: Callable[[], Any] = lambda: None) -> None:
         """Until the agenda is empty.
 
+        What is found is looked at when all of so many trials are judged, not when it comes: that would add to the
+        agenda sooner or later, as fast as the machine is.
+
         Args:
             agenda: What to try.
-            between: Called after each chunk.
+            between: Called at each pause.
 
         Raises:
             Ended: a bound was reached.
@@ -57,36 +80,64 @@ class Screening:
         running: List[Work] = []
         try:
             while True:
-                while len(running) < self._workers and (work := self._next(agenda)) is not None:
+                while len(running) < self._workers and (work := self._next(agenda, running)) is not None:
                     running.append(work)
-                if not running:
+                if running:
+                    self._finish(running.pop(0))
+                    if not running and self._begun >= self._pause:
+                        continue  # what the last ones brought is looked at before a bound ends it
+                elif self._begun >= self._pause:
+                    self._pause = self._following()
+                    self._look(self._may_look)
+                    between()
+                else:
+                    self._look(lambda: self._course.left() > 0)
+                    self._course.check()
                     return
-                work = running.pop(0)
-                outcomes = work.outcomes(self._course.left)
-                if self._tree is not None and self._tree.restore() and len(work.ready) == 1:
-                    outcomes = [Outcome("fail")]
-                for ready, outcome in zip(work.ready, outcomes):
-                    self._course.count(NOMINAL_S[ready.lane] / NOMINAL_S[SWAP] / 8 if ready.lane != SWAP else 1)
-                    self.judge(ready, outcome)
                 self._course.tell_progress()
-                between()
                 self._course.check()
         finally:
             for work in running:
                 work.end()
 
-    def _next(self, agenda: Agenda) -> Optional[Work]:
-        """The next trials, begun."""
-        while self._course.left() > 0:
+    def _following(self) -> float:
+        """When the next pause is made: at the last candidate at the latest."""
+        most = self._course.request.max_candidates
+        following = self._begun + max(STEP, GROWTH * self._begun)
+        return min(following, most) if self._begun < most else following
+
+    def _finish(self, work: Work) -> None:
+        """Wait for trials and judge them."""
+        outcomes = work.outcomes(self._course.left)
+        if self._tree is not None and self._tree.restore() and len(work.ready) == 1:
+            outcomes = [Outcome("fail")]
+        for ready, outcome in zip(work.ready, outcomes):
+            self._course.count(_weight(ready))
+            self.judge(ready, outcome)
+
+    def _next(self, agenda: Agenda, running: List[Work]) -> Optional[Work]:
+        """The next trials, begun; none where there is a pause to be made."""
+        while self._course.left() > 0 and self._begun < self._pause:
             chunk = agenda.chunk(SWAP, self._chunk_size, lambda: self._course.left() > 0)
             if not chunk:
                 return None
             if self._lanes.takes(chunk[0].lane):
-                return self._lanes.start(chunk)
+                self._begun += sum(map(_weight, chunk))
+                return self._start(chunk, running)
         return None
 
+    def _start(self, chunk: Sequence[Ready], running: List[Work]) -> Work:
+        try:
+            return self._lanes.start(chunk)
+        except BlockingIOError:
+            # One of those under way holds every process there may be, and only we end it.
+            while running:
+                self._finish(running.pop(0))
+            return self._lanes.start(chunk)
+
     def _chunk_size(self) -> int:
-        return self._lanes.swap.chunk_size() if self._lanes.swap is not None else 1
+        size = self._lanes.swap.chunk_size() if self._lanes.swap is not None else 1
+        return max(1, min(size, math.ceil(self._pause - self._begun)))
 
     def judge(self, ready: Ready, outcome: Outcome) -> None:
         """What becomes of a candidate after its trial."""
@@ -96,10 +147,25 @@ class Screening:
             self.rejected.append(ready)
         if outcome.outcome not in (PASS, NEAR) or self._course.survivors >= self._course.request.max_survivors:
             return
-        if outcome.outcome == NEAR and (self._course.survivors or len(self.partials) >= MOST_PARTIALS):
-            return
-        self._course.passed_screen += outcome.outcome == PASS
-        self.confirm(ready)
+        if outcome.outcome == PASS:
+            self._course.passed_screen += 1
+            self.confirm(ready)
+        elif len(self._waiting) < MOST_WAITING:
+            near = Partial(ready, outcome.fixed)
+            heapq.heappush(self._waiting, (-len(near.fixed), self._course.tried, near))
+
+    def _may_look(self) -> bool:
+        """By what both count: a clock would look at others each time, and only ends what takes too long."""
+        slow = self._looked_s >= LOOKING_S + LOOKING_SHARE * self._course.seconds()
+        return not slow and self._course.left() > 0 and self._looked < LOOKED + LOOKING * self._begun
+
+    def _look(self, go_on: Callable[[], bool]) -> None:
+        """Run the whole suite on near misses: what breaks nothing may be half of a fix."""
+        while self._waiting and not self._course.survivors and len(self.partials) < MOST_PARTIALS and go_on():
+            began = time.monotonic()
+            self.confirm(heapq.heappop(self._waiting)[2].ready)
+            self._looked_s += time.monotonic() - began
+            self._looked += self._tests + OVERHEAD
 
     def confirm(self, ready: Ready) -> bool:
         """Run the whole suite on a candidate; whether it survives."""
@@ -114,3 +180,8 @@ class Screening:
             self.partials.append(Partial(ready, fixed))
             self._survivors.nearly(ready, fixed)
         return False
+
+
+def _weight(ready: Ready) -> float:
+    """What a trial counts beside one of the swap lane."""
+    return 1.0 if ready.lane == SWAP else NOMINAL_S[ready.lane] / NOMINAL_S[SWAP] / 8

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, FrozenSet, Iterator, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search import baseline as base
 from sandbox.guest.search.blind import lines_to_suspect
@@ -79,6 +79,8 @@ class Situation:
         self.imported = tuple(imported_here(self.reach)) if self.blind else ()
         self.elsewhere = self.blind and not self.imported
         """Nor was any of its modules imported: what they try out is in other processes."""
+        self.unseen = self._unseen()
+        """Goals that run nothing of the checkout in this process, where others do: other processes may run it."""
         if self.ground is not None and not self.blind:
             self._look_from(self.ground)
         else:
@@ -129,6 +131,13 @@ class Situation:
         more = [n for n in asked if hopeless or n in names or n.split("::")[0] in names]
         goals = tuple(dict.fromkeys([*failing, *more]))
         return goals or (("",) if hopeless and not self.request.failing else ())
+
+    def _unseen(self) -> FrozenSet[str]:
+        ground = self.ground
+        if ground is None or self.blind:
+            return frozenset()
+        seen = {i for i in ground.items.failing if i not in ground.coverage or any(ground.coverage[i].values())}
+        return frozenset(ground.items.names[i] for i in ground.items.failing if i not in seen)
 
     @property
     def passing(self) -> Tuple[str, ...]:

@@ -7,16 +7,16 @@ import heapq
 import importlib
 import os
 import sys
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
-from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.agenda import Feed
+from sandbox.guest.search.candidates import Candidate, Later
 from sandbox.guest.search.given import given_candidates
 from sandbox.guest.search.plain import PlainSource
 from sandbox.guest.search.templates import load_templates
 from sandbox.guest.search.templates.guided import load_guided_templates
 from sandbox.guest.search.templates.outer import load_outer_templates
 
-Feed = Iterator[Candidate]
 MOST_BROKEN = 4
 """How many files that do not parse are mended at most."""
 
@@ -133,7 +133,7 @@ SOURCES: Tuple[Tuple[str, Callable[[Any], Feed]], ...] = (
 
 def merged(feeds: Sequence[Feed]) -> Feed:
     """One iterator of several; each is asked only when its next candidate may be the best."""
-    heap: List[Tuple[float, int, int, Candidate]] = []
+    heap: List[Tuple[float, int, int, Union[Candidate, Later]]] = []
     for number, feed in enumerate(feeds):
         first = next(feed, None)
         if first is not None:
@@ -164,12 +164,12 @@ class Safely:
         self._kit: Kit = known.kit
         self._begun = False
 
-    def __iter__(self) -> Iterator[Candidate]:
+    def __iter__(self) -> Iterator[Union[Candidate, Later]]:
         """Itself."""
         return self
 
-    def __next__(self) -> Candidate:
-        """The next candidate."""
+    def __next__(self) -> Union[Candidate, Later]:
+        """The next candidate, or that one has to be worked out."""
         try:
             if self._begun:
                 return next(self._feed)

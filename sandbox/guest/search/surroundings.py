@@ -51,8 +51,10 @@ class Surroundings:
         self.self_name = self._self_name()
         self.members = self._members()
         self.exceptions = self._exceptions(expected)
-        raised = [n.exc for n in self._raises() if n.exc is not None]
-        self.raised = [ast.unparse(exception) for exception in raised] if hasattr(ast, "unparse") else []
+        if "raised" not in source.notes:
+            raised = [n.exc for n in self._raises() if n.exc is not None]
+            source.notes["raised"] = [ast.unparse(e) for e in raised] if hasattr(ast, "unparse") else []
+        self.raised: List[str] = source.notes["raised"]
 
     def around(self, node: ast.AST, kinds: Tuple[type, ...]) -> Optional[ast.AST]:
         """The innermost of these around a node, inside the same function."""
@@ -93,7 +95,7 @@ class Surroundings:
     def _attributes(self) -> Dict[str, Dict[str, int]]:
         """How often attributes are read and not called, by the last name before them."""
         found: Dict[str, Dict[str, int]] = {}
-        for node in ast.walk(self._source.tree):
+        for node in self._source.nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 place = self._source.places[node]
                 called = isinstance(place.parent, ast.Call) and place.field == "func"
@@ -144,12 +146,12 @@ class Surroundings:
         return [name for name in dict.fromkeys(found) if not name.startswith("__")]
 
     def _raises(self) -> List[ast.Raise]:
-        return [n for n in ast.walk(self._source.tree) if isinstance(n, ast.Raise) and n.exc is not None]
+        return [n for n in self._source.nodes if isinstance(n, ast.Raise) and n.exc is not None]
 
     def _exceptions(self, expected: Sequence[str]) -> List[str]:
         """Names of exceptions that the failing tests or the file know; the tests' first."""
         found = list(expected)
-        for node in ast.walk(self._source.tree):
+        for node in self._source.nodes:
             if isinstance(node, ast.Raise) and node.exc is not None:
                 found += _names(node.exc.func if isinstance(node.exc, ast.Call) else node.exc)
             elif isinstance(node, ast.ExceptHandler) and node.type is not None:

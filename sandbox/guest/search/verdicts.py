@@ -27,6 +27,8 @@ class Trial(NamedTuple):
     failing: Sequence[int]
     """The failing tests that reach the edited function; the others cannot change."""
     passing: Sequence[int]
+    hopes: int = 0
+    """So many of the failing tests come first because one of them has to pass; 0 when any may."""
 
 
 class Verdict(NamedTuple):
@@ -51,7 +53,7 @@ class Limits(NamedTuple):
 
     def of(self, index: int, factor: float) -> float:
         """The limit of a test, stretched."""
-        return max(self.known.get(index, self.default), 0.02) * factor
+        return max(self.known.get(index, self.default), 0.01) * factor
 
 
 class Board:

@@ -187,8 +187,8 @@ class Worker:
         """
         fixed: List[int] = []
         lost: List[int] = []
-        for index in trial.failing:
-            if lost and not fixed and self._order.limits.is_dear(index, trial.failing[0]):
+        for place, index in enumerate(trial.failing):
+            if lost and not fixed and self._is_hopeless(trial, place):
                 break
             if lost and not fixed and self._standing.spares(index):
                 continue
@@ -209,6 +209,11 @@ class Worker:
                 self._killer = index
                 return Verdict(TIMEOUT if outcome == TIMEOUT else FAIL)
         return Verdict(NEAR if lost else PASS, tuple(fixed))
+
+    def _is_hopeless(self, trial: Trial, place: int) -> bool:
+        """Whether no further failing test is worth a run when none has passed yet."""
+        dear = self._order.limits.is_dear(trial.failing[place], trial.failing[0])
+        return dear or 0 < trial.hopes <= place
 
     def _run(self, index: int) -> str:
         outcome = self._runner.run(index, self._order.limits.of(index, self._order.factor))

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import gc
-import importlib
-import os
 import select
-import sys
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, NamedTuple
 
 from sandbox.guest.search.collected import Command
 from sandbox.guest.search.collecting import enter
@@ -16,7 +13,6 @@ from sandbox.guest.search.forked import Child, usual_bounds
 from sandbox.guest.search.guard import Guard
 from sandbox.guest.search.lanes.fresh_child import work_of
 from sandbox.guest.search.link import Link
-from sandbox.guest.search.threads import own_threads
 
 
 class Running(NamedTuple):
@@ -24,45 +20,6 @@ class Running(NamedTuple):
 
     child: Child
     deadline: float
-
-
-def modules_beside(root: str) -> List[str]:
-    """Modules of this process that are not of the checkout, in the order of their import."""
-    return [name for name, module in list(sys.modules.items()) if not _is_of(root, module) and name != "__main__"]
-
-
-def _is_of(root: str, module: Any) -> bool:
-    """Whether a module comes from the checkout; what cannot be told is taken to."""
-    try:
-        places = [str(module.__file__)] if getattr(module, "__file__", None) else [str(p) for p in module.__path__]
-    except (AttributeError, TypeError):
-        return getattr(module, "__spec__", None) is None
-    inside = [p for p in map(os.path.realpath, places) if p == root or p.startswith(root + os.sep)]
-    return any("site-packages" not in place for place in inside)
-
-
-def preload(names: Sequence[str], root: str) -> Optional[str]:
-    """Import all of these; the first one that starts a thread or brings in the checkout ends it.
-
-    Returns:
-        The top-level package that must not be preloaded, or None when all went well.
-    """
-    for name in names:
-        if name in sys.modules:
-            continue
-        try:
-            importlib.import_module(name)
-        except BaseException:
-            continue
-        if own_threads() > 1:
-            return name.split(".")[0]
-    return next(
-        (name for name, module in list(sys.modules.items()) if _is_of(root, module) and _has_file(module)), None
-    )
-
-
-def _has_file(module: Any) -> bool:
-    return getattr(module, "__file__", None) is not None
 
 
 class Zygote:
@@ -104,10 +61,13 @@ class Zygote:
         for descriptor in ready:
             if descriptor in children:
                 self._heard(children[descriptor])
+        self._end_late()
+        return self._link.fileno() in ready
+
+    def _end_late(self) -> None:
         for number, running in list(self._running.items()):
             if time.monotonic() > running.deadline:
                 self._end(number, {"outcome": "timeout", "fixed": []})
-        return self._link.fileno() in ready
 
     def _take(self, message: Dict[str, Any]) -> None:
         number = int(message["id"])
@@ -117,7 +77,7 @@ class Zygote:
             return
         guard = self._guards[bool(message.get("guards_tree", True))]
         bounds = usual_bounds(int(message["memory_bytes"]))._replace(guard=guard)
-        child = Child(work_of(self._command, message, self._told), bounds)
+        child = Child(work_of(self._command, message, self._told), bounds, self._end_late)
         self._running[number] = Running(child, time.monotonic() + float(message["wall_s"]))
 
     def _heard(self, number: int) -> None:

@@ -6,7 +6,7 @@ import copy
 import random
 import types
 import typing
-from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Set, Tuple
 
 from sandbox.guest.search.compare.copies import own_copy
 from sandbox.guest.search.compare.inputs import Custom, custom_of, strategy_of, vary
@@ -17,6 +17,10 @@ LEAST_ROWS = 3
 AT_A_NUMBER = 0.15
 """How often a number becomes one that the function itself mentions, or one beside it: bounds are where fixes differ."""
 LARGEST = 1_000_000
+OPENED = 0.5
+"""How often a parameter that was left out, and is nothing then, gets a value."""
+GIVEN = (1, 2, 3, 5, 0, "a", True)
+"""What it gets: small numbers are understood most often."""
 
 
 def neighbours(
@@ -61,6 +65,7 @@ class _Maker:
         self._customs: Dict[Any, Custom] = {key: custom_of(values) for key, values in self._columns.items()}
         self._order = _ordered_pairs(calls)
         self._made = _strategies(function, len(calls[0].positional))
+        self._optional = _left_out(function)
 
     def make(self, count: int) -> List[Input]:
         found: List[Input] = []
@@ -85,7 +90,8 @@ class _Maker:
         values = {
             key: self._changed(key, value) if key in changed else own_copy(value) for key, value in _arguments(call)
         }
-        far = any(not self._customs[key].holds(values[key]) for key in changed)
+        opened = {key for key in changed if key in self._optional and values[key] is not None}
+        far = any(not self._customs[key].holds(values[key]) for key in changed - opened)
         far = far or any(
             key in changed or other in changed for key, other in self._order if values[key] > values[other]
         )
@@ -99,6 +105,8 @@ class _Maker:
 
     def _changed(self, key: Any, value: Any) -> Any:
         made = self._made.get(key)
+        if value is None and made is None and key in self._optional and self._chance.random() < OPENED:
+            return self._chance.choice(GIVEN)
         if made is not None and self._chance.random() < 0.15:
             return made(self._chance)
         if self._numbers and type(value) in (int, float) and self._chance.random() < AT_A_NUMBER:
@@ -145,6 +153,14 @@ def _ordered_pairs(calls: Sequence[Input]) -> List[Tuple[Any, Any]]:
 
 def _arguments(call: Input) -> List[Tuple[Any, Any]]:
     return [*enumerate(call.positional), *sorted(call.named.items())]
+
+
+def _left_out(function: Any) -> Set[Any]:
+    """Parameters, by position or name, that are None when nobody gives them."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    first = code.co_argcount - len(defaults)
+    found: Set[Any] = {first + place for place, value in enumerate(defaults) if value is None}
+    return found | {name for name, value in (function.__kwdefaults__ or {}).items() if value is None}
 
 
 def _strategies(function: Any, count: int) -> Dict[Any, Callable[[random.Random], Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Collection, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.collected import Command
@@ -215,8 +215,16 @@ class Lanes:
 
     # --- candidates ----------------------------------------------------------------------------------
 
-    def ready(self, candidate: Candidate, first: Optional[Candidate] = None) -> Optional[Ready]:
-        """A candidate made ready for its lane; None when it is no Python, no news, or no lane takes it."""
+    def ready(
+        self, candidate: Candidate, first: Optional[Candidate] = None, mended: Collection[str] = ()
+    ) -> Optional[Ready]:
+        """A candidate made ready for its lane; None when it is no Python, no news, or no lane takes it.
+
+        Args:
+            candidate: What is to be tried.
+            first: The edit it comes on top of.
+            mended: Goals that the first edit reaches alone.
+        """
         code = None
         if candidate.unit is not None and not candidate.more:
             code = candidate.unit.compile(candidate.edits)
@@ -228,7 +236,7 @@ class Lanes:
             if not candidate.undoes:
                 # What a kind of mistake explains is worth more than the same edit as an undoing: that may still come.
                 self._seen.add(key)
-            ready = self.swap.ready(candidate, code, first) if self.swap else None
+            ready = self.swap.ready(candidate, code, first, mended) if self.swap else None
             if ready is not None:
                 return ready
             if self.swap is not None and first is None and not self._runs(candidate.unit):
@@ -240,7 +248,7 @@ class Lanes:
     def _runs(self, unit: Unit) -> bool:
         """Whether a function ran in a failing test, or for one when the tests were collected."""
         ground = self._situation.ground
-        return ground is not None and bool(ground.failing_through(unit) or ground.located.runs_when_collected(unit))
+        return ground is not None and bool(ground.tests_through(unit)[0] or ground.located.runs_when_collected(unit))
 
     def _ready_afresh(self, candidate: Candidate, first: Optional[Candidate], *, compiled: bool) -> Optional[Ready]:
         files = self._files(candidate, first)
@@ -284,7 +292,8 @@ class Lanes:
             return (self.fresh.suite.passing if self.fresh else ())[:MOST_PASSING]
         paths = set(ready.files)
         near = [i for i in ground.items.passing if paths & set(ground.coverage.get(i, ()))]
-        near.sort(key=lambda i: (ground.baseline.pace(i), i))
+        files = {goal.split("::")[0] for goal in self.fresh.few}  # these are collected in any case
+        near.sort(key=lambda i: (ground.items.names[i].split("::")[0] not in files, ground.baseline.pace(i), i))
         known = set(self.fresh.suite.passing)
         names = [ground.items.names[i] for i in near if ground.items.names[i] in known]
         return tuple(dict.fromkeys(names))[:MOST_PASSING]
@@ -302,7 +311,7 @@ class Lanes:
         """Some candidates need longer than was thought: all get more time from now on."""
         ground = self._situation.ground
         if ground is not None:
-            ground.screen.limits = Limits({}, max(0.02, ground.screen.limits.default) * factor)
+            ground.screen.limits = Limits({}, max(0.01, ground.screen.limits.default) * factor)
 
     def takes(self, lane: str) -> bool:
         """Whether a lane is in use."""
@@ -310,12 +319,20 @@ class Lanes:
 
     def confirm(self, ready: Ready, left: Callable[[], float]) -> Tuple[str, ...]:
         """The goals a candidate reaches with the whole suite run in its order, by every lane that is believed."""
+        unseen = self._situation.unseen
         fixed: Tuple[str, ...] = ()
         if ready.lane == SWAP and self.swap is not None:
             fixed = self.swap.confirm(ready.trial.swaps, left)
-            if not set(self._situation.goals) <= set(fixed) or (self.fresh is None and not self._cold_is_cheap()):
+            if not self._reaches_all(fixed, beside=unseen) or (self.fresh is None and not self._cold_is_cheap()):
                 return fixed  # half a fix is worth no more than this
         files = ready.files or self._files(ready.candidate, ready.first) or {}
         lane: Any = self.cold if ready.lane == COLD or self.fresh is None else self.fresh
         again = lane.confirm(files, left) if lane is not None else ()
-        return tuple(name for name in again if not fixed or name in fixed)
+        if lane is self.fresh and not self._reaches_all(again) and self._reaches_all(again, beside=unseen):
+            cold = self._cold_lane()  # what is missing may run in processes of its own
+            again = cold.confirm(files, left) if cold is not None else again
+        return tuple(name for name in again if not fixed or name in fixed or name in unseen)
+
+    def _reaches_all(self, fixed: Collection[str], beside: Collection[str] = ()) -> bool:
+        """Whether every goal is reached, those beside left out; one at least."""
+        return bool(fixed) and all(goal in fixed or goal in beside for goal in self._situation.goals)

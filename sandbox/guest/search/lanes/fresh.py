@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import time
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
@@ -15,6 +16,8 @@ OUTCOMES = ("pass", "near", "fail", "timeout", "died", "late", "surveyed")
 HUNG_S = 0.1
 MOST_NARROW = 60
 """Tests for which single files are collected instead of everything."""
+MOST_FILES = 2
+"""Files of failing tests that are collected for a trial; a survivor meets all."""
 MOST_LOST = 0.2
 """Of the tests that pass: how many may fail when all is imported afresh."""
 
@@ -40,6 +43,15 @@ class Suite(NamedTuple):
     """CPU seconds of setting up what outlives tests, for all of them."""
 
 
+def few_goals(root: str, goals: Sequence[str]) -> Tuple[str, ...]:
+    """The goals in the smallest files, where they stand in many: what mends them all mends these."""
+    files = existing(root, goals)
+    if files is None or len(files) <= MOST_FILES or not all("::" in goal for goal in goals):
+        return tuple(goals)
+    small = set(sorted(files, key=lambda file: (os.path.getsize(os.path.join(root, file)), file))[:MOST_FILES])
+    return tuple(goal for goal in goals if goal.split("::")[0] in small)
+
+
 class FreshLane:
     """Asks the zygote for trials.
 
@@ -56,6 +68,8 @@ class FreshLane:
         self._number = 0
         self._memory_bytes = memory_bytes
         self.suite = suite
+        self.few = few_goals(suite.root, suite.goals)
+        """The goals that a trial asks first."""
         self._looked = False
 
     def start(
@@ -75,12 +89,14 @@ class FreshLane:
             if kind != WHOLE and len(passing) < MOST_NARROW and suite.narrow
             else None
         )
-        known = [*suite.goals, *passing]
+        goals = self.few if kind == QUICK and narrow is not None else suite.goals
+        narrow = existing(suite.root, [*goals, *passing]) if narrow is not None else None
+        known = [*goals, *passing]
         limits = {name: suite.limits[name] * factor for name in known if name in suite.limits}
         limits.update(dict.fromkeys(suite.hung, HUNG_S) if not changes else {})
         running = sum(limits.get(name, suite.default_s * factor) for name in known)
         self._link.send({
-            "id": self._number, "kind": kind, "goals": list(suite.goals), "passing": list(passing),
+            "id": self._number, "kind": kind, "goals": list(goals), "passing": list(passing),
             "files": narrow, "limits": limits, "default_s": suite.default_s * factor,
             "collect_s": suite.collect_s * factor, "memory_bytes": self._memory_bytes,
             "guards_tree": suite.guards_tree,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Collection, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.functions import Unit
@@ -22,17 +22,26 @@ class SwapLane:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
 
-    def ready(self, candidate: Candidate, code: Any, first: Optional[Candidate]) -> Optional[Ready]:
-        """A trial of this candidate, or None when its code cannot be put into the live functions."""
+    def ready(
+        self, candidate: Candidate, code: Any, first: Optional[Candidate], mended: Collection[str] = ()
+    ) -> Optional[Ready]:
+        """A trial of this candidate, or None when its code cannot be put into the live functions.
+
+        What is mended already is asked only when something more is.
+        """
         unit = candidate.unit
         base = (first.unit if first else None) or unit
         if unit is None or base is None or not self._takes(code, base):
             return None
+        names = self._ground.items.names
+        failing, passing = self._ground.tests_through(base)
+        red = [i for i in failing if names[i] not in mended]
         trial = Trial(
             candidate,
             self._ground.live.swaps(unit, code, base),
-            self._ground.failing_through(base),
-            self._ground.passing_through(base),
+            [*red, *(i for i in failing if names[i] in mended)],
+            passing,
+            len(red) if mended else 0,
         )
         return Ready(candidate, SWAP, {}, trial, first) if trial.failing else None
 

@@ -34,6 +34,11 @@ class Chooser:
         self._budget = MOST_EVALUATIONS
         self._looking = False
 
+    @property
+    def compared(self) -> int:
+        """How many values of followers were compared in this run."""
+        return MOST_EVALUATIONS - self._budget
+
     def value(self, alternative: Callable[[int], Any]) -> Any:
         """What the expression is worth."""
         return self._chosen(alternative, same)

@@ -15,6 +15,8 @@ from sandbox.guest.search.verdicts import Trial
 
 FEWEST, MOST = 3, 64
 """How many alternatives are worth a function of their own, and how many fit into one."""
+FEW = 500
+"""Comparing so many values takes no time that counts."""
 
 
 class Separate(Exception):
@@ -132,8 +134,11 @@ class Outcomes:
             self._separate.add(chooser.spoiled)
             return
         if outcome == TIMEOUT and not turned:
-            # Looking at the others takes time as well; this one may need no more than it is given.
-            self._separate.add(leader)
+            # Looking at the others takes time as well; without it this one may need no more than it is given.
+            if chooser.compared > FEW:
+                self._separate.add(leader)
+            else:
+                self._known[test, leader] = TIMEOUT
             return
         for number in (leader, *followers):
             self._known[test, number] = outcome

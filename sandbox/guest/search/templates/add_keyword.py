@@ -96,7 +96,7 @@ def _used_elsewhere(node: ast.Call, name: str, given: Set[Optional[str]], scope:
     """Keywords that other calls of the same function in this file give, with values that are known here."""
     if "keywords" not in scope.source.notes:
         found: Dict[str, Counter[Tuple[str, str]]] = {}
-        for call in ast.walk(scope.source.tree):
+        for call in scope.source.nodes:
             called = getattr(call.func, "attr", getattr(call.func, "id", "")) if isinstance(call, ast.Call) else ""
             for keyword in call.keywords if isinstance(call, ast.Call) and called else ():
                 if keyword.arg and isinstance(keyword.value, (ast.Constant, ast.Name, ast.Attribute)):

@@ -9,12 +9,18 @@ from sandbox.guest.search.render import ATOM, OPERATOR_TEXT, Edit
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 2.0
-CHEAPEST = COST - 0.2
+CHEAPEST = COST - 0.6
+LOST = {"+=": -0.6, "|=": -0.2, "-=": 0.0, "&=": 0.2, "*=": 0.3}
+"""What operators cost besides where a value would be lost that nobody has read."""
 CHANGES = (
     ("def f(a, b):\n    a += b\n    return a\n", "def f(a, b):\n    a = b\n    return a\n"),
     ("def f(a, b):\n    a = b\n    return a\n", "def f(a, b):\n    a += b\n    return a\n"),
     ("def f(a):\n    a = 1\n    return a\n", "def f(a):\n    a -= 1\n    return a\n"),
     ("def f(a, b, c):\n    a.update(b, c)\n", "def f(a, b, c):\n    a = b\n"),
+    (
+        "def f(a, b):\n    c = g(a)\n    c = g(b)\n    return c\n",
+        "def f(a, b):\n    c = g(a)\n    c &= g(b)\n    return c\n",
+    ),
     ("def f(a):\n    a.strip()\n    return a\n", "def f(a):\n    a = a.strip()\n    return a\n"),
     ("def f(a, b):\n    a += b\n    return a\n", "def f(a, b):\n    a = b + a\n    return a\n"),
 )
@@ -34,11 +40,26 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         and len(node.targets) == 1
         and not isinstance(node.targets[0], (ast.Tuple, ast.List))
     ):
-        for operator in ("+=", "-=", "*=", "|="):
+        lost = _loses(node, scope)
+        for operator in LOST if lost else ("+=", "-=", "*=", "|="):
             edit = scope.gap(node.targets[0], node.value, "=", operator)
-            yield Proposal(_cost(node.targets[0], node.value, operator, scope), (edit,)) if edit else None
+            cost = _cost(node.targets[0], node.value, operator, scope)
+            cost = min(cost, COST + LOST[operator]) if lost else cost
+            yield Proposal(cost, (edit,)) if edit else None
     if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield from _assigned(node, node.value, scope)
+
+
+def _loses(node: ast.Assign, scope: Scope) -> bool:
+    """Whether a name had a value before that nothing has read since."""
+    target = node.targets[0]
+    if not isinstance(target, ast.Name) or target.id not in scope.names_at(target):
+        return False
+    mentions = [n for n in scope.nodes if isinstance(n, ast.Name) and n.id == target.id]
+    before = [n for n in mentions if (n.lineno, n.col_offset) < (node.lineno, node.col_offset)]
+    last = max(before, key=lambda n: (n.lineno, n.col_offset), default=None)
+    inside = any(isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(node.value))
+    return not inside and (last is None or isinstance(last.ctx, ast.Store))
 
 
 def _cost(target: ast.expr, value: ast.expr, operator: str, scope: Scope) -> float:

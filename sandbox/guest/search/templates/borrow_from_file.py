@@ -152,7 +152,7 @@ def _lent(scope: Scope) -> Lent:
 def _collected(scope: Scope) -> Lent:
     names = _Known(_names(scope.root), scope.outer_names)
     owner = scope.source.places[scope.root].parent
-    others = [n for n in ast.walk(scope.source.tree) if isinstance(n, FunctionNode) and n is not scope.root]
+    others = [n for n in scope.source.nodes if isinstance(n, FunctionNode) and n is not scope.root]
     ranked = sorted(
         others, key=lambda n: (scope.source.places[n].parent is not owner, -_likeness(names.mine, _names(n)), n.lineno)
     )

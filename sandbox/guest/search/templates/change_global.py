@@ -60,7 +60,7 @@ def _owners(scope: Scope) -> Dict[str, List[str]]:
     """Imported modules and the like, by the names that the file looks up in them."""
     if "owners" not in scope.source.notes:
         found: Dict[str, Dict[str, None]] = {}
-        for node in ast.walk(scope.source.tree):
+        for node in scope.source.nodes:
             owner = node.value if isinstance(node, ast.Attribute) else None
             if isinstance(node, ast.Attribute) and isinstance(owner, ast.Name) and owner.id in scope.outer_names:
                 found.setdefault(node.attr, {})[owner.id] = None

@@ -9,6 +9,8 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 1.0
+APART, TOGETHER = 0.6, 0.1
+"""What it costs more to change one of several equal literals of a statement, and all of them: they mean the same."""
 CHANGES = (
     ("def f(n):\n    return n % 2 == 1\n", "def f(n):\n    return n % 2 == 0\n"),
     ("def f(n):\n    return n * 10\n", "def f(n):\n    return n * 11\n"),
@@ -19,6 +21,7 @@ CHANGES = (
     ("def f(a):\n    return a[2] + 2\n", "def f(a):\n    return a[3] + 3\n"),
     ("def f(a):\n    return a[2:7]\n", "def f(a):\n    return a[7:2]\n"),
     ("def f():\n    return []\n", "def f():\n    return [[]]\n"),
+    ("def f(n):\n    return 9 if n > 9 else n\n", "def f(n):\n    return 8 if n > 8 else n\n"),
 )
 UNTOUCHED = ('def f(a):\n    """Says 1."""\n    return a\n',)
 
@@ -36,8 +39,9 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     if node is scope.root:
         yield from _several(scope)
     if isinstance(node, ast.Constant) and scope.is_value(node):
+        apart = APART if _means_something(node.value) and len(_twins(node, scope)) > 1 else 0.0
         for rank, value in enumerate(_others(node.value, scope)):
-            yield scope.replace(COST + 0.1 * rank, node, repr(value))
+            yield scope.replace(COST + apart + 0.1 * rank, node, repr(value))
         if node.value is None:
             yield scope.replace(COST + 1.5, node, "[]")
             yield scope.replace(COST + 1.5, node, "{}")
@@ -95,6 +99,23 @@ def _several(scope: Scope) -> Iterator[Optional[Proposal]]:
             yield Proposal(COST + 2.0, tuple(scope.source.replacement(n, repr(change(word))) for n, word in words))
 
 
+def _means_something(value: Any) -> bool:
+    """Whether that a value stands twice in a statement is no chance."""
+    return (type(value) in (int, float) and abs(value) > 2) or (type(value) is str and len(value) > 1)
+
+
+def _twins(node: ast.Constant, scope: Scope) -> List[ast.Constant]:
+    """All literals of a statement that are equal to this one, itself included."""
+    statement: ast.AST = node
+    while not isinstance(statement, ast.stmt):
+        statement = scope.parent(statement)
+    head = [statement] if not hasattr(statement, "body") else list(ast.iter_child_nodes(statement))
+    inside = [n for part in head if part is statement or not isinstance(part, ast.stmt) for n in ast.walk(part)]
+    return [
+        n for n in inside if isinstance(n, ast.Constant) and (type(n.value), n.value) == (type(node.value), node.value)
+    ]
+
+
 def _all_equal(constants: List[ast.Constant], scope: Scope) -> Iterator[Optional[Proposal]]:
     same: Dict[Tuple[type, Any], List[ast.Constant]] = {}
     for node in constants:
@@ -107,6 +128,10 @@ def _all_equal(constants: List[ast.Constant], scope: Scope) -> Iterator[Optional
             others += [s for s in scope.strings if s != value][:10]
         else:
             others = [value + 1, value - 1, -value]
-        for other in others:
+        extra = TOGETHER if _means_something(value) and len(_twins(nodes[0], scope)) == len(nodes) else 1.6
+        for rank, other in enumerate(others):
             if other != value:
-                yield Proposal(COST + 1.6, tuple(scope.source.replacement(n, repr(other)) for n in nodes))
+                yield Proposal(
+                    COST + extra + (0.1 * rank if extra == TOGETHER else 0.0),
+                    tuple(scope.source.replacement(n, repr(other)) for n in nodes),
+                )

@@ -119,7 +119,7 @@ def _handlers(node: ast.stmt, scope: Scope) -> List[Tuple[str, str]]:
     if "handlers" not in scope.source.notes:
         found: Dict[Tuple[str, str], Set[str]] = {}
         dangerous = scope.dangers.around(scope.source.places)
-        for handler in ast.walk(scope.source.tree):
+        for handler in scope.source.nodes:
             if isinstance(handler, ast.ExceptHandler) and handler.type is not None and len(handler.body) == 1:
                 kind, ending = scope.text(handler.type), scope.dedented(handler.body[0])
                 if ending is not None and "\n" not in kind + ending and handler.body[0] not in dangerous:

@@ -106,7 +106,7 @@ def _names_compiled(scope: Scope) -> Set[str]:
     """Names whose value is given to `re` somewhere in the file."""
     if "names_compiled" not in scope.source.notes:
         names: Set[str] = set()
-        for call in ast.walk(scope.source.tree):
+        for call in scope.source.nodes:
             if isinstance(call, ast.Call) and _is_regex_call(call) and call.args:
                 names |= {n.id for n in ast.walk(call.args[0]) if isinstance(n, ast.Name)}
         scope.source.notes["names_compiled"] = names

@@ -1,5 +1,6 @@
 """Who a set-up sandbox may reach, out of the settings, the installer and the index; no daemon is asked."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from sandbox.backends.docker_egress import WaysOut, started_through
 from sandbox.egress.allowed import AllowList
-from sandbox.errors import SandboxError, SandboxUnavailable
+from sandbox.errors import HostGone, SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
 from sandbox.spec import SandboxSpec
 from tests.web_site import WebSite, serving
 
@@ -20,7 +21,7 @@ KIND = "application/vnd.pypi.simple.v1+json"
 class Installer:
     """Says which index it asks."""
 
-    def __init__(self, index: str | None, error: SandboxUnavailable | None = None) -> None:
+    def __init__(self, index: str | None, error: SandboxError | None = None) -> None:
         self.index = index
         self.error = error
         self.asked = 0
@@ -67,6 +68,39 @@ async def test_with_a_setting_it_is_not_and_the_index_may_be_private(tmp_path: P
     assert index is not None
     assert index.own
     assert {"files.example:443", "pythons.example:443", "pythons.example:8080"} <= listed(found)
+
+
+@pytest.mark.parametrize("error", [HostGone("Docker went away."), SandboxDied("The sandbox went away.")])
+async def test_a_daemon_that_goes_away_is_no_empty_list_and_no_fault_of_what_is_set_up(
+    error: SandboxError, tmp_path: Path
+) -> None:
+    installer = Installer(None, error)
+    ways = WaysOut(SandboxSpec(), tmp_path, installer)
+    for _ in range(2):
+        with pytest.raises(type(error)):
+            await ways.allowed()
+    assert installer.asked == 2, "nothing is remembered"
+    with pytest.raises(type(error)):
+        await fail_for_want_of_it(ways)
+    assert installer.asked == 3, "once for a set-up"
+    with pytest.raises(SetupFailed, match="itself"):
+        async with ways.open():
+            raise SetupFailed("It failed by itself.")
+
+
+async def fail_for_want_of_it(ways: WaysOut) -> None:
+    async with ways.open() as way:
+        for _ in range(2):
+            assert b"403" in await asked_for(f"{way.folder}/proxy.sock")
+        raise SetupFailed("pip failed.")
+
+
+async def asked_for(socket: str) -> bytes:
+    reader, writer = await asyncio.open_unix_connection(socket)
+    writer.write(b"CONNECT pypi.example:443 HTTP/1.1\r\nHost: pypi.example:443\r\n\r\n")
+    answer = await reader.read()
+    writer.close()
+    return answer
 
 
 @pytest.mark.parametrize(

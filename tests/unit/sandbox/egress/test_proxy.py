@@ -338,7 +338,7 @@ async def test_time_over_cuts_what_is_under_way(world: World) -> None:
         started = time.monotonic()
         with contextlib.suppress(OSError, EOFError):
             assert len(await world.fetch("/big")) < len(BIG)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 20
         assert await world.tunnel() == "HTTP/1.1 403 Refused"
         assert (await proxy.end()).hosts
 
@@ -384,7 +384,7 @@ async def test_who_is_slow_is_cut(world: World) -> None:
         async with world.connected() as (reader, writer):  # a greeting that never ends
             writer.write(f"CONNECT {HOST}:{world.safe.port} HTTP/1.1\r\n\r\n\x16\x03\x01\x02\x00".encode())
             await _everything(reader)
-        assert time.monotonic() - started < 5
+        assert time.monotonic() - started < 9  # a greeting may take ten seconds elsewhere
     assert world.safe.connections == 0
 
 

@@ -157,7 +157,7 @@ async def test_it_ends_with_its_command_although_connections_are_open(tmp_path: 
     started = time.monotonic()
     async with echoing(tmp_path / "s"):
         assert (await python(tmp_path / "s", "held = [connected() for _ in range(5)]; os._exit(3)")).returncode == 3
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 20
 
 
 async def test_the_check_says_whether_anybody_listens(tmp_path: Path) -> None:

@@ -76,6 +76,7 @@ BOMBS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_hostile_file_takes_bounded_time(name: str) -> None:
     contents, call = BOMBS[name]

@@ -10,6 +10,7 @@ from sandbox.guest.search.scope import FunctionNode, Proposal, Scope
 from sandbox.guest.search.texts import close_names
 
 COST = 1.5
+CHEAPEST = COST - 0.6
 CHANGES = (
     (
         "class A:\n    items = []\n\n    def __init__(self):\n        self.n = 0\n",

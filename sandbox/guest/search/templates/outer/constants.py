@@ -11,6 +11,7 @@ from sandbox.guest.search.scope import Proposal, Scope
 from sandbox.guest.search.texts import quoted
 
 COST = 1.6
+CHEAPEST = COST - 0.6
 CHANGES = (
     ("LOW = 1\nHIGH = 2\n", "LOW = 2\nHIGH = 1\n"),
     ("A = 1\nB = A + 1\nA = 2\n", "A = 1\nB = A + 1\n"),

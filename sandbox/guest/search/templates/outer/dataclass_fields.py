@@ -10,6 +10,7 @@ from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import Proposal, Scope
 
 COST = 1.4
+CHEAPEST = COST - 0.5
 CHANGES = (
     (
         "from dataclasses import dataclass, field\n@dataclass\nclass A:\n    x: list = []\n",

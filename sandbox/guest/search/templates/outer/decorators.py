@@ -10,6 +10,7 @@ from sandbox.guest.search.render import Edit, first_line
 from sandbox.guest.search.scope import FunctionNode, Proposal, Scope
 
 COST = 1.6
+CHEAPEST = COST - 0.4
 CHANGES = (
     (
         "class A:\n    def f(self):\n        return 1\n",

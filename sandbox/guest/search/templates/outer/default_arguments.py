@@ -10,6 +10,7 @@ from sandbox.guest.search.render import Edit
 from sandbox.guest.search.scope import FunctionNode, Proposal, Scope
 
 COST = 1.3
+CHEAPEST = COST - 0.5
 CHANGES = (
     (
         "def f(a, b=[]):\n    b.append(a)\n    return b\n",

@@ -11,6 +11,7 @@ from sandbox.guest.search.scope import Proposal, Scope
 from sandbox.guest.search.texts import close_names
 
 COST = 1.0
+CHEAPEST = COST - 0.3
 CHANGES = (
     (
         "__all__ = ['f']\n\n\ndef f():\n    pass\n\n\ndef g():\n    pass\n",

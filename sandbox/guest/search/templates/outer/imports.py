@@ -12,6 +12,7 @@ from sandbox.guest.search.scope import Proposal, Scope
 from sandbox.guest.search.texts import close_names
 
 COST = 1.4
+CHEAPEST = COST - 0.8
 CHANGES = (
     ("def f(a):\n    return math.floor(a)\n", "import math\ndef f(a):\n    return math.floor(a)\n"),
     (

@@ -11,6 +11,7 @@ from sandbox.guest.search.scope import FunctionNode, Proposal, Scope
 from sandbox.guest.search.texts import close_names, distance
 
 COST = 1.6
+CHEAPEST = COST - 0.8
 CHANGES = (
     ("class A:\n    def f():\n        return 1\n", "class A:\n    def f(self):\n        return 1\n"),
     ("class A:\n    def f(x):\n        return x\n", "class A:\n    def f(self, x):\n        return x\n"),

@@ -12,6 +12,7 @@ from sandbox.guest.search.scope import Proposal, Scope
 from sandbox.guest.search.texts import quoted, string_parts
 
 COST = 1.5
+CHEAPEST = COST - 0.5
 CHANGES = (
     ("T = {'a': 1, 'b': 2}\n", "T = {'a': 2, 'b': 1}\n"),
     ("T = {'a': 1, 'b': 2}\n", "T = {'a': 1}\n"),

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from sandbox.guest.search.agenda import Agenda
-from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.candidates import Candidate, Later
 from sandbox.guest.search.lanes.model import FRESH, SWAP, Ready
 from sandbox.guest.search.plain import PlainSource
 from sandbox.guest.search.sources import merged
@@ -71,5 +71,25 @@ def test_merged_sources_are_asked_only_when_their_turn_comes() -> None:
             yield one
 
     first = next(merged([counted("a", 1.0, 5.0), counted("b", 2.0, 3.0)]))
-    assert first.template == "a0"
+    assert first == candidate("a0", 1.0)
     assert asked == ["a0", "b0"]
+
+
+def test_what_has_to_be_worked_out_waits_until_nothing_better_is_left_and_the_clock_is_looked_at() -> None:
+    worked: list[str] = []
+
+    def dear(name: str, least: float, cost: float) -> Iterator[Candidate | Later]:
+        yield Later(least)
+        worked.append(name)
+        yield candidate(name, cost)
+
+    agenda = Agenda([merged([dear("x", 1.5, 2.5), dear("y", 3.5, 4.0)]), feed("a", 1.0, 2.0, 3.0)], swapped)
+    first = agenda.next()
+    assert first is not None
+    assert (first.candidate.template, worked) == ("a0", [])
+    assert agenda.next() is None, "somebody may look at the clock now"
+    assert worked == ["x"]
+    assert [r.candidate.template for r in agenda.chunk(SWAP, lambda: 2, lambda: True)] == ["a1", "x"]
+    assert worked == ["x"], "the other is worse than what is there"
+    assert [r.candidate.template for r in agenda.chunk(SWAP, lambda: 9, lambda: True)] == ["a2", "y"]
+    assert agenda.empty

@@ -2,7 +2,7 @@
 
 from itertools import islice
 
-from sandbox.guest.search.candidates import Suspicion
+from sandbox.guest.search.candidates import Candidate, Suspicion
 from sandbox.guest.search.outer import MOST_OF_PIECE, outer_candidates
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.scope import NO_LITERALS, SeenLiterals
@@ -34,7 +34,8 @@ def words(text):
 def made(text: str, scores: dict[int, float], literals: SeenLiterals = NO_LITERALS, most: int = 5000) -> list[str]:
     source = Source("shop.py", text.encode())
     found = outer_candidates(source, Suspicion({"shop.py": scores}), literals, templates=TEMPLATES, shifts={})
-    return [c.source.render(c.edits).decode() for c in islice(found, most)]
+    candidates = (c for c in found if isinstance(c, Candidate))
+    return [c.source.render(c.edits).decode() for c in islice(candidates, most)]
 
 
 def test_only_suspect_statements_are_changed() -> None:

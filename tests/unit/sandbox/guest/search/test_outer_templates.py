@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from sandbox.guest.search.candidates import cheapest
 from sandbox.guest.search.outer_scope import OuterScope
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.scope import SeenLiterals
@@ -16,7 +17,7 @@ UNTOUCHED = [(name, old) for name, template in TEMPLATES.items() for old in temp
 
 
 @cache
-def results(name: str, text: str) -> tuple[str, ...]:
+def proposed(name: str, text: str) -> tuple[tuple[float, str], ...]:
     source = Source("module.py", text.encode())
     scope = OuterScope(source, SeenLiterals((42,), ("seen",)))
     found = []
@@ -24,8 +25,18 @@ def results(name: str, text: str) -> tuple[str, ...]:
         narrow = scope.of(piece)
         for node in [*narrow.nodes, narrow.root]:
             proposals = [p for p in TEMPLATES[name].propose(node, narrow) if p is not None]
-            found += [source.render(p.edits).decode() for p in proposals]
+            found += [(p.cost, source.render(p.edits).decode()) for p in proposals]
     return tuple(found)
+
+
+def results(name: str, text: str) -> list[str]:
+    return [result for _, result in proposed(name, text)]
+
+
+@pytest.mark.parametrize(("name", "old"), [(name, old) for name, old, _ in CHANGES])
+def test_nothing_costs_less_than_an_outer_template_says(name: str, old: str) -> None:
+    """A statement is worked out when its cheapest candidate may be next: one that is cheaper would come too late."""
+    assert all(cost >= cheapest(TEMPLATES[name]) - 1e-9 for cost, _ in proposed(name, old))
 
 
 @pytest.mark.parametrize(("name", "old", "new"), CHANGES)

@@ -231,6 +231,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_logs_are_read_in_time_and_within_bounds(name: str) -> None:
     started = time.process_time()

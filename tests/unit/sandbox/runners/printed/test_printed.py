@@ -181,6 +181,7 @@ HOSTILE = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_output_is_read_in_time_and_within_bounds(text: str) -> None:
     started = time.process_time()

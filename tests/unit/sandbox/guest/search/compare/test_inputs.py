@@ -107,6 +107,16 @@ def test_a_method_keeps_the_object_it_is_called_on() -> None:
     assert {type(i.positional[0]) for i in neighbours([call], 12, 1)} == {Basket}
 
 
+def test_a_parameter_that_was_always_left_out_is_given_values_too() -> None:
+    def steps(start: object, count: object = None, *, key: object = None) -> None:
+        pass
+
+    call = Input(steps, (1, None), {"key": None}, entry=True, edited=True, failing=False)
+    near = [i for i in neighbours([call], 60, 1) if not i.far]
+    assert {type(i.positional[1]) for i in near} >= {int, type(None)}
+    assert any(i.named["key"] is not None for i in near)
+
+
 def test_calls_without_arguments_have_no_neighbours() -> None:
     assert neighbours([Input(clamp, (), {}, entry=True, edited=True, failing=False)], 12, 1) == []
     assert neighbours([], 12, 1) == []

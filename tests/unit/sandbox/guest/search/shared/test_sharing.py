@@ -228,9 +228,18 @@ def test_what_cannot_be_looked_at_in_vain_is_left_to_run_by_itself() -> None:
 
 
 def test_a_test_that_takes_too_long_while_others_look_on_is_run_again_by_itself() -> None:
-    outcomes = Outcomes(2, Chooser(), lambda _, __: ("timeout", False))
+    chooser = Chooser()
+
+    def looks_on(_leader: int, _test: int) -> tuple[str, bool]:
+        for _ in range(600):
+            chooser.value(lambda _: 1)
+        return "timeout", False
+
+    outcomes = Outcomes(2, chooser, looks_on)
     with pytest.raises(Separate):
         outcomes.of(0, 0)
+    alone = Outcomes(2, Chooser(), lambda _, __: ("timeout", False))
+    assert alone.of(0, 0) == "timeout"
     endless = Outcomes(2, Chooser(), lambda _, __: ("timeout", True))
     assert endless.of(0, 0) == "timeout"
 
