@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from bot.domain.account import ModelLimits
 from bot.domain.model import ModelTrouble, Passage, Question, Role
 from bot.domain.policy import RepositoryPolicy
-from bot.ledger.sqlite_ledger import SqliteLedger
+from bot.ledger.calls import CallLedger
 from bot.llm.agent_door import MOST_REQUEST_BYTES, AgentDoor, AgentDoors
 from bot.llm.agent_served import AgentServed
 from bot.llm.prices import Prices
@@ -21,6 +21,7 @@ from bot.llm.providers.replies import Fault, Reply
 from bot.llm.till import Till
 from sandbox.egress.doorway import Doorway
 from tests.builders import a_request
+from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
 
 KEY = "sk-key-of-nobody-0123456789"
@@ -52,7 +53,7 @@ def _json(value: object) -> bytes:
 
 def door(folder: Path, provider: Provider, kind: str = "openai-chat", **limits: Any) -> AgentDoor:
     served = AgentServed(kind=kind, model="small", post=provider.post, key=SecretStr(KEY))
-    till = Till(SqliteLedger(folder / "ledger.sqlite"), Prices("small=1/2"))
+    till = Till(CallLedger(a_database(folder)), Prices("small=1/2"))
     found = AgentDoors(served, till, ModelLimits(**limits), clock=FixedClock(), secrets=("swordfish-of-ours",)).of(
         a_request(), RepositoryPolicy()
     )
@@ -226,7 +227,7 @@ async def test_a_header_cannot_be_smuggled_by_a_type(tmp_path: Path) -> None:
 
 def test_without_an_allowance_there_is_no_door(tmp_path: Path) -> None:
     served = AgentServed(kind="codex-cli", model="small", post=Provider().post)
-    till = Till(SqliteLedger(tmp_path / "ledger.sqlite"), Prices())
+    till = Till(CallLedger(a_database(tmp_path)), Prices())
     assert (
         AgentDoors(served, till, ModelLimits(usd_per_mission=0.0), clock=FixedClock()).of(
             a_request(), RepositoryPolicy()

@@ -10,12 +10,13 @@ from bot.domain.account import ModelLimits
 from bot.domain.model import Completion, Finish, ModelTrouble, Passage, Prompt, Question, Role, Usage, total
 from bot.domain.model_error import ModelError
 from bot.domain.policy import PolicyLimits, RepositoryPolicy
-from bot.ledger.sqlite_ledger import SqliteLedger
+from bot.ledger.calls import CallLedger
 from bot.llm.mind import ModelMind, ModelMinds
 from bot.llm.prices import Prices
 from bot.llm.protocol.messages import AssessLive, Reflect
 from bot.llm.providers.fallback import FallbackChat
 from tests.builders import a_request
+from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
 
 pytestmark = pytest.mark.anyio
@@ -63,7 +64,8 @@ class Purse:
 
     def __init__(self, folder: Path, **limits: float) -> None:
         self.limits = ModelLimits(prices="one=1/10, two=2/20", **limits)  # type: ignore[arg-type]
-        self.ledger = SqliteLedger(folder / "ledger.sqlite")
+        self.folder = folder
+        self.ledger = CallLedger(a_database(folder))
 
     def minds(self, *chats: Chatty, secrets: tuple[str, ...] = ()) -> ModelMinds:
         both = dict.fromkeys(Role, FallbackChat(chats))
@@ -285,14 +287,10 @@ async def test_a_cancelled_call_stays_reserved(purse: Purse) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    limited = Purse(purse_folder(purse), calls_per_mission=1)
+    limited = Purse(purse.folder, calls_per_mission=1)
     with pytest.raises(ModelError) as caught:
         await limited.mind(Chatty("x")).write(QUESTION.with_(sample=1))
     assert caught.value.trouble is ModelTrouble.BUDGET
-
-
-def purse_folder(purse: Purse) -> Path:
-    return purse.ledger._path.parent
 
 
 async def test_connections_are_given_back_once(purse: Purse) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from bot.llm.protocol.extract import CAP
 from bot.llm.protocol.messages import AssessLive, CritiquePlan, Message, NextStep, Reflect
 
 
@@ -242,6 +243,36 @@ BROKEN: dict[str, Callable[[Answer], str]] = {
     "half a json": lambda a: a.json[: len(a.json) // 2],
 }
 """Forms in which there is no answer, or none that may be taken."""
+
+
+_LONG = {
+    "lines": "x\n" * (CAP // 2),
+    "brackets": "[\n" * (CAP // 2),
+    "types": "type: next_action\n" * (CAP // 18),
+    "half fences": "```yaml\n" * (CAP // 8),
+    "fences": "```yaml\ntype: a\n```\n" * (CAP // 20),
+    "backticks": "`" * CAP,
+    "ticked lines": "`a\n" * (CAP // 3),
+    "ticks in a line": "a `" * (CAP // 3),
+    "an open fence line": "```" + "a" * (CAP - 4) + "`",
+    "spaces": " " * CAP,
+    "tabs": "\t\n" * (CAP // 2),
+    "hidden": "é\u202e" * (CAP // 2),
+    "escapes": "\x1b[" * (CAP // 2),
+    "thoughts": "<think>" * (CAP // 7),
+    "ends of thoughts": "</think>" * (CAP // 8),
+    "objects": '{"type":' * (CAP // 8),
+    "dashes": "type: next_action\npayload:\n  " + "- " * (CAP // 2),
+    "flow": "type: next_action\npayload: " + "[" * CAP,
+    "indentation": "type: next_action\n" + "".join(" " * n + "a:\n" for n in range(700)),
+    "mistakes": ("```yaml\ntype: next_action\n" + "a: b: c\n" * 200 + "```\n") * (CAP // 1_640),
+    "quotes": 'type: next_action\npayload: "' + "'\"" * (CAP // 2),
+    "keys": "type: next_action\n" + "? a\n" * (CAP // 4),
+    "large": ("type: next_action\nversion: 1\npayload:\n" + "  b: [a, b, c]\n" * 900) * 20,
+}
+
+HOSTILE = {name: text[:CAP] for name, text in _LONG.items()}
+"""As much as is read of a reply, of what costs a reader most."""
 
 
 def replies() -> Iterator[Noisy]:

@@ -156,7 +156,7 @@ async def test_one_that_hangs_and_hears_no_signal_is_dead_at_the_deadline(agents
     started = time.perf_counter()
     error = await trouble(one, deadline_s=1.5)
     assert error.trouble is ModelTrouble.DEADLINE
-    assert time.perf_counter() - started < 4
+    assert time.perf_counter() - started < 20
     assert not is_alive(agents.calls[0]["pid"])
 
 
