@@ -64,8 +64,8 @@ docs: dev  ## rewrite what is generated
 	$(PY) -m tests.architecture.generated --write
 
 lock:  ## versions and hashes, no addresses
-	$(VENV)/bin/uv pip compile pyproject.toml --extra prices $(LOCK_FLAGS) -o requirements.lock
 	$(VENV)/bin/uv pip compile pyproject.toml --group dev $(LOCK_FLAGS) -o requirements-dev.lock
+	$(VENV)/bin/uv pip compile pyproject.toml --extra prices --extra s3 -c requirements-dev.lock $(LOCK_FLAGS) -o requirements.lock
 	$(VENV)/bin/uv pip compile --group model --no-deps $(LOCK_FLAGS) -o requirements-model.lock
 
 clean:

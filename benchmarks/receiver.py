@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import as_users_have_it, report, run, summary
+from bot.store.opening import FILE
 from tests.unit.bot.intake import payloads
 
 PROBOT = "probot@14.3.2"
@@ -112,7 +113,7 @@ def _measured(folder: Path, bodies: list[tuple[str, bytes]], arguments: argparse
         for turn in range(TURNS):
             ours_rates.append(asyncio.run(_fastest(ours, Deliveries(bodies, "/webhook", f"fast-{turn}"))))
             theirs_rates.append(asyncio.run(_fastest(theirs, Deliveries(bodies, "/api/github/webhooks", f"f-{turn}"))))
-    with closing(sqlite3.connect(folder / "data" / "inbox.sqlite")) as database:
+    with closing(sqlite3.connect(folder / "data" / FILE)) as database:
         (kept,) = database.execute("SELECT count(*) FROM delivery WHERE id LIKE 'steady-%'").fetchone()
     return {
         "rate": arguments.rate,
@@ -195,11 +196,12 @@ def _serve(port: int, folder: Path) -> None:
     from bot.clock import SystemClock
     from bot.intake.identity import OwnApp
     from bot.intake.webhook import webhook_router
-    from bot.queue.inbox import Inbox
+    from bot.queue.inbox import BUSY_S, Inbox
+    from bot.store.opening import open_database
     from bot.telemetry import set_up_logging
 
     set_up_logging(level="info")
-    inbox = Inbox(folder / "inbox.sqlite", SystemClock())
+    inbox = Inbox(open_database(f"sqlite:///{folder / FILE}", busy_s=BUSY_S), SystemClock())
     inbox.open()
     app = FastAPI()
     own = OwnApp(app_id=payloads.APP_ID, slug="metaagent")

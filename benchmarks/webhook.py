@@ -21,6 +21,7 @@ from bot.clock import SystemClock
 from bot.intake.identity import OwnApp
 from bot.intake.webhook import webhook_router
 from bot.queue.inbox import Inbox
+from bot.store.opening import open_database
 from tests.unit.bot.intake import payloads
 
 
@@ -37,7 +38,7 @@ def main() -> None:
     if not deliveries:
         parser.error(f"there are no payloads in {arguments.folder}")
     with tempfile.TemporaryDirectory() as folder:
-        inbox = Inbox(Path(folder) / "inbox.sqlite", SystemClock())
+        inbox = Inbox(open_database(f"sqlite:///{folder}/engine.sqlite"), SystemClock())
         inbox.open()
         ours, answers = asyncio.run(_send(_our_app(inbox), deliveries, arguments.rounds))
         null, _ = asyncio.run(_send(_null_app(), deliveries, arguments.rounds))

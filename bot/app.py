@@ -52,6 +52,7 @@ def create_app(
             inbox=service.inbox,
             own=service.own,
             max_body=settings.webhook_max_bytes,
+            answer_within_s=settings.webhook_answer_s,
         )
     )
 

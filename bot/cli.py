@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from bot import __version__
+from bot import cli_options as options
 
 EXIT_FIXED = 0
 EXIT_NOT_FIXED = 1
 EXIT_ERROR = 2
 
-_SINCE = "commit it was green at, in a git checkout (default: HEAD if sources differ from it, else its parent)"
 _EPILOG = """\
 Settings are options (--sandbox-memory-bytes), variables (METAAGENT_SANDBOX__MEMORY_BYTES) or keys of
 metaagent.toml (sandbox.memory_bytes); `metaagent COMMAND --help` lists them all.
@@ -73,103 +73,8 @@ def _parser(command: str | None) -> argparse.ArgumentParser:
         one.options(sub)
         # Reading all settings takes longer than all else here.
         if name == command and one.takes_settings:
-            _add_settings(sub)
+            options.settings(sub)
     return parser
-
-
-def _fix_options(parser: argparse.ArgumentParser) -> None:
-    _project(parser)
-    parser.add_argument("--test", metavar="COMMAND", help="the command that is red; detected when not given")
-    parser.add_argument("--apply", action="store_true", help="write a verified fix into the folder")
-    _json(parser)
-    _seed(parser)
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
-    parser.add_argument("--rungs", default="0,1,2", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1,2)")
-    parser.add_argument("--evidence", metavar="FILE", help="write the evidence bundle there, for metaagent replay")
-
-
-def _repair_options(parser: argparse.ArgumentParser) -> None:
-    _project(parser)
-    parser.add_argument("--test", metavar="COMMAND", help="the pytest command that is red; detected when not given")
-    seconds = "of search (default: the setting limits.search_s)"
-    parser.add_argument("--seconds", type=float, metavar="SECONDS", help=seconds)
-    parser.add_argument("--candidates", type=int, metavar="N", help="most candidates to try")
-    parser.add_argument("--show", type=int, default=5, metavar="N", help="most candidates to show (default 5)")
-    half = "keep half of the passing tests back to judge what is found"
-    parser.add_argument("--half", action="store_true", help=half)
-    _seed(parser)
-    _json(parser)
-
-
-def _replay_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("bundle", metavar="BUNDLE", help="the file that holds the evidence")
-    _json(parser)
-    parser.add_argument("--keep-red", action="store_true", help="show the output of the unpatched run too")
-
-
-def _recipe_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", nargs="?", default=".", help="folder of the project (default .)")
-    parser.add_argument("--workflow", metavar="FILE", help="the workflow: its name, its path, or any file")
-    parser.add_argument("--job", metavar="NAME", help="the job as its check is named, or its id")
-    parser.add_argument("--step", metavar="NAME", help="the failed step; the one that tests when not given")
-    parser.add_argument("--matrix", metavar="NAME=VALUE", action="append", default=[], help="the cell; repeatable")
-    _json(parser)
-
-
-def _doctor_options(parser: argparse.ArgumentParser) -> None:
-    live = "ask GitHub too: rights, events, whether webhooks arrive, whether CI runs on our commits"
-    parser.add_argument("--live", action="store_true", help=live)
-    _json(parser)
-
-
-def _simulate_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("payload", metavar="PAYLOAD", help="file with the body of a webhook; - is standard input")
-    parser.add_argument("--event", metavar="NAME", help="the webhook's event; told from the payload when not given")
-    parser.add_argument("--offline", action="store_true", help="do not ask GitHub")
-    _json(parser)
-
-
-def _models_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("check",), help="ask every configured model once")
-    caching = "ask twice more with a long text, to see whether the server keeps it"
-    parser.add_argument("--caching", action="store_true", help=caching)
-    _json(parser)
-
-
-def _prompts_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", choices=("show", "list"), help="render one prompt, or list them all")
-    parser.add_argument("name", metavar="NAME", nargs="?", help="the prompt to show")
-    gap = "fill a gap with foreign text; repeatable; the others stay as they are"
-    parser.add_argument("--gap", metavar="NAME=TEXT", action="append", default=[], help=gap)
-    _json(parser)
-
-
-def _image_options(parser: argparse.ArgumentParser) -> None:
-    prune = "also remove environments over the limits of age and size"
-    parser.add_argument("--prune", action="store_true", help=prune)
-
-
-def _project(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="folder of the project")
-    parser.add_argument("--since", metavar="REV", help=_SINCE)
-
-
-def _seed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
-
-
-def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-
-
-def _add_settings(parser: argparse.ArgumentParser) -> None:
-    from bot.settings import leaves
-
-    group = parser.add_argument_group("settings")
-    group.add_argument("--config", metavar="FILE", help="settings file (default metaagent.toml when it is there)")
-    for leaf in leaves():
-        text = " ".join(filter(None, (leaf.description, f"[{leaf.default}]" if leaf.default else "")))
-        group.add_argument(leaf.option, dest=f"setting:{leaf.key}", metavar="VALUE", help=text.replace("%", "%%"))
 
 
 def _our_fault(error: Exception) -> Exception:
@@ -186,6 +91,10 @@ def _complain(error: Exception, *, as_json: bool) -> None:
         print(json.dumps({"outcome": "ERROR", "fault": fault, "message": message, "advice": advice}))
     else:
         print(f"metaagent: {message}" + (f"\n  {advice}" if advice else ""), file=sys.stderr)
+
+
+def _aside(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _serve(arguments: argparse.Namespace) -> int:
@@ -221,7 +130,7 @@ def _setup(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
     from bot.setup.run import run_setup
 
-    run_setup(load_from_options(vars(arguments)), lambda text: print(text, file=sys.stderr, flush=True))
+    run_setup(load_from_options(vars(arguments)), _aside)
     return EXIT_FIXED
 
 
@@ -282,6 +191,14 @@ def _replay(arguments: argparse.Namespace) -> int:
     return {"CONFIRMED": EXIT_FIXED, "NOT CONFIRMED": EXIT_NOT_FIXED}.get(result.verdict, EXIT_ERROR)
 
 
+def _log(arguments: argparse.Namespace) -> int:
+    from bot.log_command import run_log
+    from bot.settings import load_from_options
+
+    print(run_log(arguments.mission, load_from_options(vars(arguments))))
+    return EXIT_FIXED
+
+
 def _recipe(arguments: argparse.Namespace) -> int:
     from bot.recipe_command import RecipeOrder, run_recipe
     from bot.settings import load_from_options
@@ -299,8 +216,9 @@ def _recipe(arguments: argparse.Namespace) -> int:
 
 
 def _doctor(arguments: argparse.Namespace) -> int:
-    from bot.doctor import examine, render
+    from bot.doctor import examine
     from bot.settings import load_from_options
+    from bot.setup.finding import render
 
     findings = examine(load_from_options(vars(arguments)), live=arguments.live)
     if arguments.json:
@@ -318,6 +236,15 @@ def _simulate(arguments: argparse.Namespace) -> int:
     result = run_simulate(order, load_from_options(vars(arguments)))
     print(json.dumps(result.json_object) if arguments.json else result.text)
     return EXIT_FIXED
+
+
+def _db(arguments: argparse.Namespace) -> int:
+    from bot.db_command import run_db
+    from bot.settings import load_from_options
+
+    result = run_db(arguments.action, arguments.target, load_from_options(vars(arguments)))
+    print(json.dumps(result.json_object) if arguments.json else result.text)
+    return EXIT_FIXED if result.sound else EXIT_NOT_FIXED
 
 
 def _models(arguments: argparse.Namespace) -> int:
@@ -340,6 +267,23 @@ def _prompts(arguments: argparse.Namespace) -> int:
     return EXIT_FIXED
 
 
+def _pause(arguments: argparse.Namespace) -> int:
+    from bot.pause_command import PauseOrder, run_pause
+    from bot.settings import load_from_options
+
+    order = PauseOrder(place=arguments.place, now=arguments.now, drain=arguments.drain, why=arguments.why)
+    print(run_pause(order, load_from_options(vars(arguments)), _aside))
+    return EXIT_FIXED
+
+
+def _resume(arguments: argparse.Namespace) -> int:
+    from bot.pause_command import run_resume
+    from bot.settings import load_from_options
+
+    print(run_resume(arguments.place, load_from_options(vars(arguments))))
+    return EXIT_FIXED
+
+
 def _image(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
     from bot.wiring.line import prepare_image
@@ -357,19 +301,23 @@ COMMANDS: Mapping[str, _Command] = MappingProxyType(
         "serve": _Command("receive GitHub's webhooks and run missions", _serve),
         "web": _Command("receive webhooks and leave the missions to workers (on PostgreSQL)", _web),
         "worker": _Command("run missions only, as one of several (on PostgreSQL)", _worker),
-        "fix": _Command("repair a red working tree on this machine", _fix, _fix_options),
-        "repair": _Command("search for fixes of a red working tree and show them, ranked", _repair, _repair_options),
-        "replay": _Command("run a verdict again from its evidence bundle", _replay, _replay_options),
-        "recipe": _Command("say how a failing job of a workflow would be rebuilt", _recipe, _recipe_options),
-        "simulate": _Command("say what a webhook would set off, and write nothing", _simulate, _simulate_options),
+        "pause": _Command("begin no mission any more, in all processes: the kill switch", _pause, options.pause),
+        "resume": _Command("let missions begin again", _resume, options.place),
+        "fix": _Command("repair a red working tree on this machine", _fix, options.fix),
+        "repair": _Command("search for fixes of a red working tree and show them, ranked", _repair, options.repair),
+        "replay": _Command("run a verdict again from its evidence bundle", _replay, options.replay),
+        "log": _Command("show what was logged while a mission ran, on any machine", _log, options.log),
+        "recipe": _Command("say how a failing job of a workflow would be rebuilt", _recipe, options.recipe),
+        "simulate": _Command("say what a webhook would set off, and write nothing", _simulate, options.simulate),
         "action": _Command(
             "run as a step of a GitHub workflow: inputs come from its environment", _action, takes_settings=False
         ),
         "setup": _Command("make the GitHub App in your browser, and store its keys", _setup),
-        "doctor": _Command("say what is missing before MetaAgent can run here", _doctor, _doctor_options),
-        "models": _Command("ask every configured model whether it answers, and what it can", _models, _models_options),
-        "prompts": _Command("show what models are asked", _prompts, _prompts_options, takes_settings=False),
-        "image": _Command("pull or build the sandbox's image, and print its name", _image, _image_options),
+        "doctor": _Command("say what is missing before MetaAgent can run here", _doctor, options.doctor),
+        "db": _Command("upgrade, back up or check the databases", _db, options.db),
+        "models": _Command("ask every configured model whether it answers, and what it can", _models, options.models),
+        "prompts": _Command("show what models are asked", _prompts, options.prompts, takes_settings=False),
+        "image": _Command("pull or build the sandbox's image, and print its name", _image, options.image),
     }
 )
 """Every command, in the order of the help."""

@@ -2,23 +2,26 @@
 
 import asyncio
 import shutil
-from collections.abc import Iterable
+from pathlib import Path
 from typing import Literal
 
 from bot.clock import SystemClock
 from bot.domain.account import Account
+from bot.domain.blob import Kind
 from bot.domain.model import Usage
 from bot.errors import MetaAgentError
 from bot.publish.who_spoke import spend_in_words
 from bot.settings import Settings
 from bot.setup.finding import Finding
+from bot.store.database import SQLITE, Database, is_postgres
+from bot.store.opening import own_url
+from bot.store.schema.current import NONE, head, is_ours, revision_of
 from bot.wiring.line import build_backend, probe_isolation
-from bot.wiring.models import LEDGER, build_chats, build_doors, models_of
+from bot.wiring.models import build_chats, build_doors, models_of
+from bot.wiring.storage import open_storage
 from sandbox.errors import SandboxError
-from sandbox.gate import clean
 
 MIN_FREE_BYTES = 5 << 30
-_MARKS = {"ok": "ok     ", "missing": "MISSING", "note": "note   "}
 
 
 def examine(settings: Settings, *, live: bool = False) -> tuple[Finding, ...]:
@@ -31,18 +34,9 @@ def examine(settings: Settings, *, live: bool = False) -> tuple[Finding, ...]:
     return tuple(asyncio.run(_examine(settings, live=live)))
 
 
-def render(findings: Iterable[Finding]) -> str:
-    """One line per finding, advice beneath what is missing."""
-    lines = []
-    for finding in findings:
-        lines.append(f"{_MARKS[finding.state]}  {finding.subject:<16} {finding.message}")
-        if finding.advice and finding.state != "ok":
-            lines.append(f"{'':27}{finding.advice}")
-    return clean("\n".join(lines))
-
-
 async def _examine(settings: Settings, *, live: bool) -> list[Finding]:
-    findings = [_disk(settings), await _sandbox(settings), *set_up(settings), _secret(settings), _key(settings)]
+    findings = [_disk(settings), *await _storage(settings), await _sandbox(settings), *set_up(settings)]
+    findings += [_secret(settings), _key(settings)]
     if findings[-1].state == "ok" and settings.app_id:
         findings.append(await _app(settings))
         if live:
@@ -62,6 +56,17 @@ def _disk(settings: Settings) -> Finding:
     if free < MIN_FREE_BYTES:
         return Finding(subject="disk", state="missing", message=message, advice="5 GiB are wanted: images and logs")
     return Finding(subject="disk", state="ok", message=message)
+
+
+async def _storage(settings: Settings) -> list[Finding]:
+    """The store of large values; told only where it is not simply a folder of the data directory."""
+    if settings.storage.url is None:
+        return []
+    try:
+        await open_storage(settings).kept(Kind.EVIDENCE, "whether anybody answers")
+    except MetaAgentError as error:
+        return [Finding(subject="storage", state="missing", message=error.message, advice=error.advice)]
+    return [Finding(subject="storage", state="ok", message=f"{settings.storage.url} answers")]
 
 
 async def _sandbox(settings: Settings) -> Finding:
@@ -118,7 +123,7 @@ def _models(settings: Settings) -> list[Finding]:
 
     try:
         chats, prices = build_chats(settings), Prices(settings.models.prices)
-        build_doors(settings, SystemClock())
+        build_doors(settings, SystemClock(), Database(own_url(settings.engine_url)))
     except MetaAgentError as error:
         return [Finding(subject="model", state="missing", message=error.message, advice=error.advice)]
     findings = []
@@ -137,18 +142,42 @@ def _models(settings: Settings) -> list[Finding]:
 
 
 async def _spent(settings: Settings) -> list[Finding]:
-    """What models cost today, in all repositories; nothing where none was ever asked."""
-    if not (settings.data_dir / LEDGER).is_file():
+    """What models cost today, in all repositories, and what is paused; nothing where nothing was ever kept."""
+    url = own_url(settings.engine_url)
+    if not (is_postgres(url) or _is_file(url.removeprefix(SQLITE))):
         return []
-    from bot.ledger.sqlite_ledger import SqliteLedger
+    from bot.ledger.calls import CallLedger
+    from bot.ledger.pauses import Pauses
 
-    today = SystemClock().now().date().isoformat()
+    # As it is: who looks at what a newer program would do must not upgrade what an older one works with.
+    database, today = Database(url), SystemClock().now().date().isoformat()
     try:
-        spent = await SqliteLedger(settings.data_dir / LEDGER).spent(Account(mission="", repository="", day=today))
+        there = await database.do(lambda tx: revision_of(tx.connection))
+        if NONE < there < head():
+            return [_older(there)]
+        if not await database.do(lambda tx: is_ours(tx.connection)):
+            return []
+        spent = await CallLedger(database).spent(Account(mission="", repository="", day=today))
+        pauses = await Pauses(database).all()
     except MetaAgentError as error:
         return [Finding(subject="model costs", state="missing", message=error.message, advice=error.advice)]
+    finally:
+        database.close()
+    found = [
+        Finding(subject="paused", state="note", message=f"{one.in_words}, since {one.at}", advice="metaagent resume")
+        for one in pauses
+    ]
     message = f"today, in all repositories: {spend_in_words(spent['total'])} ({spent['total'].calls} calls)"
-    return [Finding(subject="model costs", state="ok", message=message)]
+    return [*found, Finding(subject="model costs", state="ok", message=message)]
+
+
+def _older(there: str) -> Finding:
+    message = f"its tables are at {there}; this program brings them to {head()} when it starts next"
+    return Finding(subject="database", state="note", message=message, advice="first: metaagent db backup")
+
+
+def _is_file(path: str) -> bool:
+    return Path(path).is_file()
 
 
 async def _app(settings: Settings) -> Finding:

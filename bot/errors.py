@@ -10,9 +10,12 @@ MetaAgentError
 │   ├── Conflict      somebody else was there first (a ref moved, a pull request exists)
 │   └── RateLimited   ask again later; says when
 ├── ModelError        a language model gave no answer: the provider's (in bot/domain/model_error.py, with its words)
+├── BudgetSpent       a mission may take no more of something: the policy's or the operator's
 ├── Superseded        the branch moved, or a human pushed, while we worked: nobody's
 ├── QueueError        the queue cannot take or keep work: the operator's
-└── StoreError        the lessons store cannot be read or written: the operator's
+└── StoreError        what is remembered cannot be read or written: the operator's
+    ├── BlobLost      a large value is gone, or not what was kept
+    └── BlobRefused   a value is too large to be kept
 """
 
 from enum import StrEnum
@@ -125,6 +128,12 @@ class Superseded(MetaAgentError):
     fault = Fault.NOBODY
 
 
+class BudgetSpent(MetaAgentError):
+    """A limit leaves nothing for the next step."""
+
+    fault = Fault.OPERATOR
+
+
 class QueueError(MetaAgentError):
     """The queue cannot take or keep work."""
 
@@ -132,6 +141,14 @@ class QueueError(MetaAgentError):
 
 
 class StoreError(MetaAgentError):
-    """The lessons store cannot be read or written."""
+    """What is remembered cannot be read or written."""
 
     fault = Fault.OPERATOR
+
+
+class BlobLost(StoreError):
+    """A large value is gone, or not what was kept; asking again does not help."""
+
+
+class BlobRefused(StoreError):
+    """A value is larger than what is kept."""

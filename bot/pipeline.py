@@ -14,6 +14,8 @@ from bot.domain.admission import Admission
 from bot.domain.evidence import KeptEvidence
 from bot.domain.lesson import Lesson
 from bot.domain.mission import Confidence, MissionContext, Outcome
+from bot.domain.model import Spend
+from bot.domain.pause import Pause
 from bot.domain.policy import Limits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.request import MissionRequest
@@ -32,11 +34,13 @@ from bot.ports import (
     GitHubRuns,
     GitHubUpkeep,
     LessonStore,
+    Meters,
     Mind,
     Minds,
     OpenWorkspace,
     Progress,
     Registry,
+    Switchboard,
     Workspace,
 )
 from bot.publish.dry_run import publish_staged
@@ -47,6 +51,9 @@ from bot.registry import under_way
 from sandbox.types import Checkout, FolderSource, GitSource, JobHints, TrustTier
 
 log = logging.getLogger(__name__)
+
+LOOK_S = 2.0
+"""Between two looks whether a pause is over."""
 
 OpenProgress = Callable[[MissionRequest], AbstractAsyncContextManager[Progress]]
 """Somebody who listens to one mission, for as long as it runs."""
@@ -87,6 +94,16 @@ class Line:
     """The calls that the life of a fix needs; None leaves it at a new pull request."""
     minds: Minds | None = None
     """Gives every mission its models; None leaves every judgement to the rules."""
+    meters: Meters | None = None
+    """Books every mission's time; None where nothing limits several missions together."""
+    switchboard: Switchboard | None = None
+    """What the operator has paused; None where nobody can."""
+
+
+class Kept(KeptEvidence):
+    """What is kept of a mission's work: the evidence, and the bill."""
+
+    bill: Spend | None = None
 
 
 async def handle_request(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> MissionContext:
@@ -94,8 +111,9 @@ async def handle_request(request: MissionRequest, line: Line, github: GitHub, ch
     admission = await _admitted(request, line, github, checkpoint)
     if line.registry is not None:
         # Now branch and pull request are known, also of a command.
-        await under_way.begin(admission.request, line.registry, line.clock)
-    kept = KeptEvidence()
+        admitted = admission.checkout is not None
+        await under_way.begin(admission.request, line.registry, line.clock, admitted=admitted)
+    kept = Kept()
     if admission.checkout is None:
         context = await _refused(admission, line, checkpoint)
     else:
@@ -106,6 +124,7 @@ async def handle_request(request: MissionRequest, line: Line, github: GitHub, ch
         )
         context = await _mission(admission, admission.checkout, guarded, checkpoint)
         kept = await _keep(context, admission.checkout, guarded, checkpoint)
+        context = _billed(context, kept.bill)
     publication = await checkpoint.step("publish", Publication, lambda: _publish(context, line, github, kept))
     await note_answer(request, publication, line.registry)
     await _remember(context, publication, line, checkpoint)
@@ -160,6 +179,9 @@ async def folder_checkout(
 
 async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> Admission:
     async def ask() -> Admission:
+        if (pause := await _let_in(request, line)) is not None:
+            advice = "ask the operator; `/metaagent fix` once it goes on"
+            return Admission(request=request, refusal=Outcome.POLICY, reason=pause.in_words, advice=advice)
         return await admit(
             request,
             github,
@@ -176,6 +198,17 @@ async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpo
         return Admission(request=request, refusal=Outcome.ERROR, reason=error.message, advice=error.advice)
 
 
+async def _let_in(request: MissionRequest, line: Line) -> Pause | None:
+    """Wait while everything is paused; the pause of one place refuses, else its missions would keep others waiting."""
+    if line.switchboard is None or request.repository is None:
+        return None
+    while True:
+        pause = await line.switchboard.of(request.repository)
+        if pause is None or pause.place:
+            return pause
+        await asyncio.sleep(LOOK_S)
+
+
 async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> MissionContext:
     async with line.open_progress(admission.request) as progress:
         ports = MissionPorts(
@@ -187,6 +220,7 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
             clock=line.clock,
             limits=line.limits,
             mind=_mind(admission.request, admission.policy, line),
+            meter=line.meters.of(admission.request, admission.policy) if line.meters else None,
         )
         try:
             return await run_mission(admission.request, admission.policy, checkout, ports, ci_log=admission.ci_log)
@@ -203,18 +237,29 @@ def _mind(request: MissionRequest, policy: RepositoryPolicy, line: Line) -> Mind
     return line.minds.of(request, policy) if line.minds else None
 
 
-async def _keep(context: MissionContext, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> KeptEvidence:
+async def _keep(context: MissionContext, checkout: Checkout, line: Line, checkpoint: Checkpoint) -> Kept:
     """Keep what the mission can be run again from; a mission does not fail because that fails."""
 
-    async def keep() -> KeptEvidence:
+    async def keep() -> Kept:
+        bill = None
         try:
-            story = a_story(context, confidence=await _confidence(context, line), secrets=line.secrets)
-            return await line.keep_evidence(story, checkout, line.open_workspace)
+            bill = await line.meters.of(context.request, context.policy).bill() if line.meters else None
+            billed = _billed(context, bill)
+            story = a_story(billed, confidence=await _confidence(billed, line), secrets=line.secrets)
+            evidence = await line.keep_evidence(story, checkout, line.open_workspace)
         except Exception as error:
             log.warning("evidence not kept: %s", error, extra={"mission": context.mission_id})
-            return KeptEvidence(reason=getattr(error, "message", type(error).__name__))
+            evidence = KeptEvidence(reason=getattr(error, "message", type(error).__name__))
+        return Kept(**evidence.model_dump(), bill=bill)
 
-    return await checkpoint.step("evidence", KeptEvidence, keep)
+    return await checkpoint.step("evidence", Kept, keep)
+
+
+def _billed(context: MissionContext, bill: Spend | None) -> MissionContext:
+    """The mission with what models cost it, as the ledger says it."""
+    if bill is None or not bill.calls:
+        return context
+    return context.with_(spent=bill, cost_usd=max(context.cost_usd, bill.cost_usd))
 
 
 async def _publish(context: MissionContext, line: Line, github: GitHub, kept: KeptEvidence) -> Publication:

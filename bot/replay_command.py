@@ -11,10 +11,12 @@ from bot.command import BuildLine, open_line, quiet
 from bot.domain.evidence import Compared, EvidenceBundle, Replay
 from bot.errors import UsageError
 from bot.evidence.bundle import read_bundle
+from bot.evidence.keep import find_bundle
 from bot.evidence.replay import replay_bundle
 from bot.publish.markdown import Pen
 from bot.settings import Settings
 from bot.wiring.line import build_line
+from bot.wiring.storage import open_storage
 
 _OUTPUT_CHARACTERS = 8000
 _CELL_CHARACTERS = 72
@@ -25,6 +27,7 @@ class ReplayOrder:
     """What the person at the terminal asked for."""
 
     path: str
+    """A file, or what a pull request says of a bundle in the store: its mission or its SHA-256."""
     keep_red: bool = False
     """Show the output of the unpatched run too."""
 
@@ -47,23 +50,30 @@ def run_replay(order: ReplayOrder, settings: Settings, *, build: BuildLine = bui
         build: From settings to everything a mission needs; only its sandboxes are used.
 
     Raises:
-        UsageError: the file is not there, or is no bundle that can be used.
+        UsageError: it is not there, or is no bundle that can be used.
+        StoreError: the store is out of reach.
         SandboxError: no sandbox can be had here, or the bundle's checkout cannot be taken in.
     """
-    raw = _read(Path(order.path), settings.evidence.bundle_bytes)
+    raw = _read(order.path, settings)
     bundle = read_bundle(raw)
     replay = asyncio.run(_replayed(bundle, quiet(settings), build))
     return _result(replay, bundle, hashlib.sha256(raw).hexdigest(), keep_red=order.keep_red)
 
 
-def _read(path: Path, limit: int) -> bytes:
+def _read(word: str, settings: Settings) -> bytes:
+    """The file of that name, or what the store has under it."""
+    path, limit = Path(word), settings.evidence.bundle_bytes
     try:
         with path.open("rb") as file:
             raw = file.read(limit + 1)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read ({error.strerror})", "name an evidence bundle") from error
+    except FileNotFoundError:
+        raw = asyncio.run(find_bundle(open_storage(settings), word))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{word!a} cannot be read ({type(error).__name__})", "name an evidence bundle") from error
     if len(raw) > limit:
-        raise UsageError(f"{path} is larger than {limit} bytes", "raise evidence.bundle_bytes to read it all the same")
+        raise UsageError(
+            f"{word!a} is larger than {limit} bytes", "raise evidence.bundle_bytes to read it all the same"
+        )
     return raw
 
 

@@ -2,19 +2,21 @@
 
 import json
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, ValidationError
 
-from bot.domain.account import ModelLimits
+from bot import tables
+from bot.domain.account import ModelLimits, Quota
 from bot.domain.evidence import EvidenceLimits
 from bot.domain.model import ANY_HOST
 from bot.domain.policy import Limits
+from bot.domain.storage import StorageSpec, usual_names
 from bot.errors import SettingsError
+from bot.store.database import without_password
 from sandbox.spec import SandboxSpec
 
 PREFIX = "METAAGENT_"
@@ -56,11 +58,11 @@ class Settings(BaseModel):
     webhook_secret: SecretStr | None = Field(default=None, description="Secret the webhooks are signed with.")
     github_api_url: str = Field(default=GITHUB_API, description="GitHub's API, also of an Enterprise Server.")
     app_slug: str = Field(default="metaagent", description="The App's slug; its bot user is `<slug>[bot]`.")
-    data_dir: Path = Field(default=Path(".metaagent"), description="Where inbox, lessons and caches are kept.")
+    data_dir: Path = Field(default=Path(".metaagent"), description="Where databases, the store and caches are kept.")
     database_url: str | None = Field(
         default=None,
-        description="The engine's database: an SQLite file in the data directory by default, `postgresql://…` for "
-        "several processes.",
+        description="The engine's database, and ours in it or beside it: an SQLite file in the data directory by "
+        "default, `postgresql://…` for several processes.",
     )
     model: str | None = Field(
         default=None,
@@ -105,9 +107,37 @@ class Settings(BaseModel):
         pattern=r"^https?://[^/\s?#@]+/?$",
         description="Where GitHub and people reach this service, `https://bot.example.com`.",
     )
-    workers: int = Field(default=2, ge=1, description="Missions that run at the same time.", json_schema_extra=ANYBODYS)
+    workers: int = Field(
+        default=2,
+        ge=1,
+        description="Missions that run at the same time in a process; those that people asked for are counted apart.",
+        json_schema_extra=ANYBODYS,
+    )
     workers_total: int | None = Field(
-        default=None, ge=1, description="Missions that run at the same time in all processes; no limit by default."
+        default=None, ge=1, description="The same in all processes together; no limit by default."
+    )
+    missions_per_minute: int | None = Field(
+        default=None,
+        ge=1,
+        description="Missions that begin in a minute in all processes, people's apart; no limit by default.",
+    )
+    missions_per_minute_each: int | None = Field(
+        default=None, ge=1, description="The same in one repository; no limit by default."
+    )
+    keep_days: int = Field(
+        default=30, ge=4, le=3_650, description="Days that deliveries and ended work are remembered; dropped hourly."
+    )
+    keep_answers_days: int = Field(
+        default=365,
+        ge=30,
+        le=3_650,
+        description="Days that answered fixes and proposals are remembered; so long a rejected change stays away.",
+    )
+    worker_ttl_s: float = Field(
+        default=30.0,
+        ge=3.0,
+        le=3_600.0,
+        description="On PostgreSQL: a worker nobody heard of for so long is dead, and others take over, in seconds.",
     )
     settle_s: float = Field(
         default=180.0, ge=0, description="Longest wait, in seconds, for the other checks of a red commit."
@@ -119,9 +149,17 @@ class Settings(BaseModel):
         default=1.0, ge=0, description="Seconds between two writes to one repository, as GitHub asks for."
     )
     webhook_max_bytes: int = Field(default=25 * 1024 * 1024, description="Largest webhook body accepted.")
+    webhook_answer_s: float = Field(
+        default=0.9,
+        gt=0,
+        le=8.0,
+        description="Longest wait, in seconds, for the database to take a delivery; then GitHub is answered 503.",
+    )
     limits: Limits = Field(default=Limits(), description="Limits of a mission.", json_schema_extra=ANYBODYS)
     models: ModelLimits = Field(default=ModelLimits(), description="What models may cost and take.")
+    quota: Quota = Field(default=Quota(), description="What missions may take in a day.")
     evidence: EvidenceLimits = Field(default=EvidenceLimits(), description="How much evidence is kept.")
+    storage: StorageSpec = Field(default=StorageSpec(), description="Where large values are kept.")
     sandbox: SandboxSpec = Field(default=SandboxSpec(), description="How sandboxes are made.")
 
     @property
@@ -155,8 +193,10 @@ class Settings(BaseModel):
             key = self.signing_key  # also when it stands in a file
         except SettingsError:
             key = None
-        password = urlsplit(self.database_url or "").password
-        own = (key, self.webhook_secret, SecretStr(password) if password else None, *self.keys.values())
+        _, password = without_password(self.database_url or "")
+        database = map(SecretStr, dict.fromkeys(filter(None, (unquote(password), password))))
+        storage = (self.storage.key_id, self.storage.key, self.storage.token)
+        own = (key, self.webhook_secret, *database, *storage, *self.keys.values())
         return tuple(secret for secret in own if secret is not None)
 
     @property
@@ -260,23 +300,26 @@ def load(
     origins: dict[str, str] = {}
     path = file or Path(DEFAULT_FILE)
     if file is not None or path.is_file():
-        _merge(merged, _read_file(path), origins, str(path))
+        tables.merge(merged, tables.read(path), origins, str(path))
     _adopt(merged, origins, variables)
     for leaf in leaves():
         if leaf.variable in variables:
-            _put(merged, leaf.path, variables[leaf.variable])
+            tables.put(merged, leaf.path, variables[leaf.variable])
             origins[leaf.key] = leaf.variable
     for key, value in (options or {}).items():
-        _put(merged, tuple(key.split(".")), value)
+        tables.put(merged, tuple(key.split(".")), value)
         origins[key] = "--" + key.replace(".", "-").replace("_", "-")
     _adopt_app(merged, origins)
     _adopt_keys(merged, origins, variables)
+    _adopt_storage(merged, origins, variables)
     if file is None:
         _refuse_a_strangers(origins)
     try:
         return Settings(**merged)
     except ValidationError as error:
-        raise SettingsError(_explain(error, origins), "correct the value, or remove it to take the default") from error
+        raise SettingsError(
+            tables.explained(error, origins), "correct the value, or remove it to take the default"
+        ) from error
 
 
 def _adopt(into: dict[str, Any], origins: dict[str, str], variables: Mapping[str, str]) -> None:
@@ -296,6 +339,14 @@ def _adopt_keys(into: dict[str, Any], origins: dict[str, str], variables: Mappin
         found = next((name for name in names if variables.get(name)), None)
         if found and not into.get(key) and not into.get("model_key"):
             into[key], origins[key] = variables[found], found
+
+
+def _adopt_storage(into: dict[str, Any], origins: dict[str, str], variables: Mapping[str, str]) -> None:
+    """What every tool for S3 reads."""
+    storage = into.setdefault("storage", {})
+    if isinstance(storage, dict):
+        for key, name in usual_names(storage, variables).items():
+            storage[key], origins[f"storage.{key}"] = variables[name], name
 
 
 def _refuse_a_strangers(origins: Mapping[str, str]) -> None:
@@ -344,36 +395,3 @@ def load_from_options(options: Mapping[str, Any]) -> Settings:
     }
     file = options.get("config")
     return load(chosen, file=Path(file) if file else None)
-
-
-def _read_file(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text())
-    except OSError as error:
-        raise SettingsError(f"{path} cannot be read ({error.strerror})", "check --config") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingsError(f"{path} is not TOML: {error}", "correct the file") from error
-
-
-def _merge(into: dict[str, Any], values: Mapping[str, Any], origins: dict[str, str], origin: str) -> None:
-    for name, value in values.items():
-        into[name] = dict(value) if isinstance(value, Mapping) else value
-        origins[name] = origin
-        if isinstance(value, Mapping):
-            origins.update({f"{name}.{inner}": origin for inner in value})
-
-
-def _put(into: dict[str, Any], path: tuple[str, ...], value: str) -> None:
-    for name in path[:-1]:
-        into = into.setdefault(name, {})
-        if not isinstance(into, dict):
-            raise SettingsError(f"setting {name} is a table of settings, not a value", f"write [{name}] in the file")
-    into[path[-1]] = value
-
-
-def _explain(error: ValidationError, origins: Mapping[str, str]) -> str:
-    sentences = []
-    for problem in error.errors(include_input=False, include_url=False):
-        key = ".".join(str(part) for part in problem["loc"])
-        sentences.append(f"setting {key} ({origins.get(key, 'default')}): {problem['msg']}")
-    return "; ".join(sentences)

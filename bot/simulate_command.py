@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import sqlite3
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -17,7 +16,7 @@ from bot.conversation.desk import Desk
 from bot.conversation.handle import handle_command
 from bot.domain.admission import Admission
 from bot.domain.command import Command
-from bot.domain.request import Feedback, HeadMoved, Ignored, InstallationChange, MissionRequest, RedHead
+from bot.domain.request import Feedback, Halted, HeadMoved, Ignored, InstallationChange, MissionRequest, RedHead
 from bot.errors import DeliveryRejected, MetaAgentError, UsageError
 from bot.github.events import read_delivery
 from bot.github.staged import Notebook, StagedWhole
@@ -25,16 +24,15 @@ from bot.intake.admission import admit
 from bot.intake.identity import OwnApp
 from bot.intake.router import Decision, route
 from bot.intake.settle import Watch, settle
-from bot.lessons.sqlite_store import SqliteLessons
+from bot.lessons.stored import StoredLessons
 from bot.policy.policy_file import load_policy
 from bot.queue.memory import MemoryCheckpoint
-from bot.registry.sqlite_registry import SqliteRegistry
+from bot.registry.stored import StoredRegistry
 from bot.settings import Settings
+from bot.store.database import Database
+from bot.store.scratch import scratch_copy
 from bot.wiring.service import build_github
 from sandbox.gate import clean
-
-STATE = ("registry.sqlite", "lessons.sqlite")
-"""What is remembered; a simulation works on a copy."""
 
 _BY_KEY = (
     ("check_run", "check_run"),
@@ -158,13 +156,11 @@ def sentence(decision: Decision) -> str:
 
 async def _ask(decision: RedHead | MissionRequest | Command, settings: Settings, told: _Told) -> None:
     """Go on as the service would, with a GitHub that is only read and a copy of what is remembered."""
-    gateway = build_github(settings)
     notebook = Notebook()
-    with tempfile.TemporaryDirectory(prefix="metaagent-") as folder:
-        copy = Path(folder)
-        _copy_state(settings.data_dir, copy)
+    with tempfile.TemporaryDirectory(prefix="metaagent-") as folder, closing(_copy(decision, settings, folder)) as copy:
+        gateway = build_github(settings)
         github = StagedWhole(gateway, notebook, writes_check=False)
-        world = _World(settings, github, SqliteRegistry(copy / STATE[0]), SqliteLessons(copy / STATE[1]))
+        world = _World(settings, github, StoredRegistry(copy), StoredLessons(copy))
         try:
             await _follow(decision, world, told)
         except MetaAgentError as error:
@@ -183,8 +179,8 @@ class _World:
 
     settings: Settings
     github: StagedWhole
-    registry: SqliteRegistry
-    lessons: SqliteLessons
+    registry: StoredRegistry
+    lessons: StoredLessons
     submitted: list[MissionRequest] = field(default_factory=list)
 
     @property
@@ -235,7 +231,7 @@ class _Line:
     async def command(self, _: Command) -> bool:
         return True
 
-    async def notice(self, change: HeadMoved | InstallationChange) -> None:
+    async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
         log.debug("not noticed: %s", change.kind)
 
     async def cancel(self, mission_id: str) -> None:
@@ -304,13 +300,9 @@ def _read(path: str, most: int) -> bytes:
         raise UsageError(f"{path} cannot be read ({error.strerror})", "give the file of a webhook's body") from error
 
 
-def _copy_state(data: Path, into: Path) -> None:
-    """What is remembered, as far as it is there and can be read."""
-    for name in STATE:
-        if (data / name).is_file():
-            address = f"{(data / name).resolve().as_uri()}?mode=ro"
-            with closing(sqlite3.connect(address, uri=True)) as old, closing(sqlite3.connect(into / name)) as new:
-                old.backup(new)
+def _copy(decision: RedHead | MissionRequest | Command, settings: Settings, folder: str) -> Database:
+    """What is remembered of the repository; nothing that is done there lasts."""
+    return scratch_copy(settings.engine_url, decision.repository.id if decision.repository else None, Path(folder))
 
 
 def _data(value: Decision | Admission) -> Mapping[str, Any]:

@@ -1,7 +1,8 @@
 """What can go wrong around untrusted code; each error says whose fault it is and what to do.
 
 SandboxError
-├── SandboxUnavailable   the host cannot give a sandbox at all (Docker not running, no base image): the operator's
+├── SandboxUnavailable   the host cannot give a sandbox at all (no base image, a wrong setting): the operator's
+│   └── HostGone         what gives sandboxes (the Docker daemon) does not answer; it may come back: the operator's
 ├── ImportRejected       the repository cannot be taken in (fetch failed, over a limit, malformed): the repository's
 ├── SetupFailed          the environment of the job could not be rebuilt: the repository's
 ├── ChangeRejected       a proposed edit breaks a rule of path, size or content: the proposer's
@@ -40,6 +41,10 @@ class SandboxUnavailable(SandboxError):
     """No sandbox can be had on this host."""
 
     fault = Fault.OPERATOR
+
+
+class HostGone(SandboxUnavailable):
+    """What gives sandboxes does not answer, not now at least; in a while it may."""
 
 
 class ImportRejected(SandboxError):

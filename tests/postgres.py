@@ -49,9 +49,9 @@ class Server:
         log = self._folder / "log"
         _run("pg_ctl", "-D", str(self._folder / "data"), "-l", str(log), "-w", "-o", options, "start")
 
-    def stop(self) -> None:
-        """Stop at once, as a machine that loses its power would."""
-        _run("pg_ctl", "-D", str(self._folder / "data"), "-m", "immediate", "-w", "stop")
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop at once, as a machine that loses its power would; or in the order another `mode` of pg_ctl keeps."""
+        _run("pg_ctl", "-D", str(self._folder / "data"), "-m", mode, "-w", "stop")
 
 
 @contextmanager

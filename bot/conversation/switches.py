@@ -13,6 +13,7 @@ from bot.errors import GitHubError
 from bot.policy.rules import LABEL_OFF
 
 _ALL = frozenset({"repository", "repo", "everywhere", "all"})
+_ACCOUNT = frozenset({"organisation", "organization", "org", "account", "installation"})
 
 
 async def off(scene: Scene, desk: Desk) -> Done:
@@ -70,6 +71,12 @@ def _where(scene: Scene, desk: Desk) -> tuple[int | None, str] | Done:
     target = scene.command.target.casefold()
     if target in _ALL:
         return None, "this repository"
+    if target in _ACCOUNT:
+        # Who may write to one of its repositories may not decide for all of them.
+        return refuse(
+            f"Only an owner of {desk.pen.code(scene.repository.owner)} decides for all its repositories: they suspend "
+            "the App, or choose its repositories, in the account's settings under Installed GitHub Apps."
+        )
     if target and target not in {"here", scene.place}:
         return refuse(f"{desk.pen.code(scene.command.target)} is no place; say nothing, or `repository`.")
     if scene.pull is None:

@@ -102,18 +102,22 @@ def mission_id(command: Command) -> str:
 
 
 async def ask_for(asked: MissionRequest, scene: Scene, desk: Desk) -> Done:
-    """Put a mission in line, unless one is at work on the same commit; a waiting one gives way to a person's."""
+    """Put a mission in line, unless one is at work on the same commit.
+
+    An automatic one that has not begun to work gives way to a person's: policy may still end it without a word.
+    """
     for live in await missions_here(scene, desk):
         if live.mission_id == asked.mission_id or live.head_sha not in {None, asked.head_sha}:
             continue
         state = await desk.queue.status(live.mission_id)
-        if state == "running":
+        unasked = live.requested_by is None
+        if state == "running" and (live.admitted or not unasked):
             since = f" since {desk.pen.line(live.since, cap=40)}" if live.since else ""
             return refuse(
                 f"A mission is at work on `{(asked.head_sha or '')[:8]}` already{since}; what it finds is told here. "
                 "`/metaagent stop` ends it."
             )
-        if state == "waiting" and live.requested_by is None and asked.depth is Depth.FIX:
+        if state in {"waiting", "running"} and unasked and asked.depth is Depth.FIX:
             await desk.queue.cancel(live.mission_id)
             await desk.registry.end(live.mission_id)
     await desk.queue.submit(asked)

@@ -17,13 +17,13 @@ class EvidenceLimits(Frozen):
     model_config = ConfigDict(use_attribute_docstrings=True)
 
     keep: bool = True
-    """Write a bundle per mission into `evidence/` of the data directory; it holds the repository's source."""
+    """Keep a bundle per mission in the store; it holds the repository's source."""
     bundle_bytes: int = Field(default=256 * MIB, gt=0)
     """The largest bundle that is kept, and the largest that is read."""
     total_bytes: int = Field(default=2048 * MIB, gt=0)
-    """All bundles together; the oldest give way."""
+    """All bundles together. No bundle that is promised gives way: when it is reached, no new one is kept."""
     days: int = Field(default=30, gt=0)
-    """How long a bundle is kept."""
+    """How long a bundle is kept; pull requests name the day."""
 
 
 class ClaimedRun(Frozen):
@@ -104,9 +104,11 @@ class KeptEvidence(Frozen):
     """Where a bundle went; nothing when none was kept."""
 
     name: str = ""
-    """File name, as the pull request names it."""
+    """What `metaagent replay` finds it by: its mission, or its file."""
     sha256: str = ""
     size: int = 0
+    until: str = ""
+    """The last day on which it is kept, when there is one."""
     reason: str = ""
     """Why none was kept."""
 

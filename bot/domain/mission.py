@@ -8,7 +8,7 @@ from pydantic import Field
 from bot.domain.decision import NextAction
 from bot.domain.diagnosis import Diagnosis, Triage
 from bot.domain.lesson import RecalledLesson
-from bot.domain.model import ModelCall
+from bot.domain.model import ModelCall, Spend, total
 from bot.domain.patch import Candidate, FixAttempt, NearMiss, Verification
 from bot.domain.plan import AcceptanceCriterion, Plan
 from bot.domain.policy import RepositoryPolicy
@@ -119,6 +119,8 @@ class MissionContext(Frozen):
     cost_usd: float = 0.0
     calls: tuple[ModelCall, ...] = ()
     """What models were asked, in order."""
+    spent: Spend | None = None
+    """What the ledger says models cost, also in tries that a dead process broke off; None where none was asked."""
     near_misses: tuple[NearMiss, ...] = ()
     """Of the search, while a climb is under way; for the rungs above it."""
 
@@ -148,6 +150,12 @@ class MissionContext(Frozen):
                 if verification.green or verification.partial:
                     return iteration.candidate, verification
         return None
+
+    @property
+    def bill(self) -> Spend:
+        """What models cost: as the ledger says it, when that knows of more calls than the mission itself."""
+        known = total(self.calls)
+        return self.spent if self.spent is not None and self.spent.calls > known.calls else known
 
     @property
     def candidates_tried(self) -> int:

@@ -133,6 +133,8 @@ class ModelCall(Frozen):
     """None is unknown, and never 0."""
     reserved_usd: float = 0.0
     """What it could have cost at most, where a price is known."""
+    reserved_tokens: int = 0
+    """What it could have read and written at most, as far as that can be estimated."""
     latency_s: float = 0.0
     remembered: bool = False
     """Answered from the journal: it was paid for before."""

@@ -92,7 +92,7 @@ class FixBudget(Frozen):
     time_limit_s: float = 90.0
     model_time_limit_s: float = 300.0
     """Of the rung that waits for models, whatever the rungs below it took of theirs."""
-    max_candidates: int = 20_000
+    max_candidates: int = 100_000
     max_survivors: int = 8
     money_usd: float = 0.0
 

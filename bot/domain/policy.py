@@ -12,6 +12,7 @@ Globs = Annotated[tuple[Glob, ...], Field(max_length=100)]
 Command = Annotated[str, Field(min_length=1, max_length=2_000)]
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Money = Annotated[float, Field(ge=0.0, le=1_000_000.0)]
+Number = Annotated[int, Field(ge=0, le=1_000_000_000_000)]
 
 
 class Triggers(Frozen):
@@ -57,12 +58,26 @@ class PolicyLimits(Frozen):
     """Pull requests of ours that may be open at the same time."""
     seconds_per_mission: float | None = Field(default=None, gt=0.0, le=86_400.0)
     """How long a mission may take; never longer than the service allows."""
+    seconds_per_pull_request: float | None = Field(default=7_200.0, gt=0.0, le=31_536_000.0)
+    """Time of all missions of one pull request, or in a day of one branch without one; null does not limit."""
+    seconds_per_day: float | None = Field(default=28_800.0, gt=0.0, le=31_536_000.0)
+    """Time of all missions of a day (UTC); null does not limit."""
+    missions_per_pull_request: Number | None = 20
+    """Missions, asked for or not, of one pull request, or in a day of one branch without one; null does not limit."""
+    missions_per_day: Number | None = 50
+    """Missions, asked for or not, in a day (UTC); null does not limit."""
     usd_per_mission: Money = 1.0
     """Money for models in one mission."""
     usd_per_pull_request: Money = 3.0
-    """Money for models in all missions of one pull request (or branch)."""
+    """Money for models in all missions of one pull request, or in a day of one branch without one."""
     usd_per_day: Money = 10.0
-    """Money for models in all missions of a day."""
+    """Money for models in all missions of a day (UTC)."""
+    tokens_per_mission: Number | None = None
+    """Tokens, read and written by models, in one mission; null does not limit."""
+    tokens_per_pull_request: Number | None = None
+    """The same of one pull request, or in a day of one branch without one; null does not limit."""
+    tokens_per_day: Number | None = None
+    """The same of a day (UTC); null does not limit."""
 
 
 class RepositoryPolicy(Frozen):
@@ -140,7 +155,7 @@ class Limits(Frozen):
     """How long a mission may take."""
     search_s: float = 90.0
     """How long one climb of the ladder may take."""
-    max_candidates: int = 20_000
+    max_candidates: int = 100_000
     """Candidates tried in one climb."""
     model_s: float = Field(default=300.0, gt=0)
     """How long a model may look for a fix in one climb, besides that; an agent's whole answer always fits."""

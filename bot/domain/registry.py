@@ -20,6 +20,8 @@ class LiveMission(Frozen):
     """Who asked; None for a red check."""
     since: str = ""
     """ISO 8601, UTC."""
+    admitted: bool = False
+    """Policy lets it work; until then it may still end without a word."""
 
 
 class FixState(StrEnum):

@@ -196,6 +196,27 @@ class InstallationChange(Frozen):
     delivery_id: str | None = None
 
 
+class GivenUp(Frozen):
+    """A mission failed again and again in a way that is no outcome, and is not begun once more."""
+
+    kind: Literal["given_up"] = "given_up"
+    request: MissionRequest
+    deaths: int
+    """How often."""
+    why: str = ""
+    """Empty: the process that worked on it died."""
+
+
+class Halted(Frozen):
+    """A mission that runs is to be stopped because the operator paused what it works on with `--now`."""
+
+    kind: Literal["halted"] = "halted"
+    request: MissionRequest
+    why: str
+    at: str = ""
+    """When it was paused: another pause is another matter."""
+
+
 class Feedback(Frozen):
     """What became of something we proposed."""
 

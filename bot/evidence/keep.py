@@ -1,44 +1,49 @@
-"""Where bundles go: a folder of the service with limits of size and age, or the one file a person named."""
+"""Where bundles go: the store that all processes share, or the one file a person named."""
 
-import contextlib
+import asyncio
 import hashlib
-import os
+import logging
 import re
-import secrets
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 
-from bot.domain.evidence import EvidenceLimits, KeptEvidence
-from bot.errors import MetaAgentError, StoreError
-from bot.evidence.bundle import write_bundle
+from bot.blobs.folder import write_atomically
+from bot.domain.blob import Blob, Drawer, Kind
+from bot.domain.evidence import EvidenceBundle, EvidenceLimits, KeptEvidence
+from bot.errors import MetaAgentError, UsageError
+from bot.evidence.bundle import read_bundle, write_bundle
 from bot.evidence.claim import bundle_of
-from bot.ports import Clock, OpenWorkspace
+from bot.ports import BlobStore, Clock, OpenWorkspace
 from bot.publish.story import Story
 from sandbox.errors import SandboxError
 from sandbox.types import Checkout
 
 _NAME_CHARACTERS = 80
-_DAY_S = 86_400
-_HALF_WRITTEN = ".writing-"
-_ABANDONED_S = 3600
-"""A file half written so long ago belongs to nobody."""
+_COUNTED_FOR = timedelta(minutes=10)
+"""So long it is known what all bundles take, besides what is kept here meanwhile."""
+
+log = logging.getLogger(__name__)
 
 
-class EvidenceFolder:
-    """Keeps a bundle per mission; old and surplus ones give way.
+class EvidenceStore:
+    """Keeps a bundle per mission until the day that people are told; what has no room until then is not begun.
 
     Args:
-        folder: Nobody but this user can read it: bundles hold source.
-        limits: Of one bundle, of all of them, and of their age.
+        blobs: Bundles hold source: nobody but us may read them there.
+        limits: Of one bundle, of all of them, and how long one is kept.
         clock: Tells how old they are.
     """
 
-    def __init__(self, folder: Path, limits: EvidenceLimits, clock: Clock) -> None:
-        self._folder = folder
+    def __init__(self, blobs: BlobStore, limits: EvidenceLimits, clock: Clock) -> None:
+        self._blobs = blobs
         self._limits = limits
         self._clock = clock
+        self._counted_at: datetime | None = None
+        self._bytes = 0
 
     async def keep(self, story: Story, checkout: Checkout, open_workspace: OpenWorkspace) -> KeptEvidence:
-        """Write the bundle of a finished mission.
+        """Keep the bundle of a finished mission.
 
         Args:
             story: The mission as it will be told.
@@ -47,34 +52,50 @@ class EvidenceFolder:
 
         Raises:
             SandboxError: the files cannot be had any more.
-            StoreError: the folder cannot be written.
+            StoreError: the store does not take it.
         """
-        name = bundle_name(story.context.mission_id)
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        kept = await keep_in_file(self._folder / name, story, checkout, open_workspace, limits=self._limits)
-        self._make_room(name)
-        return kept
+        content = await _content(story, checkout, open_workspace, self._limits)
+        if isinstance(content, KeptEvidence):
+            return content
+        if await self._taken() + len(content) > self._limits.total_bytes:
+            log.warning("no room for evidence: the bundles promised so far fill evidence.total_bytes")
+            reason = f"all bundles together would be larger than {self._limits.total_bytes} bytes"
+            return KeptEvidence(reason=f"{reason} (evidence.total_bytes), and those there are promised for longer")
+        mission = story.context.mission_id
+        digest = await self._blobs.put(Drawer(kind=Kind.EVIDENCE, owner=mission), content)
+        self._bytes += len(content)
+        until = (self._clock.now() + timedelta(days=self._limits.days)).date().isoformat()
+        return KeptEvidence(name=mission, sha256=digest, size=len(content), until=until)
 
-    def _make_room(self, newest: str) -> None:
-        """Take away what is too old, then the oldest until the rest fits."""
-        now = self._clock.now().timestamp()
-        found: list[tuple[float, int, Path]] = []
-        for path in self._folder.iterdir():
-            with contextlib.suppress(OSError):
-                status = path.lstat()
-                age = now - status.st_mtime
-                if path.name.startswith(_HALF_WRITTEN) and age > _ABANDONED_S:
-                    path.unlink()
-                elif path.suffix == ".zip" and path.name != newest:
-                    found.append((age, status.st_size, path))
-        room = self._limits.total_bytes
-        with contextlib.suppress(OSError):
-            room -= (self._folder / newest).stat().st_size
-        for age, size, path in sorted(found):
-            room -= size
-            if age > self._limits.days * _DAY_S or room < 0:
-                with contextlib.suppress(OSError):
-                    path.unlink()
+    async def forget(self) -> int:
+        """Drop the bundles whose day has passed; how many."""
+        # The day itself is promised whole.
+        oldest = self._clock.now() - timedelta(days=self._limits.days + 1)
+        old = await self._blobs.kept(Kind.EVIDENCE, before=oldest)
+        await self._blobs.drop(old)
+        return len(old)
+
+    async def take_over(self, folder: Path) -> None:
+        """Move the bundles here that earlier versions kept as files; pull requests still name them.
+
+        Raises:
+            StoreError: the store does not take them; they stay.
+        """
+        for path in await asyncio.to_thread(lambda: sorted(folder.glob("*.zip"))):
+            try:
+                content = await asyncio.to_thread(path.read_bytes)
+                mission = read_bundle(content).claim.mission_id
+                await self._blobs.put(Drawer(kind=Kind.EVIDENCE, owner=mission), content)
+                await asyncio.to_thread(path.unlink, missing_ok=True)
+            except (OSError, UsageError) as error:
+                log.warning("%s stays where it is: %s", path, error)
+
+    async def _taken(self) -> int:
+        now = self._clock.now()
+        if self._counted_at is None or now - self._counted_at > _COUNTED_FOR:
+            self._bytes = await self._blobs.taken(Kind.EVIDENCE)
+            self._counted_at = now
+        return self._bytes
 
 
 class EvidenceFile:
@@ -99,62 +120,64 @@ class EvidenceFile:
             open_workspace: Gives its files.
         """
         try:
-            self.kept = await keep_in_file(self._path, story, checkout, open_workspace, limits=self._limits)
+            content = await _content(story, checkout, open_workspace, self._limits)
+            if isinstance(content, KeptEvidence):
+                self.kept = content
+            else:
+                write_atomically(self._path, content)
+                digest = hashlib.sha256(content).hexdigest()
+                self.kept = KeptEvidence(name=self._path.name, sha256=digest, size=len(content))
         except (SandboxError, MetaAgentError) as error:
             self.kept = KeptEvidence(reason=error.message)
         return self.kept
 
 
-async def keep_in_file(
-    path: Path, story: Story, checkout: Checkout, open_workspace: OpenWorkspace, *, limits: EvidenceLimits
-) -> KeptEvidence:
-    """Write the bundle of a finished mission into one file.
+async def find_bundle(blobs: BlobStore, word: str) -> bytes:
+    """The bundle that is meant: by its mission, its SHA-256, or the file name that earlier versions gave it.
 
     Args:
-        path: Replaced when it is there.
-        story: The mission as it will be told.
-        checkout: The failing commit.
-        open_workspace: Gives its files; no sandbox is started for that.
-        limits: Of one bundle.
+        blobs: Where bundles are.
+        word: As a pull request says it.
 
     Raises:
-        SandboxError: the files cannot be had any more.
-        StoreError: the file cannot be written.
+        UsageError: there is none, or several of one mission.
+        StoreError: the store is out of reach, or what is there is damaged.
     """
-    if bundle_of(story, b"") is None:
-        return KeptEvidence(reason="the mission never came as far as a run, so there is nothing to run again")
-    async with open_workspace(checkout) as workspace:
-        archive = await workspace.archive()
-    bundle = bundle_of(story, archive)
-    content = write_bundle(bundle) if bundle is not None else b""
-    if len(content) > limits.bundle_bytes:
-        return KeptEvidence(reason=f"the bundle is larger than {limits.bundle_bytes} bytes (evidence.bundle_bytes)")
-    write_atomically(path, content)
-    return KeptEvidence(name=path.name, sha256=hashlib.sha256(content).hexdigest(), size=len(content))
+    found: Sequence[Blob] = await blobs.kept(Kind.EVIDENCE, word) if word else ()
+    if not found:
+        everything = await blobs.kept(Kind.EVIDENCE)
+        found = [blob for blob in everything if word in {blob.digest, bundle_name(blob.drawer.owner)}]
+    if not found:
+        advice = "name a file, or a mission or a SHA-256 as a pull request says it; bundles are kept for evidence.days"
+        raise UsageError(f"there is neither a file {word!a} nor such evidence in the store", advice)
+    if len({blob.digest for blob in found}) > 1:
+        digests = ", ".join(blob.digest for blob in found)
+        raise UsageError(f"there are {len(found)} bundles of {word!a}", f"name one by its SHA-256: {digests}")
+    return await blobs.get(found[0].drawer, found[0].digest)
 
 
 def bundle_name(mission_id: str) -> str:
-    """A mission's id as a file name that means nothing else anywhere."""
+    """The file name of a mission's bundle in earlier versions."""
     plain = re.sub(r"[^A-Za-z0-9_-]+", "-", mission_id).strip("-")[:_NAME_CHARACTERS]
     if plain != mission_id:
         plain = f"{plain}-{hashlib.sha256(mission_id.encode('utf-8', 'replace')).hexdigest()[:8]}"
     return f"{plain}.zip"
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Whoever looks sees the old file or the whole new one; only this user can read it.
+async def _content(
+    story: Story, checkout: Checkout, open_workspace: OpenWorkspace, limits: EvidenceLimits
+) -> bytes | KeptEvidence:
+    """The bundle of a finished mission, or why there is none. No sandbox is started for its files.
 
     Raises:
-        StoreError: it cannot be written.
+        SandboxError: the files cannot be had any more.
     """
-    temporary = path.with_name(f"{_HALF_WRITTEN}{secrets.token_hex(8)}")
-    try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise StoreError(f"{path} cannot be written ({error.strerror})", "check the folder and its room") from error
+    if bundle_of(story, b"") is None:
+        return KeptEvidence(reason="the mission never came as far as a run, so there is nothing to run again")
+    async with open_workspace(checkout) as workspace:
+        archive = await workspace.archive()
+    bundle: EvidenceBundle | None = bundle_of(story, archive)
+    content = write_bundle(bundle) if bundle is not None else b""
+    if len(content) > limits.bundle_bytes:
+        return KeptEvidence(reason=f"the bundle is larger than {limits.bundle_bytes} bytes (evidence.bundle_bytes)")
+    return content

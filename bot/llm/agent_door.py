@@ -56,7 +56,7 @@ class AgentDoors:
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> "AgentDoor | None":
         """The door of a mission; None when it has no money."""
         account = account_of(request, policy, self._limits, self._clock.now().date())
-        if 0.0 in {account.usd_per_mission, account.usd_per_pull_request, account.usd_per_day}:
+        if account.is_penniless:
             return None
         washer = Washer(self._secrets)
         return AgentDoor(self._served, self._till, account, answer_s=self._limits.cli_timeout_s, washer=washer)

@@ -61,12 +61,10 @@ class ModelMinds:
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> "ModelMind | None":
         """The mind of a mission; None when there is no model, or no money for one that is not free."""
         account = account_of(request, policy, self._limits, self._clock.now().date())
-        limits = (account.usd_per_mission, account.usd_per_pull_request, account.usd_per_day)
-        penniless = any(limit == 0.0 for limit in limits)
         chats = {
             role: chat
             for role, chat in self._chats.items()
-            if not penniless or all(self._till.is_free(one.name) for one in chat.chats)
+            if not account.is_penniless or all(self._till.is_free(one.name) for one in chat.chats)
         }
         return ModelMind(chats, self._till, account, self._limits, secrets=self._secrets) if chats else None
 

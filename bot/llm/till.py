@@ -55,8 +55,9 @@ class Till:
             ModelError: there is none; `calls` holds what was tried, and nothing when there was no money.
         """
         characters = len(prompt.system) + len(prompt.user)
-        worst = self._prices.at_most(call.model, self._tokens.of(call.model, characters), prompt.max_tokens)
-        call = call.with_(reserved_usd=worst)
+        reads = self._tokens.of(call.model, characters)
+        worst = self._prices.at_most(call.model, reads, prompt.max_tokens)
+        call = call.with_(reserved_usd=worst, reserved_tokens=reads + prompt.max_tokens)
         reserved = await self._ledger.reserve(account, key, call)
         if reserved.answer is not None:
             return reserved.answer, self._answered(call, reserved.answer).with_(remembered=True)

@@ -144,9 +144,8 @@ async def run_fresh(workspace: Workspace, standby: Standby, change: Change, cont
         second = await _in_the_second(await standby.ready(), change, targets)
         report = await control
     finally:
-        if not control.done():
-            control.cancel()
-            await asyncio.gather(control, return_exceptions=True)
+        control.cancel()
+        await asyncio.gather(control, return_exceptions=True)  # of two that fail together, one is told
     found = FreshRuns(runs=(*first.runs, *second), unlike=not second)
     if report is None:
         return found

@@ -68,9 +68,16 @@ async def run_mission(
     stack = AsyncExitStack()
     try:
         tree = Tree(lambda: stack.enter_async_context(ports.open_workspace(checkout)))
+
+        async def lost() -> None:
+            tree.lost()
+            await _closed(stack, request.mission_id)
+
+        run.steps.lost = lost
         trouble = await _to_its_end(run, tree, starting_from)
     finally:
         await _closed(stack, request.mission_id)
+        await run.steps.close()
     return run.finish(trouble)
 
 
@@ -98,7 +105,11 @@ async def _worked_on(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]
             raise
         if run.context.request.depth is not Depth.FIX:
             raise
-        flake = await look_again(run, tree)
+        try:
+            flake = await look_again(run, tree)
+        except Ended as again:
+            # Without time for a second look the first word stands.
+            raise (ended if again.trouble.outcome is Outcome.BUDGET else again) from again
         if flake is None:
             raise
         run.know(triage=flake)

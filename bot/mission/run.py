@@ -11,7 +11,7 @@ from bot.domain.model import ModelCall, total
 from bot.domain.policy import Limits
 from bot.mission.mind import Billed
 from bot.mission.steps import Steps, Trouble
-from bot.ports import Checkpoint, Clock, Fixer, Mind, OpenWorkspace, Progress, Recall
+from bot.ports import Checkpoint, Clock, Fixer, Meter, Mind, OpenWorkspace, Progress, Recall
 from sandbox.types import Checkout, Frozen
 
 Stage = TypeVar("Stage", bound=BaseModel)
@@ -31,6 +31,8 @@ class MissionPorts:
     limits: Limits = field(default_factory=Limits)
     mind: Mind | None = None
     """The models of this mission; None leaves every judgement to the rules."""
+    meter: Meter | None = None
+    """Books its time; None where nothing limits several missions together."""
 
 
 class Run:

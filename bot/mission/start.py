@@ -57,6 +57,7 @@ async def begin(
         return _Started(created_at=ports.clock.now().isoformat())
 
     start = await steps.run("start", _Started, started)
+    steps.meter = ports.meter  # from here on a limit is an outcome that the loop can tell
     return Run(pending.with_(created_at=start.created_at), checkout, ports, steps)
 
 

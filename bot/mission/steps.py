@@ -1,24 +1,30 @@
-"""Runs a stage once, measures it, and turns expected trouble into a value that can be remembered."""
+"""Runs a stage once, within its time, measures it, and turns expected trouble into a value that can be remembered."""
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
+from bot.domain.account import Grant
 from bot.domain.mission import Budget, Outcome
 from bot.domain.model import ModelCall
-from bot.errors import GitHubError, MetaAgentError, Superseded
+from bot.errors import BudgetSpent, GitHubError, MetaAgentError, StoreError, Superseded
 from bot.mission.mind import Billed, Waiting
 from bot.mission.setup_log import missing_of
-from bot.ports import Checkpoint, Clock
-from sandbox.errors import ImportRejected, SandboxError, SetupFailed
+from bot.ports import Checkpoint, Clock, Meter
+from sandbox.errors import HostGone, ImportRejected, SandboxDied, SandboxError, SetupFailed
 from sandbox.types import Frozen
 
 Stage = TypeVar("Stage", bound=BaseModel)
 
 _LOG_TAIL = 1500
 """Characters of a failed set-up's log that go into the advice."""
+
+_FOR_THE_OPERATOR = (
+    "whoever runs MetaAgent looks at Docker there, and at the log. Re-run the check when it is well again"
+)
 
 _logger = logging.getLogger(__name__)
 
@@ -65,8 +71,16 @@ def trouble_of(error: SandboxError | MetaAgentError, reference: str) -> Trouble:
         return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=reason, advice=advice)
     if isinstance(error, ImportRejected):
         return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=error.message, advice=error.advice)
+    if isinstance(error, BudgetSpent):
+        return Trouble(outcome=Outcome.BUDGET, reason=error.message, advice=error.advice)
     if isinstance(error, Superseded):
         return Trouble(outcome=Outcome.STALE, reason=error.message, advice=error.advice)
+    if isinstance(error, HostGone | SandboxDied):
+        innocent = ": not the fault of this repository" if isinstance(error, HostGone) else ""
+        reason = f"{error.message.rstrip('.')}{innocent}"
+        own = f"{error.advice.rstrip('.')}; " if error.advice else ""
+        _logger.error("mission ends as ERROR: %s", reason, extra={"reference": reference})
+        return Trouble(outcome=Outcome.ERROR, reason=reason, advice=own + _FOR_THE_OPERATOR, reference=reference)
     _logger.error("mission ends as ERROR: %s", error.message, extra={"reference": reference})
     return Trouble(outcome=Outcome.ERROR, reason=error.message, advice=error.advice, reference=reference)
 
@@ -101,6 +115,11 @@ class Steps:
         self._clock = clock
         self.seconds = 0.0
         """The remembered durations of all steps so far, added up."""
+        self.meter: Meter | None = None
+        """Asked before every step how long it may take; None leaves it to the mission's own budget."""
+        self.lost: Callable[[], Awaitable[None]] | None = None
+        """Called when the sandbox went away under a step, before that is tried again."""
+        self._since: float | None = None
 
     async def run(self, name: str, returns: type[Stage], call: Callable[[], Awaitable[Stage]]) -> Stage:
         """The value of a stage, remembered or made now.
@@ -115,16 +134,19 @@ class Steps:
         """
 
         async def measured() -> Done[Stage]:
-            started = self._clock.monotonic()
             self.mind.take_bill()  # of a try that was broken off
             value, trouble = None, None
             try:
-                value = await call()
+                grant = await self._granted()  # may wait: that is nobody's time
+                self._since = self._clock.monotonic()
+                value = await _in_time(grant, call)
             except (SandboxError, MetaAgentError) as error:
-                if isinstance(error, GitHubError) and error.retryable:
+                if await self._may_pass(error):
+                    self._since = None
                     raise  # not the stage's trouble yet: the checkpoint waits and tries again
                 trouble = trouble_of(error, f"{self._mission_id}:{name}")
-            seconds = round(self._clock.monotonic() - started, 6)
+            seconds = self._running_s()
+            self._since = None
             return kind(
                 value=value,
                 trouble=trouble,
@@ -136,7 +158,7 @@ class Steps:
         kind = cast("type[Done[Stage]]", Done.__class_getitem__(returns))
         try:
             done = await self._checkpoint.step(name, kind, measured)
-        except GitHubError as error:
+        except (GitHubError, SandboxError) as error:
             raise Ended(trouble_of(error, f"{self._mission_id}:{name}")) from error
         self.seconds += done.seconds
         self.calls += done.calls
@@ -146,3 +168,53 @@ class Steps:
         if done.value is None:
             raise end(Outcome.ERROR, f"the remembered step {name} holds no value")
         return done.value
+
+    async def close(self) -> None:
+        """Nothing comes any more; also of a step that was broken off the time is booked."""
+        if self.meter is None:
+            return
+        try:
+            await self.meter.close(round(self.seconds + self._running_s(), 6))
+        except StoreError as error:
+            _logger.warning("not everything is booked: %s", error.message, extra={"mission": self._mission_id})
+
+    def _running_s(self) -> float:
+        """Of the step under way, or broken off."""
+        return 0.0 if self._since is None else round(self._clock.monotonic() - self._since, 6)
+
+    async def _may_pass(self, error: SandboxError | MetaAgentError) -> bool:
+        """Whether trying again later may help: GitHub is away, or what gives sandboxes; the old sandbox is let go."""
+        if isinstance(error, GitHubError):
+            return error.retryable
+        if not isinstance(error, HostGone | SandboxDied):
+            return False
+        if self.lost is not None:
+            await self.lost()
+        return True
+
+    async def _granted(self) -> Grant:
+        """How long the next step may take: what the mission has left, or less where a limit leaves less.
+
+        Raises:
+            BudgetSpent: there is no time for it.
+        """
+        whole_s = self.mind.budget.seconds
+        own = Grant(seconds=whole_s - self.seconds, limit=f"the time for one mission ({whole_s:.0f} s)")
+        if own.seconds <= 0:
+            raise _over(own)
+        return own if self.meter is None else await self.meter.before(self.seconds, own)
+
+
+async def _in_time(grant: Grant, call: Callable[[], Awaitable[Stage]]) -> Stage:
+    limit = asyncio.timeout(grant.seconds)
+    try:
+        async with limit:
+            return await call()
+    except TimeoutError as error:
+        if not limit.expired():
+            raise
+        raise _over(grant) from error
+
+
+def _over(grant: Grant) -> BudgetSpent:
+    return BudgetSpent(f"{grant.limit} is spent")

@@ -50,8 +50,9 @@ class Tree:
     """One workspace, opened by its first use and brought to a known state before each.
 
     Args:
-        enter: Gives the workspace, at the commit; called once, inside the step that needs it first. A mission that
-            is replayed from its steps alone opens nothing, and trouble while opening is remembered like any other.
+        enter: Gives the workspace, at the commit; called inside the step that needs it first, and again when it was
+            lost. A mission that is replayed from its steps alone opens nothing, and trouble while opening is
+            remembered like any other.
     """
 
     def __init__(self, enter: Callable[[], Awaitable[Workspace]]) -> None:
@@ -75,6 +76,10 @@ class Tree:
                 await self._workspace.apply_changes(changes)
             self._stands_at = changes
         return self._workspace
+
+    def lost(self) -> None:
+        """The sandbox is gone: the next use opens another one."""
+        self._workspace = None
 
     def touched(self) -> None:
         """Somebody edited the tree: revert before the next use."""

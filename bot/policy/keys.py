@@ -42,9 +42,16 @@ STRICTEST: Mapping[str, Any] = MappingProxyType(
         "limits.attempts": 0,
         "limits.open_pull_requests": 0,
         "limits.seconds_per_mission": 1.0,
+        "limits.seconds_per_pull_request": 1.0,
+        "limits.seconds_per_day": 1.0,
+        "limits.missions_per_pull_request": 0,
+        "limits.missions_per_day": 0,
         "limits.usd_per_mission": 0.0,
         "limits.usd_per_pull_request": 0.0,
         "limits.usd_per_day": 0.0,
+        "limits.tokens_per_mission": 0,
+        "limits.tokens_per_pull_request": 0,
+        "limits.tokens_per_day": 0,
     }
 )
 """What counts for a key that holds us back when its value cannot be read; the other keys then count as not set."""

@@ -1,15 +1,27 @@
 """Every seam of the bot as a protocol: what a step needs from outside is passed in as one of these."""
 
 from bot.ports.github import AppHooks, GitHub, GitHubRuns, GitHubUpkeep
-from bot.ports.memory import LessonStore, Recall, Registry
+from bot.ports.memory import BlobStore, LessonStore, Recall, Registry
 from bot.ports.models import AgentDoor, AgentDoors, Chat, Ledger, Mind, Minds
 from bot.ports.sandboxes import Fixer, OpenWorkspace, Workspace
-from bot.ports.work import Checkpoint, Clock, DeliveryInbox, MissionQueue, PatientCheckpoint, Progress, Work
+from bot.ports.work import (
+    Checkpoint,
+    Clock,
+    DeliveryInbox,
+    Meter,
+    Meters,
+    MissionQueue,
+    PatientCheckpoint,
+    Progress,
+    Switchboard,
+    Work,
+)
 
 __all__ = [
     "AgentDoor",
     "AgentDoors",
     "AppHooks",
+    "BlobStore",
     "Chat",
     "Checkpoint",
     "Clock",
@@ -20,6 +32,8 @@ __all__ = [
     "GitHubUpkeep",
     "Ledger",
     "LessonStore",
+    "Meter",
+    "Meters",
     "Mind",
     "Minds",
     "MissionQueue",
@@ -28,6 +42,7 @@ __all__ = [
     "Progress",
     "Recall",
     "Registry",
+    "Switchboard",
     "Work",
     "Workspace",
 ]

@@ -1,8 +1,10 @@
-"""What is remembered: lessons, and what is under way where."""
+"""What is remembered: lessons, what is under way where, and large values."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Protocol
 
+from bot.domain.blob import Blob, Drawer, Kind
 from bot.domain.lesson import Forecast, Lesson, RecalledLesson
 from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
 from bot.domain.request import Feedback
@@ -114,4 +116,39 @@ class Registry(Protocol):
 
     async def installation(self, installation_id: int) -> InstallationState | None:
         """What was last known of it."""
+        ...
+
+
+class BlobStore(Protocol):
+    """Large values under their own hash, in one place for all processes.
+
+    Every method may raise a StoreError: the place is out of reach for now, or full.
+    """
+
+    async def put(self, drawer: Drawer, content: bytes) -> str:
+        """Keep a value whole or not at all, and give its digest; the same again renews it.
+
+        Raises:
+            BlobRefused: it is larger than what is kept.
+        """
+        ...
+
+    async def get(self, drawer: Drawer, digest: str) -> bytes:
+        """The value with this digest, as it was put.
+
+        Raises:
+            BlobLost: it is not there, or not what was put; asking again does not help.
+        """
+        ...
+
+    async def kept(self, kind: Kind, owner: str | None = None, *, before: datetime | None = None) -> tuple[Blob, ...]:
+        """What is kept of a kind, or in one drawer of it, or was put before then; oldest first."""
+        ...
+
+    async def taken(self, kind: Kind) -> int:
+        """The bytes of all that is kept of a kind."""
+        ...
+
+    async def drop(self, blobs: Sequence[Blob]) -> None:
+        """Keep these no longer; what is gone already is no trouble."""
         ...

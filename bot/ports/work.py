@@ -6,10 +6,23 @@ from typing import Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from bot.domain.account import Grant
 from bot.domain.command import Command
 from bot.domain.delivery import Receipt
 from bot.domain.mission import MissionContext
-from bot.domain.request import Feedback, HeadMoved, Ignored, InstallationChange, MissionRequest, RedHead
+from bot.domain.model import Spend
+from bot.domain.pause import Pause
+from bot.domain.policy import RepositoryPolicy
+from bot.domain.request import (
+    Feedback,
+    Halted,
+    HeadMoved,
+    Ignored,
+    InstallationChange,
+    MissionRequest,
+    RedHead,
+    RepositoryRef,
+)
 
 Value = TypeVar("Value", bound=BaseModel)
 
@@ -36,7 +49,7 @@ class MissionQueue(Protocol):
         """Put what a person asked in line, before automatic work; False when it is there already."""
         ...
 
-    async def notice(self, change: HeadMoved | InstallationChange) -> None:
+    async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
         """Put something that changes what is under way in line."""
         ...
 
@@ -74,6 +87,42 @@ class PatientCheckpoint(Checkpoint, Protocol):
 
     async def pause(self, seconds: float) -> None:
         """Let time pass between steps; a wait that was begun is not begun again after a restart."""
+        ...
+
+
+class Meter(Protocol):
+    """Books the time of one mission, within every limit."""
+
+    async def before(self, spent_s: float, own: Grant) -> Grant:
+        """How long the next step may take, given what was spent and what the mission itself has left.
+
+        Raises:
+            BudgetSpent: a limit leaves no time, or no mission.
+        """
+        ...
+
+    async def close(self, spent_s: float) -> None:
+        """The mission came to its end, or is broken off: what is set aside is given back."""
+        ...
+
+    async def bill(self) -> Spend:
+        """What models cost the mission, also in steps that a dead process did not finish."""
+        ...
+
+
+class Meters(Protocol):
+    """Gives every mission its meter."""
+
+    def of(self, request: MissionRequest, policy: RepositoryPolicy) -> Meter:
+        """The meter of a mission."""
+        ...
+
+
+class Switchboard(Protocol):
+    """What the operator has paused."""
+
+    async def of(self, repository: RepositoryRef) -> Pause | None:
+        """The widest pause a repository is in. Raises StoreError when nobody knows."""
         ...
 
 

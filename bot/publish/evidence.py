@@ -26,7 +26,7 @@ def evidence(story: Story) -> dict[str, Any]:
         "target": context.target_path,
         "created_at": context.created_at,
         "seconds": round(context.seconds, 2),
-        "cost_usd": known_usd(total(context.calls)),
+        "cost_usd": known_usd(context.bill),
         "models": models_as_data(context),
         "durations": _durations(story),
         "environment": _environment(story),

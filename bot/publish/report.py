@@ -5,7 +5,6 @@ import shlex
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.model import total
 from bot.domain.patch import Candidate, TestChange
 from bot.publish.ci_section import ci_section
 from bot.publish.evidence import agreement, commands, cost_per_rung, evidence, excerpts, mutants
@@ -284,7 +283,7 @@ def _facts(story: Story) -> list[tuple[str, str]]:
     rows = [
         ("mission", pen.code(context.mission_id)),
         ("seconds", f"{context.seconds:.1f}"),
-        ("cost of models", spend_in_words(total(context.calls))),
+        ("cost of models", spend_in_words(context.bill)),
     ]
     rows += _triage_facts(story)
     if context.facts is not None:
@@ -308,8 +307,9 @@ def _facts(story: Story) -> list[tuple[str, str]]:
             (f"step {f.treatment}", f"{pen.code(f.step)} {pen.prose(f.reason, cap=200)}") for f in facts.recipe.fidelity
         ]
     if story.bundle.name:
-        rows.append(("to run it again", f"{pen.code(f'metaagent replay {story.bundle.name}')} on the bot's host"))
-        rows.append(("bundle", pen.code(f"sha256 {story.bundle.sha256}")))
+        until = f", kept until {story.bundle.until}" if story.bundle.until else ""
+        rows.append(("to run it again", f"{pen.code(f'metaagent replay {story.bundle.name}')} where the bot runs"))
+        rows.append(("bundle", f"{pen.code(f'sha256 {story.bundle.sha256}')}{until}"))
     rows.append(("candidates tried", str(context.candidates_tried)))
     rows += [
         (f"cost of rung {rung}", f"{cost['seconds']:.1f} s, {_usd(cost['usd'])}")

@@ -8,6 +8,7 @@ from bot.domain.model import ModelCall, Role, Spend, Usage, total
 from bot.publish.markdown import Section, table
 from bot.publish.story import Story
 
+_USAGE = tuple(Usage.model_fields)
 _SPEAKERS = {"rules": "rules", "model": "a model", "fallback": "rules, after a model gave nothing usable"}
 
 
@@ -54,7 +55,8 @@ def rung_calls(context: MissionContext) -> tuple[ModelCall, ...]:
 def models_section(story: Story) -> Section | None:
     """A row for each stage; nothing where only rules spoke and no model was asked."""
     calls, spoke = story.context.calls, speakers(story.context)
-    if not calls and set(spoke.values()) <= {"rules"}:
+    lost = lost_of(story.context)
+    if not calls and not lost.calls and set(spoke.values()) <= {"rules"}:
         return None
     spent = spend_by(calls, "stage")
     rows = [
@@ -68,7 +70,10 @@ def models_section(story: Story) -> Section | None:
         )
         for stage in dict.fromkeys((*spoke, *spent))
     ]
-    all_of_it = total(calls)
+    if lost.calls:
+        broken = "tries that were broken off"
+        rows.append((broken, "", "", str(lost.calls), _tokens(lost.usage), spend_in_words(lost)))
+    all_of_it = story.context.bill
     rows.append(("in all", "", "", str(all_of_it.calls), _tokens(all_of_it.usage), spend_in_words(all_of_it)))
     header = ("stage", "who decided", "model", "calls", "tokens in and out", "cost")
     return table("Who spoke, and what it cost", header, rows, folded=True)
@@ -80,8 +85,20 @@ def models_as_data(context: MissionContext) -> dict[str, Any]:
         "spoke": speakers(context),
         "stages": {stage: _as_data(spend) for stage, spend in spend_by(context.calls, "stage").items()},
         "models": {model: _as_data(spend) for model, spend in spend_by(context.calls, "model").items()},
-        "total": _as_data(total(context.calls)),
+        "broken_off": _as_data(lost_of(context)),
+        "total": _as_data(context.bill),
     }
+
+
+def lost_of(context: MissionContext) -> Spend:
+    """What calls came to that no stage of the mission names: a process died before their stage was done."""
+    known, bill = total(context.calls), context.bill
+    return Spend(
+        calls=bill.calls - known.calls,
+        unpriced_calls=max(0, bill.unpriced_calls - known.unpriced_calls),
+        cost_usd=max(0.0, round(bill.cost_usd - known.cost_usd, 9)),
+        usage=Usage(**{name: max(0, getattr(bill.usage, name) - getattr(known.usage, name)) for name in _USAGE}),
+    )
 
 
 def known_usd(spend: Spend) -> float | None:

@@ -20,17 +20,21 @@ from bot.domain.request import Feedback, MissionRequest, RedHead
 from bot.errors import QueueError
 from bot.queue import executor
 from bot.queue.checkpoint import PAUSES_S, DurableCheckpoint
-from bot.queue.postgres import Postgres, is_postgres
+from bot.queue.lost import LostWork
+from bot.queue.postgres import Postgres
 from bot.queue.rows import COMMANDS, ENDED, NOTICES, Rows
-from bot.queue.sqlite_file import SQLITE, SqliteFile
+from bot.queue.sqlite_file import SqliteFile
 from bot.queue.supervisor import BEAT_S, TTL_S, Supervisor
+from bot.queue.turns import Turn, Turns
 from bot.queue.workflows import Change, Handlers, Workflows
+from bot.store.database import SQLITE, is_postgres
 
 Result = TypeVar("Result")
 P = ParamSpec("P")
 
 POLL_SQLITE_S, POLL_POSTGRES_S = 0.2, 0.5
 """Looking costs nothing in a file; a server is looked at by every worker."""
+HOURLY = "7 * * * *"
 ANSWER_S = 8.0
 """A server that does not answer in this time is away; GitHub waits ten seconds for us."""
 
@@ -46,9 +50,15 @@ class Pace:
     pauses_s: tuple[float, ...] = PAUSES_S
     """Before a step is tried again that GitHub did not take."""
     beat_s: float = BEAT_S
-    """Between two signs of life of a worker on PostgreSQL."""
+    """Between two signs of life of a worker, and two looks at who works."""
     ttl_s: float = TTL_S
     """After so long a silence it is dead."""
+    per_minute: int | None = None
+    """Missions begun in a minute, in all processes together."""
+    per_minute_each: int | None = None
+    """The same of one repository."""
+    tidy_at: str = HOURLY
+    """When what is old is dropped, by one of all processes, as cron says it."""
 
 
 class DurableEngine:
@@ -76,7 +86,7 @@ class DurableEngine:
         workers_total: int | None = None,
         pace: Pace | None = None,
     ) -> None:
-        self.name = _name() if is_postgres(url) else "local"
+        self.name = _name()
         self._postgres = Postgres(url, self.name) if is_postgres(url) else None
         self._file = SqliteFile(url) if url.startswith(SQLITE) else None
         if self._postgres is None and self._file is None:
@@ -87,12 +97,14 @@ class DurableEngine:
         self.url = url
         self._handlers = handlers
         self._pace = pace or Pace()
-        self._workflows = Workflows(handlers, partial(DurableCheckpoint, self._pace.pauses_s), self.submit)
+        self._workflows = Workflows(
+            handlers, partial(DurableCheckpoint, self._pace.pauses_s, handlers.blobs), self.submit
+        )
         self._works = works
         self._workers, self._workers_total = workers, workers_total
         self._poll_s = self._pace.poll_s or (POLL_POSTGRES_S if self._postgres else POLL_SQLITE_S)
         self._rows: Rows | None = None
-        self._supervisor: Supervisor | None = None
+        self._turns: Turns | None = None
         self._one_thread = threading.Lock()
         # Synchronous calls in threads of our own: dbos would replace the caller's pool by its own.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="engine")
@@ -118,12 +130,12 @@ class DurableEngine:
 
     @property
     def is_working(self) -> bool:
-        """Whether it was launched and, where there are others, watches them."""
-        return self._rows is not None and (self._supervisor is None or self._supervisor.is_working)
+        """Whether it was launched and, where it works, watches what is worked on."""
+        return self._rows is not None and (self._turns is None or self._turns.is_working)
 
-    async def submit(self, request: MissionRequest) -> bool:
-        """Put a mission in line; False when it is there already and has not failed."""
-        new = await self._ask(Rows.submit, request)
+    async def submit(self, request: MissionRequest, *, delay_s: float = 0.0) -> bool:
+        """Put a mission in line, to begin after a delay; False when it is there already and has not failed."""
+        new = await self._ask(Rows.submit, request, delay_s)
         if new:
             await self._handlers.begun(request)
             if await self.status(request.mission_id) in ENDED:
@@ -195,6 +207,8 @@ class DurableEngine:
                 self._postgres.prepare()
             if self._works:
                 self._work()
+            else:
+                executor.make_tables(self.url)
             self._rows = self._rows or Rows(self.url, self._alone)
         except BaseException:
             self._leave()
@@ -203,21 +217,37 @@ class DurableEngine:
     def _work(self) -> None:
         if self._postgres is not None:
             self._postgres.beat()  # before the first mission is ours
-        share = executor.Share(self._workers, self._workers_total, self._poll_s, shared=self._postgres is not None)
-        executor.launch(self.url, self.name, self._workflows.by_name, share)
+        share = executor.Share(
+            workers=self._workers,
+            total=self._workers_total,
+            per_minute=self._pace.per_minute,
+            per_minute_each=self._pace.per_minute_each,
+            poll_s=self._poll_s,
+            tidy_at=self._pace.tidy_at,
+            shared=self._postgres is not None,
+        )
+        executor.launch(self.url, self.name, self._workflows, share)
         self._rows = Rows(self.url, self._alone)
-        if self._postgres is not None:
-            dead = executor.DeadWork(self._rows, executor.library_recovery())
-            self._supervisor = Supervisor(self._postgres, dead, beat_s=self._pace.beat_s, ttl_s=self._pace.ttl_s)
-            self._supervisor.start()
+        dead = executor.DeadWork(self._rows, executor.library_recovery())
+        turns: list[Turn] = [LostWork(self._rows, self.name, self._workflows.at_work).find_lost]
+        if self._postgres is None:
+            # Who holds the file is alone: all others that ever worked on it are gone.
+            for gone in dead.running().keys() - {self.name}:
+                dead.take_back(gone)
+        else:
+            supervisor = Supervisor(self._postgres, dead, ttl_s=self._pace.ttl_s)
+            turns += [supervisor.beat, supervisor.judge]
+        self._turns = Turns(turns, self._pace.beat_s)
+        self._turns.start()
 
     def _close(self) -> None:
-        if self._supervisor is not None:
-            self._supervisor.stop()
+        if self._turns is not None:
+            self._turns.stop()
+            self._turns = None
         if self._works:
             executor.destroy()
-        if self._supervisor is not None and self._rows is not None:
-            # Not a death: others go on at once, before we are missed.
+        if self._works and self._rows is not None:
+            # Not a death: others, or we at the next start, go on at once.
             executor.put_back(self._rows, self._rows.running(self.name))
         self._leave()
 

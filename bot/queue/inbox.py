@@ -4,51 +4,58 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
+from itertools import islice
 
 from bot.domain.delivery import Receipt
 from bot.domain.request import Ignored
 from bot.ports import Clock, Work
-from bot.queue.inbox_table import BUSY_S, Entry, InboxTable, Waiting
+from bot.queue.inbox_table import MOST_ASKED, Entry, InboxTable, Waiting
+from bot.store.database import Database
 
-MOST_AT_ONCE = 256
+MOST_AT_ONCE = MOST_ASKED
 """Deliveries written in one transaction."""
+BUSY_S = 4.0
+"""The longest wait for another process's write: well below the time GitHub gives us for an answer."""
+LEFT_S = 10.0
+"""After so long a delivery that another process took in, and did not hand over, is ours: that process died."""
 
 AskStatus = Callable[[str], Awaitable[str | None]]
 
 
 class Inbox:
-    """Deliveries in one SQLite file, write-ahead logged and synced: what was answered 202 is never lost.
+    """Deliveries in the database, on its disk: what was answered 202 is never lost.
 
     Those that come while the disk is busy with others are written together: one wait for the disk answers many.
+    Several processes may take deliveries in; each hands over its own, and one of them also those of the dead.
 
     Args:
-        path: The file.
+        database: Ours, opened for the inbox alone, so that no delivery waits for what else this process writes.
         clock: Stamps the rows.
         status: Asks the queue how a mission is; a delivery of a failed mission is let through again.
-        busy_s: How long to wait for another process's write.
     """
 
-    def __init__(self, path: Path, clock: Clock, status: AskStatus | None = None, *, busy_s: float = BUSY_S) -> None:
-        self._table = InboxTable(path, busy_s=busy_s)
+    def __init__(self, database: Database, clock: Clock, status: AskStatus | None = None) -> None:
+        self._table = InboxTable(database)
         self._clock = clock
         self._status = status
-        self._pending: list[tuple[Entry, asyncio.Future[Receipt]]] = []
+        self._pending: dict[asyncio.Future[Receipt], Entry] = {}
         self._writing: asyncio.Task[None] | None = None
         self._moving: asyncio.Task[None] | None = None
+        self._taken_in: set[str] = set()
+        self._has_left = False
         self.arrived = asyncio.Event()
         """Set when there is something to submit."""
 
     def open(self) -> None:
-        """Open or create the file.
+        """Connect, and bring the tables up to date.
 
         Raises:
-            QueueError: it cannot be written.
+            QueueError: the database cannot be used.
         """
         self._table.open()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection."""
         self._table.close()
 
     async def accept(self, delivery: str, event: str, action: str | None, decision: Work | Ignored) -> Receipt:
@@ -68,17 +75,22 @@ class Inbox:
         mission = receipt.mission_id
         if receipt.result == "duplicate" and mission is not None and await self._has_failed(mission):
             receipt = await self._write(replace(entry, again=True))
-        if receipt.result == "queued":
-            self.arrived.set()
         return receipt
 
     async def waiting(self) -> tuple[Waiting, ...]:
-        """What is on disk and not yet in the queue, oldest first."""
-        return await asyncio.to_thread(self._table.waiting)
+        """What is on disk, not yet in the queue and ours to put there, oldest first."""
+        had_left = self._has_left
+        self._has_left, found = await asyncio.to_thread(self._table.waiting)
+        if self._has_left and not had_left:
+            return found  # whoever had what is left before us is dead
+        before = (self._clock.now() - timedelta(seconds=LEFT_S)).isoformat()
+        ours = [one for one in found if one.delivery in self._taken_in or (self._has_left and one.received_at < before)]
+        return tuple(ours)
 
     async def submitted(self, delivery: str) -> None:
         """The queue has it now."""
         await asyncio.to_thread(self._table.mark, delivery)
+        self._taken_in.discard(delivery)
 
     async def known(self, deliveries: Sequence[str]) -> frozenset[str]:
         """Which of these deliveries came in."""
@@ -93,17 +105,25 @@ class Inbox:
 
     async def _write(self, entry: Entry) -> Receipt:
         written: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
-        self._pending.append((entry, written))
+        self._pending[written] = entry
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_pending())
-        return await written
+        try:
+            return await written
+        finally:
+            # Whoever asked may have given up: while a server is silent nothing piles up behind it.
+            self._pending.pop(written, None)
 
     async def _write_pending(self) -> None:
         while self._pending:
-            group, self._pending = self._pending[:MOST_AT_ONCE], self._pending[MOST_AT_ONCE:]
-            write = asyncio.to_thread(self._table.write, [entry for entry, _ in group])
+            group = dict(islice(self._pending.items(), MOST_AT_ONCE))
+            for written in group:
+                del self._pending[written]
+            write = asyncio.to_thread(self._table.write, list(group.values()))
             (receipts,) = await asyncio.gather(write, return_exceptions=True)
-            for number, (_, written) in enumerate(group):
+            if not isinstance(receipts, BaseException):
+                self._hand_over(receipts)
+            for number, written in enumerate(group):
                 if written.done():
                     continue  # whoever asked went away; the delivery is on disk all the same
                 if isinstance(receipts, BaseException):
@@ -112,3 +132,8 @@ class Inbox:
                     written.set_result(receipts[number])
         if self._table.wants_checkpoint:
             self._moving = asyncio.create_task(asyncio.to_thread(self._table.checkpoint))
+
+    def _hand_over(self, receipts: Sequence[Receipt]) -> None:
+        if queued := [receipt.delivery for receipt in receipts if receipt.result == "queued"]:
+            self._taken_in.update(queued)
+            self.arrived.set()

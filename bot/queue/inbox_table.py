@@ -1,52 +1,51 @@
-"""The inbox's rows: one SQLite file, written in groups, each group one transaction that is on disk when it returns."""
+"""The inbox's rows, written in groups: each group is one transaction that is on disk when it returns."""
 
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
+from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from bot.domain.delivery import Receipt
 from bot.domain.request import Ignored, MissionRequest, RedHead
-from bot.errors import QueueError
+from bot.errors import QueueError, StoreError
 from bot.ports import Work
+from bot.store.database import SQLITE, Database, Transaction
 from sandbox.types import Frozen
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS delivery (
-    id TEXT PRIMARY KEY,
-    event TEXT NOT NULL,
-    action TEXT,
-    received_at TEXT NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('waiting', 'submitted', 'ignored', 'duplicate')),
-    reason TEXT NOT NULL DEFAULT '',
-    mission_id TEXT,
-    work TEXT,
-    times INTEGER NOT NULL DEFAULT 1
-) STRICT;
-CREATE INDEX IF NOT EXISTS delivery_by_mission ON delivery (mission_id) WHERE mission_id IS NOT NULL;
-CREATE INDEX IF NOT EXISTS delivery_by_state ON delivery (state, received_at);
-"""
 
 WRITE = """
 INSERT INTO delivery (id, event, action, received_at, state, reason, mission_id, work)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET times = times + 1
+VALUES (:id, :event, :action, :received_at, :state, :reason, :mission_id, :work)
+ON CONFLICT (id) DO UPDATE SET times = delivery.times + 1
 """
 WRITE_AGAIN = WRITE + ", state = excluded.state, work = excluded.work, reason = excluded.reason"
 """A delivery of a mission that failed waits once more."""
+KNOWN = "SELECT id FROM delivery WHERE id IN ({})"
+LIVE = """
+SELECT mission_id FROM delivery
+WHERE mission_id IN ({}) AND mission_id IS NOT NULL AND state NOT IN ('ignored', 'duplicate')
+"""
+"""Said so that SQLite goes by the missions: everything that waits would be looked at for each group."""
+WAITING = """
+SELECT id, received_at, work FROM delivery WHERE state = 'waiting' AND work IS NOT NULL ORDER BY received_at, seq
+"""
+GIVEN_UP = "UPDATE delivery SET state = 'ignored', reason = 'no longer readable' WHERE id = :id"
+SUBMITTED = "UPDATE delivery SET state = 'submitted' WHERE id = :id AND state = 'waiting'"
+SETTLED = "DELETE FROM delivery WHERE state != 'waiting' AND received_at < :before"
 
-BUSY_S = 4.0
-"""Well below the time GitHub gives us for an answer."""
-
+MOST_ASKED = 256
+"""Values of one question."""
 CHECKPOINT_AFTER = 500
-"""Groups in the write-ahead log before they are moved into the file; no delivery waits for that."""
+"""Groups in SQLite's write-ahead log before they are moved into the file; no delivery waits for that."""
 
 log = logging.getLogger(__name__)
 
+Answer = TypeVar("Answer")
 _WORK: TypeAdapter[Work] = TypeAdapter(Work)
 
 
@@ -54,6 +53,7 @@ class Waiting(Frozen):
     """A delivery that is on disk and not yet in the queue."""
 
     delivery: str
+    received_at: str
     work: Work
 
 
@@ -76,153 +76,155 @@ class Entry:
 
 
 class InboxTable:
-    """The file; every method may raise a QueueError, and may be called from any thread.
+    """The rows; every method may raise a QueueError, and may be called from any thread.
 
     Args:
-        path: The file.
-        busy_s: How long to wait for somebody else's write.
+        database: Where they are; of its own, so that no delivery waits for what others of this process do.
     """
 
-    def __init__(self, path: Path, *, busy_s: float = BUSY_S) -> None:
-        self._path = path
-        self._busy_s = busy_s
-        self._lock = threading.Lock()
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._file = database.url.removeprefix(SQLITE) if database.url.startswith(SQLITE) else None
         self._moving = threading.Lock()
         self._groups = 0
-        self._database: sqlite3.Connection | None = None
+        self._open = False
 
     def open(self) -> None:
-        """Open or create the file."""
-        try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            database = sqlite3.connect(self._path, timeout=self._busy_s, isolation_level=None, check_same_thread=False)
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute("PRAGMA synchronous=FULL")
-            database.execute("PRAGMA wal_autocheckpoint=0")  # `checkpoint` does it, beside the answers
-            database.executescript(SCHEMA)
-        except (sqlite3.Error, OSError) as error:
-            raise QueueError(f"the inbox {self._path} cannot be opened: {error}", "check METAAGENT_DATA_DIR") from error
-        self._database = database
+        """Connect."""
+
+        def begin(tx: Transaction) -> None:
+            if self._file is not None:
+                tx.execute("PRAGMA wal_autocheckpoint=0")  # `checkpoint` does it, beside the answers
+
+        self._open = True
+        self._run(begin)
 
     def close(self) -> None:
-        """Close the file."""
-        with self._lock:
-            if self._database is not None:
-                self._database.close()
-                self._database = None
+        """Close the connection."""
+        self._open = False
+        self._database.close()
 
     def write(self, entries: Sequence[Entry]) -> list[Receipt]:
         """Write deliveries down, all or none, and say what becomes of each."""
-        with self._transaction() as database:
-            receipts = [_written(database, entry) for entry in entries]
+        receipts = self._run(lambda tx: _written(tx, entries))
         self._groups += 1
         return receipts
 
     @property
     def wants_checkpoint(self) -> bool:
         """Whether the write-ahead log has grown so far that it is to be moved into the file."""
-        return self._groups >= CHECKPOINT_AFTER
+        return self._file is not None and self._groups >= CHECKPOINT_AFTER
 
     def checkpoint(self) -> None:
         """Move the write-ahead log into the file by a connection of its own: those who write do not wait for it."""
-        if not self._moving.acquire(blocking=False):
+        if self._file is None or not self._moving.acquire(blocking=False):
             return
         try:
             self._groups = 0
-            with closing(sqlite3.connect(self._path, timeout=self._busy_s, isolation_level=None)) as database:
+            with closing(sqlite3.connect(self._file, isolation_level=None)) as database:
                 database.execute("PRAGMA wal_checkpoint(PASSIVE)")
         except sqlite3.Error as error:
             log.warning("the inbox's log stays as long as it is: %s", error)
         finally:
             self._moving.release()
 
-    def waiting(self) -> tuple[Waiting, ...]:
-        """What is not yet in the queue, oldest first."""
-        with self._transaction() as database:
-            rows = database.execute(
-                "SELECT id, work FROM delivery WHERE state = 'waiting' AND work IS NOT NULL ORDER BY received_at, rowid"
-            ).fetchall()
+    def waiting(self) -> tuple[bool, tuple[Waiting, ...]]:
+        """What is not yet in the queue, oldest first; and whether what dead processes left is ours."""
+
+        def read(tx: Transaction) -> tuple[bool, tuple[Waiting, ...]]:
             readable: list[Waiting] = []
-            for delivery, work in rows:
+            for delivery, received_at, work in tx.execute(WAITING):
                 try:
-                    readable.append(Waiting(delivery=delivery, work=_WORK.validate_json(work)))
+                    parsed = _WORK.validate_json(work)
                 except ValidationError:
                     # Written by another version of us; one such row must not hold up the others.
                     log.exception("delivery %s can no longer be read and is given up", delivery)
-                    database.execute(
-                        "UPDATE delivery SET state = 'ignored', reason = 'no longer readable' WHERE id = ?", (delivery,)
-                    )
-        return tuple(readable)
+                    tx.change(GIVEN_UP, {"id": delivery})
+                else:
+                    readable.append(Waiting(delivery=delivery, received_at=received_at, work=parsed))
+            return tx.keep("left"), tuple(readable)
+
+        return self._run(read)
 
     def mark(self, delivery: str) -> None:
         """The queue has it now."""
-        with self._transaction() as database:
-            database.execute("UPDATE delivery SET state = 'submitted' WHERE id = ? AND state = 'waiting'", (delivery,))
+        self._run(lambda tx: tx.change(SUBMITTED, {"id": delivery}))
 
     def known(self, deliveries: Sequence[str]) -> frozenset[str]:
         """Which of these came in."""
-        with self._transaction() as database:
-            found = [database.execute("SELECT id FROM delivery WHERE id = ?", (one,)).fetchone() for one in deliveries]
-        return frozenset(str(row[0]) for row in found if row is not None)
+        known: set[str] = set()
+        for start in range(0, len(deliveries), MOST_ASKED):
+            asked = deliveries[start : start + MOST_ASKED]
+            known.update(self._run(partial(_found, query=KNOWN, values=asked)))
+        return frozenset(known)
 
     def purge(self, before: str) -> int:
         """Forget what was settled before a moment (ISO 8601); how many."""
-        with self._transaction() as database:
-            return database.execute(
-                "DELETE FROM delivery WHERE state != 'waiting' AND received_at < ?", (before,)
-            ).rowcount
+        return self._run(lambda tx: tx.change(SETTLED, {"before": before}))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            if self._database is None:
-                raise QueueError("the inbox is closed")
-            try:
-                self._database.execute("BEGIN IMMEDIATE")
-                try:
-                    yield self._database
-                except BaseException:
-                    self._database.execute("ROLLBACK")
-                    raise
-                self._database.execute("COMMIT")
-            except sqlite3.Error as error:
-                raise QueueError(
-                    f"the inbox cannot be written: {error}", "check the disk of METAAGENT_DATA_DIR"
-                ) from error
+    def _run(self, call: Callable[[Transaction], Answer]) -> Answer:
+        if not self._open:
+            raise QueueError("the inbox is closed")
+        try:
+            return self._database.run(call)
+        except StoreError as error:
+            raise QueueError(f"the inbox cannot be used: {error.message}", error.advice) from error
 
 
-def _written(database: sqlite3.Connection, entry: Entry) -> Receipt:
-    earlier = None if entry.again else _duplicate(database, entry.delivery, entry.mission_id)
+def _written(tx: Transaction, entries: Sequence[Entry]) -> list[Receipt]:
+    """Three statements for all: of two groups with the same missions one comes after the other."""
+    tx.alone("inbox")
+    new = [entry for entry in entries if not entry.again]
+    known = _found(tx, KNOWN, [entry.delivery for entry in new])
+    live = _found(tx, LIVE, [entry.mission_id for entry in new if entry.mission_id is not None])
+    receipts = []
+    rows: dict[bool, list[dict[str, object]]] = {False: [], True: []}
+    for entry in entries:
+        receipt = _receipt(entry, known, live)
+        known.add(entry.delivery)
+        if receipt.result == "queued" and receipt.mission_id is not None:
+            live.add(receipt.mission_id)
+        receipts.append(receipt)
+        rows[entry.again].append(_row(entry, receipt))
+    tx.execute(WRITE, rows[False])
+    tx.execute(WRITE_AGAIN, rows[True])
+    return receipts
+
+
+def _receipt(entry: Entry, known: set[str], live: set[str]) -> Receipt:
+    """What becomes of it, given the deliveries that came and the missions that were asked for."""
+    earlier = None
+    if not entry.again and entry.delivery in known:
+        earlier = "this delivery came before"
+    elif not entry.again and entry.mission_id in live:
+        earlier = "another check of the same commit asked before"
     if earlier is not None:
-        receipt = Receipt(delivery=entry.delivery, result="duplicate", reason=earlier, mission_id=entry.mission_id)
-    elif isinstance(entry.decision, Ignored):
-        receipt = Receipt(delivery=entry.delivery, result="ignored", reason=entry.decision.reason)
-    else:
-        receipt = Receipt(delivery=entry.delivery, result="queued", mission_id=entry.mission_id)
-    queued = receipt.result == "queued" and not isinstance(entry.decision, Ignored)
-    database.execute(
-        WRITE_AGAIN if entry.again else WRITE,
-        (
-            entry.delivery,
-            entry.event,
-            entry.action,
-            entry.received_at,
-            "waiting" if queued else receipt.result,
-            receipt.reason,
-            receipt.mission_id,
-            entry.decision.model_dump_json() if queued else None,
-        ),
-    )
-    return receipt
+        return Receipt(delivery=entry.delivery, result="duplicate", reason=earlier, mission_id=entry.mission_id)
+    if isinstance(entry.decision, Ignored):
+        return Receipt(delivery=entry.delivery, result="ignored", reason=entry.decision.reason)
+    return Receipt(delivery=entry.delivery, result="queued", mission_id=entry.mission_id)
 
 
-def _duplicate(database: sqlite3.Connection, delivery: str, mission: str | None) -> str | None:
-    """Why this is a duplicate, if it is."""
-    if database.execute("SELECT 1 FROM delivery WHERE id = ?", (delivery,)).fetchone() is not None:
-        return "this delivery came before"
-    if mission is None:
-        return None
-    live = "SELECT 1 FROM delivery WHERE mission_id = ? AND state IN ('waiting', 'submitted')"
-    if database.execute(live, (mission,)).fetchone() is not None:
-        return "another check of the same commit asked before"
-    return None
+def _row(entry: Entry, receipt: Receipt) -> dict[str, object]:
+    queued = receipt.result == "queued"
+    return {
+        "id": entry.delivery,
+        "event": entry.event,
+        "action": entry.action,
+        "received_at": entry.received_at,
+        "state": "waiting" if queued else receipt.result,
+        "reason": receipt.reason,
+        "mission_id": receipt.mission_id,
+        "work": entry.decision.model_dump_json() if queued else None,
+    }
+
+
+def _found(tx: Transaction, query: str, values: Sequence[str]) -> set[str]:
+    """Those of the values that a query with one gap for all of them finds; at most MOST_ASKED."""
+    if not values:
+        return set()
+    # A power of two, the last value again and again: few different statements, each is prepared once.
+    asked = [*values, *[values[-1]] * ((1 << (len(values) - 1).bit_length()) - len(values))]
+    gaps = ", ".join(f":v{number}" for number in range(len(asked)))
+    found = tx.execute(query.format(gaps), {f"v{number}": value for number, value in enumerate(asked)})
+    return {str(row[0]) for row in found}

@@ -2,40 +2,34 @@
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from bot.errors import QueueError
+from bot.errors import QueueError, StoreError
+from bot.store.database import is_postgres
+from bot.store.opening import open_database
+from bot.store.server import ANSWER_MS, CONNECT_S, IDLE_MS, connecting, impatient
 
-SCHEMES = ("postgresql://", "postgres://")
-CONNECT_S = 5
-ANSWER_MS = 10_000
-"""The longest wait for one statement, and for a network that swallows it."""
-
-_TABLE = """
-SELECT pg_advisory_xact_lock(hashtext('metaagent.tables'));
-CREATE TABLE IF NOT EXISTS metaagent_executor (id TEXT PRIMARY KEY, beat TIMESTAMPTZ NOT NULL);
-"""
-"""Processes that start together make the table once: `IF NOT EXISTS` alone is a race."""
 _BEAT = """
-INSERT INTO metaagent_executor VALUES (%s, clock_timestamp())
+INSERT INTO metaagent.executor VALUES (%s, clock_timestamp())
 ON CONFLICT (id) DO UPDATE SET beat = excluded.beat
 """
-_ALIVE = "SELECT id FROM metaagent_executor WHERE id = ANY(%s) AND beat > clock_timestamp() - make_interval(secs => %s)"
-_LEFT = "DELETE FROM metaagent_executor WHERE beat < clock_timestamp() - interval '1 day'"
+_ALIVE = "SELECT id FROM metaagent.executor WHERE id = ANY(%s) AND beat > clock_timestamp() - make_interval(secs => %s)"
+_LEFT = "DELETE FROM metaagent.executor WHERE beat < clock_timestamp() - interval '1 day'"
 
 
 def with_timeout(url: str) -> str:
-    """The URL with a limit to how long connecting may take, unless it has one."""
-    if "connect_timeout=" in url or not is_postgres(url):
+    """The URL with limits to how long connecting, and a network that swallows everything, may take, unless it has some.
+
+    For the library, which makes connections of its own.
+    """
+    if not is_postgres(url):
         return url
-    return f"{url}{'&' if '?' in url else '?'}connect_timeout={CONNECT_S}"
-
-
-def is_postgres(url: str) -> bool:
-    """Whether a database's URL names a PostgreSQL server."""
-    return url.startswith(SCHEMES)
+    limits = {"connect_timeout": CONNECT_S, "tcp_user_timeout": ANSWER_MS}
+    missing = "&".join(f"{name}={most}" for name, most in limits.items() if f"{name}=" not in url)
+    return f"{url}{'&' if '?' in url else '?'}{missing}" if missing else url
 
 
 class Postgres:
@@ -50,26 +44,34 @@ class Postgres:
         self._url = url
         self._executor = executor
         self._connection: Any = None
+        self._spoke = 0.0
         self._lock = threading.Lock()
         self._alone = threading.Lock()
 
     def prepare(self) -> None:
-        """Connect, and make our table when it is not there.
+        """Connect, and bring our tables up to date.
 
         Raises:
-            QueueError: no connection.
+            QueueError: no connection, or tables of a newer version.
         """
         import psycopg
 
         try:
-            with self._lock, self._connected().transaction():
-                self._connection.execute(_TABLE)
+            with self._lock:
+                self._connected()
         except psycopg.OperationalError as error:
             # Says where it connected to and why not, and never the password.
             raise QueueError(f"PostgreSQL cannot be reached: {error}", "check METAAGENT_DATABASE_URL") from None
         except psycopg.Error as error:
             message = f"PostgreSQL cannot be used ({type(error).__name__})"
             raise QueueError(message, "check METAAGENT_DATABASE_URL and the rights of its user") from None
+        tables = open_database(self._url)
+        try:
+            tables.open()
+        except StoreError as error:
+            raise QueueError(error.message, error.advice) from error
+        finally:
+            tables.close()
 
     def beat(self) -> None:
         """This process lives."""
@@ -84,7 +86,7 @@ class Postgres:
         if self._connection is None:
             return
         with suppress(Exception):
-            self._run("DELETE FROM metaagent_executor WHERE id = %s", self._executor)
+            self._run("DELETE FROM metaagent.executor WHERE id = %s", self._executor)
             self._run(_LEFT)
         with self._lock:
             self._connection.close()
@@ -117,12 +119,10 @@ class Postgres:
     def _connected(self) -> Any:
         import psycopg
 
+        now = time.monotonic()
+        if self._connection is not None and now - self._spoke > IDLE_MS / 2_000:
+            self._connection.close()  # before the server does it
         if self._connection is None or self._connection.closed:
-            self._connection = psycopg.connect(
-                with_timeout(self._url),
-                autocommit=True,
-                tcp_user_timeout=ANSWER_MS,
-                options=f"-c statement_timeout={ANSWER_MS}",
-                application_name="metaagent",
-            )
+            self._connection = impatient(psycopg).connect(self._url, autocommit=True, **connecting())
+        self._spoke = now
         return self._connection

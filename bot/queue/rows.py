@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from bot.domain.mission import Outcome
-from bot.domain.request import MissionRequest, RedHead, Trigger
+from bot.domain.request import GivenUp, MissionRequest, RedHead, Trigger
 from bot.errors import QueueError
 from bot.queue.postgres import with_timeout
 from bot.queue.workflows import workflow_for
@@ -20,10 +20,8 @@ APPLICATION = "metaagent"
 PROTOCOL = "mission-protocol-3"
 """Application version: changes only with the order or the names of steps, else waiting missions would be stranded."""
 
-MISSIONS, INTAKE, COMMANDS, NOTICES = "missions", "intake", "commands", "notices"
-"""The queues. Only missions are heavy: they take turns in each repository."""
-ASKED, AUTOMATIC = 1, 10
-"""Whose mission of a repository is first in line: the lower number."""
+ASKED, MISSIONS, INTAKE, COMMANDS, NOTICES = "asked", "missions", "intake", "commands", "notices"
+"""The queues. Only missions are heavy: they take turns in each repository; who asked for one waits for no machine."""
 ENDED = frozenset({"done", "failed", "cancelled"})
 FORGET_AT_ONCE = 1_000
 POOL = 1
@@ -59,13 +57,13 @@ class Rows:
         """Close the connections."""
         self._client.destroy()
 
-    def submit(self, request: MissionRequest) -> bool:
+    def submit(self, request: MissionRequest, delay_s: float = 0.0) -> bool:
         """Put a mission in line; False when it is there already and has not failed."""
         if request.repository is None:
             raise QueueError("a mission needs a repository")
+        line = ASKED if request.trigger is Trigger.COMMENT else MISSIONS
         partition = str(request.repository.id)
-        priority = ASKED if request.trigger is Trigger.COMMENT else AUTOMATIC
-        return self.enqueue(MISSIONS, request.mission_id, request, partition=partition, priority=priority)
+        return self.enqueue(line, request.mission_id, request, partition=partition, delay_s=delay_s)
 
     def settle(self, red: RedHead) -> bool:
         """Watch a red head; False when that is done already, or its mission is there."""
@@ -82,32 +80,33 @@ class Rows:
         value: BaseModel,
         *,
         partition: str | None = None,
-        priority: int | None = None,
+        delay_s: float = 0.0,
         anew: frozenset[str] = frozenset({"failed"}),
     ) -> bool:
         """Under this name at most once, unless it ended in a state that allows it `anew`."""
         from dbos import EnqueueOptions
 
         options = EnqueueOptions(
-            workflow_name=workflow_for(value), queue_name=queue, workflow_id=name, app_version=PROTOCOL
+            workflow_name=workflow_for(value),
+            queue_name=queue,
+            workflow_id=name,
+            workflow_id_reuse_policy="reject",
+            app_version=PROTOCOL,
         )
         if partition is not None:
             options["queue_partition_key"] = partition
-        if priority is not None:
-            options["priority"] = priority
-        before = self._status(name)
-        if before is None:
-            self._client.enqueue(options, to_jsonable_python(value))
+        if delay_s:
+            options["delay_seconds"] = delay_s
+        if self._begins(options, value):
             return True
-        if before not in anew:
+        if self._status(name) not in anew:
             return False
         # Two who both saw that it ended must not drop what the other one has just begun.
         with self._alone("anew"):
             if self._status(name) not in anew:
                 return False
             self._client.delete_workflow(name)
-            self._client.enqueue(options, to_jsonable_python(value))
-        return True
+            return self._begins(options, value)
 
     def cancel(self, mission_id: str) -> None:
         """Stop a mission, or the settling that would lead to it."""
@@ -127,8 +126,7 @@ class Rows:
     def under_way(self, repository_id: int | None) -> tuple[MissionRequest, ...]:
         """The missions that wait or run, of one repository or of all."""
         rows = self._client.list_workflows(name="mission", status=["ENQUEUED", "DELAYED", "PENDING"], load_output=False)
-        requests = (MissionRequest.model_validate_json(json.dumps(row.input["args"][0])) for row in rows if row.input)
-        return tuple(r for r in requests if repository_id in {None, r.repository.id if r.repository else None})
+        return tuple(r for r in _requests(rows) if repository_id in {None, r.repository.id if r.repository else None})
 
     def forget(self, before: datetime) -> int:
         """Drop what ended before then; how many."""
@@ -144,6 +142,11 @@ class Rows:
         """The names of the steps a mission has behind it."""
         return tuple(step["function_name"] for step in self._client.list_workflow_steps(mission_id))
 
+    def written(self, mission_id: str) -> tuple[int, ...]:
+        """When each step that a mission has behind it began, in milliseconds of the clock of who worked on it."""
+        steps = self._client.list_workflow_steps(mission_id, load_output=False)
+        return tuple(step["started_at_epoch_ms"] or 0 for step in steps)
+
     def running(self, executor: str | None = None) -> Sequence[Any]:
         """The rows of what is worked on, by one executor or by all."""
         return self._client.list_workflows(
@@ -154,9 +157,30 @@ class Rows:
         """Put what is worked on in a line again, its count of deaths at nothing."""
         self._client.resume_workflows(list(names), queue_name=queue)
 
+    def give_up(self, mission_id: str, times: int, why: str = "") -> None:
+        """Stop a mission that takes every process with it, or says why it failed so often, after that was told."""
+        rows = self._client.list_workflows(workflow_ids=[mission_id], load_output=False)
+        for request in _requests(rows):
+            self.enqueue(NOTICES, f"given up:{mission_id}", GivenUp(request=request, deaths=times, why=why))
+        self._client.cancel_workflow(mission_id)
+
+    def _begins(self, options: Any, value: BaseModel) -> bool:
+        """Put it in line, unless the name is taken."""
+        from dbos import error
+
+        try:
+            self._client.enqueue(options, to_jsonable_python(value))
+        except error.DBOSWorkflowIDInUseError:
+            return False
+        return True
+
     def _status(self, name: str) -> str | None:
         known = self._client.list_workflows(workflow_ids=[name], load_input=False)
         return _named(known[0].status, known[0].output) if known else None
+
+
+def _requests(rows: Sequence[Any]) -> Iterator[MissionRequest]:
+    return (MissionRequest.model_validate_json(json.dumps(row.input["args"][0])) for row in rows if row.input)
 
 
 def _intake(repository: int | str, sha: str) -> str:

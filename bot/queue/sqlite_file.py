@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from bot.errors import QueueError
-
-SQLITE = "sqlite:///"
+from bot.store.database import SQLITE, make_private
 
 
 class SqliteFile:
@@ -27,7 +26,10 @@ class SqliteFile:
         Raises:
             QueueError: another process holds it, or it cannot be used.
         """
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            make_private(self._path)
+        except OSError as error:
+            raise QueueError(f"{self._path} cannot be made ({error.strerror})", "check METAAGENT_DATA_DIR") from error
         self._take_lock()
         try:
             self._write_ahead()

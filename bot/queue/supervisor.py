@@ -1,7 +1,6 @@
 """Hands the missions of dead workers to live ones: the engine's library does not."""
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -43,15 +42,13 @@ class Recovery(Protocol):
 
 
 class Supervisor:
-    """Beats and judges in threads of its own: a blocked event loop must not look like death.
+    """Beats and judges, each in its turns; made when the first beat was.
 
-    It looks at what is, not at what happens: an error, a missed turn or a restart of the database is put right by
-    the next turn. After an outage, when nobody's beat is fresh, nobody is judged for one `ttl_s`.
+    After an outage, when nobody's beat is fresh, nobody is judged for one `ttl_s`.
 
     Args:
         liveness: Where executors say that they live.
         recovery: Takes back what dead ones worked on.
-        beat_s: Between two beats.
         ttl_s: Whom nobody heard of for so long is dead.
         monotonic: Seconds that only grow.
     """
@@ -61,40 +58,15 @@ class Supervisor:
         liveness: Liveness,
         recovery: Recovery,
         *,
-        beat_s: float = BEAT_S,
         ttl_s: float = TTL_S,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._liveness = liveness
         self._recovery = recovery
-        self._beat_s = beat_s
         self._ttl_s = ttl_s
         self._monotonic = monotonic
         self._last_beat = monotonic()
         self._judge_from = 0.0
-        self._stop = threading.Event()
-        # Two, because what judges may hang in the engine while the database is away, and must not silence the beat.
-        self._threads = [
-            threading.Thread(target=self._again_and_again, args=(turn,), name=turn.__name__, daemon=True)
-            for turn in (self.beat, self.judge)
-        ]
-
-    def start(self) -> None:
-        """Begin; the first beat was made by who started us."""
-        self._last_beat = self._monotonic()
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        """End; a turn under way is waited for, but not for long."""
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(self._beat_s)
-
-    @property
-    def is_working(self) -> bool:
-        """Whether it goes on."""
-        return all(thread.is_alive() for thread in self._threads)
 
     def beat(self) -> None:
         """Say that this process lives; notice when that was not possible for long."""
@@ -125,14 +97,3 @@ class Supervisor:
     def _may_judge(self) -> bool:
         now = self._monotonic()
         return now >= self._judge_from and now - self._last_beat <= self._ttl_s / 2
-
-    def _again_and_again(self, turn: Callable[[], object]) -> None:
-        well = True
-        while not self._stop.wait(self._beat_s):
-            try:
-                turn()
-                well = True
-            except Exception as error:  # whatever it was, the next turn looks at everything again
-                if well:
-                    log.warning("supervision (%s) fails: %s", turn.__name__, type(error).__name__)
-                well = False

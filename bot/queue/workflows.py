@@ -3,24 +3,28 @@
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import datetime
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext
-from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
-from bot.errors import MetaAgentError
-from bot.ports import Checkpoint, PatientCheckpoint
+from bot.domain.request import Feedback, GivenUp, Halted, HeadMoved, InstallationChange, MissionRequest, RedHead
+from bot.errors import MetaAgentError, StoreError
+from bot.ports import BlobStore, Checkpoint, PatientCheckpoint
+from bot.queue.checkpoint import unwritten
 from bot.queue.records import Record, keep_error
 from sandbox.errors import SandboxError
 from sandbox.types import Frozen
 
 Told = TypeVar("Told", bound=BaseModel)
-Change = HeadMoved | InstallationChange
+Change = HeadMoved | InstallationChange | GivenUp | Halted
 Workflow = Callable[[Record], Awaitable[Record]]
+Tidy = Callable[[datetime, Any], Coroutine[Any, Any, None]]
 Submit = Callable[[MissionRequest], Awaitable[bool]]
 MakeCheckpoint = Callable[[], PatientCheckpoint]
 
@@ -40,8 +44,8 @@ async def _ended(_: str) -> None:
     """Nobody keeps a list of what is under way."""
 
 
-async def _closing() -> None:
-    """Nothing belongs to the loop."""
+async def _nothing() -> None:
+    """Nothing belongs to the loop, nothing is to be tidied up."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,16 @@ class Handlers:
     """A mission was put in line."""
     ended: Callable[[str], Awaitable[None]] = _ended
     """A mission neither waits nor runs any more."""
-    closing: Callable[[], Awaitable[None]] = _closing
+    tidy: Callable[[], Awaitable[None]] = _nothing
+    """Drops what is old."""
+    blobs: BlobStore | None = None
+    """Where results of steps are kept that are too large for a row."""
+    closing: Callable[[], Awaitable[None]] = _nothing
     """Gives back what belongs to the event loop the handlers run in, before that ends."""
 
 
 class Workflows:
-    """The five workflows.
+    """The five workflows, and what is done at fixed times.
 
     Args:
         handlers: What is done.
@@ -77,9 +85,26 @@ class Workflows:
         self._checkpoint = checkpoint
         self._submit = submit
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._here: list[str] = []
         works = (self._mission, self._settle, self._command, self._feedback, self._notice)
         self.by_name: Mapping[str, Workflow] = {work.__name__.lstrip("_"): self._plain(work) for work in works}
         """The workflows by the name that the engine's rows have for them."""
+
+    def tidying(self) -> Tidy:
+        """What the engine calls at fixed times, with the time and nothing."""
+
+        async def tidy(_: datetime, __: Any) -> None:
+            with self._at_work():
+                try:
+                    await self._checkpoint().step("tidy", Frozen, self._tidy)
+                except (MetaAgentError, SandboxError) as error:
+                    log.warning("what is old is still there: %s", error)
+
+        return tidy
+
+    async def _tidy(self) -> Frozen:
+        await self._handlers.tidy()
+        return Frozen()
 
     async def close(self) -> None:
         """Call `closing` where the handlers run, if any ever did."""
@@ -91,10 +116,29 @@ class Workflows:
         """A function: the engine marks what it registers, and a method cannot be marked."""
 
         async def run(data: Record) -> Record:
-            self._loop = asyncio.get_running_loop()
-            return await work(data)
+            with self._at_work():
+                return await work(data)
 
         return run
+
+    def at_work(self) -> frozenset[str]:
+        """The names of what is worked on in this process; may be asked from any thread."""
+        return frozenset(self._here)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """What runs here is known by its name. Where a database failed it, it has not ended: others go on with it."""
+        from dbos import DBOS
+
+        name = DBOS.workflow_id or ""
+        self._loop = asyncio.get_running_loop()
+        self._here.append(name)
+        try:
+            yield
+        except StoreError as error:
+            raise unwritten(error) from error
+        finally:
+            self._here.remove(name)
 
     async def _mission(self, data: Record) -> Record:
         """From a request to what people are told."""
@@ -152,6 +196,8 @@ class Workflows:
         """Something changed under what is under way."""
         change = _CHANGE.validate_json(json.dumps(data))
         try:
+            if isinstance(change, GivenUp):
+                await self._handlers.ended(change.request.mission_id)
             await self._handlers.notice(change, self._checkpoint())
         except (MetaAgentError, SandboxError) as error:
             log.exception("a change was not taken")

@@ -1,17 +1,23 @@
 """Which missions are under way, and which installations may have any, as the registry is told and asked."""
 
 import logging
+from types import MappingProxyType
 
 from bot.domain.registry import InstallationState, LiveMission
 from bot.domain.request import InstallationChange, MissionRequest, RepositoryRef
 from bot.errors import StoreError
 from bot.ports import Clock, Registry
 
+_STATES = MappingProxyType(
+    {"created": (False, False), "unsuspend": (False, False), "suspend": (True, False), "deleted": (False, True)}
+)
+"""Whether an installation is suspended, and whether it is removed, after an event that decides it."""
+
 log = logging.getLogger(__name__)
 
 
-async def begin(request: MissionRequest, registry: Registry, clock: Clock) -> None:
-    """Write down that a mission waits or runs; a registry that cannot be written must not stop work."""
+async def begin(request: MissionRequest, registry: Registry, clock: Clock, *, admitted: bool = False) -> None:
+    """Write down that a mission waits or runs, admitted or not yet; a registry that cannot be written stops no work."""
     if request.repository is None:
         return
     live = LiveMission(
@@ -22,6 +28,7 @@ async def begin(request: MissionRequest, registry: Registry, clock: Clock) -> No
         pull_request=request.pull_request,
         requested_by=request.requested_by,
         since=clock.now().isoformat(),
+        admitted=admitted,
     )
     try:
         await registry.begin(live)
@@ -56,15 +63,11 @@ async def note(change: InstallationChange, registry: Registry, clock: Clock) -> 
         StoreError: it cannot be written.
     """
     known = await registry.installation(change.installation_id)
+    # Repositories that come or go, and permissions, leave the installation as it is; they come only while it stands.
+    # What says nothing new is not written: it would undo what another process writes down at this moment.
+    if change.action not in _STATES and known is not None and not known.removed:
+        return
     state = known or InstallationState(installation_id=change.installation_id)
-    states = {
-        "created": (False, False),
-        "unsuspend": (False, False),
-        "suspend": (True, False),
-        "deleted": (False, True),
-        "new_permissions_accepted": (state.suspended, False),
-    }
-    # Repositories that come or go leave the installation as it is; they come only while it stands.
-    suspended, removed = states.get(change.action, (state.suspended, False))
+    suspended, removed = _STATES.get(change.action, (state.suspended, False))
     account, now = change.account or state.account, clock.now().isoformat()
     await registry.note_installation(state.with_(account=account, suspended=suspended, removed=removed, at=now))

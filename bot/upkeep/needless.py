@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.publication import Publication
-from bot.domain.request import HeadMoved, InstallationChange, MissionRequest, RepositoryRef
+from bot.domain.request import GivenUp, Halted, HeadMoved, InstallationChange, MissionRequest, RepositoryRef
 from bot.ports import Clock, GitHub, MissionQueue, PatientCheckpoint, Registry
 from bot.publish.dry_run import publish_staged
 from bot.publish.places import Places
@@ -72,6 +72,32 @@ async def end_needless(change: HeadMoved | InstallationChange, ending: Ending, c
         await _moved(change, ending, checkpoint)
 
 
+async def tell_given_up(lost: GivenUp, ending: Ending, checkpoint: PatientCheckpoint) -> None:
+    """Say that a mission is not begun once more, where people wait for it.
+
+    Raises:
+        GitHubError: GitHub does not answer, for longer than the checkpoint tries.
+    """
+    request = lost.request
+    why = lost.why or "the process that worked on it died"
+    reason = f"{why} {lost.deaths} times; it is not tried again unless somebody asks"
+
+    async def tell() -> Publication:
+        return await tell_end(request, ending, Outcome.ERROR, reason)
+
+    if request.repository is not None:
+        await checkpoint.step(f"tell {request.mission_id}", Publication, tell)
+
+
+async def end_halted(halted: Halted, ending: Ending, checkpoint: PatientCheckpoint) -> None:
+    """Stop a mission that the operator does not want to go on, unless it came to its own end, and say so.
+
+    Raises:
+        GitHubError: GitHub does not answer, for longer than the checkpoint tries.
+    """
+    await _end(halted.request, (Outcome.CANCELLED, f"{halted.why}, and what ran was stopped"), ending, checkpoint)
+
+
 async def _left(change: InstallationChange, ending: Ending, checkpoint: PatientCheckpoint) -> None:
     """Without the installation nothing can be told; what waits or runs there is only stopped."""
 
@@ -105,26 +131,20 @@ async def _moved(moved: HeadMoved, ending: Ending, checkpoint: PatientCheckpoint
 
     found = await checkpoint.step("find", Needless, find)
     for request in found.missions:
-        await _end(request, moved, ending, checkpoint)
+        await _end(request, _why(moved), ending, checkpoint)
 
 
-async def _end(request: MissionRequest, moved: HeadMoved, ending: Ending, checkpoint: PatientCheckpoint) -> None:
+async def _end(
+    request: MissionRequest, why: tuple[Outcome, str], ending: Ending, checkpoint: PatientCheckpoint
+) -> None:
     async def stop() -> Stopped:
         state = await ending.queue.status(request.mission_id)
         await ending.queue.cancel(request.mission_id)
-        return Stopped(ran=state == "running", ended=state in {"done", "failed"})
+        # Who is stopped already may have run a moment ago.
+        return Stopped(ran=state in {"running", "cancelled"}, ended=state in {"done", "failed"})
 
     async def tell() -> Publication:
-        context = MissionContext(
-            mission_id=request.mission_id,
-            request=request,
-            policy=await ending.read_policy(moved.repository),
-            created_at=ending.clock.now().isoformat(),
-            target_path=moved.repository.full_name,
-        )
-        story = a_story(context.ended(*_why(moved)), secrets=ending.secrets)
-        publish = publish_staged if context.policy.mode == "staged" else publish_outcome
-        return await publish(story, Places(ending.github, ending.app_slug))
+        return await tell_end(request, ending, *why)
 
     stopped = await checkpoint.step(f"stop {request.mission_id}", Stopped, stop)
     if stopped.ended:
@@ -132,6 +152,21 @@ async def _end(request: MissionRequest, moved: HeadMoved, ending: Ending, checkp
     if stopped.ran:
         await checkpoint.pause(ending.wind_down_s)
     await checkpoint.step(f"tell {request.mission_id}", Publication, tell)
+
+
+async def tell_end(request: MissionRequest, ending: Ending, outcome: Outcome, reason: str) -> Publication:
+    """The last word on a mission that did not come to its own end."""
+    repository = request.repository
+    context = MissionContext(
+        mission_id=request.mission_id,
+        request=request,
+        policy=await ending.read_policy(repository) if repository else RepositoryPolicy(),
+        created_at=ending.clock.now().isoformat(),
+        target_path=repository.full_name if repository else "",
+    )
+    story = a_story(context.ended(outcome, reason), secrets=ending.secrets)
+    publish = publish_staged if context.policy.mode == "staged" else publish_outcome
+    return await publish(story, Places(ending.github, ending.app_slug))
 
 
 def _why(moved: HeadMoved) -> tuple[Outcome, str]:

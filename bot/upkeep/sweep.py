@@ -52,6 +52,11 @@ def _kept(_: RepositoryRef) -> AbstractAsyncContextManager[None]:
     return nullcontext()
 
 
+async def _alone() -> bool:
+    """There is no other process."""
+    return True
+
+
 @dataclass(frozen=True)
 class Sweeper:
     """Looks for what was missed. Everything it finds is known by an id, so that finding it twice changes nothing."""
@@ -65,16 +70,19 @@ class Sweeper:
     """Takes a delivery as if it came now: its id, event and body."""
     rights: Callable[[RepositoryRef], AbstractAsyncContextManager[None]] = _kept
     """Gives the rights in a repository back when nobody works there any more."""
+    is_ours: Callable[[], Awaitable[bool]] = _alone
+    """Whether it is this process, of several, that sweeps now."""
 
     async def run(self, every_s: float) -> None:
-        """Sweep now, and then again and again, until cancelled."""
+        """Sweep now, and then again and again, until cancelled; of several processes one does."""
         since = self.keeper.clock.now() - KEPT
         while True:
             begun = self.keeper.clock.now()
             try:
-                swept = await self.sweep(since)
-                since = begun - OVERLAP
-                log.info("swept: %s", swept.model_dump_json())
+                if await self.is_ours():
+                    swept = await self.sweep(since)
+                    since = begun - OVERLAP
+                    log.info("swept: %s", swept.model_dump_json())
             except MetaAgentError as error:
                 log.warning("the sweep ended early: %s", error.message)  # the next one looks at the same time again
             await asyncio.sleep(every_s)

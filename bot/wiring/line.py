@@ -7,11 +7,13 @@ from bot.domain.model import Role
 from bot.fixers.rung0_tools import tool_fixers
 from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung1_search.engine import SearchFixer
-from bot.lessons.sqlite_store import SqliteLessons
+from bot.lessons.stored import StoredLessons
 from bot.pipeline import Line, OpenProgress
 from bot.policy.rules import allows
 from bot.ports import AgentDoors, Fixer, Minds
 from bot.settings import Settings
+from bot.store.database import Database
+from bot.store.opening import open_database
 from bot.wiring.models import build_doors, build_minds, limits_of, models_of
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, Kept
@@ -54,7 +56,7 @@ async def probe_isolation(settings: Settings) -> tuple[str, ...]:
 
 
 def build_fixers(
-    settings: Settings, lessons: SqliteLessons, minds: Minds | None = None, doors: AgentDoors | None = None
+    settings: Settings, lessons: StoredLessons, minds: Minds | None = None, doors: AgentDoors | None = None
 ) -> tuple[Fixer, ...]:
     """Every rung there is.
 
@@ -75,21 +77,29 @@ def build_fixers(
     return tuple(fixers)
 
 
-def build_line(settings: Settings, open_progress: OpenProgress) -> Line:
-    """Everything a mission needs, for the command line and the service alike."""
-    lessons = SqliteLessons(settings.data_dir / "lessons.sqlite")
+def build_line(settings: Settings, open_progress: OpenProgress, database: Database | None = None) -> Line:
+    """Everything a mission needs, for the command line and the service alike.
+
+    Args:
+        settings: All settings.
+        open_progress: Tells of each mission.
+        database: Ours, when it is open already; closed with the line.
+    """
+    database = database or open_database(settings.engine_url, settings.data_dir)
+    lessons = StoredLessons(database)
     sandboxes = Sandboxes(settings.sandbox, build_backend(settings), settings.data_dir)
     clock = SystemClock()
-    minds = build_minds(settings, clock)
+    minds = build_minds(settings, clock, database)
 
     async def close() -> None:
         await sandboxes.close()
         if minds is not None:
             await minds.close()
+        database.close()
 
     return Line(
         open_workspace=sandboxes.open_workspace,
-        fixers=build_fixers(settings, lessons, minds, build_doors(settings, clock)),
+        fixers=build_fixers(settings, lessons, minds, build_doors(settings, clock, database)),
         minds=minds,
         lessons=lessons,
         clock=clock,

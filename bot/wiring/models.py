@@ -8,9 +8,7 @@ from bot.domain.model import Role, is_cli
 from bot.domain.policy import Limits
 from bot.ports import AgentDoors, Chat, Clock, Minds
 from bot.settings import Settings, environment
-
-LEDGER = "ledger.sqlite"
-"""In the data directory: what models cost."""
+from bot.store.database import Database
 
 
 class OpenMinds(Minds, Protocol):
@@ -66,21 +64,21 @@ def build_chats(settings: Settings) -> dict[Role, Chat]:
     return {role: chats[text] for role, text in named.items()}
 
 
-def build_minds(settings: Settings, clock: Clock) -> OpenMinds | None:
-    """Gives every mission its mind; None when no model is configured.
+def build_minds(settings: Settings, clock: Clock, database: Database) -> OpenMinds | None:
+    """Gives every mission its mind, which pays from the database; None when no model is configured.
 
     Raises:
         SettingsError: a model, a key or a price is wrong.
     """
     if not models_of(settings):
         return None
-    from bot.ledger.sqlite_ledger import SqliteLedger
+    from bot.ledger.calls import CallLedger
     from bot.llm.mind import ModelMinds
     from bot.llm.prices import Prices
 
     return ModelMinds(
         build_chats(settings),
-        SqliteLedger(settings.data_dir / LEDGER, usd_per_day=settings.models.usd_per_day_total),
+        CallLedger(database),
         Prices(settings.models.prices),
         settings.models,
         clock=clock,
@@ -88,15 +86,15 @@ def build_minds(settings: Settings, clock: Clock) -> OpenMinds | None:
     )
 
 
-def build_doors(settings: Settings, clock: Clock) -> AgentDoors | None:
-    """Gives every mission the door of its agent; None when no agent is configured.
+def build_doors(settings: Settings, clock: Clock, database: Database) -> AgentDoors | None:
+    """Gives every mission the door of its agent, which pays from the database; None when no agent is configured.
 
     Raises:
         SettingsError: the agent, a key or a price is wrong.
     """
     if not settings.model_agent:
         return None
-    from bot.ledger.sqlite_ledger import SqliteLedger
+    from bot.ledger.calls import CallLedger
     from bot.llm.agent_door import AgentDoors as Doors
     from bot.llm.agent_served import agent_served
     from bot.llm.prices import Prices
@@ -104,7 +102,6 @@ def build_doors(settings: Settings, clock: Clock) -> AgentDoors | None:
     from bot.llm.till import Till
 
     limits = settings.models
-    ledger = SqliteLedger(settings.data_dir / LEDGER, usd_per_day=limits.usd_per_day_total)
     served = agent_served(settings.model_agent, limits.agent_command, ChatOptions(**_options(settings)))
     secrets = tuple(secret.get_secret_value() for secret in settings.secrets)
-    return Doors(served, Till(ledger, Prices(limits.prices)), limits, clock=clock, secrets=secrets)
+    return Doors(served, Till(CallLedger(database), Prices(limits.prices)), limits, clock=clock, secrets=secrets)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 
 from pydantic import SecretStr
 
@@ -16,38 +17,49 @@ from bot.conversation.handle import handle_command
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext
 from bot.domain.policy import RepositoryPolicy
-from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead, RepositoryRef
-from bot.errors import DeliveryRejected, NotPermitted, QueueError, SettingsError
-from bot.evidence.keep import EvidenceFolder
+from bot.domain.request import (
+    Feedback,
+    GivenUp,
+    Halted,
+    HeadMoved,
+    MissionRequest,
+    RedHead,
+    RepositoryRef,
+)
+from bot.errors import DeliveryRejected, NotPermitted, SettingsError, StoreError
 from bot.github.events import read_delivery
 from bot.github.gateway import GitHubGateway
 from bot.intake.identity import OwnApp
 from bot.intake.settle import Watch, settle
 from bot.intake.webhook import take_in
+from bot.ledger.pauses import Pauses
+from bot.ledger.work import WorkMeters
 from bot.pipeline import handle_request
 from bot.policy.policy_file import load_policy
 from bot.ports import Checkpoint, PatientCheckpoint, Progress
 from bot.progress import BothProgress, LogProgress
 from bot.publish.check_run import CheckRunProgress
 from bot.queue.dispatch import Dispatcher
-from bot.queue.engine import DurableEngine
-from bot.queue.inbox import Inbox
-from bot.queue.postgres import is_postgres
-from bot.queue.workflows import Handlers
+from bot.queue.engine import DurableEngine, Pace
+from bot.queue.inbox import BUSY_S, Inbox
+from bot.queue.workflows import Change, Handlers
 from bot.registry import under_way
-from bot.registry.sqlite_registry import SqliteRegistry
+from bot.registry.stored import StoredRegistry
 from bot.settings import Settings
+from bot.store.database import is_postgres
+from bot.store.opening import open_database
 from bot.upkeep.feedback import head_moved, take_feedback
 from bot.upkeep.keeper import Keeper
-from bot.upkeep.needless import Ending, end_needless
+from bot.upkeep.needless import Ending, end_halted, end_needless, tell_given_up
+from bot.upkeep.paused import PauseWatch
 from bot.upkeep.sweep import Sweeper
 from bot.wiring.line import build_line
 from bot.wiring.rights import Rights
+from bot.wiring.storage import Storage
 from sandbox.types import Frozen
 
-KEPT = timedelta(days=30)
-"""So long it is known what came in and what was done; GitHub itself keeps deliveries for three days."""
-DAY_S = 86_400.0
+BEATS = 6
+"""Signs of life within the time after which a worker counts as dead."""
 
 log = logging.getLogger(__name__)
 
@@ -98,38 +110,57 @@ class Service:
         self.own = OwnApp(app_id=_numeric(settings.app_id), slug=settings.app_slug)
         self._settings = settings
         self._clock = SystemClock()
-        self._registry = SqliteRegistry(settings.data_dir / "registry.sqlite")
+        self._database = open_database(settings.engine_url, settings.data_dir)
+        self._registry = StoredRegistry(self._database)
+        self._meters = WorkMeters(self._database, settings.quota, self._clock)
 
         @asynccontextmanager
         async def listening(request: MissionRequest) -> AsyncIterator[Progress]:
             async with CheckRunProgress(request, self.github, self._clock) as check:
                 yield BothProgress(LogProgress(), check)
 
-        line = build_line(settings, listening)
-        self._line = replace(line, registry=self._registry, runs=self.github, upkeep=self.github)
+        self._line = replace(
+            build_line(settings, listening, self._database),
+            registry=self._registry,
+            runs=self.github,
+            upkeep=self.github,
+            meters=self._meters,
+            switchboard=Pauses(self._database),
+        )
+        self._storage = Storage(settings, self._clock)
         if settings.evidence.keep:
-            evidence = EvidenceFolder(settings.data_dir / "evidence", settings.evidence, self._clock)
-            self._line = replace(self._line, keep_evidence=evidence.keep)
+            self._line = replace(self._line, keep_evidence=self._storage.evidence.keep)
         self.engine = DurableEngine(
             settings.engine_url,
             self._handlers(),
             works=role is not Role.WEB,
             workers=settings.workers,
             workers_total=settings.workers_total,
+            pace=Pace(
+                beat_s=settings.worker_ttl_s / BEATS,
+                ttl_s=settings.worker_ttl_s,
+                per_minute=settings.missions_per_minute,
+                per_minute_each=settings.missions_per_minute_each,
+            ),
         )
-        self.inbox = Inbox(settings.data_dir / "inbox.sqlite", self._clock, self.engine.status)
+        inbox = self._database
+        if self._takes_in:
+            inbox = open_database(settings.engine_url, settings.data_dir, busy_s=BUSY_S)
+        self.inbox = Inbox(inbox, self._clock, self.engine.status)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._running: list[asyncio.Task[None]] = []
         self._rights = Rights(self.github.release).held
 
     async def start(self) -> None:
-        """Open the inbox, launch the engine, take up what a dead process left."""
-        if not self._takes_in:
-            await self.engine.launch()
-            return
-        self.inbox.open()
+        """Open the database and the inbox, launch the engine, take up what a dead process left."""
+        await asyncio.to_thread(self._database.open)
+        await asyncio.to_thread(self.inbox.open)
         await self.engine.launch()
-        self._running = [endless(self._dispatcher.run(), "dispatcher"), endless(self._forgetting(), "forgetting")]
+        if not self._takes_in:
+            return
+        watch = PauseWatch(Pauses(self._database), self.engine)
+        self._running = [endless(self._dispatcher.run(), "dispatcher")]
+        self._running.append(endless(watch.run(), "pauses"))
         if self._settings.sweep_s:
             sweeper = Sweeper(
                 keeper=self._keeper(),
@@ -138,8 +169,14 @@ class Service:
                 known=self.inbox.known,
                 hand_in=self._hand_in,
                 rights=self._rights,
+                is_ours=partial(self._database.do, lambda tx: tx.keep("sweep")),
             )
             self._running.append(endless(sweeper.run(self._settings.sweep_s), "sweep"))
+
+    @property
+    def _storage_is_shared(self) -> bool:
+        """Whether whoever takes a mission over reads what was stored: not so in a folder of one of many machines."""
+        return self._settings.storage.url is not None or not is_postgres(self._settings.engine_url)
 
     @property
     def is_working(self) -> bool:
@@ -156,16 +193,6 @@ class Service:
         await self.github.aclose()
         self.inbox.close()
 
-    async def _forgetting(self) -> None:
-        """What ended long ago is dropped every day, until cancelled."""
-        while True:
-            try:
-                await self.inbox.purge(KEPT)
-                await self.engine.forget(self._clock.now() - KEPT)
-            except QueueError as error:
-                log.warning("old work is still remembered: %s", error.message)
-            await asyncio.sleep(DAY_S)
-
     # --- who takes each kind of work -------------------------------------------------------------------
 
     def _handlers(self) -> Handlers:
@@ -175,15 +202,17 @@ class Service:
             command=self._command,
             feedback=self._feedback,
             notice=self._notice,
+            tidy=self._tidy,
             begun=self._begun,
             ended=self._ended,
             closing=self.github.aclose,
+            blobs=self._storage.blobs if self._storage_is_shared else None,
         )
 
     async def _mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
         if request.repository is None or await under_way.is_stopped(request.repository, self._registry):
             raise NotPermitted("the App is suspended or was removed there", "install it again, or unsuspend it")
-        async with self._rights(request.repository):
+        async with self._storage.logs.of(request.mission_id), self._rights(request.repository):
             return await handle_request(request, self._line, self.github, checkpoint)
 
     async def _settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest | None:
@@ -220,8 +249,15 @@ class Service:
         async with self._rights(feedback.repository):
             await take_feedback(feedback, self._keeper())
 
-    async def _notice(self, change: HeadMoved | InstallationChange, checkpoint: PatientCheckpoint) -> None:
-        if isinstance(change, HeadMoved):
+    async def _notice(self, change: Change, checkpoint: PatientCheckpoint) -> None:
+        if isinstance(change, GivenUp | Halted):
+            if change.request.repository is not None:
+                async with self._rights(change.request.repository):
+                    if isinstance(change, GivenUp):
+                        await tell_given_up(change, self._ending(), checkpoint)
+                    else:
+                        await end_halted(change, self._ending(), checkpoint)
+        elif isinstance(change, HeadMoved):
             async with self._rights(change.repository):
                 await self._follow(change, checkpoint)
         else:
@@ -253,11 +289,25 @@ class Service:
         except DeliveryRejected as error:
             log.warning("a lost delivery is not acceptable: %s", error.message, extra={"delivery": delivery})
 
+    async def _tidy(self) -> None:
+        kept = timedelta(days=self._settings.keep_days)
+        before = self._clock.now() - kept
+        await self.inbox.purge(kept)
+        answered = self._clock.now() - timedelta(days=self._settings.keep_answers_days)
+        await self._registry.forget(before.isoformat(), answers_before=answered.isoformat())
+        while await self.engine.forget(before):
+            log.info("what ended before %s is forgotten", before.date())
+        await self._storage.tidy(self.engine.status, before)
+
     async def _begun(self, request: MissionRequest) -> None:
         await under_way.begin(request, self._registry, self._clock)
 
     async def _ended(self, mission_id: str) -> None:
         await under_way.end(mission_id, self._registry)
+        try:
+            await self._meters.give_back(mission_id)
+        except StoreError as error:
+            log.warning("time stays set aside: %s", error.message, extra={"mission": mission_id})
 
     def _keeper(self) -> Keeper:
         return Keeper(

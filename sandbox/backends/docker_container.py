@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import docker
-from docker.errors import DockerException
+from docker.errors import DockerException, NotFound
 
 from sandbox.backends import docker_hardening as hardening
 from sandbox.backends import owners, variables
@@ -24,7 +24,7 @@ from sandbox.backends.guest_tree import GUEST_DIR, LIBRARY, START, GuestTree
 from sandbox.backends.link import SocketLink
 from sandbox.backends.pool import Pool, whole
 from sandbox.backends.supervised import Place, SupervisedGuest
-from sandbox.errors import SandboxDied, SandboxError, SandboxUnavailable
+from sandbox.errors import HostGone, SandboxDied, SandboxError, SandboxUnavailable
 from sandbox.spec import Deviation, Phase, RunLimits, SandboxSpec
 from sandbox.types import Door, Egress
 
@@ -310,6 +310,8 @@ async def _blocking(work: Callable[[], Result]) -> Result:
     try:
         return await asyncio.to_thread(work)
     except DockerException as error:
+        if isinstance(error, NotFound) and "No such container" in str(error):
+            raise SandboxDied("The sandbox is there no more: somebody ended it, or Docker was restarted.") from error
         raise SandboxUnavailable(f"Docker refused: {str(error)[:300]}", hardening.ADVICE) from error
     except OSError as error:
-        raise SandboxDied(f"Docker went away: {error}") from error
+        raise HostGone(f"Docker went away ({type(error).__name__}).", hardening.ADVICE) from error

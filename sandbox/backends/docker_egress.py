@@ -17,7 +17,8 @@ from sandbox.egress.doorway import Doorway
 from sandbox.egress.index import Site, hosts_led_to, hosts_of
 from sandbox.egress.outward import Outward, Upstream
 from sandbox.egress.proxy import EgressLimits, EgressProxy
-from sandbox.errors import SandboxError, SandboxUnavailable
+from sandbox.egress.refused import Refused
+from sandbox.errors import HostGone, SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
 from sandbox.spec import EGRESS_FOLDER, RunLimits, SandboxSpec
 from sandbox.types import Door, Egress
 
@@ -98,12 +99,24 @@ class WaysOut:
 
         Raises:
             SandboxUnavailable: a setting is wrong, or the folder cannot be used.
+            HostGone: a set-up failed because Docker went away when the index was to be found.
+            SandboxDied: the same, and only the sandbox that was asked went away.
         """
+        gone: list[HostGone | SandboxDied] = []
+
+        async def allowed() -> AllowList:
+            try:
+                if not gone:
+                    return await self.allowed()
+            except (HostGone, SandboxDied) as error:
+                gone.append(error)
+            raise Refused("which hosts are allowed cannot be found out now")
+
         outward = self._outward()
         variables.hosts_of_operator(self._spec)
         folder = await asyncio.to_thread(self._new_folder)
         limits = EgressLimits(received_bytes=self._spec.egress_bytes, wall_s=self._spec.egress_wall_s)
-        proxy = EgressProxy(folder / INNER / SOCKET, self.allowed, outward, limits)
+        proxy = EgressProxy(folder / INNER / SOCKET, allowed, outward, limits)
         try:
             try:
                 await proxy.start()
@@ -112,6 +125,10 @@ class WaysOut:
                     f"The set-up's proxy cannot listen: {error.strerror or error}.", ADVICE
                 ) from error
             yield WayOut(folder / INNER, proxy, self._site)
+        except SetupFailed as error:
+            if gone:  # not what was to be set up is at fault
+                raise gone[0] from error
+            raise
         finally:
             await asyncio.shield(_gone(proxy, folder))
 
@@ -162,7 +179,12 @@ class WaysOut:
         return Outward(Upstream.parse(proxy.get_secret_value()) if proxy is not None else None)
 
     async def allowed(self) -> AllowList:
-        """The hosts of the index, those its pages link files from, and those the operator added."""
+        """The hosts of the index, those its pages link files from, and those the operator added.
+
+        Raises:
+            HostGone: Docker went away when the installer was to be asked.
+            SandboxDied: the sandbox it was asked in did.
+        """
         async with self._lock:
             if self._known is None or time.monotonic() > self._known_until:
                 self._known, lasting = await self._find()
@@ -175,6 +197,8 @@ class WaysOut:
         index = self._spec.index_url
         try:
             asked = index or await self._ask()
+        except (HostGone, SandboxDied):
+            raise  # nothing is known of the index by that, and nothing may be remembered
         except SandboxError as error:
             log.warning("the installer's index is not known: %s", error.message)
             asked = None

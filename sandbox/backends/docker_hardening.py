@@ -7,7 +7,7 @@ from docker.errors import DockerException
 from docker.types import LogConfig, Mount, Ulimit
 
 from sandbox.backends.owners import owner
-from sandbox.errors import SandboxUnavailable
+from sandbox.errors import HostGone
 from sandbox.spec import EGRESS_FOLDER, SANDBOX_UID, Phase, SandboxSpec
 
 LABEL = "metaagent"
@@ -73,7 +73,7 @@ def greet() -> tuple[docker.DockerClient, dict[str, Any]]:
     """A client, and what the daemon says about itself.
 
     Raises:
-        SandboxUnavailable: no daemon answers.
+        HostGone: no daemon answers.
     """
     client: docker.DockerClient | None = None
     try:
@@ -82,7 +82,7 @@ def greet() -> tuple[docker.DockerClient, dict[str, Any]]:
     except (DockerException, OSError) as error:
         if client is not None:
             client.close()
-        raise SandboxUnavailable(f"Docker does not answer ({type(error).__name__}).", ADVICE) from error
+        raise HostGone(f"Docker does not answer ({type(error).__name__}).", ADVICE) from error
 
 
 def connect() -> docker.DockerClient:

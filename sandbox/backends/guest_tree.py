@@ -7,6 +7,7 @@ import marshal
 import posixpath
 import sys
 import tarfile
+from functools import cached_property
 from pathlib import Path
 
 from sandbox.types import Frozen
@@ -49,6 +50,10 @@ class GuestTree(Frozen):
 
     def layout(self) -> dict[str, bytes]:
         """Every file below HOME, the package that gives the programs their import name among them."""
+        return self._placed
+
+    @cached_property  # three hundred modules are compiled, and every local sandbox asks
+    def _placed(self) -> dict[str, bytes]:
         placed = {f"guest/{path}": content for path, content in self.files.items()}
         # Of use where the Python inside is of our own version, and not looked at elsewhere.
         for path, content in self.files.items():

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -49,9 +50,9 @@ def test_the_pull_request_tells_the_whole_story(github: LocalGitHub, bot: BotPro
     fixed = github.files("acme/broken_math", told.pull_request.pull.head_sha)
     assert fixed["tests/test_broken_math.py"].decode() == broken.green["tests/test_broken_math.py"]
     assert b"return a + b" in fixed["broken_math.py"]
-    (bundle,) = (bot.data / "evidence").iterdir()
+    (bundle,) = (bot.data / "blobs" / "evidence").glob("*/*")
+    assert hashlib.sha256(bundle.read_bytes()).hexdigest() == bundle.name
     assert bundle.name in body
-    assert hashlib.sha256(bundle.read_bytes()).hexdigest() in body
     status, found = replay(bundle, folder=bot.data.parent / "elsewhere")
     assert (status, found["verdict"], found["head_sha"]) == (0, "CONFIRMED", told.sha), found
 
@@ -204,6 +205,7 @@ def test_a_command_that_does_not_exist_is_told_so(github: LocalGitHub, bot: BotP
     assert "no-such-tool" in json.dumps([own.title, own.summary, own.text])
 
 
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
 def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(github: LocalGitHub, bot: BotProcess) -> None:
     second = BotProcess(github, bot.data)
     with pytest.raises(RuntimeError, match="another process already works"):
@@ -211,9 +213,20 @@ def test_a_second_service_on_the_same_data_refuses_to_start_and_says_why(github:
     assert push_green(github, broken_repository("broken_math")), "the first one goes on"
 
 
+@pytest.mark.parametrize("database", ["postgresql"], indirect=True)
+def test_two_services_on_one_server_share_the_work(github: LocalGitHub, bot: BotProcess, tmp_path: Path) -> None:
+    broken = broken_repository("broken_math")
+    with BotProcess(github, tmp_path / "second", bot.more):
+        push_green(github, broken)
+        sha = push_red(github, broken)
+        told = watch(github, broken, sha)
+    assert problems_of(broken, told) == []
+    assert len(github.own_check_runs(sha)) == 1
+
+
 def test_the_idle_service_is_small(bot: BotProcess) -> None:
     assert bot.process is not None
-    assert psutil.Process(bot.process.pid).memory_info().rss < 180 * 2**20
+    assert psutil.Process(bot.process.pid).memory_info().rss < 200_000_000
 
 
 def test_no_secret_is_written_anywhere(github: LocalGitHub, bot: BotProcess) -> None:

@@ -3,34 +3,36 @@
 import asyncio
 import multiprocessing
 import os
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from bot.domain.account import Account
+from bot.domain.account import Account, Grant
 from bot.domain.model import Completion, Finish, ModelCall, ModelTrouble, Role, Usage
 from bot.domain.model_error import ModelError
-from bot.ledger.sqlite_ledger import SqliteLedger
+from bot.errors import BudgetSpent
+from bot.ledger.calls import CallLedger
+from bot.ledger.work import WorkMeter
 from bot.ports.models import Ledger
+from bot.store.database import Database
+from bot.store.opening import open_database
+from tests.accounts import an_account
+from tests.databases import BOTH, a_database, a_database_of, url_of
 
 pytestmark = pytest.mark.anyio
 
-LEDGERS: dict[str, Callable[[Path], Ledger]] = {
-    "sqlite": lambda folder: SqliteLedger(folder / "data" / "ledger.sqlite"),
-}
 ANSWER = Completion(text="type: plan_task", finish=Finish.STOP, usage=Usage(input_tokens=900, output_tokens=100))
 
 
-@pytest.fixture(params=sorted(LEDGERS))
-def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Ledger:
-    return LEDGERS[request.param](tmp_path)
+@pytest.fixture(params=BOTH)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    return a_database_of(request.param, request, tmp_path)
 
 
-def an_account(**changes: object) -> Account:
-    values = {"mission": "m-1", "repository": "acme/shop", "pull_request": "7", "day": "2026-01-02"}
-    return Account.model_validate(values | changes)
+@pytest.fixture
+def ledger(database: Database) -> Ledger:
+    return CallLedger(database, patience_s=0.0)
 
 
 def a_call(reserved_usd: float = 0.1, **changes: object) -> ModelCall:
@@ -43,9 +45,9 @@ async def paid(ledger: Ledger, account: Account, key: str, cost_usd: float | Non
     await ledger.settle(reserved.id, a_call(cost_usd=cost_usd, usage=ANSWER.usage), ANSWER)
 
 
-async def is_refused(ledger: Ledger, account: Account, reserved_usd: float) -> bool:
+async def is_refused(ledger: Ledger, account: Account, reserved_usd: float, **changes: object) -> bool:
     try:
-        await ledger.reserve(account, f"try {reserved_usd}", a_call(reserved_usd))
+        await ledger.reserve(account, f"try {reserved_usd}", a_call(reserved_usd, **changes))
     except ModelError as error:
         return error.trouble is ModelTrouble.BUDGET and not error.retryable
     return False
@@ -141,22 +143,58 @@ async def test_eight_at_once_against_a_limit_for_three_are_never_more_than_three
     assert sorted(refused) == [False] * 3 + [True] * 5
 
 
-def _in_a_process(folder: Path, name: str, number: int) -> bool:
-    ledger = LEDGERS[name](folder)
-    account = an_account(mission=f"m-{number}", usd_per_pull_request=0.3)
-    return asyncio.run(is_refused(ledger, account, 0.1))
+@pytest.mark.parametrize("limit", ["tokens_per_mission", "tokens_per_day", "tokens_per_day_installation"])
+async def test_tokens_are_limited_like_money_also_of_models_without_a_price(ledger: Ledger, limit: str) -> None:
+    account = an_account(installation="9", **{limit: 5_000})
+    first = await ledger.reserve(account, "a", a_call(reserved_tokens=4_000))
+    assert await is_refused(ledger, account, 0.0, reserved_tokens=2_000)
+    await ledger.settle(first.id, a_call(usage=ANSWER.usage, reserved_tokens=4_000), ANSWER)
+    assert not await is_refused(ledger, account, 0.0, reserved_tokens=4_000)
+    assert await is_refused(ledger, account, 0.0, reserved_tokens=1)
 
 
-async def test_the_limit_holds_over_processes_too(tmp_path: Path) -> None:
-    with ProcessPoolExecutor(4, mp_context=multiprocessing.get_context("spawn")) as pool:
-        refused = [f.result() for f in [pool.submit(_in_a_process, tmp_path, "sqlite", n) for n in range(8)]]
-    assert sorted(refused) == [False] * 3 + [True] * 5
+async def test_an_installation_and_everything_together_have_a_day_of_their_own(ledger: Ledger) -> None:
+    here = {"installation": "9", "usd_per_day_installation": 0.5, "usd_per_day_total": 0.7}
+    await paid(ledger, an_account(installation="9"), "k", 0.4)
+    other = an_account(mission="m-2", repository="acme/else", **here)
+    assert await is_refused(ledger, other, 0.2)
+    assert not await is_refused(ledger, other.with_(installation="10"), 0.2)
+    assert await is_refused(ledger, other.with_(installation="10"), 0.2)
+    assert not await is_refused(ledger, other.with_(day="2026-01-03"), 0.2)
+
+
+def _in_a_process(url: str, number: int) -> tuple[bool, float]:
+    """Whether money was refused, and the seconds that were granted."""
+    database = open_database(url)
+    account = an_account(
+        mission=f"m-{number}", usd_per_pull_request=0.3, missions_per_pull_request=3, seconds_per_day=5_000
+    )
+
+    async def asked() -> tuple[bool, float]:
+        refused = await is_refused(CallLedger(database), account, 0.1)
+        try:
+            return refused, (await WorkMeter(database, account).before(0.0, Grant(seconds=1_800.0, limit=""))).seconds
+        except BudgetSpent:
+            return refused, 0.0
+
+    return asyncio.run(asked())
+
+
+@pytest.mark.parametrize("kind", BOTH)
+async def test_eight_processes_against_limits_for_three_are_never_more_than_three(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = url_of(kind, request, tmp_path)
+    with ProcessPoolExecutor(8, mp_context=multiprocessing.get_context("spawn")) as pool:
+        answers = [f.result() for f in [pool.submit(_in_a_process, url, n) for n in range(8)]]
+    assert sorted(refused for refused, _ in answers) == [False] * 3 + [True] * 5
+    assert sorted(seconds for _, seconds in answers) == [0.0] * 5 + [1_400.0, 1_800.0, 1_800.0]
 
 
 async def test_a_ledger_that_could_not_be_used_is_opened_anew_and_holds_nothing_open(tmp_path: Path) -> None:
-    file = tmp_path / "ledger.sqlite"
+    file = tmp_path / "metaagent.sqlite"
     file.write_bytes(b"no database at all, but long enough to be taken for one" * 20)
-    ledger = SqliteLedger(file)
+    ledger = CallLedger(a_database(tmp_path))
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 (names only)
     for _ in range(5):
         with pytest.raises(ModelError) as raised:

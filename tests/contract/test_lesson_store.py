@@ -1,27 +1,24 @@
 """What every LessonStore keeps to, the fake and the real one."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bot.lessons.sqlite_store import SqliteLessons
+from bot.lessons.stored import StoredLessons
 from bot.ports import LessonStore
 from tests.builders import FINGERPRINT, TEST, a_feedback, a_lesson, a_repository
+from tests.databases import BOTH, a_database_of
 from tests.fakes.memory_lessons import MemoryLessons
 
 pytestmark = pytest.mark.anyio
 
-STORES: dict[str, Callable[[Path], LessonStore]] = {
-    "memory": lambda _: MemoryLessons(),
-    "sqlite": lambda folder: SqliteLessons(folder / "data" / "lessons.sqlite"),
-}
 
-
-@pytest.fixture(params=sorted(STORES))
+@pytest.fixture(params=["memory", *BOTH])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> LessonStore:
-    return STORES[request.param](tmp_path)
+    if request.param == "memory":
+        return MemoryLessons()
+    return StoredLessons(a_database_of(request.param, request, tmp_path / "data"))
 
 
 async def recalled(store: LessonStore, **changes: object) -> list[tuple[str, str]]:

@@ -16,7 +16,8 @@ from bot.errors import GitHubError, NotPermitted, QueueError, RateLimited
 from bot.intake.settle import first_request
 from bot.ports import Checkpoint, MissionQueue, PatientCheckpoint
 from bot.queue.engine import DurableEngine, Pace
-from bot.queue.workflows import Handlers
+from bot.queue.workflows import Change, Handlers
+from sandbox.errors import HostGone, SandboxDied
 from tests.builders import a_repository
 from tests.fakes.memory_queue import MemoryQueue
 from tests.postgres import Server
@@ -33,13 +34,14 @@ class Missions:
         self.steps: list[str] = []
         self.feedback: list[Feedback] = []
         self.commands: list[Command] = []
-        self.notices: list[HeadMoved | InstallationChange] = []
+        self.notices: list[Change] = []
         self.at_once = 0
         self.most_at_once: dict[int, int] = {}
         self.settled: list[RedHead] = []
         self.green = False
         """Whether a head that settles is green by then."""
         self.live: list[str] = []
+        self.tidied = 0
         self.release = asyncio.Event()
         self.settles = asyncio.Event()
         self.loop = asyncio.get_running_loop()
@@ -57,6 +59,10 @@ class Missions:
                 raise RateLimited("wait", retry_after_s=0.1)
             if "outage" in request.mission_id and self.steps.count(f"{request.mission_id} second") <= 2:
                 raise GitHubError("GitHub did not answer in time", retryable=True)
+            if "away" in request.mission_id and self.steps.count(f"{request.mission_id} second") <= 3:
+                raise HostGone("Docker does not answer")
+            if "deadly" in request.mission_id:
+                raise SandboxDied("the sandbox went away")
             if "refused" in request.mission_id:
                 raise NotPermitted("no", "grant it", status=403)
             if "broken" in request.mission_id:
@@ -77,7 +83,7 @@ class Missions:
         await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self.settles.wait(), self.loop))
         return None if self.green else first_request(red)
 
-    async def begun(self, request: MissionRequest) -> None:
+    async def has_begun(self, request: MissionRequest) -> None:
         self.live.append(f"+{request.mission_id}")
 
     async def ended(self, mission_id: str) -> None:
@@ -86,17 +92,25 @@ class Missions:
     async def obey(self, command: Command, checkpoint: Checkpoint) -> None:
         self.commands.append(command)
 
-    async def take_notice(self, change: HeadMoved | InstallationChange, _: PatientCheckpoint) -> None:
+    async def take_notice(self, change: Change, _: PatientCheckpoint) -> None:
         self.notices.append(change)
+
+    async def tidy(self) -> None:
+        self.tidied += 1
+
+    def begun(self) -> int:
+        """Missions whose first step began."""
+        return sum(step.endswith("first") for step in self.steps)
 
     def handlers(self) -> Handlers:
         return Handlers(
             mission=self.handle,
+            tidy=self.tidy,
             settle=self.settle,
             command=self.obey,
             feedback=self.handle_feedback,
             notice=self.take_notice,
-            begun=self.begun,
+            begun=self.has_begun,
             ended=self.ended,
         )
 
@@ -169,7 +183,7 @@ def prepared(postgres: Server) -> str:
 
 @pytest.fixture
 async def engine(url: str, missions: Missions) -> AsyncIterator[DurableEngine]:
-    built = DurableEngine(url, missions.handlers(), workers=4, pace=Pace(poll_s=0.05, pauses_s=(0.1, 0.1)))
+    built = DurableEngine(url, missions.handlers(), workers=4, pace=Pace(poll_s=0.05, pauses_s=(0.1, 0.1, 0.1)))
     await built.launch()
     yield built
     missions.release.set()
@@ -271,14 +285,50 @@ async def test_a_head_that_settled_green_may_turn_red_again(engine: DurableEngin
     await until(lambda: f"{red.mission_id} second" in missions.steps)
 
 
-async def test_a_person_s_mission_comes_before_automatic_ones(engine: DurableEngine, missions: Missions) -> None:
-    await engine.submit(a_request("slow-1"))
-    await running(engine, "slow-1")
-    await engine.submit(a_request("automatic"))
-    await engine.submit(a_request("asked").with_(trigger=Trigger.COMMENT))
-    missions.release.set()
-    assert await ended(engine, "automatic") == "done"
-    assert missions.steps.index("asked first") < missions.steps.index("automatic first")
+async def test_a_person_s_mission_waits_for_no_automatic_one_of_any_repository(engine: DurableEngine) -> None:
+    for number in range(6):
+        await engine.submit(a_request(f"slow-{number}", number))
+    await engine.submit(a_request("slow-asked", 1).with_(trigger=Trigger.COMMENT))
+    await running(engine, "slow-asked")
+    await engine.submit(a_request("asked", 7).with_(trigger=Trigger.COMMENT))
+    await engine.submit(a_request("asked next", 1).with_(trigger=Trigger.COMMENT))
+    assert await ended(engine, "asked") == "done"
+    assert await engine.status("asked next") == "waiting", "people take turns in a repository, too"
+
+
+async def test_missions_begin_no_faster_than_their_rates(url: str, missions: Missions) -> None:
+    engine = DurableEngine(url, missions.handlers(), workers=9, pace=Pace(poll_s=0.05, per_minute=3, per_minute_each=2))
+    await engine.launch()
+    try:
+        for number in range(4):
+            await engine.submit(a_request(f"m-{number}", 1))
+        await until(lambda: missions.begun() == 2)
+        await engine.submit(a_request("m-other", 2))
+        await engine.submit(a_request("m-too-many", 3))
+        await until(lambda: missions.begun() == 3)
+        await asyncio.sleep(0.5)
+        assert missions.begun() == 3
+    finally:
+        await engine.close()
+
+
+async def test_a_mission_that_is_put_off_begins_later(engine: DurableEngine, missions: Missions) -> None:
+    await engine.submit(a_request("later"), delay_s=2.0)
+    await engine.submit(a_request("now"))
+    assert await ended(engine, "now") == "done"
+    assert await engine.status("later") == "waiting"
+    assert await ended(engine, "later") == "done"
+
+
+async def test_what_is_old_is_dropped_once_a_tick_whoever_works(url: str, missions: Missions) -> None:
+    engine = DurableEngine(url, missions.handlers(), pace=Pace(poll_s=0.05, tidy_at="* * * * * *"))
+    await engine.launch()
+    try:
+        await until(lambda: missions.tidied >= 2)
+        ticks = {row.workflow_id for row in engine._rows._client.list_workflows(name="tidy")}  # type: ignore[union-attr]
+        assert 2 <= missions.tidied <= len(ticks)
+    finally:
+        await engine.close()
 
 
 async def test_commands_and_changes_reach_those_who_answer_them(engine: DurableEngine, missions: Missions) -> None:
@@ -340,6 +390,18 @@ async def test_a_step_that_github_limits_waits_and_is_tried_again(engine: Durabl
     await engine.submit(a_request("limited"))
     assert await ended(engine, "limited") == "done"
     assert missions.steps == ["limited first", "limited second", "limited second"]
+
+
+async def test_a_step_whose_host_of_sandboxes_is_away_waits_for_it(engine: DurableEngine, missions: Missions) -> None:
+    await engine.submit(a_request("away"))
+    assert await ended(engine, "away") == "done"
+    assert missions.steps == ["away first"] + 4 * ["away second"]
+
+
+async def test_a_step_that_ends_every_sandbox_is_not_tried_for_ever(engine: DurableEngine, missions: Missions) -> None:
+    await engine.submit(a_request("deadly"))
+    assert await ended(engine, "deadly") == "failed"
+    assert missions.steps == ["deadly first"] + 3 * ["deadly second"]
 
 
 async def test_a_step_during_an_outage_of_github_is_tried_again(engine: DurableEngine, missions: Missions) -> None:

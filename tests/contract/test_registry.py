@@ -1,30 +1,28 @@
 """What every Registry keeps to, the fake and the real one."""
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
 from bot.ports import Registry
-from bot.registry.sqlite_registry import SqliteRegistry
+from bot.registry.stored import StoredRegistry
 from tests.builders import FINGERPRINT, HEAD, a_repository
+from tests.databases import BOTH, a_database_of
 from tests.fakes.memory_registry import MemoryRegistry
 
 pytestmark = pytest.mark.anyio
 
-REGISTRIES: dict[str, Callable[[Path], Registry]] = {
-    "memory": lambda _: MemoryRegistry(),
-    "sqlite": lambda folder: SqliteRegistry(folder / "data" / "registry.sqlite"),
-}
 HERE = a_repository().id
 ELSEWHERE = a_repository(id=HERE + 1)
 
 
-@pytest.fixture(params=sorted(REGISTRIES))
+@pytest.fixture(params=["memory", *BOTH])
 def registry(request: pytest.FixtureRequest, tmp_path: Path) -> Registry:
-    return REGISTRIES[request.param](tmp_path)
+    if request.param == "memory":
+        return MemoryRegistry()
+    return StoredRegistry(a_database_of(request.param, request, tmp_path / "data"))
 
 
 def a_live_mission(name: str = "m-1", **changes: object) -> LiveMission:

@@ -9,9 +9,9 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest, RedHead, Trigger
 from bot.ports import Checkpoint
 from bot.queue.engine import DurableEngine, Pace
-from bot.queue.executor import PRIVATE, QUARANTINE, DeadWork, library_recovery
+from bot.queue.executor import FORGIVEN, PRIVATE, QUARANTINE, DeadWork, library_recovery
 from bot.queue.postgres import Postgres
-from bot.queue.rows import MISSIONS, Rows
+from bot.queue.rows import ASKED, MISSIONS, NOTICES, Rows
 from bot.queue.workflows import Handlers
 from tests.builders import a_repository
 from tests.postgres import Server
@@ -38,6 +38,27 @@ class Left:
                 "recovery_attempts = %s, queue_name = %s WHERE workflow_uuid = %s",
                 (executor, runs, queue, mission),
             )
+
+    def claimed_again(self, mission: str, executor: str) -> None:
+        with psycopg.connect(self._url) as database:
+            database.execute(
+                "UPDATE dbos.workflow_status SET status = 'PENDING', executor_id = %s, "
+                "recovery_attempts = recovery_attempts + 1, started_at_epoch_ms = 2000000 WHERE workflow_uuid = %s",
+                (executor, mission),
+            )
+
+    def wrote(self, mission: str, count: int, *, since_claimed_ms: int) -> None:
+        with psycopg.connect(self._url) as database:
+            database.execute(
+                "UPDATE dbos.workflow_status SET started_at_epoch_ms = 1000000 WHERE workflow_uuid = %s", (mission,)
+            )
+            for number in range(count):
+                began = 1_000_000 + since_claimed_ms - 10 * (count - number)
+                database.execute(
+                    "INSERT INTO dbos.operation_outputs (workflow_uuid, function_id, function_name, "
+                    "started_at_epoch_ms, completed_at_epoch_ms) VALUES (%s, %s, 'step', %s, %s)",
+                    (mission, number + 1, began, began + 5),
+                )
 
     def state(self, mission: str) -> tuple[str, str, str]:
         with psycopg.connect(self._url) as database:
@@ -93,14 +114,48 @@ async def test_what_a_dead_worker_left_is_in_line_again_by_either_way(left: Left
 
 
 async def test_a_mission_that_died_three_times_goes_on_apart_and_stays_there(left: Left) -> None:
+    for name, library in (("by the library", library_recovery()), ("by promised calls", None)):
+        dead = DeadWork(left.rows, library)
+        left.add(f"deadly {name}", "dead", queue=MISSIONS, runs=3)
+        left.add(f"a person's {name}", "dead", queue=ASKED, runs=3)
+        left.add(f"once apart {name}", "dead", queue=QUARANTINE, runs=2)
+        left.add(f"beside {name}", "dead", queue=MISSIONS, runs=2)
+        dead.take_back("dead")
+        assert left.state(f"deadly {name}")[:2] == ("ENQUEUED", QUARANTINE)
+        assert left.state(f"a person's {name}")[:2] == ("ENQUEUED", QUARANTINE)
+        assert left.state(f"once apart {name}")[:2] == ("ENQUEUED", QUARANTINE)
+        assert left.state(f"beside {name}")[:2] == ("ENQUEUED", MISSIONS)
+
+
+async def test_who_wrote_a_step_down_in_its_last_life_is_no_poison(left: Left) -> None:
     dead = DeadWork(left.rows, library_recovery())
-    left.add("deadly", "dead", queue=MISSIONS, runs=3)
-    left.add("once apart", "dead", queue=QUARANTINE, runs=3)
-    left.add("beside", "dead", queue=MISSIONS, runs=2)
+    for mission, queue, count, since in (
+        ("innocent beside others", MISSIONS, 3, 5_000),
+        ("innocent alone", QUARANTINE, 3, 5_000),
+        ("at the same step again", QUARANTINE, 3, -5_000),
+        ("without end", QUARANTINE, FORGIVEN + 1, 5_000),
+    ):
+        left.add(mission, "dead", queue=queue, runs=3)
+        left.wrote(mission, count, since_claimed_ms=since)
     dead.take_back("dead")
-    assert left.state("deadly")[:2] == ("ENQUEUED", QUARANTINE)
-    assert left.state("once apart")[:2] == ("ENQUEUED", QUARANTINE)
-    assert left.state("beside")[:2] == ("ENQUEUED", MISSIONS)
+    assert left.state("innocent beside others")[:2] == ("ENQUEUED", MISSIONS)
+    assert left.state("innocent alone")[:2] == ("ENQUEUED", QUARANTINE)
+    assert left.state("at the same step again")[0] == "CANCELLED"
+    assert left.state("without end")[0] == "CANCELLED"
+    left.claimed_again("innocent alone", "dead too")
+    dead.take_back("dead too")
+    assert left.state("innocent alone")[:2] == ("ENQUEUED", QUARANTINE), "it counts from nothing"
+
+
+async def test_a_mission_that_died_three_times_alone_is_given_up_and_that_is_told_once(left: Left) -> None:
+    for name, library in (("by the library", library_recovery()), ("by promised calls", None)):
+        dead = DeadWork(left.rows, library)
+        left.add(f"alone {name}", "dead", queue=QUARANTINE, runs=3)
+        dead.take_back("dead")
+        dead.take_back("dead")
+        assert left.state(f"alone {name}")[0] == "CANCELLED"
+        assert left.state(f"given up:alone {name}")[:2] == ("ENQUEUED", NOTICES)
+        assert left.rows.status(f"alone {name}") == "cancelled", "what happens to its checks begins it no more"
 
 
 async def test_who_lives_is_told_by_the_database_s_clock(engine: DurableEngine) -> None:
@@ -109,7 +164,7 @@ async def test_who_lives_is_told_by_the_database_s_clock(engine: DurableEngine) 
     other.beat()
     assert other.alive(["other", engine.name, "never heard of"], 60) == {"other", engine.name}
     with psycopg.connect(engine.url) as database:
-        database.execute("UPDATE metaagent_executor SET beat = beat - interval '61 s' WHERE id = %s", (engine.name,))
+        database.execute("UPDATE metaagent.executor SET beat = beat - interval '61 s' WHERE id = %s", (engine.name,))
     assert other.alive(["other", engine.name], 60) == {"other"}
     other.leave()
     again = Postgres(engine.url, "again")

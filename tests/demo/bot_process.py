@@ -82,6 +82,8 @@ class BotProcess:
             "METAAGENT_APP_SLUG": self.github.app_slug,
             # The local GitHub has no limits that ask for pauses.
             "METAAGENT_WRITE_PAUSE_S": "0",
+            # On a crowded machine a disk is slow, and who is told 503 comes again with the next sweep only.
+            "METAAGENT_WEBHOOK_ANSWER_S": "8",
             **self.more,
         }
 

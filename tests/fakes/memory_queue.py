@@ -1,7 +1,7 @@
 """A mission queue in memory that remembers what it was asked."""
 
 from bot.domain.command import Command
-from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
+from bot.domain.request import Feedback, Halted, HeadMoved, InstallationChange, MissionRequest, RedHead
 from bot.errors import QueueError
 
 
@@ -15,7 +15,7 @@ class MemoryQueue:
         self.red: dict[str, RedHead] = {}
         """The heads that settle, by the mission they ask for."""
         self.commands: dict[str, Command] = {}
-        self.notices: list[HeadMoved | InstallationChange] = []
+        self.notices: list[HeadMoved | InstallationChange | Halted] = []
         self.away = False
         """While set, nothing is taken."""
 
@@ -50,7 +50,7 @@ class MemoryQueue:
         self.commands[command.command_id] = command
         return True
 
-    async def notice(self, change: HeadMoved | InstallationChange) -> None:
+    async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
         """Put something that changes what is under way in line."""
         self._check()
         self.notices.append(change)

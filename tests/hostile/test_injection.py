@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from bot.domain.account import Account, ModelLimits, Reserved
+from bot.domain.account import Account, Kind, ModelLimits, Reserved
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import Completion, ModelCall, Prompt, Role, Spend, Usage
 from bot.domain.policy import RepositoryPolicy
@@ -113,7 +113,8 @@ class Paper:
         self.calls: list[ModelCall] = []
 
     async def reserve(self, account: Account, key: str, call: ModelCall) -> Reserved:
-        assert len(self.calls) <= account.calls_per_mission
+        most = next(one.most for one in account.ceilings if one.kind is Kind.CALLS)
+        assert len(self.calls) <= most
         return Reserved(id=len(self.calls) + 1)
 
     async def settle(self, reservation: int, call: ModelCall, answer: Completion | None) -> None:

@@ -1,6 +1,7 @@
 """A bot in a process of its own for tests that kill it: webhook, inbox, dispatcher and engine, with a mission of three steps.
 
-Run as `python -m tests.integration.bot_process FOLDER PORT MODE`; MODE `deaf` never hands anything to the engine.
+Run as `python -m tests.integration.bot_process FOLDER PORT MODE`; MODE `deaf` never hands anything to the engine,
+`patient` waits a while for the other checks of a red head.
 """
 
 import asyncio
@@ -18,19 +19,23 @@ from bot.domain.request import MissionRequest, RedHead
 from bot.intake.identity import OwnApp
 from bot.intake.settle import first_request
 from bot.intake.webhook import webhook_router
-from bot.ports import Checkpoint
+from bot.ports import Checkpoint, PatientCheckpoint
 from bot.queue.dispatch import Dispatcher
 from bot.queue.engine import DurableEngine, Pace
 from bot.queue.inbox import Inbox
 from bot.queue.workflows import Handlers
+from bot.store.opening import open_database
 from tests.unit.bot.intake.payloads import APP_ID, SECRET
+
+SETTLE_S = 3.0
 
 
 class Mission:
     """Three steps; each leaves a line, the second waits for the file `go`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settle_s: float = 0.0) -> None:
         self._folder = folder
+        self._settle_s = settle_s
 
     async def handle(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
         """The steps, then an outcome."""
@@ -39,8 +44,9 @@ class Mission:
         context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
         return context.ended(Outcome.NO_FIX, "done")
 
-    async def settle(self, red: RedHead, checkpoint: Checkpoint) -> MissionRequest:
-        """At once."""
+    async def settle(self, red: RedHead, checkpoint: PatientCheckpoint) -> MissionRequest:
+        """After a while."""
+        await checkpoint.pause(self._settle_s)
         return first_request(red)
 
     async def nothing(self, *_: object) -> None:
@@ -65,11 +71,12 @@ class Mission:
         os.close(descriptor)
 
 
-async def serve(folder: Path, port: int, *, deaf: bool) -> None:
+async def serve(folder: Path, port: int, mode: str) -> None:
     """Until killed."""
-    mission = Mission(folder)
+    deaf = mode == "deaf"
+    mission = Mission(folder, SETTLE_S if mode == "patient" else 0.0)
     engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", mission.handlers(), pace=Pace(poll_s=0.05))
-    inbox = Inbox(folder / "inbox.sqlite", SystemClock(), None if deaf else engine.status)
+    inbox = Inbox(open_database(engine.url), SystemClock(), None if deaf else engine.status)
     inbox.open()
     app = FastAPI()
     app.include_router(webhook_router(secret=SECRET, inbox=inbox, own=OwnApp(app_id=APP_ID)))
@@ -89,4 +96,4 @@ async def serve(folder: Path, port: int, *, deaf: bool) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(serve(Path(sys.argv[1]), int(sys.argv[2]), deaf=sys.argv[3] == "deaf"))
+    asyncio.run(serve(Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]))

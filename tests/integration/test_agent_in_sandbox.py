@@ -13,7 +13,7 @@ from bot.domain.account import ModelLimits
 from bot.domain.patch import Candidate, FixBudget, Rung
 from bot.fixers.rung1_search.as_trials import SearchTrials
 from bot.fixers.rung2_model.agent_worker import AgentWorker
-from bot.ledger.sqlite_ledger import SqliteLedger
+from bot.ledger.calls import CallLedger
 from bot.llm.agent_door import AgentDoors
 from bot.llm.agent_served import AgentServed
 from bot.llm.prices import Prices
@@ -25,6 +25,7 @@ from sandbox.spec import SandboxSpec
 from sandbox.types import ChangeAction, Checkout, FileChange, FolderSource
 from sandbox.workspace import Sandboxes
 from tests.builders import a_diagnosis, a_running_mission
+from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 
@@ -97,7 +98,7 @@ async def test_an_agent_mends_a_program_through_its_door_and_reaches_nothing_els
         key=SecretStr(KEY),
         command=f"cat > /tmp/agent.py <<'END'\n{AGENT}\nEND\nexec python /tmp/agent.py",
     )
-    till = Till(SqliteLedger(tmp_path / "ledger.sqlite"), Prices("small=1/2"))
+    till = Till(CallLedger(a_database(tmp_path)), Prices("small=1/2"))
     worker = AgentWorker(AgentDoors(served, till, ModelLimits(), clock=FixedClock()), SearchTrials(MemoryLessons()))
     sandboxes = Sandboxes(SandboxSpec(), DockerBackend(SandboxSpec(pool=0)), tmp_path / "data")
 

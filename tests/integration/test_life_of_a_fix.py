@@ -23,7 +23,7 @@ from bot.policy.policy_file import load_policy
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
 from bot.publish.story import a_story
-from bot.registry.sqlite_registry import SqliteRegistry
+from bot.registry.stored import StoredRegistry
 from bot.upkeep.feedback import head_moved, take_feedback
 from bot.upkeep.gone import close_gone
 from bot.upkeep.keeper import Keeper
@@ -31,6 +31,7 @@ from bot.upkeep.sweep import Sweeper
 from sandbox.diffs import Original, write_diff
 from sandbox.types import FileEdit
 from tests.builders import a_mission, a_request, a_verification, an_iteration
+from tests.databases import a_database
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.memory_queue import MemoryQueue
 from tests.github_server.fixtures import app_key, local_github, receiver
@@ -59,7 +60,7 @@ class Life:
             str(server.app_id), SecretStr(server.private_key_pem), server.api_url, write_pause_s=0
         )
         self.own = OwnApp(app_id=server.app_id, slug=server.app_slug)
-        self.registry, self.queue = SqliteRegistry(folder / "registry.sqlite"), MemoryQueue()
+        self.registry, self.queue = StoredRegistry(a_database(folder)), MemoryQueue()
         self.keeper = Keeper(
             github=self.gateway,
             upkeep=self.gateway,

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -20,17 +20,17 @@ NAME = "octo/calculator"
 
 
 @pytest.fixture(params=["one process", "two processes"])
-def service(request: pytest.FixtureRequest, local_github: LocalGitHub, tmp_path: Path) -> Iterator[None]:
+def service(request: pytest.FixtureRequest, local_github: LocalGitHub, tmp_path: Path) -> Iterator[Mapping[str, str]]:
     if request.param == "one process":
-        with BotProcess(local_github, tmp_path / "data"):
-            yield
+        with BotProcess(local_github, tmp_path / "data") as alone:
+            yield alone.environment()
         return
     server: Server = request.getfixturevalue("postgres")
     more = {"METAAGENT_DATABASE_URL": server.new_database()}
     with BotProcess(local_github, tmp_path / "data", more, role="web") as web:
         worker = subprocess.Popen([sys.executable, "-m", "bot", "worker"], env=web.environment())
         try:
-            yield
+            yield web.environment()
             worker.terminate()
             assert worker.wait(30) == 0
         finally:
@@ -44,8 +44,13 @@ def until(condition: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.usefixtures("service")
-def test_a_red_check_and_a_command_reach_those_who_answer(local_github: LocalGitHub) -> None:
+def operator(service: Mapping[str, str], *words: str) -> None:
+    subprocess.run([sys.executable, "-m", "bot", *words], env=service, check=True, timeout=60)
+
+
+def test_a_red_check_and_a_command_reach_those_who_answer_and_a_pause_reaches_them_too(
+    service: Mapping[str, str], local_github: LocalGitHub
+) -> None:
     files = {"calculator.py": "x = 1\n", ".github/metaagent.yml": "enabled: false\n"}
     local_github.create_repository("octo", "calculator", files)
     red = local_github.push(NAME, "feature", {"calculator.py": "x = 2\n"})
@@ -60,6 +65,17 @@ def test_a_red_check_and_a_command_reach_those_who_answer(local_github: LocalGit
     local_github.comment(NAME, pull, "octo", "/metaagent status")
     until(lambda: any("Status of" in comment.body for comment in local_github.comments(NAME, pull)))
     local_github.comment(NAME, pull, "stranger", "/metaagent status")
+
+    operator(service, "pause", "--why", "an upgrade")
+    later = local_github.push(NAME, "feature", {"calculator.py": "x = 3\n"})
+    local_github.third_party_check(NAME, later, "tests", "failure")
+    local_github.comment(NAME, pull, "octo", "/metaagent config")
+    until(lambda: any("enabled" in comment.body for comment in local_github.comments(NAME, pull)))
+    time.sleep(3)
+    assert local_github.own_check_runs(later) == [], "no mission begins, and people are answered"
+    operator(service, "resume")
+    until(lambda: any(run.status == "completed" for run in local_github.own_check_runs(later)))
+
     local_github.suspend("octo")
     local_github.settle()
     time.sleep(1)

@@ -16,7 +16,7 @@ from bot.fixers.rung2_model.fixer import Allows, everything
 from bot.fixers.trials import Failure, Proposed, Trials, Tried
 from bot.ports import AgentDoor, AgentDoors, Workspace
 from sandbox.changes import Concern, is_protected
-from sandbox.errors import ChangeRejected, SandboxUnavailable
+from sandbox.errors import ChangeRejected, HostGone, SandboxUnavailable
 from sandbox.types import ChangeAction, FileChange, FileEdit, Returned, TestReport
 
 _WORK_SHARE = 0.75
@@ -67,6 +67,8 @@ class AgentWorker:
             can_try = report.knows_tests and bool(report.failing)
             work = await _work_of(returned, allowed, workspace, can_try=can_try)
             tried = await self._tried(work, failure, budget) if work.can_try else None
+        except HostGone:
+            raise  # the mission waits for it
         except (SandboxUnavailable, ChangeRejected) as error:
             await workspace.revert()
             yield _note(door, error.message)

@@ -4,7 +4,7 @@ from bot.mission.reports import slim, targets_of
 from bot.mission.signatures import missing_modules, no_verdict
 from bot.mission.triage.values import OtherCommit
 from bot.ports import OpenWorkspace, Workspace
-from sandbox.errors import SandboxError
+from sandbox.errors import HostGone, SandboxError
 from sandbox.types import Checkout, GitSource, TestReport, WorkspaceFacts, stands_for
 
 _MERGE_RUNS = 3
@@ -13,7 +13,7 @@ _MERGE_RUNS = 3
 async def run_base(
     open_workspace: OpenWorkspace, checkout: Checkout, facts: WorkspaceFacts, red: TestReport, *, whole: bool = False
 ) -> OtherCommit:
-    """The failing tests on the base commit; every trouble there is a note, never the mission's end.
+    """The failing tests on the base commit; every trouble of its own is a note, never the mission's end.
 
     Args:
         open_workspace: Opens it.
@@ -27,6 +27,8 @@ async def run_base(
     try:
         async with open_workspace(checkout.with_(revision="base")) as workspace:
             return await _run_on_base(workspace, red, whole=whole)
+    except HostGone:
+        raise
     except SandboxError as error:
         return OtherCommit(note=f"the base commit could not be run: {error.message}")
 
@@ -69,6 +71,8 @@ async def run_merge(open_workspace: OpenWorkspace, checkout: Checkout) -> OtherC
                 again = await workspace.run_tests(targets=targets_of(report), seed=seed)
                 if not report.failing <= again.failing:
                     return OtherCommit(note="merged with its base branch the tests are red in some runs only")
+    except HostGone:
+        raise
     except SandboxError as error:
         return OtherCommit(note=f"the merge with the base branch could not be run: {error.message}")
     return OtherCommit(checked=report.success or not no_verdict(report), report=slim(report))

@@ -130,6 +130,5 @@ async def _both(first: Awaitable[Found], beside: Awaitable[OtherCommit]) -> tupl
     try:
         return await first, await other
     finally:
-        if not other.done():
-            other.cancel()
-            await asyncio.gather(other, return_exceptions=True)
+        other.cancel()
+        await asyncio.gather(other, return_exceptions=True)  # of two that fail together, one is told

@@ -7,7 +7,7 @@ from bot.mission.tree import Tree
 from bot.mission.triage.rates import RunPlan
 from bot.mission.triage.values import Rerun
 from bot.ports import OpenWorkspace
-from sandbox.errors import SandboxError
+from sandbox.errors import HostGone, SandboxError
 from sandbox.types import Checkout, RunVerdict, TestOrder, TestReport, stands_for
 
 _CUT_OFF = frozenset({RunVerdict.TIMEOUT, RunVerdict.OOM})
@@ -59,6 +59,8 @@ class Site:
         try:
             async with self.open_workspace(self.checkout) as workspace:
                 return await workspace.run_tests(targets=targets, order=order, seed=seed)
+        except HostGone:
+            raise
         except SandboxError:
             return None
 

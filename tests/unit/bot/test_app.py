@@ -77,7 +77,7 @@ async def test_while_it_runs_deliveries_are_written_down_and_answered(complete: 
     assert (first.status_code, first.json()["result"]) == (202, "ignored")
     assert (again.status_code, again.json()["result"]) == (202, "duplicate")
     assert wrong.status_code == 401
-    assert (complete.data_dir / "inbox.sqlite").is_file()
+    assert (complete.data_dir / "metaagent.sqlite").is_file()
 
 
 async def test_a_body_larger_than_the_setting_is_refused(complete: Settings) -> None:

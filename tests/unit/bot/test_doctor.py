@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bot.doctor import examine, render, set_up
+from bot.doctor import examine, set_up
 from bot.settings import Settings, load
-from bot.setup.finding import Finding
+from bot.setup.finding import Finding, render
+from bot.store.opening import open_database
+from bot.store.schema.current import revision_of
 from tests.github_server.fixtures import app_key, local_github
 from tests.github_server.server import LocalGitHub
 
@@ -109,10 +111,18 @@ def test_every_role_is_told_its_model_and_whether_its_price_is_known(settings: M
 def test_what_models_cost_today_is_told_once_one_was_asked(settings: Make) -> None:
     given = settings()
     assert "model costs" not in found(given)
-    given.data_dir.mkdir()
-    (given.data_dir / "ledger.sqlite").touch()
+    database = open_database(given.engine_url)
+    database.open()
     assert found(given)["model costs"].message.endswith("nothing: no model was asked (0 calls)")
-    (given.data_dir / "ledger.sqlite").write_text("no database at all, but longer than a header would be " * 9)
+    database.run(lambda tx: tx.change("UPDATE alembic_version SET version_num = '0001'"))
+    assert (found(given)["database"].state, found(given)["database"].message[:22]) == ("note", "its tables are at 0001")
+    assert database.run(lambda tx: revision_of(tx.connection)) == "0001", "the doctor upgrades nothing"
+    database.run(lambda tx: tx.change("UPDATE alembic_version SET version_num = '9999'"))
+    assert "the tables are at 9999" in found(given)["model costs"].message
+    database.close()
+    for file in given.data_dir.iterdir():
+        file.unlink()
+    (given.data_dir / "metaagent.sqlite").write_text("no database at all, but longer than a header would be " * 9)
     assert found(given)["model costs"].state == "missing"
 
 

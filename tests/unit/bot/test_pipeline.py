@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from bot.blobs.folder import FolderShelf
+from bot.blobs.store import HashedStore
 from bot.domain.evidence import EvidenceLimits, KeptEvidence
 from bot.domain.github import CommitState
 from bot.domain.lesson import Lesson
@@ -18,7 +20,7 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, NotPermitted, StoreError, UsageError
 from bot.evidence.bundle import read_bundle
-from bot.evidence.keep import EvidenceFolder
+from bot.evidence.keep import EvidenceStore
 from bot.mission.loop import MissionPorts
 from bot.pipeline import Line, handle_folder, handle_request
 from bot.ports import Minds, OpenWorkspace, Progress, Workspace
@@ -39,6 +41,7 @@ from tests.builders import (
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
+from tests.fakes.memory_registry import MemoryRegistry
 from tests.fakes.scripted_fixer import ScriptedFixer
 from tests.fakes.scripted_workspace import Asked, World
 from tests.unit.bot.mission.minded import a_mind
@@ -133,19 +136,24 @@ async def test_a_red_check_becomes_a_pull_request_and_a_lesson() -> None:
 
 
 def inside(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*"))
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def kept_in(folder: Path) -> EvidenceStore:
+    return EvidenceStore(HashedStore(FolderShelf(folder)), EvidenceLimits(), FixedClock())
 
 
 async def test_the_evidence_is_kept_before_it_is_told_and_the_pull_request_names_it(tmp_path: Path) -> None:
     stage = Stage(a_world(ADDS))
-    evidence = EvidenceFolder(tmp_path, EvidenceLimits(), FixedClock())
+    evidence = kept_in(tmp_path)
     checkpoint = RecordingCheckpoint()
     line = replace(stage.line, keep_evidence=evidence.keep)
     await handle_request(a_request(), line, stage.github, checkpoint)
     (bundle,) = inside(tmp_path)
     assert read_bundle(bundle.read_bytes()).claim.outcome == "FIXED"
     (pull,) = stage.github.pulls.values()
-    assert f"metaagent replay {bundle.name}" in pull.body
+    assert "metaagent replay m-0001" in pull.body
+    assert f"sha256 {bundle.name}`, kept until 2026-02-01" in pull.body
     assert checkpoint.ran.index("evidence") < checkpoint.ran.index("publish")
     bundle.unlink()
     await handle_request(a_request(), line, stage.github, RecordingCheckpoint(checkpoint.known))
@@ -166,7 +174,7 @@ async def test_evidence_that_cannot_be_kept_costs_the_mission_nothing(caplog: py
 async def test_a_refused_request_leaves_no_evidence(tmp_path: Path) -> None:
     stage = Stage()
     stage.github.branches["main"] = "f" * 40
-    evidence = EvidenceFolder(tmp_path / "evidence", EvidenceLimits(), FixedClock())
+    evidence = kept_in(tmp_path / "blobs")
     line = replace(stage.line, keep_evidence=evidence.keep)
     await handle_request(a_request(), line, stage.github, RecordingCheckpoint())
     assert inside(tmp_path) == []
@@ -188,6 +196,14 @@ async def test_a_refused_request_opens_nothing_and_is_told() -> None:
     assert (stage.checkouts, stage.listened) == ([], [])
     assert "STALE" in stage.github.checks[0].updates[-1].title
     assert [lesson.outcome for lesson in stage.lessons.lessons.values()] == ["STALE"]
+
+
+@pytest.mark.parametrize(("head", "admitted"), [(HEAD, [True]), ("f" * 40, [False])])
+async def test_it_is_known_whether_a_mission_was_let_work(head: str, admitted: list[bool]) -> None:
+    stage, registry = Stage(), MemoryRegistry()
+    stage.github.branches["main"] = head
+    await handle_request(a_request(), replace(stage.line, registry=registry), stage.github, RecordingCheckpoint())
+    assert [live.admitted for live in await registry.live(42)] == admitted
 
 
 async def test_a_command_by_a_stranger_is_answered_where_it_was_given() -> None:
@@ -386,5 +402,5 @@ async def test_a_folder_request_without_a_folder_is_wrong_use() -> None:
 
 
 def test_a_mission_needs_nothing_that_the_line_does_not_give() -> None:
-    given = set(Line.__dataclass_fields__) | {"recall", "checkpoint", "progress", "mind"}
+    given = set(Line.__dataclass_fields__) | {"recall", "checkpoint", "progress", "mind", "meter"}
     assert set(MissionPorts.__dataclass_fields__) <= given

@@ -1,5 +1,6 @@
 """metaagent replay: what is refused, what a person gets, what a program gets."""
 
+import asyncio
 import hashlib
 import json
 from collections.abc import Callable
@@ -7,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from bot.blobs.folder import FolderShelf
+from bot.blobs.store import HashedStore
 from bot.cli import main
+from bot.domain.blob import Drawer, Kind
 from bot.errors import UsageError
 from bot.fix_command import FixOrder, run_fix
 from bot.pipeline import Line, OpenProgress
@@ -91,9 +95,25 @@ def test_the_red_output_is_shown_when_it_is_asked_for(settings: Make, bundle: Pa
     assert "output of the unpatched run" in result.text
 
 
+def test_a_bundle_is_replayed_from_the_store_by_what_the_pull_request_says_of_it(
+    settings: Make, bundle: Path, tmp_path: Path
+) -> None:
+    content = bundle.read_bytes()
+    store = HashedStore(FolderShelf(tmp_path / "shared"))
+    digest = asyncio.run(store.put(Drawer(kind=Kind.EVIDENCE, owner="mission:1:abc:auto"), content))
+    there = settings(storage__url=f"file://{tmp_path / 'shared'}")
+    for word in ("mission:1:abc:auto", digest):
+        result = run_replay(ReplayOrder(path=word), there, build=on(a_world(ADDS, base=None)))
+        assert (result.verdict, result.json_object["bundle_sha256"]) == ("CONFIRMED", digest)
+    with pytest.raises(UsageError, match="neither a file"):
+        run_replay(ReplayOrder(path=digest), settings())
+
+
 def test_a_file_that_is_not_there_or_too_large_is_wrong_use(settings: Make, bundle: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="neither a file"):
         run_replay(ReplayOrder(path=str(tmp_path / "missing.zip")), settings())
+    with pytest.raises(UsageError, match="cannot be read"):
+        run_replay(ReplayOrder(path=str(tmp_path)), settings())
     with pytest.raises(UsageError, match=r"evidence\.bundle_bytes|larger than"):
         run_replay(ReplayOrder(path=str(bundle)), settings(evidence__bundle_bytes="10"))
 

@@ -187,6 +187,7 @@ NOT_A_STRANGERS = (
     *("models.plain_http = true", "models.agent_command = 'curl evil.example'", "models.usd_per_day = 1000"),
     *("sandbox.backend = 'local'", "sandbox.disposable_host = true", "sandbox.image = 'evil'"),
     *("sandbox.setup_network = 'bridge'", "sandbox.ca_bundle = '/work/ca.pem'", "sandbox.index_url = 'https://evil'"),
+    *("storage.url = 's3://evil'", "[storage]\nendpoint = 'https://evil.example'"),
     *("sandbox.memory_bytes = 4_000_000_000", "[sandbox]\negress_hosts = ['evil.example']"),
 )
 
@@ -227,3 +228,47 @@ def test_who_says_it_otherwise_is_not_kept_by_such_a_file(tmp_path: Path, monkey
 def test_the_password_of_a_database_is_a_secret() -> None:
     settings = load({}, environment={"METAAGENT_DATABASE_URL": "postgresql://bot:hunter2@db/metaagent"})
     assert [secret.get_secret_value() for secret in settings.secrets] == ["hunter2"]
+
+
+@pytest.mark.parametrize("url", ["postgresql://bot:hunter%402@db/bot", "postgresql://bot@db/bot?password=hunter%402"])
+def test_the_password_of_a_database_is_one_however_it_is_written(url: str) -> None:
+    settings = load({}, environment={"METAAGENT_DATABASE_URL": url})
+    assert [secret.get_secret_value() for secret in settings.secrets] == ["hunter@2", "hunter%402"]
+
+
+AWS = {
+    "AWS_ACCESS_KEY_ID": "AKID-usual",
+    "AWS_SECRET_ACCESS_KEY": "secret-usual",
+    "AWS_SESSION_TOKEN": "token-usual",
+    "AWS_ENDPOINT_URL": "http://s3.test:9000",
+    "AWS_REGION": "eu-central-1",
+}
+BUCKET = {"METAAGENT_STORAGE__URL": "s3://blobs/of-ours"}
+
+
+def test_the_keys_of_a_store_are_those_that_every_tool_reads_and_are_secrets() -> None:
+    settings = load({}, environment=AWS | BUCKET)
+    assert {secret.get_secret_value() for secret in settings.secrets} == {"AKID-usual", "secret-usual", "token-usual"}
+    assert (settings.storage.endpoint, settings.storage.region) == ("http://s3.test:9000", "eu-central-1")
+    assert "usual" not in repr(settings) + settings.model_dump_json()
+
+
+def test_keys_of_two_owners_are_never_mixed() -> None:
+    storage = load({"storage.key_id": "AKID-own", "storage.key": "secret-own"}, environment=AWS | BUCKET).storage
+    assert storage.key is not None
+    assert (storage.key.get_secret_value(), storage.token) == ("secret-own", None)
+
+
+def test_what_lies_about_for_other_tools_counts_only_where_a_bucket_is_named() -> None:
+    strange = AWS | {"AWS_ENDPOINT_URL": "not an address"}
+    assert load({}, environment=strange).storage == load({}, environment={}).storage
+    with pytest.raises(SettingsError, match=r"storage\.endpoint \(AWS_ENDPOINT_URL\)"):
+        load({}, environment=strange | BUCKET)
+
+
+@pytest.mark.parametrize(
+    "url", ["s3://", "s3://Blobs", "gs://blobs", "blobs", "file://relative", "s3://k:s@blobs", "s3://b/a b"]
+)
+def test_the_address_of_a_store_is_a_bucket_or_a_folder(url: str) -> None:
+    with pytest.raises(SettingsError, match=r"storage\.url"):
+        load({"storage.url": url}, environment={})

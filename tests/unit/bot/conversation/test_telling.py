@@ -105,6 +105,12 @@ async def test_in_an_issue_the_repository_has_to_be_meant() -> None:
     assert (await office.say("off repository", is_pull_request=False)).ok
 
 
+async def test_whoever_may_write_to_one_repository_does_not_decide_for_the_organisation() -> None:
+    office = Office()
+    assert "Only an owner of" in (await office.say("off organisation")).text
+    assert office.registry.switches == {}
+
+
 async def test_a_place_nobody_knows_is_not_turned_off() -> None:
     assert "is no place" in (await Office().say("off #6")).text
 

@@ -167,24 +167,27 @@ async def busy(state: str, **changes: Any) -> Office:
     return office
 
 
-async def test_a_mission_at_work_on_the_same_commit_is_not_doubled() -> None:
-    office = await busy("running")
+@pytest.mark.parametrize("whose", [{"admitted": True}, {"requested_by": "bob"}])
+async def test_a_mission_at_work_on_the_same_commit_is_not_doubled(whose: dict[str, Any]) -> None:
+    office = await busy("running", **whose)
     reply = await office.say("fix")
     assert "at work" in reply.text
     assert office.queue.requests == {}
 
 
-async def test_an_automatic_mission_that_waits_gives_way_to_a_person() -> None:
-    office = await busy("waiting")
+@pytest.mark.parametrize("state", ["waiting", "running"])
+async def test_an_automatic_mission_that_policy_may_still_end_gives_way_to_a_person(state: str) -> None:
+    office = await busy(state)
     assert (await office.say("fix")).ok
     assert office.queue.states == {"mission:42:auto": "cancelled", "mission:42:pr5:c1234": "waiting"}
 
 
+@pytest.mark.parametrize("state", ["waiting", "running"])
 @pytest.mark.parametrize("words", ["explain", "reproduce"])
-async def test_a_question_takes_no_repair_s_place(words: str) -> None:
-    office = await busy("waiting")
+async def test_a_question_takes_no_repair_s_place(words: str, state: str) -> None:
+    office = await busy(state)
     assert (await office.say(words)).ok
-    assert office.queue.states == {"mission:42:auto": "waiting", "mission:42:pr5:c1234": "waiting"}
+    assert office.queue.states == {"mission:42:auto": state, "mission:42:pr5:c1234": "waiting"}
 
 
 @pytest.mark.parametrize(

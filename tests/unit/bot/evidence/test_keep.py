@@ -1,4 +1,4 @@
-"""Where bundles go: atomically, for this user only, within limits of size and age."""
+"""Where bundles go: into the store until the day that people are told, or into one file."""
 
 import os
 from datetime import timedelta
@@ -6,68 +6,144 @@ from pathlib import Path
 
 import pytest
 
+from bot.blobs.folder import FolderShelf, write_atomically
+from bot.blobs.store import HashedStore
+from bot.domain.blob import Kind
 from bot.domain.evidence import EvidenceLimits, KeptEvidence
 from bot.domain.mission import MissionContext, Outcome
-from bot.errors import StoreError
-from bot.evidence.bundle import read_bundle
-from bot.evidence.keep import EvidenceFile, EvidenceFolder, bundle_name, write_atomically
+from bot.errors import StoreError, UsageError
+from bot.evidence.bundle import read_bundle, write_bundle
+from bot.evidence.keep import EvidenceFile, EvidenceStore, bundle_name, find_bundle
 from bot.publish.story import a_story
 from sandbox.errors import ImportRejected
 from tests.builders import a_mission
 from tests.fakes.fake_workspace import FakeSandboxes, FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
+from tests.unit.bot.evidence.test_bundle import a_bundle
 from tests.unit.bot.mission.world import CHECKOUT, a_world
 
 pytestmark = pytest.mark.anyio
 
-
-async def keep(folder: Path, context: MissionContext | None = None, **limits: int) -> KeptEvidence:
-    keeper = EvidenceFolder(folder, EvidenceLimits.model_validate(limits), FixedClock())
-    return await keeper.keep(a_story(context or a_mission()), CHECKOUT, a_world().open_workspace)
+LIVE = "mission:7:" + "a" * 40 + ":auto"
 
 
-def names(folder: Path) -> set[str]:
-    return {path.name for path in folder.iterdir()}
+class Kept:
+    """A store in a folder, and whoever keeps evidence in it."""
+
+    def __init__(self, folder: Path, **limits: int) -> None:
+        self.folder = folder
+        self.blobs = HashedStore(FolderShelf(folder))
+        self.clock = FixedClock()
+        self.evidence = EvidenceStore(self.blobs, EvidenceLimits.model_validate(limits), self.clock)
+
+    async def keep(self, context: MissionContext | None = None) -> KeptEvidence:
+        kept = await self.evidence.keep(a_story(context or a_mission()), CHECKOUT, a_world().open_workspace)
+        for path in self.files():
+            if path.stat().st_mtime > self.clock.now().timestamp():
+                self.age(path, days=0)
+        return kept
+
+    def age(self, path: Path, *, days: float) -> None:
+        moment = (self.clock.now() - timedelta(days=days)).timestamp()
+        os.utime(path, (moment, moment))
+
+    def files(self) -> list[Path]:
+        return sorted(path for path in self.folder.rglob("*") if path.is_file())
 
 
-async def test_a_bundle_is_kept_for_this_user_only(tmp_path: Path) -> None:
-    kept = await keep(tmp_path / "deep" / "evidence")
-    path = tmp_path / "deep" / "evidence" / kept.name
-    assert kept.name == "m-0001.zip"
-    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    assert path.stat().st_size == kept.size
+async def test_a_bundle_is_kept_for_this_user_only_under_its_mission_and_hash(tmp_path: Path) -> None:
+    world = Kept(tmp_path / "deep" / "blobs")
+    kept = await world.keep()
+    (path,) = world.files()
+    assert (kept.name, kept.sha256, kept.size) == ("m-0001", path.name, path.stat().st_size)
+    assert {p.stat().st_mode & 0o777 for p in world.folder.rglob("*") if p.is_dir()} == {0o700}
+    assert path.stat().st_mode & 0o777 == 0o600
     assert read_bundle(path.read_bytes()).claim.mission_id == "m-0001"
-    assert names(path.parent) == {kept.name}, "nothing half written is left"
 
 
 async def test_a_mission_that_never_ran_anything_has_none(tmp_path: Path) -> None:
-    kept = await keep(tmp_path, a_mission(Outcome.POLICY, facts=None, triage=None, test_results=None))
+    world = Kept(tmp_path)
+    kept = await world.keep(a_mission(Outcome.POLICY, facts=None, triage=None, test_results=None))
     assert (kept.name, "never came as far" in kept.reason) == ("", True)
-    assert names(tmp_path) == set()
+    assert world.files() == []
 
 
 async def test_a_bundle_over_the_limit_is_not_kept(tmp_path: Path) -> None:
-    kept = await keep(tmp_path, bundle_bytes=100)
+    kept = await Kept(tmp_path, bundle_bytes=100).keep()
     assert (kept.name, "evidence.bundle_bytes" in kept.reason) == ("", True)
 
 
-async def test_what_is_old_and_what_is_too_much_gives_way_oldest_first(tmp_path: Path) -> None:
-    now = FixedClock().now()
-    for name, days, size in (("a.zip", 40, 10), ("b.zip", 3, 10), ("c.zip", 2, 10_000), ("d.zip", 1, 10)):
-        (tmp_path / name).write_bytes(b"x" * size)
-        moment = (now - timedelta(days=days)).timestamp()
-        os.utime(tmp_path / name, (moment, moment))
-    (tmp_path / "mine.txt").write_text("not ours")
-    half = tmp_path / ".writing-00"
-    half.write_text("of a process that died")
-    os.utime(half, (now.timestamp() - 7200, now.timestamp() - 7200))
-    kept = await keep(tmp_path, total_bytes=9000)
-    assert names(tmp_path) == {"d.zip", "mine.txt", kept.name}
+async def test_a_bundle_stays_through_the_day_that_was_promised_and_goes_then(tmp_path: Path) -> None:
+    world = Kept(tmp_path, days=3)
+    kept = await world.keep()
+    assert kept.until == (world.clock.now() + timedelta(days=3)).date().isoformat()
+    (path,) = world.files()
+    world.age(path, days=3.9)
+    assert await world.evidence.forget() == 0
+    world.age(path, days=4.1)
+    assert await world.evidence.forget() == 1
+    assert world.files() == []
 
 
-async def test_the_newest_stays_even_when_it_alone_is_over_the_limit(tmp_path: Path) -> None:
-    kept = await keep(tmp_path, total_bytes=1)
-    assert (tmp_path / kept.name).is_file()
+async def test_no_promised_bundle_gives_way_to_a_new_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    size = (await Kept(tmp_path / "other").keep()).size
+    world = Kept(tmp_path / "blobs", total_bytes=2 * size + 10)
+    names = [(await world.keep(a_mission(mission_id=f"m-{number:04}"))).name for number in range(4)]
+    assert names == ["m-0000", "m-0001", "", ""]
+    assert "no room for evidence" in caplog.text
+    assert "evidence.total_bytes" in (await world.keep()).reason
+    for path in world.files():
+        world.age(path, days=40)
+    assert await world.evidence.forget() == 2
+    again = EvidenceStore(world.blobs, EvidenceLimits(total_bytes=2 * size), world.clock)
+    assert (await again.keep(a_story(a_mission()), CHECKOUT, a_world().open_workspace)).name
+
+
+async def test_a_mission_that_ran_twice_keeps_what_was_promised_of_both(tmp_path: Path) -> None:
+    world = Kept(tmp_path)
+    first = await world.keep()
+    second = await world.keep(a_mission(Outcome.NO_FIX))
+    assert first.sha256 != second.sha256
+    for kept in (first, second):
+        found = read_bundle(await find_bundle(world.blobs, kept.sha256))
+        assert found.claim.mission_id == "m-0001"
+    with pytest.raises(UsageError, match="2 bundles") as raised:
+        await find_bundle(world.blobs, "m-0001")
+    assert first.sha256 in raised.value.advice
+
+
+async def test_a_bundle_is_found_by_all_that_a_pull_request_ever_said_of_it(tmp_path: Path) -> None:
+    world = Kept(tmp_path)
+    kept = await world.keep(a_mission(mission_id=LIVE))
+    for word in (LIVE, kept.sha256, bundle_name(LIVE)):
+        assert read_bundle(await find_bundle(world.blobs, word)).claim.mission_id == LIVE
+
+
+@pytest.mark.parametrize("word", ["", "missing.zip", "../../etc/passwd", "0" * 64, "\x1b[31m"])
+async def test_a_bundle_that_is_not_there_is_wrong_use_whatever_it_is_called(tmp_path: Path, word: str) -> None:
+    world = Kept(tmp_path)
+    await world.keep()
+    with pytest.raises(UsageError, match="neither a file") as raised:
+        await find_bundle(world.blobs, word)
+    assert "\x1b" not in raised.value.message
+
+
+async def test_bundles_of_an_earlier_version_are_taken_over_under_the_names_they_had(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world, before = Kept(tmp_path / "blobs"), tmp_path / "evidence"
+    before.mkdir()
+    bundle = a_bundle()
+    name = bundle_name(bundle.claim.mission_id)
+    (before / name).write_bytes(write_bundle(bundle))
+    (before / "damaged.zip").write_bytes(b"PK")
+    (before / "mine.txt").write_text("not ours")
+    await world.evidence.take_over(before)
+    assert sorted(path.name for path in before.iterdir()) == ["damaged.zip", "mine.txt"]
+    assert "damaged.zip stays where it is" in caplog.text
+    assert await find_bundle(world.blobs, name) == write_bundle(bundle)
+    await world.evidence.take_over(tmp_path / "nothing here")
+    assert len(await world.blobs.kept(Kind.EVIDENCE)) == 1
 
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:

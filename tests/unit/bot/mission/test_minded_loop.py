@@ -17,7 +17,7 @@ from bot.domain.patch import Candidate, FixBudget, NearMiss, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
 from bot.domain.request import Answer
 from bot.domain.verdict import Route
-from bot.ledger.sqlite_ledger import SqliteLedger
+from bot.ledger.calls import CallLedger
 from bot.llm.mind import ModelMinds
 from bot.llm.prices import Prices
 from bot.llm.providers.mock import Mock
@@ -25,6 +25,7 @@ from bot.mission.suspects import text_of
 from bot.ports import Mind, Workspace
 from sandbox.errors import ChangeRejected
 from tests.builders import a_change, a_request
+from tests.databases import a_database
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import ScriptedFixer
@@ -574,7 +575,7 @@ async def test_who_tries_and_takes_back_stands_on_what_was_mended_before() -> No
 
 
 async def test_the_mock_goes_through_prompts_protocol_ledger_and_every_stage(tmp_path: Path) -> None:
-    ledger = SqliteLedger(tmp_path / "ledger.sqlite")
+    ledger = CallLedger(a_database(tmp_path))
     minds = ModelMinds({Role.JUDGE: Mock()}, ledger, Prices(), ModelLimits(), clock=FixedClock())
     context = await one_bug(minds.of(a_request(), RepositoryPolicy())).play()
     assert context.outcome is Outcome.FIXED, context.reason

@@ -67,9 +67,16 @@ limits:
   attempts: 2
   open_pull_requests: 1
   seconds_per_mission: 600
+  seconds_per_pull_request: 900
+  seconds_per_day: null
+  missions_per_pull_request: 4
+  missions_per_day: 9
   usd_per_mission: 0.5
   usd_per_pull_request: 1
   usd_per_day: 2
+  tokens_per_mission: 1000
+  tokens_per_pull_request: 2000
+  tokens_per_day: 3000
 """
 
 
@@ -100,9 +107,16 @@ def test_all_keys_are_read_and_every_one_says_its_line() -> None:
             attempts=2,
             open_pull_requests=1,
             seconds_per_mission=600.0,
+            seconds_per_pull_request=900.0,
+            seconds_per_day=None,
+            missions_per_pull_request=4,
+            missions_per_day=9,
             usd_per_mission=0.5,
             usd_per_pull_request=1.0,
             usd_per_day=2.0,
+            tokens_per_mission=1000,
+            tokens_per_pull_request=2000,
+            tokens_per_day=3000,
         ),
     )
     assert set(policy.origins) == {key for key, _, _ in every_key()}

@@ -111,10 +111,10 @@ def test_outputs_stand_in_it_gated_and_bounded() -> None:
 
 
 def test_the_kept_bundle_is_named_with_its_hash() -> None:
-    story = a_story(a_mission(), bundle=KeptEvidence(name="m-0001.zip", sha256="5" * 64, size=10))
-    assert evidence(story)["bundle"] == {"name": "m-0001.zip", "sha256": "5" * 64, "size": 10}
+    story = a_story(a_mission(), bundle=KeptEvidence(name="m-0001", sha256="5" * 64, size=10, until="2026-02-01"))
+    assert evidence(story)["bundle"] == {"name": "m-0001", "sha256": "5" * 64, "size": 10, "until": "2026-02-01"}
     report = mission_report(story)
-    assert "metaagent replay m-0001.zip" in report
+    assert "metaagent replay m-0001" in report
     assert "5" * 64 in report
 
 

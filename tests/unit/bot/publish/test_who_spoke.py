@@ -63,6 +63,18 @@ def test_what_was_paid_for_before_is_not_counted_again() -> None:
     assert data["total"]["usd"] == 0.002
 
 
+def test_what_a_dead_process_had_paid_for_is_in_the_bill_and_told() -> None:
+    spent = Spend(calls=6, unpriced_calls=1, cost_usd=0.222, usage=Usage(input_tokens=4_700, output_tokens=600))
+    context = judged_by_a_model(spent=spent)
+    text = mission_report(a_story(context))
+    assert "| tries that were broken off |  |  | 3 | 2000, 300 | $0.2000 and unknown for 1 of 3 calls |" in text
+    assert "| in all |  |  | 6 | 4700, 600 | $0.2220 and unknown for 1 of 6 calls |" in text
+    assert "| cost of models | $0.2220 and unknown for 1 of 6 calls |" in text
+    assert models_as_data(context)["broken_off"]["calls"] == 3
+    assert models_as_data(judged_by_a_model(spent=Spend(calls=3)))["broken_off"]["calls"] == 0
+    assert "tries that were broken off" in mission_report(a_story(a_mission(spent=spent)))
+
+
 def test_programs_read_unknown_as_null() -> None:
     data = models_as_data(judged_by_a_model(calls=(PLAN, FIX.with_(cost_usd=None))))
     assert data["spoke"] == speakers(judged_by_a_model())

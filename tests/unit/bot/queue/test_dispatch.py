@@ -1,5 +1,6 @@
 """From the inbox to the queue: each kind of work where it belongs."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,11 +8,12 @@ import pytest
 from typing_extensions import override
 
 from bot.domain.command import Command, Verb
-from bot.domain.request import Feedback, HeadMoved, InstallationChange, RedHead
+from bot.domain.request import Feedback, Halted, HeadMoved, InstallationChange, MissionRequest, RedHead
 from bot.ports import Work
 from bot.queue.dispatch import Dispatcher, put_in_line
 from bot.queue.inbox import Inbox
 from tests.builders import a_repository, a_request
+from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_queue import MemoryQueue
 
@@ -26,7 +28,7 @@ EVERY_KIND: tuple[Work, ...] = (a_request(), RED, COMMAND, FEEDBACK, MOVED, SUSP
 
 @pytest.fixture
 def inbox(tmp_path: Path) -> Iterator[Inbox]:
-    opened = Inbox(tmp_path / "inbox.sqlite", FixedClock())
+    opened = Inbox(a_database(tmp_path), FixedClock())
     opened.open()
     yield opened
     opened.close()
@@ -55,6 +57,26 @@ async def test_what_is_there_already_says_so(work: Work, *, again: bool) -> None
     assert await put_in_line(work, queue) is not again
 
 
+async def test_who_was_stopped_in_the_middle_reads_again_what_waits(inbox: Inbox) -> None:
+    class Stopping(MemoryQueue):
+        """Its caller is stopped, and meanwhile another process hands over what it left."""
+
+        @override
+        async def submit(self, request: MissionRequest) -> bool:
+            await asyncio.sleep(0.05)
+            await inbox.submitted("d-2")
+            return await super().submit(request)
+
+    queue = Stopping()
+    for number in (1, 2, 3):
+        await inbox.accept(f"d-{number}", "event", None, a_request(mission_id=f"m-{number}"))
+    stopped = Dispatcher(inbox, queue, look_s=0.03)
+    inbox.arrived.clear()
+    assert (await stopped.deliver(), inbox.arrived.is_set()) == (1, True)
+    assert (await stopped.deliver(), await inbox.waiting()) == (1, ())
+    assert list(queue.requests) == ["m-1", "m-3"]
+
+
 async def test_what_people_ask_is_handed_over_before_what_machines_tell(inbox: Inbox) -> None:
     class Noting(MemoryQueue):
         """Remembers the order."""
@@ -69,7 +91,7 @@ async def test_what_people_ask_is_handed_over_before_what_machines_tell(inbox: I
             return await super().command(command)
 
         @override
-        async def notice(self, change: HeadMoved | InstallationChange) -> None:
+        async def notice(self, change: HeadMoved | InstallationChange | Halted) -> None:
             self.order.append("notice")
             await super().notice(change)
 

@@ -1,7 +1,6 @@
 """Every delivery on disk before the answer; a delivery once."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
@@ -24,9 +23,11 @@ from bot.domain.request import (
 from bot.errors import QueueError
 from bot.ports import Work
 from bot.queue.dispatch import Dispatcher
-from bot.queue.inbox import Inbox
-from bot.queue.inbox_table import CHECKPOINT_AFTER
+from bot.queue.inbox import LEFT_S, Inbox
+from bot.queue.inbox_table import CHECKPOINT_AFTER, LIVE
+from bot.store.opening import FILE, open_database
 from tests.builders import a_repository
+from tests.databases import BOTH, a_database, engine_file, url_of
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_queue import MemoryQueue
 
@@ -52,9 +53,31 @@ def queue() -> MemoryQueue:
     return MemoryQueue()
 
 
+@pytest.fixture(params=BOTH)
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return url_of(request.param, request, tmp_path)
+
+
 @pytest.fixture
-def inbox(tmp_path: Path, clock: FixedClock, queue: MemoryQueue) -> Iterator[Inbox]:
-    opened = Inbox(tmp_path / "inbox.sqlite", clock, queue.status)
+def inbox(url: str, clock: FixedClock, queue: MemoryQueue) -> Iterator[Inbox]:
+    opened = Inbox(open_database(url), clock, queue.status)
+    opened.open()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def other(url: str, clock: FixedClock, queue: MemoryQueue) -> Iterator[Inbox]:
+    """That of another process."""
+    opened = Inbox(open_database(url), clock, queue.status)
+    opened.open()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def in_a_file(tmp_path: Path, clock: FixedClock, queue: MemoryQueue) -> Iterator[Inbox]:
+    opened = Inbox(a_database(tmp_path), clock, queue.status)
     opened.open()
     yield opened
     opened.close()
@@ -76,22 +99,55 @@ async def accept(
     return await inbox.accept(delivery, "check_run", "completed", decision or a_request())
 
 
-async def test_an_accepted_delivery_is_there_after_the_process_died(
-    inbox: Inbox, tmp_path: Path, clock: FixedClock
-) -> None:
+async def test_an_accepted_delivery_is_there_after_the_process_died(inbox: Inbox, other: Inbox) -> None:
     await accept(inbox)
-    other = Inbox(tmp_path / "inbox.sqlite", clock)
-    other.open()
+    await inbox.waiting()
+    inbox.close()
     (waiting,) = await other.waiting()
     assert waiting.work == a_request()
+
+
+async def test_of_several_processes_each_hands_over_what_it_took_in_and_one_what_a_dead_one_left(
+    url: str, inbox: Inbox, other: Inbox, clock: FixedClock
+) -> None:
+    async def ours(one: Inbox) -> list[str]:
+        return [waiting.delivery for waiting in await one.waiting()]
+
+    assert await ours(inbox) == []
+    third = Inbox(open_database(url), clock)
+    third.open()
+    for number, one in enumerate((inbox, other, third)):
+        await accept(one, f"d-{number}", a_request(f"m-{number}"))
+    assert await ours(inbox) == ["d-0"]
+    if url.startswith("postgresql"):  # of a file there is one process only
+        assert await ours(other) == ["d-1"]
+    third.close()
+    clock.advance(LEFT_S + 1)
+    assert await ours(inbox) == ["d-0", "d-1", "d-2"]
+    await asyncio.gather(*(inbox.submitted(f"d-{number}") for number in range(3)))
+    assert await ours(other) == []
+
+
+async def test_several_processes_that_hear_of_one_mission_at_the_same_time_ask_for_it_once(
+    inbox: Inbox, other: Inbox
+) -> None:
+    both = [accept(one, f"d-{n}", a_request(f"m-{n % 5}")) for n in range(20) for one in (inbox, other)]
+    results = [receipt.result for receipt in await asyncio.gather(*both)]
+    assert (results.count("queued"), results.count("duplicate")) == (5, 35)
+
+
+async def test_what_waits_is_handed_over_when_nothing_else_arrives(
+    inbox: Inbox, other: Inbox, clock: FixedClock
+) -> None:
+    await inbox.waiting()
+    await accept(other)
     other.close()
-
-
-async def test_the_file_is_write_ahead_logged_and_synced(inbox: Inbox, tmp_path: Path) -> None:
-    await accept(inbox)
-    database = sqlite3.connect(tmp_path / "inbox.sqlite")
-    assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    database.close()
+    clock.advance(LEFT_S + 1)
+    queue = MemoryQueue()
+    async with anyio.create_task_group() as group:
+        group.start_soon(Dispatcher(inbox, queue, look_s=0.05).run)
+        await until(lambda: "m-1" in queue.requests)
+        group.cancel_scope.cancel()
 
 
 async def test_ignored_deliveries_are_remembered_and_never_wait(inbox: Inbox) -> None:
@@ -182,16 +238,13 @@ async def test_settled_deliveries_are_forgotten_in_time(inbox: Inbox, queue: Mem
 
 
 async def test_a_locked_database_is_a_queue_error_for_all_who_wait(tmp_path: Path, clock: FixedClock) -> None:
-    inbox = Inbox(tmp_path / "inbox.sqlite", clock, busy_s=0.05)
+    inbox = Inbox(open_database(engine_file(tmp_path), busy_s=0.05), clock)
     inbox.open()
-    holder = sqlite3.connect(tmp_path / "inbox.sqlite", isolation_level=None)
-    holder.execute("BEGIN IMMEDIATE")
-    refused = await asyncio.gather(
-        *(accept(inbox, f"d-{n}", a_request(f"m-{n}")) for n in range(5)), return_exceptions=True
-    )
+    with a_database(tmp_path).transaction():
+        refused = await asyncio.gather(
+            *(accept(inbox, f"d-{n}", a_request(f"m-{n}")) for n in range(5)), return_exceptions=True
+        )
     assert [type(one) for one in refused] == [QueueError] * 5
-    holder.execute("ROLLBACK")
-    holder.close()
     assert (await accept(inbox)).result == "queued"
     inbox.close()
 
@@ -205,8 +258,8 @@ async def test_deliveries_that_come_together_are_all_written_in_their_order(inbo
     assert await inbox.known(["d-0", "d-599", "d-600"]) == {"d-0", "d-599"}
 
 
-async def test_the_log_of_writes_is_moved_into_the_file_beside_the_answers(inbox: Inbox, tmp_path: Path) -> None:
-    log = tmp_path / "inbox.sqlite-wal"
+async def test_the_log_of_writes_is_moved_into_the_file_beside_the_answers(in_a_file: Inbox, tmp_path: Path) -> None:
+    inbox, log = in_a_file, tmp_path / f"{FILE}-wal"
     for number in range(CHECKPOINT_AFTER):
         await accept(inbox, f"d-{number}", a_request(f"m-{number}"))
     assert inbox._moving is not None
@@ -218,12 +271,37 @@ async def test_the_log_of_writes_is_moved_into_the_file_beside_the_answers(inbox
     assert len(await inbox.waiting()) == CHECKPOINT_AFTER + 50
 
 
-async def test_a_delivery_whose_sender_went_away_is_on_disk_all_the_same(inbox: Inbox) -> None:
+def test_a_group_costs_the_same_however_much_waits(tmp_path: Path) -> None:
+    with closing(a_database(tmp_path)) as database:
+        plan = database.run(lambda tx: tx.execute(f"EXPLAIN QUERY PLAN {LIVE.format(':a, :b')}", {"a": "1", "b": "2"}))
+    assert "delivery_by_mission" in str(plan)
+
+
+async def test_a_delivery_whose_sender_gave_up_while_it_was_written_is_on_disk_all_the_same(inbox: Inbox) -> None:
     gone = asyncio.create_task(accept(inbox))
-    await asyncio.sleep(0)
+    while not inbox._writing or inbox._pending:  # noqa: ASYNC110 -- no event tells that
+        await asyncio.sleep(0)
     gone.cancel()
     assert (await accept(inbox, "d-2", a_request("m-2"))).result == "queued"
     assert {one.delivery for one in await inbox.waiting()} == {"d-1", "d-2"}
+
+
+async def test_what_nobody_waits_for_any_more_does_not_pile_up_behind_a_database_that_is_silent(
+    tmp_path: Path, clock: FixedClock, in_a_file: Inbox
+) -> None:
+    with a_database(tmp_path).transaction():
+        first = asyncio.create_task(accept(in_a_file))
+        while not in_a_file._writing or in_a_file._pending:  # noqa: ASYNC110 -- no event tells that
+            await asyncio.sleep(0)
+        more = [asyncio.create_task(accept(in_a_file, f"d-{n}", a_request(f"m-{n}"))) for n in range(2, 50)]
+        await asyncio.sleep(0)
+        assert len(in_a_file._pending) == len(more)
+        for one in (first, *more):
+            one.cancel()
+        await asyncio.gather(first, *more, return_exceptions=True)
+        assert not in_a_file._pending
+    assert (await accept(in_a_file, "d-50", a_request("m-50"))).result == "queued"
+    assert {one.delivery for one in await in_a_file.waiting()} == {"d-1", "d-50"}
 
 
 @pytest.mark.parametrize("work", EVERY_KIND, ids=lambda work: type(work).__name__)
@@ -249,17 +327,15 @@ async def test_a_closed_inbox_takes_nothing(inbox: Inbox) -> None:
 
 def test_a_folder_that_cannot_be_made_is_a_queue_error(tmp_path: Path, clock: FixedClock) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(QueueError, match="cannot be opened"):
-        Inbox(tmp_path / "file" / "inbox.sqlite", clock).open()
+    with pytest.raises(QueueError, match="cannot be made"):
+        Inbox(a_database(tmp_path / "file"), clock).open()
 
 
-async def test_a_row_of_another_version_does_not_hold_up_the_others(
-    inbox: Inbox, queue: MemoryQueue, tmp_path: Path
-) -> None:
+async def test_a_row_of_another_version_does_not_hold_up_the_others(inbox: Inbox, queue: MemoryQueue, url: str) -> None:
     await accept(inbox)
     await accept(inbox, "d-2", a_request("m-2"))
-    with closing(sqlite3.connect(tmp_path / "inbox.sqlite", isolation_level=None)) as database:
-        database.execute("UPDATE delivery SET work = '{\"old\": 1}' WHERE id = 'd-1'")
+    old = "UPDATE delivery SET work = :work WHERE id = 'd-1'"
+    assert open_database(url).run(lambda tx: tx.change(old, {"work": '{"old": 1}'})) == 1
     assert await Dispatcher(inbox, queue).deliver() == 1
     assert list(queue.requests) == ["m-2"]
     assert await inbox.waiting() == ()

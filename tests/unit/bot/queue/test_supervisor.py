@@ -1,6 +1,5 @@
 """Who is dead, who judges, and when nobody may."""
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,20 +16,13 @@ class Executors:
         self.living = {"we", "other"}
         self.work = {"we": ["m-1"], "other": ["m-2"], "dead": ["m-3", "m-4"]}
         self.somebody_judges = False
-        self.away = False
         self.taken: list[str] = []
-        self.beats = 0
-        self.beaten = threading.Event()
 
     def monotonic(self) -> float:
         return self.now
 
     def beat(self) -> None:
-        self.beats += 1
-        if self.beats > 1:
-            self.beaten.set()
-        if self.away:
-            raise ConnectionError("the database is away")
+        """It is written in `living`."""
 
     def alive(self, executors: Sequence[str], ttl_s: float) -> frozenset[str]:
         return frozenset(self.living & set(executors))
@@ -54,7 +46,7 @@ def table() -> Executors:
 
 @pytest.fixture
 def supervisor(table: Executors) -> Supervisor:
-    return Supervisor(table, table, beat_s=5, ttl_s=30, monotonic=table.monotonic)
+    return Supervisor(table, table, ttl_s=30, monotonic=table.monotonic)
 
 
 def test_only_the_work_of_the_dead_is_taken_back(supervisor: Supervisor, table: Executors) -> None:
@@ -95,15 +87,3 @@ def test_a_short_hiccup_is_no_outage(supervisor: Supervisor, table: Executors) -
     table.now += 14
     supervisor.beat()
     assert supervisor.judge() == ("dead",)
-
-
-def test_a_beat_that_fails_is_told_once_and_tried_again(table: Executors, caplog: pytest.LogCaptureFixture) -> None:
-    supervisor = Supervisor(table, table, beat_s=0.01, ttl_s=30)
-    table.away = True
-    supervisor.start()
-    assert table.beaten.wait(20)
-    assert supervisor.is_working
-    supervisor.stop()
-    assert [r.getMessage() for r in caplog.records if "(beat)" in r.getMessage()] == [
-        "supervision (beat) fails: ConnectionError"
-    ]

@@ -7,11 +7,11 @@ import pytest
 from typing_extensions import override
 
 from bot.domain.policy import RepositoryPolicy
-from bot.domain.registry import LiveMission
-from bot.domain.request import HeadMoved, InstallationChange, MissionRequest, RepositoryRef
+from bot.domain.registry import InstallationState, LiveMission
+from bot.domain.request import GivenUp, HeadMoved, InstallationChange, MissionRequest, RepositoryRef
 from bot.queue.memory import MemoryCheckpoint
 from bot.registry import under_way
-from bot.upkeep.needless import WIND_DOWN_S, Ending, end_needless
+from bot.upkeep.needless import WIND_DOWN_S, Ending, end_needless, tell_given_up
 from sandbox.types import TrustTier
 from tests.builders import a_commanded_request, a_pull_request, a_repository, a_request
 from tests.fakes.fake_github import FakeGitHub
@@ -251,3 +251,26 @@ async def test_an_installation_may_come_back(scene: Scene, actions: list[str], *
         scene.checkpoint = Patience()
         await scene.happens(change(action))
     assert await under_way.is_stopped(a_repository(), scene.registry) is stopped
+
+
+async def test_what_says_nothing_new_undoes_no_suspension_of_the_same_moment(scene: Scene) -> None:
+    class Meanwhile(MemoryRegistry):
+        @override
+        async def installation(self, installation_id: int) -> InstallationState | None:
+            seen = await super().installation(installation_id)
+            if seen is not None:
+                await self.note_installation(seen.with_(suspended=True))
+            return seen
+
+    registry = Meanwhile()
+    for action in ("created", "added"):
+        await under_way.note(change(action), registry, scene.clock)
+    assert await under_way.is_stopped(a_repository(), registry)
+
+
+async def test_a_mission_that_is_given_up_is_told_where_people_wait_for_it(scene: Scene) -> None:
+    ending = Ending(scene.github, scene.queue, scene.registry, scene.clock)
+    await tell_given_up(GivenUp(request=automatic(), deaths=6), ending, scene.checkpoint)
+    (check,) = scene.github.checks
+    assert check.updates[-1].status == "completed"
+    assert "died 6 times" in (check.updates[-1].summary + (check.updates[-1].text or ""))

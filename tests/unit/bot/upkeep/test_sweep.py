@@ -1,8 +1,9 @@
 """What was missed is found, once, and nothing else is."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal
 
@@ -13,7 +14,7 @@ from bot.domain.github import CheckRunState, HookDelivery, InstallationRef, Stat
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState
 from bot.domain.request import RepositoryRef, Trigger
-from bot.errors import GitHubError, NotPermitted, RateLimited
+from bot.errors import GitHubError, NotPermitted, RateLimited, StoreError
 from bot.upkeep.sweep import Sweeper, Swept
 from tests.builders import a_pull_request, a_repository
 from tests.fakes.memory_queue import MemoryQueue
@@ -48,6 +49,9 @@ class Lost(World):
         self.github.payloads[number] = ("push", guid.encode())
 
     async def sweep(self, since: timedelta = timedelta(days=3)) -> Swept:
+        return await self.sweeper().sweep(NOW - since)
+
+    def sweeper(self) -> Sweeper:
         async def known(deliveries: Sequence[str]) -> frozenset[str]:
             return frozenset(self.came & set(deliveries))
 
@@ -62,8 +66,7 @@ class Lost(World):
             finally:
                 await self.github.release(repository)
 
-        sweeper = Sweeper(self.keeper, self.github, self.queue, known, hand_in, rights)
-        return await sweeper.sweep(NOW - since)
+        return Sweeper(self.keeper, self.github, self.queue, known, hand_in, rights)
 
     def red_pull(self, number: int = 30, *, ago: timedelta = timedelta(hours=2), **changes: object) -> None:
         self.github.pulls[number] = a_pull_request(
@@ -247,3 +250,24 @@ async def test_a_sweep_that_github_fails_is_done_anew_and_one_repository_holds_n
         await lost.sweep()
     assert len(lost.github.released) == looked_at
     assert bool(lost.queue.red) is (looked_at == 7)
+
+
+async def test_of_several_processes_one_sweeps_and_another_when_that_is_gone() -> None:
+    lost, asked = Lost(), 0
+    lost.deliver("lost", timedelta(hours=1))
+
+    async def is_ours() -> bool:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise StoreError("the database is away")
+        return asked == 4
+
+    running = asyncio.create_task(replace(lost.sweeper(), is_ours=is_ours).run(0.001))
+    async with asyncio.timeout(10):
+        while not lost.handed:  # noqa: ASYNC110 -- nobody tells
+            await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.wait([running])
+    assert asked >= 4
+    assert [guid for guid, _, _ in lost.handed] == ["lost"]

@@ -12,12 +12,13 @@ from bot.domain.model import Role
 from bot.domain.patch import Rung
 from bot.domain.request import MissionRequest
 from bot.errors import SettingsError
-from bot.lessons.sqlite_store import SqliteLessons
+from bot.lessons.stored import StoredLessons
 from bot.ports import Progress
 from bot.progress import SilentProgress
 from bot.settings import Settings
 from bot.wiring.line import build_backend, build_fixers, build_line, prepare_image
 from bot.wiring.models import build_chats, limits_of, models_of
+from tests.databases import a_database
 
 Make = Callable[..., Settings]
 ROOT = Path(__file__).resolve().parents[4]
@@ -29,7 +30,7 @@ async def silence(_: MissionRequest) -> AsyncIterator[Progress]:
 
 
 def rungs(settings: Settings) -> list[Rung]:
-    return [fixer.rung for fixer in build_fixers(settings, SqliteLessons(settings.data_dir / "lessons.sqlite"))]
+    return [fixer.rung for fixer in build_fixers(settings, StoredLessons(a_database(settings.data_dir)))]
 
 
 def test_every_rung_is_there_in_a_container(settings: Make) -> None:

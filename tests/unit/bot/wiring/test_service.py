@@ -9,7 +9,9 @@ from bot.errors import QueueError, SettingsError
 from bot.github.gateway import GitHubGateway
 from bot.settings import Settings
 from bot.wiring.service import Role, Service, build_github, endless
+from tests.builders import a_request
 from tests.github_server.server import new_private_key
+from tests.postgres import Server
 
 Make = Callable[..., Settings]
 
@@ -61,3 +63,24 @@ def test_one_process_of_several_needs_postgresql(settings: Make, key: str, role:
 
 def test_a_worker_needs_no_webhook_secret(settings: Make, key: str) -> None:
     Service(settings(app_id="1", private_key=key, database_url="postgresql://db/metaagent"), Role.WORKER)
+
+
+@pytest.mark.slow
+@pytest.mark.anyio
+async def test_web_processes_may_be_the_first_on_a_new_database(settings: Make, key: str, postgres: Server) -> None:
+    given = settings(app_id="1", private_key=key, webhook_secret="s", database_url=postgres.new_database(), sweep_s="0")
+    webs = [Service(given, Role.WEB) for _ in range(2)]
+    await asyncio.gather(*(web.start() for web in webs))
+    try:
+        for number, web in enumerate(webs):
+            request = a_request(mission_id=f"m-{number}")
+            assert (await web.inbox.accept(f"d-{number}", "check_run", "completed", request)).result == "queued"
+            async with asyncio.timeout(20):
+                while await web.inbox.waiting():  # noqa: ASYNC110 -- the row is another thread's
+                    await asyncio.sleep(0.02)
+            again = await webs[1 - number].inbox.accept(f"e-{number}", "check_run", "completed", request)
+            assert again.result == "duplicate"
+        assert {one.mission_id for one in await webs[0].engine.under_way()} == {"m-0", "m-1"}
+        assert all(web.is_working for web in webs)
+    finally:
+        await asyncio.gather(*(web.stop() for web in webs))

@@ -302,6 +302,7 @@ async def test_relative_imports_lead_to_the_file_they_name() -> None:
     assert "wrong" not in signatures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

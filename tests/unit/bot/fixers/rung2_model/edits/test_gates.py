@@ -223,6 +223,7 @@ SLOW = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", SLOW.values(), ids=SLOW)
 def test_no_answer_takes_long_to_read(text: str) -> None:
     began = time.process_time()

@@ -1,0 +1,150 @@
+"""The shelf that is a folder: for one machine, or for several that share a file system."""
+
+import contextlib
+import os
+import secrets
+import threading
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from typing_extensions import override
+
+from bot.blobs.shelf import Entry, Shelf
+from bot.errors import StoreError
+
+HALF_WRITTEN = ".writing-"
+_TRIES = 20
+
+
+class FolderShelf(Shelf):
+    """Files that only this user can read.
+
+    Args:
+        root: Made when it is not there.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._emptying = threading.Lock()
+        """No thread takes a folder away while another puts something in; other processes are met by trying again."""
+
+    @override
+    def write(self, key: str, content: bytes) -> None:
+        """Write a file whole."""
+        path = self._root / key
+        # Beside the owners' folders, which whoever drops the last value in one takes away at any moment.
+        kind = self._root / Path(key).parts[0]
+        self._make(kind)
+        try:
+            temporary = _half_written(kind, content)
+            try:
+                self._place(temporary, path)
+            except OSError:
+                temporary.unlink(missing_ok=True)
+                raise
+        except OSError as error:
+            raise _trouble(path, "written", error) from error
+
+    def _place(self, temporary: Path, path: Path) -> None:
+        for last in (*(False,) * _TRIES, True):
+            try:
+                with self._emptying:
+                    self._make(path.parent)
+                    temporary.replace(path)
+            except FileNotFoundError:
+                if last:
+                    raise
+            else:
+                # A folder that is gone again had nothing left in it to remember.
+                with contextlib.suppress(FileNotFoundError):
+                    _remember_names(path.parent)
+                return
+
+    @override
+    def read(self, key: str, most: int) -> bytes | None:
+        """Read a file."""
+        try:
+            with (self._root / key).open("rb") as file:
+                return file.read(most + 1)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise _trouble(self._root / key, "read", error) from error
+
+    @override
+    def entries(self, under: str) -> Iterator[Entry]:
+        """Look at every file below; one that vanishes meanwhile is not there."""
+        for folder, _, names in os.walk(self._root / under):
+            for name in names:
+                path = Path(folder, name)
+                with contextlib.suppress(OSError):
+                    status = path.lstat()
+                    written_at = datetime.fromtimestamp(status.st_mtime, UTC)
+                    yield Entry(path.relative_to(self._root).as_posix(), status.st_size, written_at)
+
+    @override
+    def remove(self, keys: Sequence[str]) -> None:
+        """Remove files, and the folders that this leaves empty."""
+        for key in keys:
+            path = self._root / key
+            with self._emptying:
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError as error:
+                    raise _trouble(path, "removed", error) from error
+                with contextlib.suppress(OSError):
+                    path.parent.rmdir()
+
+    def _make(self, folder: Path) -> None:
+        try:
+            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for above in (*reversed(folder.relative_to(self._root).parents), folder.relative_to(self._root)):
+                (self._root / above).mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise _trouble(folder, "made", error) from error
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Whoever looks sees the old file or the whole new one, also after a power cut; only this user can read it.
+
+    Raises:
+        StoreError: it cannot be written.
+    """
+    try:
+        temporary = _half_written(path.parent, content)
+        try:
+            temporary.replace(path)
+            _remember_names(path.parent)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise _trouble(path, "written", error) from error
+
+
+def _half_written(folder: Path, content: bytes) -> Path:
+    """A file of another name whose content is on the disk."""
+    temporary = folder / f"{HALF_WRITTEN}{secrets.token_hex(8)}"
+    try:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+    return temporary
+
+
+def _remember_names(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _trouble(path: Path, verb: str, error: OSError) -> StoreError:
+    return StoreError(f"{path} cannot be {verb} ({error.strerror})", "check the folder and its room")

@@ -1,0 +1,84 @@
+"""The operator's kill switch in the database, where every process sees it within seconds."""
+
+from collections.abc import Sequence
+
+from bot.domain.pause import EVERYWHERE, Pause, places_of
+from bot.domain.registry import LiveMission
+from bot.domain.request import RepositoryRef
+from bot.ledger.counting import patiently
+from bot.store.database import Database, Row, Transaction
+
+RUNNING = "SELECT live.value FROM work JOIN live ON live.id = work.mission WHERE live.ended = 0 ORDER BY live.seq"
+_COLUMNS = "place, now, why, at"
+
+
+class Pauses:
+    """What is paused, by place.
+
+    Args:
+        database: Of our own tables.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def set(self, pause: Pause) -> None:
+        """No mission begins there any more; the same place again replaces it.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        row = {"place": pause.place, "now": int(pause.now), "why": pause.why, "at": pause.at}
+        query = (
+            "INSERT INTO pause (place, now, why, at) VALUES (:place, :now, :why, :at)"
+            " ON CONFLICT (place) DO UPDATE SET now = excluded.now, why = excluded.why, at = excluded.at"
+        )
+        await self._database.do(lambda transaction: transaction.change(query, row))
+
+    async def end(self, place: str = EVERYWHERE) -> bool:
+        """Missions begin there again; False when it was not paused.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        query = "DELETE FROM pause WHERE place = :place"
+        return bool(await self._database.do(lambda transaction: transaction.change(query, {"place": place})))
+
+    async def all(self) -> tuple[Pause, ...]:
+        """Everything that is paused, the widest first.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        return await self._database.do(
+            lambda transaction: _read(transaction.execute(f"SELECT {_COLUMNS} FROM pause ORDER BY place"))  # noqa: S608
+        )
+
+    async def of(self, repository: RepositoryRef) -> Pause | None:
+        """The widest pause a repository is in; a server that is away is waited for.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        places = dict(enumerate(places_of(repository)))
+        gaps = ", ".join(f":p{number}" for number in places)
+        query = f"SELECT {_COLUMNS} FROM pause WHERE place IN ({gaps}) ORDER BY place"  # noqa: S608 (our own gaps)
+        values = {f"p{number}": place for number, place in places.items()}
+        found = await patiently(self._database, lambda transaction: _read(transaction.execute(query, values)))
+        return next(iter(found), None)
+
+    async def running(self) -> tuple[LiveMission, ...]:
+        """The missions that have begun and not ended, oldest first.
+
+        Raises:
+            StoreError: the database cannot be used.
+        """
+        return await self._database.do(_running)
+
+
+def _running(transaction: Transaction) -> tuple[LiveMission, ...]:
+    return tuple(LiveMission.model_validate_json(value) for (value,) in transaction.execute(RUNNING))
+
+
+def _read(rows: Sequence[Row]) -> tuple[Pause, ...]:
+    return tuple(Pause(place=place, now=bool(now), why=why, at=at) for place, now, why, at in rows)

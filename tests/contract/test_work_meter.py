@@ -1,0 +1,163 @@
+"""What the meter of missions keeps to: their number and their time have limits that hold over processes."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from bot.domain.account import Grant, Quota
+from bot.domain.pause import Pause
+from bot.domain.policy import PolicyLimits, RepositoryPolicy
+from bot.domain.request import MissionRequest, Trigger
+from bot.errors import BudgetSpent
+from bot.ledger import work
+from bot.ledger.calls import CallLedger
+from bot.ledger.pauses import Pauses
+from bot.ledger.work import WorkMeter, WorkMeters
+from bot.store.database import Database
+from tests.accounts import an_account
+from tests.builders import a_repository
+from tests.contract.test_ledger import ANSWER, a_call
+from tests.databases import BOTH, a_database_of
+from tests.fakes.fixed_clock import FixedClock
+
+pytestmark = pytest.mark.anyio
+
+OWN = Grant(seconds=1_800.0, limit="the time for one mission")
+
+
+@pytest.fixture(params=BOTH)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    return a_database_of(request.param, request, tmp_path)
+
+
+def a_meter(database: Database, **changes: object) -> WorkMeter:
+    return WorkMeter(database, an_account(**changes), patience_s=0.0)
+
+
+async def test_a_step_may_take_what_the_mission_has_left(database: Database) -> None:
+    meter = a_meter(database)
+    assert await meter.before(0.0, OWN) == OWN
+    later = OWN.with_(seconds=1_700.0)
+    assert await meter.before(100.0, later) == later
+
+
+@pytest.mark.parametrize("limit", ["seconds_per_pull_request", "seconds_per_day", "seconds_per_day_installation"])
+async def test_a_step_may_take_no_more_than_a_limit_leaves_and_says_which(database: Database, limit: str) -> None:
+    first = a_meter(database, installation="9", **{limit: 100})
+    await first.before(0.0, OWN)
+    await first.close(70.0)
+    second = a_meter(database, mission="m-2", installation="9", **{limit: 100})
+    grant = await second.before(0.0, OWN)
+    assert (grant.seconds, limit in grant.limit) == (30.0, True)
+    assert (await second.before(29.0, OWN)).seconds == 1.0
+    with pytest.raises(BudgetSpent, match=limit):
+        await second.before(29.5, OWN)
+    with pytest.raises(BudgetSpent, match=limit):
+        await a_meter(database, mission="m-3", installation="9", **{limit: 99}).before(0.0, OWN)
+
+
+async def test_time_that_a_mission_may_still_take_is_nobody_else_s_and_comes_back(database: Database) -> None:
+    first, second = (a_meter(database, mission=name, seconds_per_day=2_000) for name in ("m-1", "m-2"))
+    await first.before(0.0, OWN)
+    assert (await second.before(0.0, OWN)).seconds == 200.0
+    await first.close(10.0)
+    assert (await second.before(0.0, OWN)).seconds == 1_800.0
+
+
+async def test_what_a_dead_process_had_set_aside_is_free_when_its_mission_is_given_up(database: Database) -> None:
+    dead, next_one = (a_meter(database, mission=name, seconds_per_pull_request=2_000) for name in ("m-1", "m-2"))
+    await dead.before(0.0, OWN)
+    await WorkMeters(database, Quota(), FixedClock()).give_back("m-1")
+    assert await next_one.before(0.0, OWN) == OWN
+
+
+async def test_missions_are_counted_when_they_begin_and_once_however_often_they_are_taken_up(
+    database: Database,
+) -> None:
+    for _ in range(3):
+        await a_meter(database, missions_per_day=2).before(0.0, OWN)
+    await a_meter(database, mission="m-2", missions_per_day=2).before(0.0, OWN)
+    with pytest.raises(BudgetSpent, match="missions_per_day allows 2 missions, and 2 were begun"):
+        await a_meter(database, mission="m-3", missions_per_day=2).before(0.0, OWN)
+    await a_meter(database, mission="m-3", missions_per_day=2, day="2026-01-03").before(0.0, OWN)
+    await a_meter(database, mission="m-4", missions_per_day=2, repository="acme/else").before(0.0, OWN)
+
+
+async def test_a_mission_counts_on_the_day_it_began(database: Database) -> None:
+    await a_meter(database, seconds_per_day=100).before(0.0, OWN)
+    later = a_meter(database, seconds_per_day=100, day="2026-01-03")
+    assert (await later.before(60.0, OWN)).seconds == 40.0
+    assert (
+        await a_meter(database, mission="m-2", seconds_per_day=100, day="2026-01-03").before(0.0, OWN)
+    ).seconds == 100
+
+
+async def test_what_is_remembered_after_a_death_takes_nothing_off_what_was_booked(database: Database) -> None:
+    meter = a_meter(database, seconds_per_mission=100)
+    await meter.before(0.0, OWN)
+    await meter.close(60.0)
+    assert (await meter.before(20.0, OWN)).seconds == 40.0
+
+
+async def test_a_mission_that_is_begun_anew_adds_to_what_its_earlier_tries_took(database: Database) -> None:
+    """A red check asks again for a mission that failed, under the same name, as often as it comes."""
+    for already in (0.0, 40.0):
+        again = a_meter(database, seconds_per_day=100)
+        assert (await again.before(0.0, OWN)).seconds == 100.0 - already
+        await again.before(30.0, OWN)
+        await again.close(40.0)
+    other = a_meter(database, mission="m-2", seconds_per_day=100)
+    assert (await other.before(0.0, OWN)).seconds == 20.0
+    await other.close(0.0)
+    tomorrow = a_meter(database, seconds_per_day=100, day="2026-01-03")
+    assert (await tomorrow.before(0.0, OWN)).seconds == 20.0
+
+
+async def test_policy_and_quota_make_the_ceilings_and_the_day_is_the_clock_s(database: Database) -> None:
+    meters = WorkMeters(database, Quota(missions_per_day_total=1), FixedClock())
+    request = MissionRequest(mission_id="m-1", trigger=Trigger.CHECK_RUN, repository=a_repository(), pull_request=7)
+    policy = RepositoryPolicy(limits=PolicyLimits(seconds_per_pull_request=50.0))
+    assert (await meters.of(request, policy).before(0.0, OWN)).seconds == 50.0
+    with pytest.raises(BudgetSpent, match="missions_per_day_total"):
+        await meters.of(request.with_(mission_id="m-2"), policy).before(0.0, OWN)
+
+
+async def test_the_bill_has_what_a_dead_process_had_set_aside_too(database: Database) -> None:
+    ledger = CallLedger(database, patience_s=0.0)
+    paid = await ledger.reserve(an_account(), "a", a_call())
+    await ledger.settle(paid.id, a_call(cost_usd=0.02, usage=ANSWER.usage), ANSWER)
+    await ledger.reserve(an_account(), "b", a_call())
+    await ledger.reserve(an_account(mission="m-2"), "c", a_call())
+    bill = await a_meter(database).bill()
+    assert (bill.calls, bill.unpriced_calls, bill.cost_usd, bill.usage) == (2, 1, 0.02, ANSWER.usage)
+
+
+async def test_no_mission_begins_while_everything_is_paused_and_those_that_began_go_on(
+    database: Database,
+) -> None:
+    running, waiting, pauses = a_meter(database), a_meter(database, mission="m-2"), Pauses(database)
+    await running.before(0.0, OWN)
+    await pauses.set(Pause(why="an upgrade"))
+    assert await running.before(1.0, OWN) == OWN
+    begun = asyncio.create_task(waiting.before(0.0, OWN))
+    await asyncio.sleep(0.3)
+    assert not begun.done()
+    assert await pauses.end()
+    assert not await pauses.end()
+    assert await asyncio.wait_for(begun, work.LOOK_S + 5.0) == OWN
+
+
+async def test_a_place_is_an_account_or_a_repository_and_the_widest_pause_is_told(database: Database) -> None:
+    pauses, here = Pauses(database), a_repository()
+    assert await pauses.of(here) is None
+    await pauses.set(Pause(place="somebody-else"))
+    assert await pauses.of(here) is None
+    narrow, wide = Pause(place=here.full_name.lower(), now=True), Pause(place=here.owner.lower(), why="noisy", at="1")
+    await pauses.set(narrow.with_(now=False))
+    await pauses.set(narrow)
+    assert await pauses.of(here) == narrow
+    await pauses.set(wide)
+    assert await pauses.of(here) == wide
+    assert wide.in_words.endswith("is paused by the operator (noisy)")
+    assert [one.place for one in await pauses.all()] == [wide.place, narrow.place, "somebody-else"]

@@ -1,0 +1,116 @@
+"""A step that could not be written down: nobody takes that for an end, and the same process goes on with it."""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from bot.domain.mission import MissionContext, Outcome
+from bot.domain.publication import Publication
+from bot.domain.request import MissionRequest, Trigger
+from bot.errors import StoreError
+from bot.ports import Checkpoint
+from bot.queue.engine import DurableEngine, Pace
+from bot.queue.workflows import Handlers
+from tests.builders import a_repository
+from tests.postgres import Server
+
+pytestmark = pytest.mark.anyio
+
+Ask = Callable[[str], None]
+OF_SQLITE = (
+    "CREATE TRIGGER full BEFORE INSERT ON operation_outputs BEGIN SELECT no_such_function(); END",
+    "DROP TRIGGER full",
+)
+OF_POSTGRES = (
+    """CREATE FUNCTION dbos.full() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION USING ERRCODE = '58030'; END $$;
+    CREATE TRIGGER full_disk BEFORE INSERT ON dbos.operation_outputs EXECUTE FUNCTION dbos.full()""",
+    "DROP TRIGGER full_disk ON dbos.operation_outputs",
+)
+
+
+class Missions:
+    """Two steps; what breaks out of the first is looked at, as the line does that tells people."""
+
+    def __init__(self) -> None:
+        self.begun: list[str] = []
+        self.taken_for_an_end: list[Exception] = []
+        self.refusals = 0
+
+    async def handle(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
+        async def work(name: str) -> Publication:
+            self.begun.append(name)
+            return Publication(mission_id=request.mission_id)
+
+        try:
+            for name in ("first", "second"):
+                await checkpoint.step(name, Publication, lambda name=name: work(name))  # type: ignore[misc]
+        except Exception as error:  # noqa: BLE001 -- what the line takes for an end
+            self.taken_for_an_end.append(error)
+        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        return context.ended(Outcome.NO_FIX, "done")
+
+    async def ended(self, _: str) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise StoreError("the disk is full")
+
+
+async def nothing(*_: object) -> None:
+    return None
+
+
+async def ended(engine: DurableEngine) -> str | None:
+    async with asyncio.timeout(20):
+        while (state := await engine.status("m-1")) in {"waiting", "running"}:  # noqa: ASYNC110 -- it tells nobody
+            await asyncio.sleep(0.05)
+    return state
+
+
+async def _goes_on(url: str, full: tuple[str, str], ask: Ask) -> None:
+    missions = Missions()
+    handlers = Handlers(
+        mission=missions.handle, settle=nothing, command=nothing, feedback=nothing, notice=nothing, ended=missions.ended
+    )
+    engine = DurableEngine(url, handlers, pace=Pace(poll_s=0.05, beat_s=0.1))
+    await engine.launch()
+    try:
+        ask(full[0])
+        request = MissionRequest(mission_id="m-1", trigger=Trigger.CHECK_RUN, repository=a_repository())
+        await engine.submit(request)
+        async with asyncio.timeout(20):
+            while not missions.begun:  # noqa: ASYNC110 -- it tells nobody
+                await asyncio.sleep(0.02)
+        missions.refusals = 1  # and at its end our own tables fail once
+        ask(full[1])
+        assert await ended(engine) == "done"
+    finally:
+        await engine.close()
+    assert missions.taken_for_an_end == []
+    assert missions.begun[-1] == "second"
+    assert missions.begun.count("second") == 1
+    assert missions.refusals == 0
+
+
+async def test_a_mission_on_sqlite_goes_on_by_itself(tmp_path: Path) -> None:
+    def ask(sql: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "engine.sqlite", timeout=20)) as database:
+            database.execute(sql)
+
+    await _goes_on(f"sqlite:///{tmp_path}/engine.sqlite", OF_SQLITE, ask)
+
+
+@pytest.mark.slow
+async def test_a_mission_on_postgresql_goes_on_by_itself(postgres: Server) -> None:
+    url = postgres.new_database()
+
+    def ask(sql: str) -> None:
+        with psycopg.connect(url) as database:
+            database.execute(sql)
+
+    await _goes_on(url, OF_POSTGRES, ask)

@@ -1,0 +1,111 @@
+"""What runs where the operator paused with `--now` is stopped and told; what waits goes on waiting."""
+
+from pathlib import Path
+
+import pytest
+from typing_extensions import override
+
+from bot.domain.account import Grant
+from bot.domain.pause import Pause
+from bot.domain.request import Halted, MissionRequest, RepositoryRef
+from bot.errors import QueueError
+from bot.ledger.pauses import Pauses
+from bot.ledger.work import WorkMeter
+from bot.queue.memory import MemoryCheckpoint
+from bot.registry import under_way
+from bot.registry.stored import StoredRegistry
+from bot.upkeep.needless import Ending, end_halted
+from bot.upkeep.paused import PauseWatch
+from tests.accounts import an_account
+from tests.builders import a_repository, a_request
+from tests.databases import a_database
+from tests.fakes.fake_github import FakeGitHub
+from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.memory_queue import MemoryQueue
+
+pytestmark = pytest.mark.anyio
+
+
+class Scene:
+    """Missions that run and wait, and somebody who looks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.database = a_database(folder)
+        self.github, self.queue, self.registry = FakeGitHub(), MemoryQueue(), StoredRegistry(self.database)
+        self.pauses = Pauses(self.database)
+        self.ending = Ending(self.github, self.queue, self.registry, FixedClock(), wind_down_s=0.0)
+        self.watch = PauseWatch(self.pauses, self.queue)
+
+    async def work(self) -> None:
+        """As a worker does, which has the notices."""
+        for notice in self.queue.notices:
+            assert isinstance(notice, Halted)
+            await end_halted(notice, self.ending, MemoryCheckpoint())
+
+    async def mission(self, name: str, *, runs: bool, repository: RepositoryRef | None = None) -> MissionRequest:
+        request = a_request(mission_id=name).with_(repository=repository or a_repository())
+        await self.queue.submit(request)
+        await under_way.begin(request, self.registry, FixedClock())
+        if runs:
+            await WorkMeter(self.database, an_account(mission=name)).before(0.0, Grant(seconds=9.0, limit="its own"))
+        return request
+
+    def states(self) -> list[str]:
+        return list(self.queue.states.values())
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Scene:
+    return Scene(tmp_path)
+
+
+async def test_what_runs_goes_on_unless_now_was_said(scene: Scene) -> None:
+    await scene.mission("m-1", runs=True)
+    assert await scene.watch.look() == 0
+    await scene.pauses.set(Pause())
+    assert await scene.watch.look() == 0
+    assert scene.states() == ["waiting"]
+
+
+async def test_now_stops_what_runs_says_so_and_leaves_what_waits(scene: Scene) -> None:
+    await scene.mission("m-1", runs=True)
+    await scene.mission("m-2", runs=False)
+    await scene.pauses.set(Pause(now=True, why="too much money"))
+    assert await scene.watch.look() == 1
+    assert scene.states() == ["cancelled", "waiting"]
+    assert not scene.github.checks
+    await scene.work()
+    (check,) = scene.github.checks
+    assert check.updates[-1].title.startswith("CANCELLED")
+    assert "everything is paused by the operator" in check.updates[-1].summary
+    assert await scene.watch.look() == 0
+
+
+async def test_who_dies_before_anything_is_stopped_has_left_it_to_the_others(scene: Scene) -> None:
+    class Dies(MemoryQueue):
+        @override
+        async def cancel(self, mission_id: str) -> None:
+            raise QueueError("dead")
+
+    await scene.mission("m-1", runs=True)
+    await scene.pauses.set(Pause(now=True))
+    dying = Dies()
+    dying.requests, dying.notices, dying.states = scene.queue.requests, scene.queue.notices, scene.queue.states
+    with pytest.raises(QueueError):
+        await PauseWatch(scene.pauses, dying).look()
+    assert scene.states() == ["waiting"]
+    await scene.work()
+    assert scene.states() == ["cancelled"]
+    assert scene.github.checks[0].updates[-1].title.startswith("CANCELLED")
+
+
+async def test_a_pause_of_one_place_stops_nothing_elsewhere(scene: Scene) -> None:
+    here = a_repository()
+    await scene.mission("m-1", runs=True)
+    await scene.mission("m-2", runs=True, repository=here.with_(id=77, owner="elsewhere"))
+    await scene.pauses.set(Pause(place="elsewhere", now=True))
+    assert await scene.watch.look() == 1
+    assert scene.states() == ["waiting", "cancelled"]
+    assert {mission.mission_id for mission in await scene.pauses.running()} == {"m-1", "m-2"}
+    await scene.registry.end("m-2")
+    assert {mission.mission_id for mission in await scene.pauses.running()} == {"m-1"}
