@@ -1,5 +1,5 @@
-# The service's image. BASE may come from a registry or be made offline; it needs Python 3.11 or newer, git and a CA
-# bundle. Wheels come from build/wheels, filled by scripts/build-service-image, so the build itself needs no network.
+# The service's image. BASE may come from a registry or be made offline; it needs Python 3.11 or newer and a CA
+# bundle. Wheels come from build/wheels, filled by scripts/build-service-image; where the base has git, the build needs no network.
 ARG BASE=python:3.13-slim
 FROM ${BASE} AS build
 USER 0:0
@@ -14,11 +14,13 @@ RUN python3 -m venv /opt/bot \
 FROM ${BASE} AS bot
 USER 0:0
 COPY --from=build /opt/bot /opt/bot
+RUN command -v git >/dev/null \
+ || { apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*; }
 RUN mkdir -p /data && chown 65532:65532 /data
 USER 65532:65532
 ENV METAAGENT_DATA_DIR=/data METAAGENT_HOST=0.0.0.0 PATH=/opt/bot/bin:/usr/local/bin:/usr/bin:/bin
 VOLUME /data
 EXPOSE 8080
-HEALTHCHECK CMD ["/opt/bot/bin/python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8080/healthz', timeout=5)"]
+HEALTHCHECK CMD ["/opt/bot/bin/python", "-c", "import os, urllib.request as u; u.urlopen('http://127.0.0.1:%s/healthz' % os.environ.get('METAAGENT_PORT', '8080'), timeout=5)"]
 ENTRYPOINT ["metaagent"]
 CMD ["serve"]

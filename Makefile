@@ -30,10 +30,10 @@ fix: dev
 model: dev  ## a small language model and its server for the tests, installed where we may
 	./scripts/ensure-model $(VENV)
 
-test: dev docker browser postgres model  ## every test; TESTS="-k word" runs a part
+test: dev docker browser postgres model  ## every test but chaos; TESTS="-k word" runs a part
 	./scripts/test $(VENV) $(TESTS)
 
-chaos: dev postgres  ## workers killed at work, a database that goes away; minutes, on a quiet machine
+chaos: dev docker postgres  ## processes killed, stopped and cut off, full disks, clocks that jump; minutes, on a quiet machine
 	$(PY) -m pytest tests/chaos
 
 demo: dev docker  ## red repositories on a local GitHub become pull requests; no key, no account

@@ -20,7 +20,9 @@ def fix(parser: argparse.ArgumentParser) -> None:
 def repair(parser: argparse.ArgumentParser) -> None:
     """Of `metaagent repair`."""
     _project(parser)
-    parser.add_argument("--test", metavar="COMMAND", help="the pytest command that is red; detected when not given")
+    parser.add_argument(
+        "--test", metavar="COMMAND", help="the pytest or unittest command that is red; detected when not given"
+    )
     seconds = "of search (default: the setting limits.search_s)"
     parser.add_argument("--seconds", type=float, metavar="SECONDS", help=seconds)
     parser.add_argument("--candidates", type=int, metavar="N", help="most candidates to try")

@@ -1,4 +1,4 @@
-"""What is missing before MetaAgent can run here: Docker, image, App, permissions, secret, disk."""
+"""What is missing before MetaAgent can run here: Docker, git, image, App, permissions, secret, disk."""
 
 import asyncio
 import shutil
@@ -16,7 +16,7 @@ from bot.setup.finding import Finding
 from bot.store.database import SQLITE, Database, is_postgres
 from bot.store.opening import own_url
 from bot.store.schema.current import NONE, head, is_ours, revision_of
-from bot.wiring.line import build_backend, probe_isolation
+from bot.wiring.line import build_backend, git_on_host, probe_isolation
 from bot.wiring.models import build_chats, build_doors, models_of
 from bot.wiring.storage import open_storage
 from sandbox.errors import SandboxError
@@ -35,7 +35,7 @@ def examine(settings: Settings, *, live: bool = False) -> tuple[Finding, ...]:
 
 
 async def _examine(settings: Settings, *, live: bool) -> list[Finding]:
-    findings = [_disk(settings), *await _storage(settings), await _sandbox(settings), *set_up(settings)]
+    findings = [_disk(settings), _git(), *await _storage(settings), await _sandbox(settings), *set_up(settings)]
     findings += [_secret(settings), _key(settings)]
     if findings[-1].state == "ok" and settings.app_id:
         findings.append(await _app(settings))
@@ -56,6 +56,13 @@ def _disk(settings: Settings) -> Finding:
     if free < MIN_FREE_BYTES:
         return Finding(subject="disk", state="missing", message=message, advice="5 GiB are wanted: images and logs")
     return Finding(subject="disk", state="ok", message=message)
+
+
+def _git() -> Finding:
+    try:
+        return Finding(subject="git", state="ok", message=f"version {git_on_host()}")
+    except SandboxError as error:
+        return Finding(subject="git", state="missing", message=error.message, advice=error.advice)
 
 
 async def _storage(settings: Settings) -> list[Finding]:
@@ -135,7 +142,7 @@ def _models(settings: Settings) -> list[Finding]:
         message = f"{name}, at most ${settings.models.usd_per_mission:.2f} a mission"
         if unpriced:
             message = f"{name}; no price is known for {', '.join(unpriced)}"
-        advice = "install metaagent[prices], or set models.prices; until then only models.calls_per_mission bounds it"
+        advice = "install the extra `prices`, or set models.prices; until then only models.calls_per_mission bounds it"
         state: Literal["ok", "note"] = "note" if unpriced else "ok"
         findings.append(Finding(subject=f"model to {role}", state=state, message=message, advice=advice))
     return findings

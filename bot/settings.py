@@ -94,12 +94,12 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Lowest level logged.", json_schema_extra=ANYBODYS
     )
-    host: str = Field(default="127.0.0.1", description="Address `serve` listens on.")
+    host: str = Field(default="127.0.0.1", description="Address `serve`, `web` and `setup` listen on.")
     port: int = Field(
         default=8080,
         ge=0,
         le=65_535,
-        description="Port `serve` listens on; 0 takes a free one.",
+        description="Port they listen on; 0 takes a free one.",
         json_schema_extra=ANYBODYS,
     )
     public_url: str | None = Field(

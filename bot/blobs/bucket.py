@@ -45,7 +45,7 @@ class BucketShelf(Shelf):
             import obstore  # noqa: F401
         except ImportError as error:
             message = "storage.url names a bucket, and what speaks S3 is not installed"
-            raise SettingsError(message, "pip install 'metaagent[s3]'") from error
+            raise SettingsError(message, "in MetaAgent's checkout: pip install '.[s3]'") from error
         self._spec = spec
         self._ca_bundle = ca_bundle
         self._retries = retries

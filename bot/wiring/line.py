@@ -17,6 +17,7 @@ from bot.store.opening import open_database
 from bot.wiring.models import build_doors, build_minds, limits_of, models_of
 from sandbox.backends import open_backend
 from sandbox.backends.base import Backend, Kept
+from sandbox.importer import version_on_host
 from sandbox.isolation import rights_left
 from sandbox.workspace import Sandboxes
 
@@ -53,6 +54,15 @@ async def probe_isolation(settings: Settings) -> tuple[str, ...]:
     if settings.sandbox.backend != "docker":
         return ()
     return await rights_left(open_backend(settings.sandbox.with_(pool=0)))
+
+
+def git_on_host() -> str:
+    """The version of the git that takes repositories in.
+
+    Raises:
+        SandboxError: there is none, or it is too old.
+    """
+    return ".".join(map(str, version_on_host()))
 
 
 def build_fixers(

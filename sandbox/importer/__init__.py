@@ -1,7 +1,8 @@
 """One commit by its SHA: bare fetch, checks, caps, bundle; the only code that runs git, and never on a work tree."""
 
 from sandbox.importer.fetch import Importer
+from sandbox.importer.git_runner import version_on_host
 from sandbox.importer.history import changes_of_folder
 from sandbox.importer.repository import ImportedRepository, Revision, TreeFile
 
-__all__ = ["ImportedRepository", "Importer", "Revision", "TreeFile", "changes_of_folder"]
+__all__ = ["ImportedRepository", "Importer", "Revision", "TreeFile", "changes_of_folder", "version_on_host"]

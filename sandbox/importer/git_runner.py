@@ -28,6 +28,8 @@ _ENVIRONMENT = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_OPTIONAL_LOCKS": "0",
 }
+OLDEST = (2, 39)
+_INSTALL = "Install git 2.39 or newer."
 _SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -155,7 +157,7 @@ class GitRunner:
         if late.is_set():
             raise ImportRejected(f"git {arguments[0]} took longer than {self._spec.fetch_wall_s:g} s.")
         if status == _NOT_FOUND:
-            raise SandboxUnavailable("git was not found on this host.", "Install git 2.39 or newer.")
+            raise SandboxUnavailable("git was not found on this host.", _INSTALL)
         if status != 0:
             raise ImportRejected(_reason(arguments[0], status, b"".join(errors)))
 
@@ -164,7 +166,7 @@ class GitRunner:
             from git import Git
             from git.exc import GitCommandNotFound
         except ImportError as error:
-            raise SandboxUnavailable("git is not installed on this host.", "Install git 2.39 or newer.") from error
+            raise SandboxUnavailable("git is not installed on this host.", _INSTALL) from error
         settings = [*_SETTINGS, *([f"protocol.{scheme}.allow=always"] if scheme else [])]
         if self._spec.ca_bundle and scheme == "https":
             settings.append(f"http.sslCAInfo={self._spec.ca_bundle}")
@@ -176,10 +178,30 @@ class GitRunner:
                 [*argv, *arguments], env=env, istream=stdin, as_process=True, shell=False, start_new_session=True
             )
         except (GitCommandNotFound, OSError) as error:
-            raise SandboxUnavailable("git could not be started on this host.", "Install git 2.39 or newer.") from error
+            raise SandboxUnavailable("git could not be started on this host.", _INSTALL) from error
         process = wrapper.proc
         wrapper.proc = None  # we end the whole group ourselves
         return process
+
+
+def version_on_host() -> tuple[int, ...]:
+    """The version of the git that would be run.
+
+    Raises:
+        SandboxUnavailable: there is none, or it is too old to be told what it must not do.
+    """
+    try:
+        from git import Git
+        from git.exc import CommandError
+    except ImportError as error:
+        raise SandboxUnavailable("git is not installed on this host.", _INSTALL) from error
+    try:
+        found = tuple(Git("/").version_info)
+    except (CommandError, OSError) as error:
+        raise SandboxUnavailable("git could not be started on this host.", _INSTALL) from error
+    if found < OLDEST:
+        raise SandboxUnavailable(f"git {'.'.join(map(str, found))} on this host is too old.", _INSTALL)
+    return found
 
 
 def _reason(command: str, status: int, errors: bytes) -> str:

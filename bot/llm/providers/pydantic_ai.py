@@ -52,7 +52,7 @@ def build(model: str, options: object = None) -> "PydanticAi":
     """
     del options
     if importlib.util.find_spec(LIBRARY) is None:
-        raise SettingsError("pydantic-ai is not installed", "pip install 'metaagent[pydantic-ai]'")
+        raise SettingsError("pydantic-ai is not installed", "in MetaAgent's checkout: pip install '.[pydantic-ai]'")
     if not model:
         raise SettingsError("pydantic-ai: no model is named", "write pydantic-ai:PROVIDER:MODEL")
     return PydanticAi(model)

@@ -35,6 +35,15 @@ def test_the_sandbox_that_is_set_is_looked_at(settings: Make) -> None:
     assert "environments" in finding.message
 
 
+def test_the_git_that_takes_repositories_in_is_looked_at(
+    settings: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert found(settings())["git"].state == "ok"
+    monkeypatch.setenv("PATH", str(tmp_path))
+    git = found(settings())["git"]
+    assert (git.state, git.advice) == ("missing", "Install git 2.39 or newer.")
+
+
 def test_the_folder_of_the_data_may_not_be_there_yet(settings: Make, tmp_path: Path) -> None:
     disk = found(settings(data_dir=str(tmp_path / "not" / "yet")))["disk"]
     assert "GiB free" in disk.message
