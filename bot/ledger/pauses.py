@@ -1,6 +1,9 @@
 """The operator's kill switch in the database, where every process sees it within seconds."""
 
+import logging
 from collections.abc import Sequence
+
+from pydantic import ValidationError
 
 from bot.domain.pause import EVERYWHERE, Pause, places_of
 from bot.domain.registry import LiveMission
@@ -8,8 +11,12 @@ from bot.domain.request import RepositoryRef
 from bot.ledger.counting import patiently
 from bot.store.database import Database, Row, Transaction
 
-RUNNING = "SELECT live.value FROM work JOIN live ON live.id = work.mission WHERE live.ended = 0 ORDER BY live.seq"
+RUNNING = (
+    "SELECT live.id, live.value FROM work JOIN live ON live.id = work.mission WHERE live.ended = 0 ORDER BY live.seq"
+)
 _COLUMNS = "place, now, why, at"
+
+log = logging.getLogger(__name__)
 
 
 class Pauses:
@@ -21,6 +28,8 @@ class Pauses:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._unread: frozenset[str] = frozenset()
+        """Missions that cannot be read, and about which that was said."""
 
     async def set(self, pause: Pause) -> None:
         """No mission begins there any more; the same place again replaces it.
@@ -68,16 +77,28 @@ class Pauses:
         return next(iter(found), None)
 
     async def running(self) -> tuple[LiveMission, ...]:
-        """The missions that have begun and not ended, oldest first.
+        """The missions that have begun and not ended, oldest first; one that a newer version wrote may be left out.
 
         Raises:
             StoreError: the database cannot be used.
         """
-        return await self._database.do(_running)
+        missions, unread = await self._database.do(_running)
+        for name in sorted(unread - self._unread):
+            # A process of the version that wrote it stops it.
+            log.warning("it runs and cannot be read, so it is passed over here", extra={"mission": name})
+        self._unread = unread
+        return missions
 
 
-def _running(transaction: Transaction) -> tuple[LiveMission, ...]:
-    return tuple(LiveMission.model_validate_json(value) for (value,) in transaction.execute(RUNNING))
+def _running(transaction: Transaction) -> tuple[tuple[LiveMission, ...], frozenset[str]]:
+    """What can be read, and the ids of the rest."""
+    missions, unread = [], set()
+    for name, value in transaction.execute(RUNNING):
+        try:
+            missions.append(LiveMission.model_validate_json(value))
+        except ValidationError:
+            unread.add(name)
+    return tuple(missions), frozenset(unread)
 
 
 def _read(rows: Sequence[Row]) -> tuple[Pause, ...]:

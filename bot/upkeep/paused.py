@@ -9,7 +9,6 @@ from bot.ledger.pauses import Pauses
 from bot.ports import MissionQueue
 
 LOOK_S = 2.0
-"""Between two looks."""
 
 log = logging.getLogger(__name__)
 
@@ -20,20 +19,29 @@ class PauseWatch:
     Args:
         pauses: What is paused.
         queue: Has the missions.
+        every_s: Between two looks.
     """
 
-    def __init__(self, pauses: Pauses, queue: MissionQueue) -> None:
+    def __init__(self, pauses: Pauses, queue: MissionQueue, *, every_s: float = LOOK_S) -> None:
         self._pauses = pauses
         self._queue = queue
+        self._every_s = every_s
 
     async def run(self) -> None:
         """Until cancelled."""
+        said = ""
         while True:
             try:
                 await self.look()
+                said = ""
             except (StoreError, QueueError) as error:
                 log.warning("what is paused is not known: %s", error.message)
-            await asyncio.sleep(LOOK_S)
+            except Exception as error:
+                # Nobody begins this anew, and without it a pause stops nothing. Said once, not every two seconds.
+                if repr(error) != said:
+                    log.exception("what is paused is not known")
+                said = repr(error)
+            await asyncio.sleep(self._every_s)
 
     async def look(self) -> int:
         """Stop what runs where it may not; how many.

@@ -1,5 +1,7 @@
 """What runs where the operator paused with `--now` is stopped and told; what waits goes on waiting."""
 
+import asyncio
+import logging
 from pathlib import Path
 
 import pytest
@@ -109,3 +111,49 @@ async def test_a_pause_of_one_place_stops_nothing_elsewhere(scene: Scene) -> Non
     assert {mission.mission_id for mission in await scene.pauses.running()} == {"m-1", "m-2"}
     await scene.registry.end("m-2")
     assert {mission.mission_id for mission in await scene.pauses.running()} == {"m-1"}
+
+
+async def test_a_row_that_a_newer_program_wrote_hides_none_of_the_others_and_is_told_once(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    await scene.mission("m-1", runs=True)
+    await scene.mission("m-2", runs=True, repository=a_repository(id=77))
+    newer = """UPDATE live SET value = '{"mission_id": "m-1", "begun_by": "a newer one"}' WHERE id = 'm-1'"""
+    scene.database.run(lambda tx: tx.change(newer))
+    await scene.pauses.set(Pause(now=True))
+    with caplog.at_level(logging.WARNING, "bot.ledger.pauses"):
+        for _ in range(2):
+            assert [mission.mission_id for mission in await scene.pauses.running()] == ["m-2"]
+    assert [getattr(record, "mission", "") for record in caplog.records] == ["m-1"]
+    assert await scene.watch.look() == 1
+    assert scene.states() == ["waiting", "cancelled"]
+
+
+async def test_a_watch_that_fails_goes_on_and_says_so_once(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(MemoryQueue):
+        looks = 0
+        stopped = asyncio.Event()
+
+        @override
+        async def under_way(self, repository_id: int | None = None) -> tuple[MissionRequest, ...]:
+            self.looks += 1
+            if self.looks < 4:
+                raise ValueError("a row that nobody can read")
+            return await super().under_way(repository_id)
+
+        @override
+        async def cancel(self, mission_id: str) -> None:
+            await super().cancel(mission_id)
+            self.stopped.set()
+
+    await scene.mission("m-1", runs=True)
+    await scene.pauses.set(Pause(now=True))
+    queue = Broken()
+    queue.requests, queue.states = scene.queue.requests, scene.queue.states
+    running = asyncio.create_task(PauseWatch(scene.pauses, queue, every_s=0.001).run())
+    try:
+        await asyncio.wait_for(queue.stopped.wait(), timeout=10)
+    finally:
+        running.cancel()
+    assert scene.states() == ["cancelled"]
+    assert [record.message for record in caplog.records].count("what is paused is not known") == 1
