@@ -1,6 +1,6 @@
 """One search from its request to ranked fixes: for the mission, for `metaagent repair` and for the benchmarks alike."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bot.fixers.rung1_search.changes import changes_of, text_of
@@ -34,6 +34,7 @@ class Attempt:
     request: SearchRequest
     started: TrialStarted | None = None
     survivors: list[Survivor] = field(default_factory=list)
+    """As told; a revert and another template may tell of the same edits."""
     near: list[NearMiss] = field(default_factory=list)
     compared: Compared | None = None
     done: TrialDone = field(default_factory=lambda: TrialDone(reason="refused", detail="the search said nothing"))
@@ -70,7 +71,7 @@ class Attempt:
         match event:
             case TrialStarted():
                 self.started = event
-            case Survivor() if all(event.edits != known.edits for known in self.survivors):
+            case Survivor():
                 self.survivors.append(event)
             case NearMiss():
                 self.near.append(event)
@@ -106,6 +107,34 @@ async def attempt(
     fitting = [s for s in found.survivors if changes_of(s.edits, found.originals)]
     if len(fitting) < len(found.survivors):  # whoever tells of edits that fit no file is not believed about the others
         found.survivors, found.compared = fitting, None
+    found.survivors, found.compared = each_once(found.survivors, found.compared)
     ranked = rank_survivors(found.survivors, found.originals, found.compared)
     found.shown = tuple(Shown(r, changes_of(r.survivor.edits, found.originals) or ()) for r in ranked)
     return found
+
+
+def each_once(survivors: Sequence[Survivor], compared: Compared | None) -> tuple[list[Survivor], Compared | None]:
+    """Every change once, as it was told first, and what was observed of these; nothing where that is of others.
+
+    Args:
+        survivors: In the order they were told.
+        compared: Counts them in this order.
+    """
+    places: dict[tuple[SpanEdit, ...], int] = {}
+    new = [places.setdefault(survivor.edits, len(places)) for survivor in survivors]
+    kept = [new.index(place) for place in range(len(places))]
+    once = [survivors[number] for number in kept]
+    if compared is None or len(compared.clusters) != len(survivors):
+        return once, None
+    # Profiles that are not of all survivors are of none that could be named.
+    profiled = len(compared.profiles) == len(survivors)
+    differences = (
+        difference.with_(first=new[difference.first], second=new[difference.second])
+        for difference in compared.differences
+        if max(difference.first, difference.second) < len(new)
+    )
+    return once, compared.with_(
+        clusters=tuple(compared.clusters[number] for number in kept),
+        profiles=tuple(compared.profiles[number] for number in kept) if profiled else (),
+        differences=tuple(difference for difference in differences if difference.first != difference.second),
+    )

@@ -29,26 +29,43 @@ class Tree:
     Args:
         keeper: The link to it.
         root: Absolute path.
+        check_s: How long the keeper may take to look through it.
     """
 
-    def __init__(self, keeper: Link, root: str) -> None:
+    def __init__(self, keeper: Link, root: str, check_s: float = CHECK_S) -> None:
         self._keeper = keeper
         self._root = root
+        self._check_s = check_s
+        self._owed = 0
+        """Answers that have not come yet."""
         self.guard: Optional[Guard] = None
         self.usual: List[str] = []
         """What the unedited tests themselves change."""
 
     def restore(self) -> List[str]:
         """Put everything back; what had changed, beyond what the unedited tests change."""
-        self._keeper.send({"restore": True})
-        answer = self._keeper.next(CHECK_S) or {}
-        return [path for path in answer.get("changed", ()) if path not in self.usual]
+        return [path for path in self._ask({"restore": True}).get("changed", ()) if path not in self.usual]
 
     def write(self, files: Mapping[str, bytes]) -> bool:
         """Put edited files into the checkout until `restore`; whether all could be written."""
         texts = {path: base64.b64encode(data).decode("ascii") for path, data in files.items()}
-        self._keeper.send({"write": texts})
-        return bool((self._keeper.next(CHECK_S) or {}).get("written"))
+        answer = self._ask({"write": texts})
+        if not answer:
+            self.restore()  # what was written too late for anybody must not stay
+        return bool(answer.get("written"))
+
+    def _ask(self, message: Dict[str, Any]) -> Dict[str, Any]:
+        """What the keeper says to this; nothing when that takes too long. Late answers are to earlier questions."""
+        self._keeper.send(message)
+        self._owed += 1
+        answer: Dict[str, Any] = {}
+        while self._owed:
+            heard = self._keeper.next(self._check_s)
+            if heard is None:
+                return {}
+            self._owed -= 1
+            answer = heard
+        return answer
 
     def guard_for(self) -> Guard:
         """After the tests have run once: what children put on from now on."""

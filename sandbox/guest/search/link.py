@@ -48,11 +48,19 @@ class Link:
         return self._in
 
     def send(self, message: Dict[str, Any]) -> bool:
-        """Write one message; False when nobody reads any more."""
+        """Write one message; False when nobody reads any more.
+
+        What arrives meanwhile is read: two ends that both wait to be read would wait for ever.
+        """
         data = json.dumps(message).encode("ascii") + b"\n"
+        hearing = [self._in]
         try:
             while data:
-                data = data[os.write(self._out, data) :]
+                arrived, free, _ = select.select(hearing, [self._out], [])
+                if arrived and not self._read():
+                    hearing = []
+                if free:  # so much is taken at once by a pipe that takes anything
+                    data = data[os.write(self._out, data[: select.PIPE_BUF]) :]
         except OSError:
             self.closed = True
         return not self.closed
@@ -64,14 +72,18 @@ class Link:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
             if not select.select([self._in], [], [], left)[0]:
                 return None
-            data = os.read(self._in, 1 << 16)
-            if not data:
+            if not self._read():
                 self.closed = True
                 return None
-            self._buffer += data
         line, self._buffer = self._buffer.split(b"\n", 1)
         message = json.loads(line.decode("utf-8", "replace"))
         return message if isinstance(message, dict) else {}
+
+    def _read(self) -> bool:
+        """Take in what has arrived; False when nothing ever will."""
+        data = os.read(self._in, 1 << 16)
+        self._buffer += data
+        return bool(data)
 
     @property
     def waiting(self) -> bool:

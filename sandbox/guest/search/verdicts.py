@@ -46,6 +46,8 @@ class Limits(NamedTuple):
     default: float
     seconds: Mapping[int, float] = MappingProxyType({})
     """What tests took before any edit."""
+    stretched: float = 1.0
+    """How far all of them are stretched at least."""
 
     def is_dear(self, index: int, first: int) -> bool:
         """Whether a test takes so much longer than another that it is not run on the mere chance."""
@@ -53,7 +55,7 @@ class Limits(NamedTuple):
 
     def of(self, index: int, factor: float) -> float:
         """The limit of a test, stretched."""
-        return max(self.known.get(index, self.default), 0.01) * factor
+        return max(self.known.get(index, self.default), 0.01) * max(factor, self.stretched)
 
 
 class Board:

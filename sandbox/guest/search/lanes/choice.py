@@ -15,7 +15,6 @@ from sandbox.guest.search.lanes.fresh import FreshLane, Suite
 from sandbox.guest.search.lanes.model import COLD, FRESH, SWAP, Ready, Work
 from sandbox.guest.search.lanes.swap import SwapLane
 from sandbox.guest.search.link import Link
-from sandbox.guest.search.screen import Limits
 from sandbox.guest.search.situation import Situation
 from sandbox.guest.search.threads import own_threads
 
@@ -311,7 +310,7 @@ class Lanes:
         """Some candidates need longer than was thought: all get more time from now on."""
         ground = self._situation.ground
         if ground is not None:
-            ground.screen.limits = Limits({}, max(0.01, ground.screen.limits.default) * factor)
+            ground.screen.limits = ground.screen.limits._replace(known={}, stretched=factor)
 
     def takes(self, lane: str) -> bool:
         """Whether a lane is in use."""

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from sandbox.guest.search.verdicts import DIED, NEAR, Board, Trial, Verdict
+from sandbox.guest.search.verdicts import DIED, NEAR, Board, Limits, Trial, Verdict
 
 
 def trials(*failing: tuple[int, ...]) -> list[Trial]:
@@ -46,3 +46,10 @@ def test_many_failing_tests_have_room() -> None:
     board.put(1, Verdict("fail"))
     assert board.get(0).fixed == many
     assert board.get(1) == Verdict("fail")
+
+
+def test_limits_are_stretched_at_least_so_far_and_never_twice() -> None:
+    limits = Limits({1: 0.2}, 0.5)
+    assert [limits.of(1, 1.0), limits.of(2, 1.0), limits.of(2, 10.0)] == [0.2, 0.5, 5.0]
+    stretched = limits._replace(known={}, stretched=10.0)
+    assert [stretched.of(1, 1.0), stretched.of(2, 2.0), stretched.of(2, 10.0)] == [5.0, 5.0, 5.0]
