@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Tuple
 
 from sandbox.guest.search import baseline as base
@@ -26,6 +27,8 @@ HELD_OUT_EACH = 3
 BASELINE_SHARE, TRACING_SHARE = 0.22, 0.18
 """Of the time limit: most of it is for candidates."""
 WARMING_SHARE = 0.12
+NO_OP_SHARE = 0.15
+"""What finding out that the unedited program is still broken may take at the most."""
 SLOW = 0.9
 """So many passing tests are quicker than the one by whose time a failing test is bounded."""
 
@@ -158,7 +161,7 @@ class Ground:
         self.generator = Generator(templates, request.template_shifts)
         self.screen = Screen(self.items, self._limits(request.test_cpu_s), request.memory_bytes)
         self.screen.bounds = self.screen.bounds._replace(guard=guard_for())
-        self.rejects_no_op = self._rejects_no_op(left)
+        self.rejects_no_op = self._rejects_no_op(no_later_than(left, NO_OP_SHARE * most))
 
     def tests_through(self, unit: Unit) -> Tuple[List[int], List[int]]:
         """Failing and passing tests that a candidate meets; worked out once for each function."""
@@ -222,3 +225,9 @@ class Ground:
         nothing = Candidate("nothing", 0.0, 1.0, unit.first_line, unit.source, unit, (Edit(0, 0, ""),))
         trial = Trial(nothing, self.live.swaps(unit, unit.originals[()]), self.items.failing, ())
         return Chunk(self.screen, [trial], 1.0).results(left)[0].outcome not in (PASS, NEAR)
+
+
+def no_later_than(left: Callable[[], float], most_s: float) -> Callable[[], float]:
+    """The seconds left of something that has so many from now on, and no more than are left of all."""
+    end = time.monotonic() + most_s
+    return lambda: min(left(), end - time.monotonic())

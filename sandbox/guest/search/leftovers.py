@@ -92,9 +92,11 @@ class Leftovers:
         for kind, copy in self._classes:
             if vars(kind) != copy:
                 _restore_class(kind, copy)
-        for cache, size in self._caches:
-            if not size:
+        for place, (cache, size) in enumerate(self._caches):
+            if cache.cache_info().currsize != size:
+                # What it held cannot be put back, but is worked out again when somebody asks.
                 cache.cache_clear()
+                self._caches[place] = (cache, 0)
         self._process.restore()
 
     # --- what there is -----------------------------------------------------------------------------

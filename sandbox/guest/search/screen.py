@@ -98,17 +98,24 @@ class Screen:
         return max(FIRST_CHUNK, min(MOST_IN_CHUNK, int(seconds / self._pace)))
 
     def chunk_work(
-        self, trials: Sequence[Trial], factor: float, board: Board, numbers: Sequence[int], *, shared: bool
+        self,
+        trials: Sequence[Trial],
+        factor: float,
+        board: Board,
+        numbers: Sequence[int],
+        *,
+        shared: bool,
+        plain: bool = False,
     ) -> Callable[[Limiter, Report], None]:
         """What the child of a chunk does, who notes verdicts for the trials of these numbers."""
         self._get_to_know(trials)
-        return Worker(self._order(factor, shared=shared), trials, board, numbers).work
+        return Worker(self._order(factor, shared=shared, plain=plain), trials, board, numbers).work
 
-    def _order(self, factor: float, *, shared: bool = False) -> Order:
+    def _order(self, factor: float, *, shared: bool = False, plain: bool = False) -> Order:
         limits = self.limits
         return Order(
             self._items.all, self._plans, limits, factor, self._turns, self._leftovers, self._killer,
-            self._sites if shared else None,
+            self._sites if shared else None, plain,
         )  # fmt: skip
 
     @property
@@ -207,10 +214,14 @@ class Chunk:
         self.trials = trials
         self._board = Board(trials)
         self._shared = len(trials) > 2 and screen.shares()
+        self._plain = False
+        """A child said it was through and had tried nothing: the next ones neither share nor keep anything."""
         self._child = self._start(range(len(trials)))
 
     def _start(self, numbers: Sequence[int]) -> Child:
-        work = self._screen.chunk_work(self.trials, self._factor, self._board, numbers, shared=self._shared)
+        work = self._screen.chunk_work(
+            self.trials, self._factor, self._board, numbers, shared=self._shared, plain=self._plain
+        )
         return Child(work, self._screen.bounds)
 
     def end(self) -> None:
@@ -218,17 +229,32 @@ class Chunk:
         self._child.end()
 
     def results(self, seconds_left: Callable[[], float]) -> List[Verdict]:
-        """A verdict for each trial, in order; a child that dies is followed by one for the rest."""
+        """A verdict for each trial, in order; a child that ends before the last is followed by one for the rest.
+
+        Each child brings a verdict, costs a trial its own, or is the last that is not plain.
+        """
         died: Set[int] = set()
+        waiting = self._waiting(died)
         while True:
             if not self._listen(seconds_left):
                 died.add(self._culprit(died))
-            waiting = [n for n in range(len(self.trials)) if n not in died and not self._board.has(n)]
+            elif self._waiting(died) == waiting:
+                self._got_nowhere(died)
+            waiting = self._waiting(died)
             if not waiting or seconds_left() <= 0:
                 break
             self._child = self._start(waiting)
         self._child.end()
         return [self._board.get(number) for number in range(len(self.trials))]
+
+    def _waiting(self, died: Set[int]) -> List[int]:
+        return [n for n in range(len(self.trials)) if n not in died and not self._board.has(n)]
+
+    def _got_nowhere(self, died: Set[int]) -> None:
+        """After a child that reported and brought no verdict: the unedited tests may have lost it its state."""
+        if self._plain:
+            died.add(self._culprit(died))
+        self._plain, self._shared = True, False
 
     def _listen(self, seconds_left: Callable[[], float]) -> bool:
         """Hear one child to its end; False when it died on the way."""

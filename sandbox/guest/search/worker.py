@@ -46,6 +46,8 @@ class Order(NamedTuple):
     """The passing test that rejected the last candidate goes first."""
     sites: Optional[Dict[int, Sites]]
     """The expressions of units, by their ids, when alternatives may share executions."""
+    plain: bool = False
+    """Each trial runs for itself, nothing is kept from one to the next, and after each it is looked what it left."""
 
 
 class Worker:
@@ -65,10 +67,13 @@ class Worker:
         self._numbers = numbers
         self._killer = order.killer
         self._lost = self._promising = False
-        self._every = order.leftovers.every
+        self._every = 1 if order.plain else order.leftovers.every
 
     def work(self, limiter: Limiter, report: Report) -> None:
-        """A verdict on the board for each trial, and one report at the end."""
+        """A verdict on the board for each trial, and one report at the end.
+
+        Where the process is lost before any trial ran for itself there may be none; with a plain order there is one.
+        """
         wall, cpu = time.perf_counter, time.process_time  # tests may put others into the module
         began, spent = wall(), cpu()
         gc.disable()
@@ -77,7 +82,7 @@ class Worker:
         self._standing = Standing(self._runner, self._order.plans, self._order.leftovers, self._run)
         clean = self._share(self._numbers) if self._order.sites is not None else True
         waiting = [n for n in self._numbers if not self._board.has(n)]
-        if clean:
+        if clean and not self._order.plain:
             waiting = self._on_what_stands(waiting)
         while waiting and clean and not self._standing.lost:
             held, waiting = waiting[: self._every], waiting[self._every :]

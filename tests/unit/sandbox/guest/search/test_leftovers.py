@@ -102,3 +102,12 @@ def test_modules_of_others_are_left_alone(module: types.ModuleType) -> None:
     collections.somebody = 1  # type: ignore[attr-defined]
     assert state.put_back() == SAME
     del collections.somebody  # type: ignore[attr-defined]
+
+
+def test_a_cache_that_held_something_already_is_emptied(module: types.ModuleType) -> None:
+    module.square(2)
+    state = leftovers(module)
+    module.square(3)
+    assert state.put_back() == RESTORED
+    assert module.square.cache_info().currsize == 0
+    assert state.put_back() == SAME
