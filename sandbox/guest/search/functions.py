@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 import gc
 import types
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.loop_guard import heads_of, with_guards
 from sandbox.guest.search.render import Edit, Source, first_line, functions_of, splice
 
 LiveKey = Tuple[str, str, int]
 """File, name and first line of a code object."""
+CodePath = Tuple[str, ...]
+"""The names that lead to a code object inside a unit's."""
 Swap = Tuple[types.FunctionType, types.CodeType]
+LAMBDA = "<lambda>"
 
 
 class Unit:
@@ -83,12 +86,12 @@ class Unit:
         code = self.compile(with_guards(edits, self.loops))
         return swaps if code is None else matched(swaps, code)
 
-    def live_keys(self) -> Dict[Tuple[str, ...], LiveKey]:
+    def live_keys(self) -> Dict[CodePath, LiveKey]:
         """Where the live objects of this function and of the functions inside it are to be found."""
         return {
             path: (self.filename, code.co_name, code.co_firstlineno)
             for path, code in self.originals.items()
-            if not code.co_name.startswith("<")
+            if code.co_name == LAMBDA or not code.co_name.startswith("<")
         }
 
 
@@ -110,7 +113,7 @@ def unit_around(source: Source, edits: Sequence[Edit], units: Sequence[Unit]) ->
     return None
 
 
-def code_paths(code: types.CodeType, path: Tuple[str, ...] = ()) -> Iterator[Tuple[Tuple[str, ...], types.CodeType]]:
+def code_paths(code: types.CodeType, path: CodePath = ()) -> Iterator[Tuple[CodePath, types.CodeType]]:
     """A code object and all code inside it, by the names that lead there (a number where names repeat)."""
     yield path, code
     seen: Dict[str, int] = {}
@@ -181,13 +184,36 @@ class LiveFunctions:
         """Whether this process holds a function made from this unit."""
         return any(key in self._found for key in unit.live_keys().values())
 
-    def outer(self, unit: Unit) -> List[types.FunctionType]:
-        """The live objects of the function itself."""
-        keys = unit.live_keys()
-        return self._found.get(keys[()], []) if () in keys else []
+    def takes(self, unit: Unit, code: types.CodeType, base: Optional[Unit] = None) -> bool:
+        """Whether new code can be put into the function and into everything it made that is still alive.
+
+        What was made while modules were imported holds cells of its own: its new code has to ask for the same ones,
+        and there must be no doubt which part of the new code belongs to it. Only an import makes it anew otherwise.
+
+        Args:
+            unit: The edited function.
+            code: Its new code.
+            base: The unit of the file as it was imported, when `unit` comes from an edited copy.
+        """
+        base = base or unit
+        living, untold = self._living(base)
+        if () not in living:
+            return False
+        if len(living) == 1 and not untold:
+            return _fits(living[()], code)
+        old, new = base.originals, dict(code_paths(code))
+        if any(path not in new or signature(new[path]) != signature(old[path]) for path in untold):
+            return False
+        moved = _moved(old, new)
+        return not any(
+            path not in new
+            or not _fits(functions, new[path])
+            or any(path[:end] in moved for end in range(len(path) + 1))
+            for path, functions in living.items()
+        )
 
     def swaps(self, unit: Unit, code: types.CodeType, base: Optional[Unit] = None) -> List[Swap]:
-        """Which function gets which code; functions whose closure has another size keep theirs.
+        """Which function gets which code; functions whose closure holds other names keep theirs.
 
         Args:
             unit: The edited function.
@@ -195,11 +221,56 @@ class LiveFunctions:
             base: The unit of the file as it was imported, when `unit` comes from an edited copy.
         """
         new = dict(code_paths(code))
-        swaps: List[Swap] = []
-        for path, key in (base or unit).live_keys().items():
-            if path not in new:
-                continue
-            size = len(new[path].co_freevars)
-            found = self._found.get(key, ())
-            swaps += [(function, new[path]) for function in found if len(function.__code__.co_freevars) == size]
-        return swaps
+        return [
+            (function, new[path])
+            for path, functions in self._living(base or unit)[0].items()
+            for function in functions
+            if path in new and _fits([function], new[path])
+        ]
+
+    def _living(self, unit: Unit) -> Tuple[Dict[CodePath, List[types.FunctionType]], Set[CodePath]]:
+        """The live functions of each part of a unit, and the parts that may have some which cannot be told apart.
+
+        Only functions without a name begin on the line of another: those of one line are told by their code.
+        """
+        living: Dict[CodePath, List[types.FunctionType]] = {}
+        untold: Set[CodePath] = set()
+        by_key: Dict[LiveKey, List[CodePath]] = {}
+        for path, key in unit.live_keys().items():
+            if key in self._found:
+                by_key.setdefault(key, []).append(path)
+        for key, paths in by_key.items():
+            for function in self._found[key]:
+                mine = paths if key[1] != LAMBDA else [p for p in paths if _same(function, unit.originals[p])]
+                if len(mine) == 1:
+                    living.setdefault(mine[0], []).append(function)
+                else:
+                    untold.update(paths)
+        return living, untold
+
+
+def _same(function: types.FunctionType, code: types.CodeType) -> bool:
+    return signature(function.__code__) == signature(code)
+
+
+def _fits(functions: Iterable[types.FunctionType], code: types.CodeType) -> bool:
+    """Whether the cells of these functions are those that the code asks for, in its order."""
+    return all(function.__code__.co_freevars == code.co_freevars for function in functions)
+
+
+def _moved(old: Mapping[CodePath, types.CodeType], new: Mapping[CodePath, types.CodeType]) -> Set[CodePath]:
+    """Places that may hold what stood at another: some of the same name came, went, or changed together."""
+    rows: Dict[Tuple[CodePath, str], List[List[CodePath]]] = {}
+    for at, codes in enumerate((old, new)):
+        for path in codes:
+            if path:
+                row = rows.setdefault((path[:-1], path[-1].rpartition("#")[0]), [[], []])
+                row[at].append(path)
+    moved: Set[CodePath] = set()
+    for before, after in rows.values():
+        if len(before) != len(after):
+            moved.update(before)
+        elif len(before) > 1:
+            changed = [path for path in before if signature(old[path]) != signature(new[path])]
+            moved.update(changed if len(changed) > 1 else ())
+    return moved

@@ -43,7 +43,7 @@ def _functions(old: Dict[str, Any], new: Dict[str, Any]) -> None:
     edited = {f.__qualname__: f for f in functions if f.__globals__ is new}
     for function in functions:
         twin = edited.get(function.__qualname__) if function.__globals__ is old else None
-        if twin is None or len(twin.__code__.co_freevars) != len(function.__code__.co_freevars):
+        if twin is None or twin.__code__.co_freevars != function.__code__.co_freevars:
             continue
         function.__code__ = twin.__code__
         function.__defaults__ = twin.__defaults__

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Callable, Collection, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search.candidates import Candidate
-from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.ground import Ground
 from sandbox.guest.search.harness import FAIL, PASS
 from sandbox.guest.search.lanes.model import SWAP, Outcome, Ready
@@ -31,7 +30,7 @@ class SwapLane:
         """
         unit = candidate.unit
         base = (first.unit if first else None) or unit
-        if unit is None or base is None or not self._takes(code, base):
+        if unit is None or base is None or not self._ground.live.takes(unit, code, base):
             return None
         names = self._ground.items.names
         failing, passing = self._ground.tests_through(base)
@@ -44,11 +43,6 @@ class SwapLane:
             len(red) if mended else 0,
         )
         return Ready(candidate, SWAP, {}, trial, first) if trial.failing else None
-
-    def _takes(self, code: Any, base: Unit) -> bool:
-        """Whether every live object of the function itself gets the new code."""
-        outer = self._ground.live.outer(base)
-        return bool(outer) and all(len(f.__code__.co_freevars) == len(code.co_freevars) for f in outer)
 
     def start(self, ready: Sequence[Ready], factor: float = 1.0) -> SwapWork:
         """Begin a chunk; alone when tests share state."""

@@ -45,7 +45,7 @@ def test_behind_a_first_edit_what_it_does_not_mend_is_asked_first_and_has_to_pas
     ground: Any = SimpleNamespace(
         items=SimpleNamespace(names=["a", "b", "c", "d"]),
         tests_through=lambda _: ([0, 1, 2], [3]),
-        live=SimpleNamespace(outer=lambda _: [function], swaps=lambda *_: [(function, code)]),
+        live=SimpleNamespace(takes=lambda *_: True, swaps=lambda *_: [(function, code)]),
     )
     ready = SwapLane(ground).ready(ONE._replace(unit=unit), code, ONE._replace(unit=unit), mended=("a", "c"))
     assert ready is not None

@@ -1,0 +1,157 @@
+"""Live functions: which part of an edited function each gets, and when only an import can make them anew."""
+
+import sys
+import types
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.compare.graft import graft
+from sandbox.guest.search.functions import LiveFunctions, Unit, units_of
+from sandbox.guest.search.lanes.swap import SwapLane
+from sandbox.guest.search.render import Edit, Source
+
+DECORATOR = """def limited(default):
+    limit = 3
+    def around(f):
+        def wrapper(x):
+            return f(x) + limit
+        return wrapper
+    return around
+
+
+@limited(10)
+def double(x):
+    return 2 * x
+"""
+FACTORY = """def by(key):
+    return lambda item: item[0]
+
+
+KEY = by("a")
+"""
+TWO = """def pair(flag):
+    one = lambda item: item[0]
+    two = lambda item: item[1]
+    return one, two
+
+
+ONE, TWO = pair(True)
+"""
+
+
+class World:
+    """A module that was imported, and its first function."""
+
+    made = 0
+
+    def __init__(self, text: str) -> None:
+        World.made += 1
+        filename = f"/live_{World.made}.py"  # functions of other tests may still be alive
+        self.text = text
+        self.names: dict[str, Any] = {}
+        types.FunctionType(compile(text, filename, "exec"), self.names)()
+        self.unit: Unit = units_of(Source(filename[1:], text.encode()), filename)[0]
+        self.live = LiveFunctions()
+
+    def edited(self, old: str, new: str) -> types.CodeType:
+        at = self.text.index(old)
+        code = self.unit.compile([Edit(at, at + len(old), new)])
+        assert code is not None
+        return code
+
+    def takes(self, old: str, new: str) -> bool:
+        return self.live.takes(self.unit, self.edited(old, new))
+
+    def swap(self, old: str, new: str) -> None:
+        for function, code in self.live.swaps(self.unit, self.edited(old, new)):
+            function.__code__ = code
+
+
+def test_a_closure_that_asks_for_the_same_cells_gets_its_new_code() -> None:
+    world = World(DECORATOR)
+    assert world.takes("f(x) + limit", "f(x) - limit")
+    world.swap("f(x) + limit", "f(x) - limit")
+    assert world.names["double"](5) == 7
+
+
+@pytest.mark.parametrize("new", ["f(x) + default", "f(x) + 1", "f(x) + limit + default"])
+def test_a_closure_that_asks_for_other_cells_has_to_be_imported_anew(new: str) -> None:
+    world = World(DECORATOR)
+    assert not world.takes("f(x) + limit", new)
+    world.swap("f(x) + limit", new)
+    assert world.names["double"](5) == 13, "never the cells of other names"
+
+
+def test_functions_without_a_name_that_were_made_by_an_import_get_their_new_code() -> None:
+    world = World(FACTORY)
+    assert world.takes("item[0]", "item[1]")
+    world.swap("item[0]", "item[1]")
+    assert world.names["KEY"]("xy") == "y"
+    assert not World(FACTORY).takes("item[0]", "item[key]")
+    assert not World(FACTORY).takes("lambda item: item[0]", "key")
+
+
+def test_each_of_several_gets_its_own() -> None:
+    world = World(TWO)
+    assert world.takes("item[1]", "item[-1]")
+    world.swap("item[1]", "item[-1]")
+    assert (world.names["ONE"]("abc"), world.names["TWO"]("abc")) == ("a", "c")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("lambda item: item[0]", "len"),
+        (
+            "one = lambda item: item[0]\n    two = lambda item: item[1]",
+            "two = lambda item: item[1]\n    one = lambda item: item[0]",
+        ),
+        ("one = lambda", "key = lambda: 0\n    one = lambda"),
+    ],
+)
+def test_where_they_may_have_changed_places_they_are_imported_anew(old: str, new: str) -> None:
+    assert not World(TWO).takes(old, new)
+
+
+def test_those_of_one_line_are_told_by_their_code() -> None:
+    text = "def pair(x=lambda: 5):\n    return (lambda a: a + 1), (lambda a: a + 2)\n\n\nONE, OTHER = pair()\n"
+    world = World(text)
+    assert world.takes("a + 2", "a + 3")
+    world.swap("a + 2", "a + 3")
+    assert (world.names["ONE"](1), world.names["OTHER"](1)) == (2, 4)
+    same = World(text.replace("a + 2", "a + 1"))
+    assert not same.takes("a + 1", "a + 4")
+    assert same.takes("return", "pass; return"), "what is equal and stays as it is needs no telling apart"
+
+
+def test_a_function_that_is_not_alive_is_not_taken() -> None:
+    assert not World("def outer():\n    return 1\n\n\ndel outer\n").takes("1", "2")
+
+
+def test_what_cannot_be_swapped_is_left_to_other_lanes() -> None:
+    world = World(DECORATOR)
+    items = SimpleNamespace(names=["a"])
+    ground: Any = SimpleNamespace(items=items, live=world.live, tests_through=lambda _: ([0], []))
+    candidate = Candidate("t", 1.0, 1.0, 1, world.unit.source, world.unit, ())
+    lane = SwapLane(ground)
+    assert lane.ready(candidate, world.edited("f(x) + limit", "f(x) + default"), None) is None
+    assert lane.ready(candidate, world.edited("f(x) + limit", "f(x) - limit"), None) is not None
+
+
+def test_a_graft_leaves_closures_with_other_names_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "grafted_here.py"
+    path.write_text(DECORATOR)
+    module = types.ModuleType("grafted_here")
+    module.__file__ = str(path)
+    types.FunctionType(compile(DECORATOR, str(path), "exec"), vars(module))()
+    old = module.double
+    sys.modules["grafted_here"] = module
+    try:
+        assert graft(str(path.resolve()), DECORATOR.replace("f(x) + limit", "f(x) + default").encode())
+    finally:
+        del sys.modules["grafted_here"]
+    assert old(5) == 13
