@@ -1,6 +1,6 @@
 """What is remembered: lessons, what is under way where, and large values."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -75,6 +75,19 @@ class Registry(Protocol):
 
     async def offer(self, fix: OfferedFix) -> None:
         """A fix was put before people, or its state is known better; the same key again replaces it."""
+        ...
+
+    async def revise(self, key: str, become: Callable[[OfferedFix], OfferedFix]) -> OfferedFix | None:
+        """Change a fix as it stands at this moment; nobody writes between the look at it and the change.
+
+        Args:
+            key: Of the fix; a change leaves it as it is.
+            become: What follows from what it is now: the same value changes nothing. It asks nobody, and may be called
+                in another thread.
+
+        Returns:
+            What it is from now on; None when nothing was changed, or nothing is known of it.
+        """
         ...
 
     async def offered(

@@ -1,5 +1,6 @@
 """`mode: staged`: an outcome is worked out to the last word, and our check says what would have been written."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from bot.domain.publication import Publication
@@ -101,6 +102,9 @@ class StagedRegistry:
 
     async def offer(self, _: OfferedFix) -> None:
         """Nothing was offered."""
+
+    async def revise(self, _: str, __: Callable[[OfferedFix], OfferedFix]) -> OfferedFix | None:
+        """Nothing is changed."""
 
     async def propose(self, _: Proposal) -> None:
         """Nothing was proposed."""

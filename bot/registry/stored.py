@@ -1,6 +1,6 @@
 """What is under way where, in the database of our own tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TypeVar
 
@@ -109,14 +109,23 @@ class StoredRegistry:
 
     async def offer(self, fix: OfferedFix) -> None:
         """A fix was put before people, or its state is known better; the same key again replaces it."""
-        row: dict[str, Value] = {
-            "id": fix.key,
-            "repository": fix.repository.id,
-            "fingerprint": fix.fingerprint,
-            "patch": fix.patch_id,
-        }
-        row |= {"state": fix.state.value, "pull_request": fix.pull_request, "at": fix.at}
-        await self._database.do(lambda tx: _put(tx, "fix", row, fix))
+        await self._database.do(lambda tx: _put(tx, "fix", _columns_of(fix), fix))
+
+    async def revise(self, key: str, become: Callable[[OfferedFix], OfferedFix]) -> OfferedFix | None:
+        """Change a fix as it stands at this moment; what another version wrote stays as it is."""
+
+        def look_and_write(tx: Transaction) -> OfferedFix | None:
+            # On SQLite a transaction has the whole database from its start.
+            lock = "FOR UPDATE" if tx.is_postgres else ""
+            query = f"SELECT value FROM fix WHERE id = :id {lock}"  # noqa: S608 (our own words)
+            for known in _read(OfferedFix, tx.execute(query, {"id": key})):
+                revised = become(known)
+                if revised != known:
+                    _put(tx, "fix", _columns_of(revised), revised)
+                    return revised
+            return None
+
+        return await self._database.do(look_and_write)
 
     async def offered(
         self,
@@ -186,6 +195,19 @@ class StoredRegistry:
         where = " AND ".join(f"{column} = :{column}" for column in given)
         query = f"SELECT value FROM {table} WHERE {where} ORDER BY {order}"  # noqa: S608
         return _read(kind, await self._database.do(lambda tx: tx.execute(query, given)))
+
+
+def _columns_of(fix: OfferedFix) -> dict[str, Value]:
+    """What a fix is found by."""
+    return {
+        "id": fix.key,
+        "repository": fix.repository.id,
+        "fingerprint": fix.fingerprint,
+        "patch": fix.patch_id,
+        "state": fix.state.value,
+        "pull_request": fix.pull_request,
+        "at": fix.at,
+    }
 
 
 def _put(tx: Transaction, table: str, row: dict[str, Value], value: BaseModel, *, key: str = "id") -> None:

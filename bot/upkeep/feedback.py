@@ -48,20 +48,24 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
     note = ", ".join(BOXES[box] for box in boxes)
     # With the red branch GitHub closes what would go into it: nobody refused that.
     needless = fate == "closed" and await _lost_their_base(feedback.repository, fixes, keeper)
-    for fix in fixes:
+
+    def told(fix: OfferedFix) -> OfferedFix:
         state = _next(fix, FixState.SUPERSEDED if needless else _STATES[fate])
         if state is fix.state:
-            continue
+            return fix
         by = f" by {feedback.by}" if feedback.by else ""
-        told = fix.with_(state=state, closing=False, note="; ".join(part for part in (f"{fate}{by}", note) if part))
-        if feedback.merge_sha is not None:
-            told = told.with_(merge_sha=feedback.merge_sha)
-        await keeper.registry.offer(told)
+        words = "; ".join(part for part in (f"{fate}{by}", note) if part)
+        merge_sha = feedback.merge_sha or fix.merge_sha
+        return fix.with_(state=state, closing=False, note=words, merge_sha=merge_sha)
+
+    for fix in fixes:
+        if await keeper.registry.revise(fix.key, told) is None:
+            continue
         if fate in {"merged", "closed"}:
             await keeper.tidy(feedback.repository, fix)
         if fate == "closed" and "test" in boxes:
             await _test_is_wrong(fix, keeper)
-    if needless or (fate == "closed" and any(fix.state in _ENDED_BY_US for fix in fixes)):
+    if needless or (fate == "closed" and await _was_ended_by_us(feedback, keeper)):
         return 0
     return await keeper.lessons.feed_back(feedback)
 
@@ -71,6 +75,12 @@ def _next(fix: OfferedFix, state: FixState) -> FixState:
     if fix.state is FixState.REVERTED or (fix.state is FixState.MERGED and state is not FixState.REVERTED):
         return fix.state
     return fix.state if fix.state in _ENDED_BY_US and state is FixState.CLOSED else state
+
+
+async def _was_ended_by_us(feedback: Feedback, keeper: Keeper) -> bool:
+    """Whether we took back what it offered, perhaps while we looked at what people did."""
+    fixes = await keeper.registry.offered(feedback.repository.id, pull_request=feedback.pull_request)
+    return any(fix.state in _ENDED_BY_US for fix in fixes)
 
 
 async def _lost_their_base(repository: RepositoryRef, fixes: Iterable[OfferedFix], keeper: Keeper) -> bool:
@@ -130,9 +140,7 @@ async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
     # What was only suggested has no commit of ours, and stands under the red one.
     made = [fix for fix in fixes if fix.commit != fix.head_sha]
     here = [fix for fix in made if moved.branch in {fix.base_branch, moved.repository.default_branch}]
-    taken = [
-        fix for fix in here if fix.state is FixState.MERGED or (fix.state is FixState.OPEN and not fix.pull_request)
-    ]
+    taken = [fix for fix in here if _can_be_undone(fix)]
     if moved.after is None or not taken:
         return
     try:
@@ -141,6 +149,12 @@ async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
         if error.retryable:
             raise
         return  # somebody pushed once more, and the commit is gone
+
+    def reverted(fix: OfferedFix) -> OfferedFix:
+        if not _can_be_undone(fix):
+            return fix
+        return fix.with_(state=FixState.REVERTED, note=f"undone by {moved.pusher}")
+
     commits, numbers = set(_REVERTS_COMMIT.findall(message)), set(_REVERTS_PULL.findall(message))
     for fix in taken:
         if not commits & {fix.commit, fix.merge_sha} and str(fix.pull_request) not in numbers:
@@ -153,8 +167,13 @@ async def _undone(moved: HeadMoved, keeper: Keeper) -> None:
             fate="reverted",
             by=moved.pusher,
         )
-        await keeper.registry.offer(fix.with_(state=FixState.REVERTED, note=f"undone by {moved.pusher}"))
+        await keeper.registry.revise(fix.key, reverted)
         await keeper.lessons.feed_back(undone)
+
+
+def _can_be_undone(fix: OfferedFix) -> bool:
+    """Whether the change is where people work."""
+    return fix.state is FixState.MERGED or (fix.state is FixState.OPEN and not fix.pull_request)
 
 
 async def _said(repository: RepositoryRef, sha: str, keeper: Keeper) -> str:
@@ -168,9 +187,17 @@ async def _own_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None
     """A person pushed to our branch, and it is theirs now; or took it away, and the change is refused."""
     if moved.after is None:
         note = f"its branch was deleted by {moved.pusher}" if moved.pusher else "its branch was deleted"
-        await keeper.registry.offer(fix.with_(state=FixState.CLOSED, note=note))
+        changes: dict[str, object] = {"state": FixState.CLOSED, "note": note}
     elif moved.after != fix.commit:
-        await keeper.registry.offer(fix.with_(taken_over=moved.pusher or "somebody"))
+        changes = {"taken_over": moved.pusher or "somebody"}
+    else:
+        return
+
+    def follows(now: OfferedFix) -> OfferedFix:
+        # A merge deletes the branch in the same moment: its event may have been first.
+        return now.with_(**changes) if now.state is FixState.OPEN and not now.taken_over else now
+
+    await keeper.registry.revise(fix.key, follows)
 
 
 async def _red_branch(fix: OfferedFix, moved: HeadMoved, keeper: Keeper) -> None:
@@ -206,8 +233,8 @@ async def take_back(repository: RepositoryRef, fix: OfferedFix, ending: tuple[Fi
     pull = await keeper.pull_request(repository, fix)
     if pull is None:
         return False
-    if pull.state != "open" and fix.closing:
-        await keeper.registry.offer(fix.with_(closing=False))
+    if pull.state != "open" and fix.closing and not pull.merged:
+        await keeper.registry.revise(fix.key, lambda now: now.with_(closing=False) if now.closing else now)
         return False
     if pull.state != "open":
         missed = Feedback(repository=repository, pull_request=pull.number, merged=pull.merged, branch=fix.branch)
@@ -215,5 +242,4 @@ async def take_back(repository: RepositoryRef, fix: OfferedFix, ending: tuple[Fi
         return False
     if not await keeper.may_write(repository):
         return False
-    await retire(repository, pull, ending, github=keeper.github, upkeep=keeper.upkeep, registry=keeper.registry)
-    return True
+    return await retire(repository, pull, ending, github=keeper.github, upkeep=keeper.upkeep, registry=keeper.registry)

@@ -1,6 +1,8 @@
 """What every Registry keeps to, the fake and the real one."""
 
 import asyncio
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,8 +10,9 @@ import pytest
 from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
 from bot.ports import Registry
 from bot.registry.stored import StoredRegistry
+from bot.store.opening import open_database
 from tests.builders import FINGERPRINT, HEAD, a_repository
-from tests.databases import BOTH, a_database_of
+from tests.databases import BOTH, a_database_of, url_of
 from tests.fakes.memory_registry import MemoryRegistry
 
 pytestmark = pytest.mark.anyio
@@ -23,6 +26,19 @@ def registry(request: pytest.FixtureRequest, tmp_path: Path) -> Registry:
     if request.param == "memory":
         return MemoryRegistry()
     return StoredRegistry(a_database_of(request.param, request, tmp_path / "data"))
+
+
+@pytest.fixture(params=["memory", *BOTH])
+def two(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Registry, Registry]]:
+    """The same registry as two processes have it."""
+    if request.param == "memory":
+        yield (MemoryRegistry(),) * 2
+        return
+    url = url_of(request.param, request, tmp_path / "data")
+    first, second = open_database(url), open_database(url)
+    yield StoredRegistry(first), StoredRegistry(second)
+    first.close()
+    second.close()
 
 
 def a_live_mission(name: str = "m-1", **changes: object) -> LiveMission:
@@ -125,6 +141,44 @@ async def test_the_same_fix_again_replaces_it(registry: Registry) -> None:
     await registry.offer(a_fix(1))
     await registry.offer(a_fix(1, state=FixState.MERGED, note="by ada"))
     assert await registry.offered(HERE) == (a_fix(1, state=FixState.MERGED, note="by ada"),)
+
+
+async def test_a_fix_is_revised_as_it_stands(registry: Registry) -> None:
+    await registry.offer(a_fix(1))
+    await registry.offer(a_fix(2, state=FixState.MERGED))
+    merged = await registry.revise(a_fix(1).key, lambda fix: fix.with_(state=FixState.MERGED, note="by ada"))
+    assert merged == a_fix(1, state=FixState.MERGED, note="by ada")
+    assert await registry.offered(HERE, state=FixState.MERGED) == (a_fix(2, state=FixState.MERGED), merged)
+    assert await registry.offered(HERE, state=FixState.OPEN) == ()
+
+
+async def test_a_fix_that_stays_as_it_is_or_is_not_known_is_not_revised(registry: Registry) -> None:
+    await registry.offer(a_fix(1))
+    assert await registry.revise(a_fix(1).key, lambda fix: fix) is None
+    assert await registry.revise(a_fix(2).key, lambda fix: fix.with_(note="never seen")) is None
+    assert await registry.offered(HERE) == (a_fix(1),)
+
+
+async def test_a_revision_that_fails_changes_nothing(registry: Registry) -> None:
+    await registry.offer(a_fix(1))
+
+    def fail(_: OfferedFix) -> OfferedFix:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        await registry.revise(a_fix(1).key, fail)
+    assert await registry.revise(a_fix(1).key, lambda fix: fix.with_(note="later")) == a_fix(1, note="later")
+
+
+async def test_of_two_who_revise_a_fix_at_once_none_loses_the_word_of_the_other(two: tuple[Registry, Registry]) -> None:
+    await two[0].offer(a_fix(1))
+
+    def add(fix: OfferedFix) -> OfferedFix:
+        time.sleep(0.01)  # so long the other has every chance to write
+        return fix.with_(note=f"{fix.note}x")
+
+    await asyncio.gather(*(registry.revise(a_fix(1).key, add) for registry in two * 5))
+    assert await two[1].offered(HERE) == (a_fix(1, note="x" * 10),)
 
 
 @pytest.mark.parametrize("state", FixState)

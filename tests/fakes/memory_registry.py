@@ -1,5 +1,7 @@
 """MemoryRegistry: the Registry port in memory."""
 
+from collections.abc import Callable
+
 from bot.domain.registry import FixState, InstallationState, LiveMission, OfferedFix, Proposal, Switch
 
 
@@ -58,6 +60,14 @@ class MemoryRegistry:
     async def offer(self, fix: OfferedFix) -> None:
         """The same key again replaces it."""
         self.fixes[fix.key] = fix
+
+    async def revise(self, key: str, become: Callable[[OfferedFix], OfferedFix]) -> OfferedFix | None:
+        """Nobody else has a turn between the look and the change."""
+        known = self.fixes.get(key)
+        if known is None or (revised := become(known)) == known:
+            return None
+        self.fixes[key] = revised
+        return revised
 
     async def offered(
         self,

@@ -88,6 +88,7 @@ async def test_what_is_known_of_earlier_fixes_counts_and_nothing_is_added() -> N
     view = StagedRegistry(registry)
     assert await view.is_blocked(repository.id, "p") == fix
     await view.offer(fix.with_(branch="metaagent/main/2"))
+    assert await view.revise(fix.key, lambda known: known.with_(state=FixState.OPEN)) is None
     assert await registry.offered(repository.id) == (fix,)
 
 
