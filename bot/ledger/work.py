@@ -1,6 +1,7 @@
 """Missions and their seconds in the ledger: counted when they begin, set aside before each step, booked after it."""
 
 import asyncio
+import secrets
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from typing import TypeVar
@@ -59,10 +60,12 @@ class WorkMeters:
     async def give_back(self, mission_id: str) -> None:
         """A mission neither waits nor runs any more: what a process that died had set aside for it is free again.
 
+        Should it be asked for again, that is another try.
+
         Raises:
             StoreError: the ledger cannot be used.
         """
-        query = "UPDATE work SET set_aside = 0 WHERE mission = :mission AND set_aside > 0"
+        query = "UPDATE work SET set_aside = 0, begun = 0 WHERE mission = :mission"
         await self._database.do(lambda transaction: transaction.change(query, {"mission": mission_id}))
 
 
@@ -82,6 +85,8 @@ class WorkMeter:
         self._database = database
         self._account = account
         self._patience_s = patience_s
+        self._token = secrets.token_hex(8)
+        """Of one process at one try; who has it in the mission's row works on the mission."""
 
     async def before(self, spent_s: float, own: Grant) -> Grant:
         """How long the next step may take. The first one waits while everything is paused, and counts the mission.
@@ -115,14 +120,15 @@ class WorkMeter:
         """Time for the next step; None while no mission may begin."""
         account = self._account
         alone(transaction, account)
-        query = "SELECT day, pull_request, seconds FROM work WHERE mission = :mission"
-        begun = transaction.execute(query, {"mission": account.mission})
-        if begun and not spent_s and begun[0][2]:
-            _begin_anew(transaction, account)
-        elif begun:
-            account = account.with_(day=begun[0][0], pull_request=begun[0][1])
-        elif not _begin(transaction, account):
+        query = "SELECT day, pull_request, begun, holder FROM work WHERE mission = :mission"
+        known = next(iter(transaction.execute(query, {"mission": account.mission})), None)
+        is_ours = known is not None and known[3] == self._token
+        if known is not None and (is_ours or known[2]):
+            account = account.with_(day=known[0], pull_request=known[1])
+        elif not _begin(transaction, account, anew=known is not None):
             return None
+        if not is_ours:
+            _take(transaction, account, spent_s, self._token)
         _book(transaction, account, spent_s, 0.0)
         grant = min((own, *_left(transaction, account)), key=lambda one: one.seconds)
         if grant.seconds < min(LEAST_S, own.seconds):
@@ -131,10 +137,13 @@ class WorkMeter:
         return grant
 
 
-def _begin(transaction: Transaction, account: Account) -> bool:
-    """Count a mission; False while everything is paused."""
+def _begin(transaction: Transaction, account: Account, *, anew: bool) -> bool:
+    """Begin a try of a mission, and count the mission with its first one; False while everything is paused."""
     if transaction.execute("SELECT 1 FROM pause WHERE place = :place", {"place": EVERYWHERE}):
         return False
+    if anew:
+        _begin_anew(transaction, account)
+        return True
     if (excess := first_excess(transaction, account, "work", _MISSION)) is not None:
         raise BudgetSpent(_said(excess), excess.advice)
     old = (date.fromisoformat(account.day) - timedelta(days=CALLS_DAYS)).isoformat()
@@ -152,6 +161,20 @@ def _begin_anew(transaction: Transaction, account: Account) -> None:
         " WHERE mission = :mission"
     )
     transaction.change(query, {name: place_of(account)[name] for name in ("mission", "day", "pull_request")})
+
+
+def _take(transaction: Transaction, account: Account, spent_s: float, token: str) -> None:
+    """From here on the mission is worked on here.
+
+    What is booked and not remembered was taken by a step that was broken off: that step is taken again, and its time
+    adds up.
+    """
+    query = (
+        "UPDATE work SET begun = 1, holder = :token,"
+        " earlier = CASE WHEN seconds > :spent THEN earlier + seconds - :spent ELSE earlier END, seconds = :spent"
+        " WHERE mission = :mission"
+    )
+    transaction.change(query, {"token": token, "spent": spent_s, "mission": account.mission})
 
 
 def _said(excess: Excess) -> str:

@@ -145,6 +145,27 @@ def test_tables_of_the_first_migration_are_brought_up_in_place_with_their_rows(u
     database.close()
 
 
+def test_of_missions_that_were_there_before_only_those_that_live_have_begun(url: str) -> None:
+    bare = Database(own_url(url))
+    with bare.transaction() as tx:
+        if tx.is_postgres:
+            tx.execute("CREATE SCHEMA metaagent")
+        migrate(tx.connection, "0004")
+        for name, ended in (("lives", 0), ("ended", 1)):
+            live = "INSERT INTO live (id, repository, since, ended, value) VALUES (:id, 1, '2026', :ended, '{}')"
+            tx.execute(live, {"id": name, "ended": ended})
+        rows = [{"mission": name} for name in ("lives", "ended", "forgotten")]
+        tx.execute(
+            "INSERT INTO work (mission, repository, pull_request, installation, day)"
+            " VALUES (:mission, '1', '7', '5', '2026-01-02')",
+            rows,
+        )
+    bare.close()
+    database = open_database(url)
+    assert database.run(lambda tx: tx.execute("SELECT mission FROM work WHERE begun = 1")) == [("lives",)]
+    database.close()
+
+
 def test_migrations_are_one_line_of_numbers() -> None:
     """Two engineers who take the same number see it here."""
     before = None

@@ -102,16 +102,31 @@ async def test_what_is_remembered_after_a_death_takes_nothing_off_what_was_booke
 
 async def test_a_mission_that_is_begun_anew_adds_to_what_its_earlier_tries_took(database: Database) -> None:
     """A red check asks again for a mission that failed, under the same name, as often as it comes."""
+    meters = WorkMeters(database, Quota(), FixedClock())
     for already in (0.0, 40.0):
         again = a_meter(database, seconds_per_day=100)
         assert (await again.before(0.0, OWN)).seconds == 100.0 - already
         await again.before(30.0, OWN)
         await again.close(40.0)
+        await meters.give_back("m-1")
     other = a_meter(database, mission="m-2", seconds_per_day=100)
     assert (await other.before(0.0, OWN)).seconds == 20.0
     await other.close(0.0)
     tomorrow = a_meter(database, seconds_per_day=100, day="2026-01-03")
-    assert (await tomorrow.before(0.0, OWN)).seconds == 20.0
+    assert (await tomorrow.before(0.5, OWN)).seconds == 19.5, "what was not metered is booked, and makes no difference"
+    await other.before(0.0, OWN.with_(seconds=1.0))
+    assert (await a_meter(database, mission="m-3", seconds_per_day=100).before(0.0, OWN)).seconds == 99.0
+
+
+async def test_a_mission_that_goes_on_elsewhere_adds_what_was_broken_off_and_keeps_its_day(database: Database) -> None:
+    first = a_meter(database, seconds_per_mission=100)
+    await first.before(0.0, OWN)
+    await first.before(20.0, OWN)
+    await first.close(60.0)  # 40 of them in a step that nobody remembers
+    later = a_meter(database, seconds_per_mission=100, day="2026-01-03")
+    assert (await later.before(20.0, OWN)).seconds == 40.0
+    assert (await later.before(50.0, OWN)).seconds == 10.0
+    assert database.run(lambda tx: tx.execute("SELECT day FROM work")) == [("2026-01-02",)]
 
 
 async def test_policy_and_quota_make_the_ceilings_and_the_day_is_the_clock_s(database: Database) -> None:
