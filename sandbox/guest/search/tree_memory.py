@@ -1,4 +1,7 @@
-"""The checkout as it was, kept in memory: what a candidate changed is noticed and put back."""
+"""The checkout as it was, kept in memory: what a candidate changed is noticed and put back.
+
+What is not kept, such as files too large for it, is never removed: moved away it is moved back, and changed it stays.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ import os
 import shutil
 import stat
 import tempfile
-from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional
+from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 
 MOST_BYTES = 160 << 20
 """Larger trees are remembered as far as this goes, small files first."""
@@ -35,16 +38,17 @@ class TreeMemory:
 
     Args:
         root: Absolute path.
+        most_bytes: How much of its files is kept.
     """
 
-    def __init__(self, root: str) -> None:
+    def __init__(self, root: str, most_bytes: int = MOST_BYTES) -> None:
         self._root = root
         self._entries: Dict[str, Entry] = {}
         found = {path: _stat(path) for path in _walk(root)}
         files = sorted((s.st_size, p) for p, s in found.items() if s and stat.S_ISREG(s.st_mode))
         total, kept = 0, []
         for size, path in files:
-            if total + size > MOST_BYTES:
+            if total + size > most_bytes:
                 break
             kept.append(path)
             total += size
@@ -72,6 +76,7 @@ class TreeMemory:
     def restore(self) -> List[str]:
         """Put everything back; returns what was not as it was, relative to the folder."""
         changed = self.changed()
+        self._move_back(changed)
         for path in sorted(changed, key=lambda p: (p in self._entries, p)):
             if path not in self._entries:
                 _remove(path)
@@ -80,6 +85,21 @@ class TreeMemory:
                 self._put_back(path, self._entries[path])
         _remove(journal())
         return [os.path.relpath(path, self._root) for path in changed]
+
+    def _move_back(self, changed: Sequence[str]) -> None:
+        """Put files that are not kept where they were, before what holds them now is removed."""
+        missing: Dict[int, str] = {}
+        for path in changed:
+            entry = self._entries.get(path)
+            if entry is not None and stat.S_ISREG(entry.mode) and entry.start < 0 and not os.path.lexists(path):
+                missing[entry.number] = path
+        for path in changed if missing else ():
+            status = _stat(path) if path not in self._entries else None
+            place = missing.get(status.st_ino) if status else None
+            if status and place and _alike(status, self._entries[place]):
+                with contextlib.suppress(OSError):
+                    os.makedirs(os.path.dirname(place), exist_ok=True)
+                    os.rename(path, place)
 
     def write(self, files: Mapping[str, bytes]) -> bool:
         """Put whole files in the places of known ones; whether all could be written."""
@@ -108,17 +128,48 @@ class TreeMemory:
                     os.makedirs(path)
                 os.chmod(path, stat.S_IMODE(entry.mode))
                 return
-            _remove(path)
             if stat.S_ISLNK(entry.mode):
+                _remove(path)
                 os.symlink(entry.link, path)
             elif entry.start >= 0:
-                with open(path, "wb") as file:
-                    file.write(self._kept(path))
-                os.chmod(path, stat.S_IMODE(entry.mode))
-                os.utime(path, ns=(entry.time, entry.time))
+                self._rewrite(path, entry)
+            else:
+                self._leave(path, entry)
+                return
             status = _stat(path)
             if status:
                 self._entries[path] = _entry(path, status, entry.start)
+
+    def _rewrite(self, path: str, entry: Entry) -> None:
+        """Write a file anew beside its place: what stands there goes when nothing can fail any more."""
+        beside = ""
+        try:
+            number, beside = tempfile.mkstemp(dir=os.path.dirname(path))
+            os.close(number)
+            _write(beside, self._kept(path), entry)
+            if not _is_file(path):
+                _remove(path)
+            os.replace(beside, path)
+        except OSError:
+            if beside:
+                _remove(beside)
+            if not _is_file(path):
+                raise
+            _write(path, self._kept(path), entry)  # its folder takes no new files
+
+    def _leave(self, path: str, entry: Entry) -> None:
+        """What cannot be written again counts from now on as it is."""
+        status = _stat(path)
+        if status is None and stat.S_ISFIFO(entry.mode):
+            os.mkfifo(path, stat.S_IMODE(entry.mode))
+        elif status is None:
+            del self._entries[path]
+            return
+        elif stat.S_IFMT(status.st_mode) == stat.S_IFMT(entry.mode):
+            os.chmod(path, stat.S_IMODE(entry.mode))
+        status = _stat(path)
+        if status:
+            self._entries[path] = _entry(path, status, -1)
 
 
 def _entry(path: str, status: os.stat_result, start: int) -> Entry:
@@ -131,6 +182,8 @@ def _alike(status: os.stat_result, entry: Entry) -> bool:
         return False
     if stat.S_ISDIR(entry.mode):
         return True
+    if not stat.S_ISREG(entry.mode) and not stat.S_ISLNK(entry.mode):
+        return status.st_ino == entry.number  # what went through a pipe is no part of the checkout
     return (status.st_size, status.st_mtime_ns, status.st_ino) == (entry.size, entry.time, entry.number)
 
 
@@ -154,6 +207,11 @@ def _walk(root: str) -> Iterator[str]:
                     waiting.append(entry.path)
 
 
+def _is_file(path: str) -> bool:
+    status = _stat(path)
+    return status is not None and stat.S_ISREG(status.st_mode)
+
+
 def _stat(path: str) -> Optional[os.stat_result]:
     try:
         return os.lstat(path)
@@ -167,6 +225,13 @@ def _read(path: str) -> Optional[bytes]:
             return file.read()
     except OSError:
         return None
+
+
+def _write(path: str, data: bytes, entry: Entry) -> None:
+    with open(path, "wb") as file:
+        file.write(data)
+    os.chmod(path, stat.S_IMODE(entry.mode))
+    os.utime(path, ns=(entry.time, entry.time))
 
 
 def _remove(path: str) -> None:
