@@ -45,6 +45,8 @@ class Unit:
         self._flags = _future_flags(source.tree)
         self.loops = heads_of(source, node)
         headers = [self._header(c) for c in classes]
+        if self.source.indent(classes[0] if classes else node):
+            headers.insert(0, b"if 1:\n")  # it stands in an `if` or a `try` of the module, whose head takes a line too
         self._prefix = b"\n" * (self.first_line - 1 - len(headers)) + b"".join(headers)
         original = self.compile(())
         self.originals = dict(code_paths(original)) if original else {}

@@ -72,6 +72,8 @@ OPERATOR_TEXT: dict[type[ast.AST], str] = {
     ast.And: "and",
     ast.Or: "or",
 }
+BLOCKS = (ast.If, ast.Try, getattr(ast, "TryStar", ast.Try), ast.With)
+"""Statements outside functions that functions may stand in; Python 3.11 brought `except*`."""
 
 
 SLOTS: tuple[tuple[tuple[type[ast.AST], ...], tuple[str, ...], int], ...] = (
@@ -302,7 +304,7 @@ def splice(data: bytes, edits: tuple[Edit, ...]) -> bytes:
 
 
 def functions_of(tree: ast.Module) -> Iterator[tuple[tuple[ast.ClassDef, ...], ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every outermost function with the classes around it."""
+    """Every outermost function with the classes around it, in the order of the source."""
 
     def visit(body: list[ast.stmt], classes: tuple[ast.ClassDef, ...]) -> Iterator[tuple]:  # type: ignore[type-arg]
         for statement in body:
@@ -310,8 +312,11 @@ def functions_of(tree: ast.Module) -> Iterator[tuple[tuple[ast.ClassDef, ...], a
                 yield classes, statement
             elif isinstance(statement, ast.ClassDef):
                 yield from visit(statement.body, (*classes, statement))
-            elif isinstance(statement, (ast.If, ast.Try, ast.With)):
-                for field in ("body", "orelse", "finalbody"):
+            elif isinstance(statement, BLOCKS):
+                handlers = getattr(statement, "handlers", [])
+                for block in (statement, *handlers):
+                    yield from visit(block.body, classes)
+                for field in ("orelse", "finalbody"):
                     yield from visit(getattr(statement, field, []), classes)
 
     yield from visit(tree.body, ())
