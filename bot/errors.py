@@ -11,6 +11,7 @@ MetaAgentError
 │   └── RateLimited   ask again later; says when
 ├── ModelError        a language model gave no answer: the provider's (in bot/domain/model_error.py, with its words)
 ├── BudgetSpent       a mission may take no more of something: the policy's or the operator's
+├── Paused            the operator lets no mission begin there
 ├── Superseded        the branch moved, or a human pushed, while we worked: nobody's
 ├── QueueError        the queue cannot take or keep work: the operator's
 └── StoreError        what is remembered cannot be read or written: the operator's
@@ -130,6 +131,12 @@ class Superseded(MetaAgentError):
 
 class BudgetSpent(MetaAgentError):
     """A limit leaves nothing for the next step."""
+
+    fault = Fault.OPERATOR
+
+
+class Paused(MetaAgentError):
+    """No mission begins in a place: the operator paused it."""
 
     fault = Fault.OPERATOR
 

@@ -180,8 +180,7 @@ async def folder_checkout(
 async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpoint: Checkpoint) -> Admission:
     async def ask() -> Admission:
         if (pause := await _let_in(request, line)) is not None:
-            advice = "ask the operator; `/metaagent fix` once it goes on"
-            return Admission(request=request, refusal=Outcome.POLICY, reason=pause.in_words, advice=advice)
+            return Admission(request=request, refusal=Outcome.POLICY, reason=pause.in_words, advice=pause.advice)
         return await admit(
             request,
             github,
@@ -199,7 +198,10 @@ async def _admitted(request: MissionRequest, line: Line, github: GitHub, checkpo
 
 
 async def _let_in(request: MissionRequest, line: Line) -> Pause | None:
-    """Wait while everything is paused; the pause of one place refuses, else its missions would keep others waiting."""
+    """Wait while everything is paused; the pause of one place refuses, else its missions would keep others waiting.
+
+    Whoever is let in has not begun: its meter looks again in the transaction that begins it.
+    """
     if line.switchboard is None or request.repository is None:
         return None
     while True:

@@ -1,5 +1,7 @@
 """Pause: the operator's kill switch, for everything or for one place."""
 
+from typing import ClassVar
+
 from bot.domain.request import RepositoryRef
 from sandbox.types import Frozen
 
@@ -17,6 +19,8 @@ class Pause(Frozen):
     why: str = ""
     at: str = ""
     """ISO 8601, UTC."""
+
+    advice: ClassVar[str] = "ask the operator; `/metaagent fix` once it goes on"
 
     def covers(self, repository: RepositoryRef) -> bool:
         """Whether a repository is in the place."""

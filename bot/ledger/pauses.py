@@ -1,7 +1,7 @@
 """The operator's kill switch in the database, where every process sees it within seconds."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pydantic import ValidationError
 
@@ -14,6 +14,8 @@ from bot.store.database import Database, Row, Transaction
 RUNNING = (
     "SELECT live.id, live.value FROM work JOIN live ON live.id = work.mission WHERE live.ended = 0 ORDER BY live.seq"
 )
+_ALONE = "pause"
+"""Who pauses and who begins a mission wait for each other: else a mission could begin that neither of them saw."""
 _COLUMNS = "place, now, why, at"
 
 log = logging.getLogger(__name__)
@@ -42,7 +44,12 @@ class Pauses:
             "INSERT INTO pause (place, now, why, at) VALUES (:place, :now, :why, :at)"
             " ON CONFLICT (place) DO UPDATE SET now = excluded.now, why = excluded.why, at = excluded.at"
         )
-        await self._database.do(lambda transaction: transaction.change(query, row))
+
+        def keep(transaction: Transaction) -> None:
+            transaction.alone(_ALONE)
+            transaction.change(query, row)
+
+        await self._database.do(keep)
 
     async def end(self, place: str = EVERYWHERE) -> bool:
         """Missions begin there again; False when it was not paused.
@@ -69,12 +76,8 @@ class Pauses:
         Raises:
             StoreError: the database cannot be used.
         """
-        places = dict(enumerate(places_of(repository)))
-        gaps = ", ".join(f":p{number}" for number in places)
-        query = f"SELECT {_COLUMNS} FROM pause WHERE place IN ({gaps}) ORDER BY place"  # noqa: S608 (our own gaps)
-        values = {f"p{number}": place for number, place in places.items()}
-        found = await patiently(self._database, lambda transaction: _read(transaction.execute(query, values)))
-        return next(iter(found), None)
+        places = places_of(repository)
+        return await patiently(self._database, lambda transaction: _widest(transaction, places))
 
     async def running(self) -> tuple[LiveMission, ...]:
         """The missions that have begun and not ended, oldest first; one that a newer version wrote may be left out.
@@ -88,6 +91,19 @@ class Pauses:
             log.warning("it runs and cannot be read, so it is passed over here", extra={"mission": name})
         self._unread = unread
         return missions
+
+
+def pause_before(transaction: Transaction, places: Collection[str]) -> Pause | None:
+    """The widest pause of some places, before a mission begins there in the same transaction."""
+    transaction.alone(_ALONE)
+    return _widest(transaction, places)
+
+
+def _widest(transaction: Transaction, places: Collection[str]) -> Pause | None:
+    values = {f"p{number}": place for number, place in enumerate(places)}
+    gaps = ", ".join(f":{name}" for name in values)
+    query = f"SELECT {_COLUMNS} FROM pause WHERE place IN ({gaps}) ORDER BY place"  # noqa: S608 (our own gaps)
+    return next(iter(_read(transaction.execute(query, values))), None)
 
 
 def _running(transaction: Transaction) -> tuple[tuple[LiveMission, ...], frozenset[str]]:

@@ -2,16 +2,16 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date, timedelta
 from typing import TypeVar
 
 from bot.domain.account import Account, Grant, Kind, Quota, Scope, account_of
 from bot.domain.model import Spend
-from bot.domain.pause import EVERYWHERE
+from bot.domain.pause import EVERYWHERE, places_of
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
-from bot.errors import BudgetSpent
+from bot.errors import BudgetSpent, Paused
 from bot.ledger.calls import CALLS_DAYS, spend_of
 from bot.ledger.counting import (
     PATIENCE_S,
@@ -23,6 +23,7 @@ from bot.ledger.counting import (
     patiently,
     place_of,
 )
+from bot.ledger.pauses import pause_before
 from bot.ports import Clock
 from bot.store.database import Database, Transaction
 
@@ -55,7 +56,8 @@ class WorkMeters:
     def of(self, request: MissionRequest, policy: RepositoryPolicy) -> "WorkMeter":
         """The meter of a mission; the same bookings whenever it is asked for."""
         account = account_of(request, policy, self._quota, self._clock.now().date())
-        return WorkMeter(self._database, account, patience_s=self._patience_s)
+        places = places_of(request.repository) if request.repository else (EVERYWHERE,)
+        return WorkMeter(self._database, account, places=places, patience_s=self._patience_s)
 
     async def give_back(self, mission_id: str) -> None:
         """A mission neither waits nor runs any more: what a process that died had set aside for it is free again.
@@ -78,12 +80,21 @@ class WorkMeter:
     Args:
         database: Of our own tables.
         account: Of the mission.
+        places: Where it is; while one of them is paused it does not begin.
         patience_s: So long a server that is away is waited for.
     """
 
-    def __init__(self, database: Database, account: Account, *, patience_s: float = PATIENCE_S) -> None:
+    def __init__(
+        self,
+        database: Database,
+        account: Account,
+        *,
+        places: Collection[str] = (EVERYWHERE,),
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         self._database = database
         self._account = account
+        self._places = places
         self._patience_s = patience_s
         self._token = secrets.token_hex(8)
         """Of one process at one try; who has it in the mission's row works on the mission."""
@@ -97,6 +108,7 @@ class WorkMeter:
 
         Raises:
             BudgetSpent: a limit leaves no mission, or no time.
+            Paused: it has not begun, and its account or repository is paused.
             StoreError: the ledger cannot be used.
         """
         while True:
@@ -125,8 +137,12 @@ class WorkMeter:
         is_ours = known is not None and known[3] == self._token
         if known is not None and (is_ours or known[2]):
             account = account.with_(day=known[0], pull_request=known[1])
-        elif not _begin(transaction, account, anew=known is not None):
+        elif not _may_begin(transaction, self._places):
             return None
+        elif known is not None:
+            _begin_anew(transaction, account)
+        else:
+            _begin(transaction, account)
         if not is_ours:
             _take(transaction, account, spent_s, self._token)
         _book(transaction, account, spent_s, 0.0)
@@ -137,13 +153,16 @@ class WorkMeter:
         return grant
 
 
-def _begin(transaction: Transaction, account: Account, *, anew: bool) -> bool:
-    """Begin a try of a mission, and count the mission with its first one; False while everything is paused."""
-    if transaction.execute("SELECT 1 FROM pause WHERE place = :place", {"place": EVERYWHERE}):
-        return False
-    if anew:
-        _begin_anew(transaction, account)
-        return True
+def _may_begin(transaction: Transaction, places: Collection[str]) -> bool:
+    """Whether nothing is paused there; a mission waits for everything, and is refused for less, as at its admission."""
+    pause = pause_before(transaction, places)
+    if pause is not None and pause.place != EVERYWHERE:
+        raise Paused(pause.in_words, pause.advice)
+    return pause is None
+
+
+def _begin(transaction: Transaction, account: Account) -> None:
+    """Count a mission."""
     if (excess := first_excess(transaction, account, "work", _MISSION)) is not None:
         raise BudgetSpent(_said(excess), excess.advice)
     old = (date.fromisoformat(account.day) - timedelta(days=CALLS_DAYS)).isoformat()
@@ -151,7 +170,6 @@ def _begin(transaction: Transaction, account: Account, *, anew: bool) -> bool:
     row = place_of(account)
     names, gaps = ", ".join(row), ", ".join(f":{name}" for name in row)
     transaction.change(f"INSERT INTO work ({names}) VALUES ({gaps})", row)  # noqa: S608 (our own names)
-    return True
 
 
 def _begin_anew(transaction: Transaction, account: Account) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from bot.domain.account import Grant
 from bot.domain.mission import Budget, Outcome
 from bot.domain.model import ModelCall
-from bot.errors import BudgetSpent, GitHubError, MetaAgentError, StoreError, Superseded
+from bot.errors import BudgetSpent, GitHubError, MetaAgentError, Paused, StoreError, Superseded
 from bot.mission.mind import Billed, Waiting
 from bot.mission.setup_log import missing_of
 from bot.ports import Checkpoint, Clock, Meter
@@ -73,6 +73,8 @@ def trouble_of(error: SandboxError | MetaAgentError, reference: str) -> Trouble:
         return Trouble(outcome=Outcome.ENV_UNBUILDABLE, reason=error.message, advice=error.advice)
     if isinstance(error, BudgetSpent):
         return Trouble(outcome=Outcome.BUDGET, reason=error.message, advice=error.advice)
+    if isinstance(error, Paused):
+        return Trouble(outcome=Outcome.POLICY, reason=error.message, advice=error.advice)
     if isinstance(error, Superseded):
         return Trouble(outcome=Outcome.STALE, reason=error.message, advice=error.advice)
     if isinstance(error, HostGone | SandboxDied):

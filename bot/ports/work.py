@@ -98,6 +98,7 @@ class Meter(Protocol):
 
         Raises:
             BudgetSpent: a limit leaves no time, or no mission.
+            Paused: the mission has not begun, and its place is paused.
         """
         ...
 

@@ -9,10 +9,10 @@ from bot.domain.account import Grant, Quota
 from bot.domain.pause import Pause
 from bot.domain.policy import PolicyLimits, RepositoryPolicy
 from bot.domain.request import MissionRequest, Trigger
-from bot.errors import BudgetSpent
+from bot.errors import BudgetSpent, Paused
 from bot.ledger import work
 from bot.ledger.calls import CallLedger
-from bot.ledger.pauses import Pauses
+from bot.ledger.pauses import Pauses, pause_before
 from bot.ledger.work import WorkMeter, WorkMeters
 from bot.store.database import Database
 from tests.accounts import an_account
@@ -161,6 +161,38 @@ async def test_no_mission_begins_while_everything_is_paused_and_those_that_began
     assert await pauses.end()
     assert not await pauses.end()
     assert await asyncio.wait_for(begun, work.LOOK_S + 5.0) == OWN
+
+
+@pytest.mark.parametrize("place", ["acme", "acme/shop"])
+async def test_a_mission_that_was_let_in_before_its_place_was_paused_does_not_begin(
+    database: Database, place: str
+) -> None:
+    account, places = an_account(), ("", "acme", "acme/shop")
+    running = WorkMeter(database, account, places=places)
+    await running.before(0.0, OWN)
+    await Pauses(database).set(Pause(place=place, why="too noisy"))
+    assert await running.before(1.0, OWN) == OWN
+    assert await WorkMeter(database, account, places=places).before(1.0, OWN) == OWN, "it goes on in another process"
+    with pytest.raises(Paused, match=rf"^{place} is paused by the operator \(too noisy\)$"):
+        await WorkMeter(database, account.with_(mission="m-2"), places=places).before(0.0, OWN)
+    await WorkMeters(database, Quota(), FixedClock()).give_back("m-1")
+    with pytest.raises(Paused):
+        await WorkMeter(database, account, places=places).before(0.0, OWN)
+    assert database.run(lambda tx: tx.execute("SELECT mission FROM work")) == [("m-1",)], "nothing was counted"
+    await WorkMeter(database, account.with_(mission="m-3"), places=("", "other", "other/shop")).before(0.0, OWN)
+
+
+async def test_who_pauses_waits_for_a_mission_that_begins_at_that_moment(database: Database) -> None:
+    """Else `--drain` would be told that nothing runs."""
+    pauses, other = Pauses(database), Database(database.url)
+    assert await pauses.all() == ()
+    with other.transaction() as beginning:
+        assert pause_before(beginning, ("",)) is None
+        paused = asyncio.create_task(pauses.set(Pause()))
+        await asyncio.sleep(0.3)
+        assert not paused.done()
+    await asyncio.wait_for(paused, 10.0)
+    other.close()
 
 
 async def test_a_place_is_an_account_or_a_repository_and_the_widest_pause_is_told(database: Database) -> None:

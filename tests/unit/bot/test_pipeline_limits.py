@@ -9,6 +9,7 @@ import pytest
 from bot.domain.account import Quota
 from bot.domain.mission import Outcome
 from bot.domain.pause import Pause
+from bot.domain.request import RepositoryRef
 from bot.ledger.calls import CallLedger
 from bot.ledger.pauses import Pauses
 from bot.ledger.work import WorkMeters
@@ -83,6 +84,25 @@ async def test_a_paused_place_refuses_so_that_its_requests_keep_nobody_waiting(t
     assert outcome is Outcome.POLICY
     assert reason.endswith("is paused by the operator (too noisy)")
     assert not limited.stage.listened
+
+
+class LooksTooEarly:
+    """The switchboard a moment before the operator pauses."""
+
+    async def of(self, repository: RepositoryRef) -> Pause | None:
+        return None
+
+
+async def test_a_place_that_is_paused_just_after_a_request_was_let_in_refuses_in_the_same_words(
+    tmp_path: Path,
+) -> None:
+    limited = Limited(tmp_path)
+    await limited.pauses.set(Pause(place=a_repository().full_name.lower(), why="too noisy"))
+    line = replace(limited.line, switchboard=LooksTooEarly())
+    context = await handle_request(a_request(), line, limited.stage.github, RecordingCheckpoint())
+    assert (context.outcome, context.advice) == (Outcome.POLICY, Pause.advice)
+    assert context.reason == f"{a_repository().full_name.lower()} is paused by the operator (too noisy)"
+    assert not limited.database.run(lambda tx: tx.execute("SELECT mission FROM work")), "it did not begin"
 
 
 async def test_what_a_dead_process_had_paid_for_is_on_the_bill(tmp_path: Path) -> None:
