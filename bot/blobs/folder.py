@@ -5,7 +5,7 @@ import os
 import secrets
 import threading
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from typing_extensions import override
@@ -14,6 +14,8 @@ from bot.blobs.shelf import Entry, Shelf
 from bot.errors import StoreError
 
 HALF_WRITTEN = ".writing-"
+ABANDONED = timedelta(days=1)
+"""So long after it was begun nobody is writing a file any more."""
 _TRIES = 20
 
 
@@ -96,6 +98,21 @@ class FolderShelf(Shelf):
                 with contextlib.suppress(OSError):
                     path.parent.rmdir()
 
+    @override
+    def clear_up(self, under: str) -> int:
+        """Remove files that were begun a day ago and have no name of their own yet: no write takes so long."""
+        left = [entry for entry in self.entries(under) if Path(entry.key).name.startswith(HALF_WRITTEN)]
+        if not left:
+            return 0
+        try:
+            abandoned = _now_at(self._root / under) - ABANDONED
+            gone = [self._root / entry.key for entry in left if entry.written_at < abandoned]
+            for path in gone:
+                path.unlink(missing_ok=True)  # the folder stays: somebody may be about to write there
+        except OSError as error:
+            raise _trouble(self._root / under, "cleared up", error) from error
+        return len(gone)
+
     def _make(self, folder: Path) -> None:
         try:
             self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -136,6 +153,15 @@ def _half_written(folder: Path, content: bytes) -> Path:
             temporary.unlink()
         raise
     return temporary
+
+
+def _now_at(folder: Path) -> datetime:
+    """What the clock says that stamps the files there: the machines that share a folder may not agree."""
+    probe = _half_written(folder, b"")
+    try:
+        return datetime.fromtimestamp(probe.lstat().st_mtime, UTC)
+    finally:
+        probe.unlink(missing_ok=True)
 
 
 def _remember_names(folder: Path) -> None:

@@ -12,7 +12,7 @@ Known = Callable[[str], Awaitable[object | None]]
 
 
 async def forget_missions(blobs: BlobStore, known: Known, before: datetime) -> int:
-    """Drop steps and logs of missions that were forgotten; how many values.
+    """Drop steps and logs of missions that were forgotten, and what was never finished; how many values.
 
     Args:
         blobs: The store.
@@ -32,4 +32,4 @@ async def forget_missions(blobs: BlobStore, known: Known, before: datetime) -> i
             if await known(owner) is None:
                 await blobs.drop(held)
                 dropped += len(held)
-    return dropped
+    return dropped + await blobs.clear_up()

@@ -34,3 +34,7 @@ class Shelf(Protocol):
     def remove(self, keys: Sequence[str]) -> None:
         """Take these away; one that is not there is no trouble."""
         ...
+
+    def clear_up(self, under: str) -> int:
+        """Take away what whoever died while writing there left half written, a day ago or earlier; how many."""
+        ...

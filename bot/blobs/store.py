@@ -79,14 +79,23 @@ class HashedStore(BlobStore):
 
     @override
     async def taken(self, kind: Kind) -> int:
-        """Add up the shelf."""
-        return await asyncio.to_thread(lambda: sum(entry.size for entry in self._shelf.entries(kind.value)))
+        """Add up the shelf; what is not ours there, or was never finished, takes nobody's room."""
+
+        def add_up() -> int:
+            return sum(blob.size for blob in map(_blob, self._shelf.entries(kind.value)) if blob is not None)
+
+        return await asyncio.to_thread(add_up)
 
     @override
     async def drop(self, blobs: Sequence[Blob]) -> None:
         """Take them off the shelf."""
         if blobs:
             await asyncio.to_thread(self._shelf.remove, [_key(blob.drawer, blob.digest) for blob in blobs])
+
+    @override
+    async def clear_up(self) -> int:
+        """In the drawers of every kind: what stands beside them is not ours."""
+        return await asyncio.to_thread(lambda: sum(self._shelf.clear_up(kind.value) for kind in Kind))
 
 
 def _key(drawer: Drawer, digest: str) -> str:

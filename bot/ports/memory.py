@@ -165,3 +165,7 @@ class BlobStore(Protocol):
     async def drop(self, blobs: Sequence[Blob]) -> None:
         """Keep these no longer; what is gone already is no trouble."""
         ...
+
+    async def clear_up(self) -> int:
+        """Remove what whoever died while putting it left half written, a day ago or earlier; how many."""
+        ...

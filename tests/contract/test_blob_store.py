@@ -136,3 +136,12 @@ async def test_what_a_kind_takes_is_added_up(world: World) -> None:
     await world.store.put(Drawer(kind=Kind.LOGS, owner="other"), b"1234")
     assert (await world.store.taken(Kind.STEPS), await world.store.taken(Kind.LOGS)) == (2 * len(VALUE), 4)
     assert await world.store.taken(Kind.EVIDENCE) == 0
+
+
+async def test_what_is_foreign_or_half_written_takes_no_room_and_what_is_kept_is_never_cleared_up(world: World) -> None:
+    await world.store.put(STEPS, VALUE)
+    for foreign in ("steps/notes", "steps/.writing-0", "steps/m/.writing-1"):
+        world.shelf.write(foreign, VALUE)
+    assert await world.store.taken(Kind.STEPS) == len(VALUE)
+    assert await world.store.clear_up() == 0, "somebody may be writing it at this moment"
+    assert await world.store.taken(Kind.STEPS) == len(VALUE)

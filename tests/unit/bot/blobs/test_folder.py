@@ -1,5 +1,6 @@
 """The shelf that is a folder: whole files or none, of this user only, also when others are at it."""
 
+import os
 import threading
 from pathlib import Path
 
@@ -34,6 +35,33 @@ def test_a_folder_where_the_file_belongs_is_told_and_leaves_nothing_half_written
     with pytest.raises(StoreError, match="cannot be removed"):
         shelf.remove(["steps/m/1"])
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_what_was_left_half_written_a_day_ago_is_cleared_up_and_nothing_else(tmp_path: Path) -> None:
+    shelf, days_ago = FolderShelf(tmp_path), {}
+    for key, days in {
+        "steps/m/1": 400.0,
+        "steps/.writing-0": 1.1,
+        "steps/m/.writing-1": 400.0,
+        "steps/.writing-2": 0.9,
+        "logs/.writing-3": 400.0,
+    }.items():
+        shelf.write(key, b"x")
+        days_ago[key] = days
+    now = (tmp_path / "steps/m/1").stat().st_mtime
+    for key, days in days_ago.items():
+        os.utime(tmp_path / key, (now - days * 86_400,) * 2)
+    assert (shelf.clear_up("steps"), shelf.clear_up("steps"), shelf.clear_up("evidence")) == (2, 0, 0)
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == {"steps/m/1", "steps/.writing-2", "logs/.writing-3"}
+
+
+def test_a_folder_that_is_cleared_up_can_be_written_to(tmp_path: Path) -> None:
+    shelf = FolderShelf(tmp_path)
+    shelf.write("steps/.writing-0", b"x")
+    os.utime(tmp_path / "steps/.writing-0", (1, 1))
+    assert shelf.clear_up("steps") == 1
+    assert (tmp_path / "steps").is_dir(), "who makes it and then writes there may be between the two"
 
 
 def test_nothing_is_lost_between_one_who_writes_and_one_who_empties(tmp_path: Path) -> None:

@@ -58,6 +58,22 @@ async def test_only_what_is_old_and_of_a_forgotten_mission_goes(tmp_path: Path) 
     assert "young" not in asked, "the engine is not asked about everything"
 
 
+async def test_what_was_never_finished_goes_with_the_old_and_counts_as_nothing_before(tmp_path: Path) -> None:
+    world = Old(tmp_path)
+
+    async def known(_: str) -> str:
+        return "running"
+
+    await world.put(Kind.EVIDENCE, "m", b"12345", days=0)
+    cut_off = tmp_path / "evidence" / ".writing-0123456789abcdef"
+    cut_off.write_bytes(b"x" * 1000)
+    os.utime(cut_off, (BEFORE.timestamp(),) * 2)
+    assert await world.blobs.taken(Kind.EVIDENCE) == 5
+    assert await forget_missions(world.blobs, known, BEFORE - timedelta(days=30)) == 1
+    assert not cut_off.exists()
+    assert await world.owners(Kind.EVIDENCE) == ["m"]
+
+
 async def test_while_nobody_can_tell_what_lives_nothing_is_dropped(tmp_path: Path) -> None:
     world = Old(tmp_path)
     await world.put(Kind.STEPS, "m", b"1", days=400)
