@@ -168,7 +168,10 @@ def signature(code: types.CodeType) -> Tuple[Any, ...]:
     constants = tuple(
         signature(c) if isinstance(c, types.CodeType) else (type(c).__name__, repr(c)) for c in code.co_consts
     )
-    return (code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    # The same instructions may belong to other parameters: `lambda a: a` and `lambda *a: a` differ in nothing else.
+    taken = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
+    return (code.co_code, constants, names, taken)
 
 
 class LiveFunctions:

@@ -95,6 +95,21 @@ def test_ones_and_trues_are_not_equal_code() -> None:
 
 
 @pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("lambda a: a", "lambda *a: a"),
+        ("lambda a: a", "lambda **a: a"),
+        ("lambda *a: a", "lambda **a: a"),
+        ("lambda a, b: a", "lambda a, *, b: a"),
+        ("lambda a, b: a", "lambda a, /, b: a"),
+    ],
+)
+def test_other_parameters_are_not_equal_code(one: str, other: str) -> None:
+    first, second = units(f"def f():\n    return {one}\n"), units(f"def f():\n    return {other}\n")
+    assert signature(first[0].originals[()]) != signature(second[0].originals[()])
+
+
+@pytest.mark.parametrize(
     ("text", "level", "expected"),
     [
         ("a + b", ATOM, "(a + b)"),
