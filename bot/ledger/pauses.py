@@ -12,8 +12,10 @@ from bot.ledger.counting import patiently
 from bot.store.database import Database, Row, Transaction
 
 RUNNING = (
-    "SELECT live.id, live.value FROM work JOIN live ON live.id = work.mission WHERE live.ended = 0 ORDER BY live.seq"
+    "SELECT live.id, live.value FROM work JOIN live ON live.id = work.mission"
+    " WHERE live.ended = 0 AND work.begun = 1 ORDER BY live.seq"
 )
+"""One that failed and is in line again has a row of its earlier try, and waits like the others."""
 _ALONE = "pause"
 """Who pauses and who begins a mission wait for each other: else a mission could begin that neither of them saw."""
 _COLUMNS = "place, now, why, at"

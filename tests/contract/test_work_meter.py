@@ -14,9 +14,11 @@ from bot.ledger import work
 from bot.ledger.calls import CallLedger
 from bot.ledger.pauses import Pauses, pause_before
 from bot.ledger.work import WorkMeter, WorkMeters
+from bot.registry import under_way
+from bot.registry.stored import StoredRegistry
 from bot.store.database import Database
 from tests.accounts import an_account
-from tests.builders import a_repository
+from tests.builders import a_repository, a_request
 from tests.contract.test_ledger import ANSWER, a_call
 from tests.databases import BOTH, a_database_of
 from tests.fakes.fixed_clock import FixedClock
@@ -180,6 +182,32 @@ async def test_a_mission_that_was_let_in_before_its_place_was_paused_does_not_be
         await WorkMeter(database, account, places=places).before(0.0, OWN)
     assert database.run(lambda tx: tx.execute("SELECT mission FROM work")) == [("m-1",)], "nothing was counted"
     await WorkMeter(database, account.with_(mission="m-3"), places=("", "other", "other/shop")).before(0.0, OWN)
+
+
+async def test_a_mission_that_failed_and_is_in_line_again_does_not_run_before_it_begins_anew(
+    database: Database,
+) -> None:
+    pauses, registry, clock = Pauses(database), StoredRegistry(database), FixedClock()
+    meters, request = WorkMeters(database, Quota(), clock), a_request(mission_id="m-1")
+
+    async def running() -> list[str]:
+        return [mission.mission_id for mission in await pauses.running()]
+
+    await under_way.begin(request, registry, clock)
+    assert await running() == []
+    await meters.of(request, RepositoryPolicy()).before(0.0, OWN)
+    assert await running() == ["m-1"]
+    await under_way.end("m-1", registry)
+    await meters.give_back("m-1")
+    await under_way.begin(request, registry, clock)
+    assert await running() == [], "it waits to be let in"
+    await pauses.set(Pause())
+    again = asyncio.create_task(meters.of(request, RepositoryPolicy()).before(0.5, OWN))
+    await asyncio.sleep(0.3)
+    assert (again.done(), await running()) == (False, [])
+    await pauses.end()
+    await asyncio.wait_for(again, work.LOOK_S + 5.0)
+    assert await running() == ["m-1"]
 
 
 async def test_who_pauses_waits_for_a_mission_that_begins_at_that_moment(database: Database) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.account import Grant
+from bot.domain.account import Grant, Quota
 from bot.errors import StoreError, UsageError
 from bot.ledger.pauses import Pauses
-from bot.ledger.work import WorkMeter
+from bot.ledger.work import WorkMeter, WorkMeters
 from bot.pause_command import PauseOrder, run_pause, run_resume
 from bot.registry import under_way
 from bot.registry.stored import StoredRegistry
@@ -94,6 +94,21 @@ def test_draining_comes_back_when_nothing_runs_any_more(settings: Settings, tmp_
 
     assert run_pause(PauseOrder(drain=True), settings, tell).endswith("no mission runs")
     assert told == ["waiting for m-1"]
+
+
+def test_draining_waits_for_no_mission_that_failed_and_is_in_line_again(settings: Settings, tmp_path: Path) -> None:
+    a_mission_runs(tmp_path)
+    database = a_database(tmp_path)
+
+    async def fail_and_ask_again() -> None:
+        registry = StoredRegistry(database)
+        await registry.end("m-1")
+        await WorkMeters(database, Quota(), FixedClock()).give_back("m-1")
+        await under_way.begin(a_request(mission_id="m-1"), registry, FixedClock())
+
+    asyncio.run(fail_and_ask_again())
+    database.close()
+    assert run_pause(PauseOrder(drain=True), settings, silent).endswith("no mission runs")
 
 
 @pytest.mark.parametrize("place", ["acme/shop/x", "/acme", "acme shop"])
