@@ -163,15 +163,21 @@ def _future_flags(tree: ast.Module) -> int:
     return flags
 
 
-def signature(code: types.CodeType) -> Tuple[Any, ...]:
-    """What two equal code objects have in common; line numbers do not count."""
+def signature(code: types.CodeType, *, instructions: bool = True) -> Tuple[Any, ...]:
+    """What two equal code objects have in common; line numbers do not count.
+
+    Args:
+        code: One of them.
+        instructions: Whether the bytecode counts.
+    """
     constants = tuple(
-        signature(c) if isinstance(c, types.CodeType) else (type(c).__name__, repr(c)) for c in code.co_consts
+        signature(c, instructions=instructions) if isinstance(c, types.CodeType) else (type(c).__name__, repr(c))
+        for c in code.co_consts
     )
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     # The same instructions may belong to other parameters: `lambda a: a` and `lambda *a: a` differ in nothing else.
     taken = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
-    return (code.co_code, constants, names, taken)
+    return (code.co_code if instructions else b"", constants, names, taken)
 
 
 class LiveFunctions:
@@ -246,7 +252,7 @@ class LiveFunctions:
                 by_key.setdefault(key, []).append(path)
         for key, paths in by_key.items():
             for function in self._found[key]:
-                mine = paths if key[1] != LAMBDA else [p for p in paths if _same(function, unit.originals[p])]
+                mine = paths if key[1] != LAMBDA else [p for p in paths if _same(function.__code__, unit.originals[p])]
                 if len(mine) == 1:
                     living.setdefault(mine[0], []).append(function)
                 else:
@@ -254,8 +260,19 @@ class LiveFunctions:
         return living, untold
 
 
-def _same(function: types.FunctionType, code: types.CodeType) -> bool:
-    return signature(function.__code__) == signature(code)
+def _same(one: types.CodeType, other: types.CodeType) -> bool:
+    """Whether two code objects of one line come from the same place of it.
+
+    Bytecode does not tell: calls of what the module imports become other instructions when a unit is compiled alone.
+    """
+    return signature(one, instructions=False) == signature(other, instructions=False) and _ends(one) == _ends(other)
+
+
+def _ends(code: types.CodeType) -> Tuple[Any, ...]:
+    """Where the text of a function begins and ends; nothing before Python 3.11, or where that is not kept."""
+    positions: Iterable[Any] = getattr(code, "co_positions", tuple)()
+    known = [p for p in positions if None not in p and p[3]]  # the first instruction stands at column 0 of the line
+    return (min((p[0], p[2]) for p in known), max((p[1], p[3]) for p in known)) if known else ()
 
 
 def _fits(functions: Iterable[types.FunctionType], code: types.CodeType) -> bool:
