@@ -6,13 +6,15 @@ import shlex
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
 from bot.errors import StoreError
-from bot.store.database import make_private, without_password
+from bot.store.database import key_password, make_private, without_password
+
+_SERVICE = "metaagent"
 
 
 def back_up(files: Sequence[Path], target: Path) -> None:
@@ -77,15 +79,17 @@ async def dump(url: str, target: Path, environment: Mapping[str, str]) -> None:
     secret = {"PGPASSWORD": unquote(password)} if password else {}
     try:
         await asyncio.to_thread(_make_empty, unfinished)
-        process = await asyncio.create_subprocess_exec(
-            program,
-            "--no-password",
-            *words,
-            f"--file={unfinished}",
-            env={**environment, **secret},
-            stderr=asyncio.subprocess.PIPE,
-        )
-        _, said = await process.communicate()
+        with _told(key_password(url), environment) as (told, files):
+            process = await asyncio.create_subprocess_exec(
+                program,
+                "--no-password",
+                *words,
+                f"--file={unfinished}",
+                env={**environment, **secret, **told},
+                pass_fds=files,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            _, said = await process.communicate()
         if process.returncode:
             reason = said.decode(errors="replace").strip().partition("\n")[0]
             raise StoreError(f"pg_dump made no backup ({reason})", "look at the database and the folder")
@@ -94,6 +98,26 @@ async def dump(url: str, target: Path, environment: Mapping[str, str]) -> None:
         raise StoreError(f"no backup was made ({error})", f"look at {target.parent}") from error
     finally:
         await asyncio.to_thread(unfinished.unlink, missing_ok=True)
+
+
+@contextmanager
+def _told(password: str, environment: Mapping[str, str]) -> Iterator[tuple[dict[str, str], tuple[int, ...]]]:
+    """Tell a program of PostgreSQL's our TLS key's password: variables for it, and files that it has to be given.
+
+    There is no variable for that password itself, only for the name of a file; this one has none for anybody else.
+
+    Raises:
+        StoreError: the program has such a file already.
+    """
+    if not password:
+        yield {}, ()
+        return
+    if "PGSERVICE" in environment:
+        raise StoreError("sslpassword is in the database's URL while PGSERVICE is set", "put it into that service")
+    with tempfile.TemporaryFile() as file:
+        file.write(f"[{_SERVICE}]\nsslpassword={unquote(password)}\n".encode())
+        file.flush()
+        yield {"PGSERVICE": _SERVICE, "PGSERVICEFILE": f"/dev/fd/{file.fileno()}"}, (file.fileno(),)
 
 
 def _make_empty(path: Path) -> None:

@@ -25,7 +25,7 @@ BUSY_S = 30.0
 SCHEMA = "metaagent"
 """Where our tables are in a PostgreSQL database; the engine's are in one of its own."""
 
-_IN_QUERY = "password="
+_PASSWORD, _KEY_PASSWORD = "password=", "sslpassword="
 _GAP = re.compile(r"(?<![:\w]):([a-z]\w*)")
 """`:like_this`, which SQLite's driver knows; and no `::cast`."""
 
@@ -195,16 +195,28 @@ def is_postgres(url: str) -> bool:
 
 
 def without_password(url: str) -> tuple[str, str]:
-    """A server's URL as it may be shown, and the password that was in it, as it stood there (perhaps `%40` for `@`)."""
+    """A server's URL as it may be shown, and the password that was in it, as it stood there (perhaps `%40` for `@`).
+
+    The password of a TLS key is not shown either.
+    """
     parts = urlsplit(url)
-    query = parts.query.split("&") if parts.query else []
-    secret = [one.partition("=")[2] for one in query if one.startswith(_IN_QUERY)]
     host = parts.netloc.rpartition("@")[2]
     kept = parts._replace(
         netloc=f"{parts.username}@{host}" if parts.username else host,
-        query="&".join(one for one in query if not one.startswith(_IN_QUERY)),
+        query="&".join(one for one in parts.query.split("&") if not one.startswith((_PASSWORD, _KEY_PASSWORD))),
     )
-    return urlunsplit(kept), next(iter(secret), parts.password or "")
+    return urlunsplit(kept), _asked_for(url, _PASSWORD) or parts.password or ""
+
+
+def key_password(url: str) -> str:
+    """The password of our own TLS key that was in a server's URL, as it stood there; empty without one."""
+    return _asked_for(url, _KEY_PASSWORD)
+
+
+def _asked_for(url: str, word: str) -> str:
+    """The first value of one word of a URL's query."""
+    found = (one.removeprefix(word) for one in urlsplit(url).query.split("&") if one.startswith(word))
+    return next(found, "")
 
 
 @lru_cache(maxsize=512)
