@@ -1,6 +1,7 @@
 """Calls to models in the ledger: limits hold over processes and machines, answers paid for are kept."""
 
 import logging
+import secrets
 from contextlib import suppress
 from datetime import date, timedelta
 
@@ -58,19 +59,23 @@ class CallLedger:
         Raises:
             ModelError: of the kind `budget`: a limit would be exceeded, or the ledger cannot be used.
         """
+        token = secrets.token_hex(16)
 
         def take(transaction: Transaction) -> Reserved:
             remembered = _answer(transaction, account.mission, key)
             if remembered is not None:
                 return Reserved(answer=remembered)
             alone(transaction, account)
+            # A server may have written it down and gone away before it said so.
+            for (number,) in transaction.execute("SELECT id FROM call WHERE token = :token", {"token": token}):
+                return Reserved(id=number)
             if not booked(transaction, account, Scope.MISSION, "call")[Kind.CALLS]:
                 _forget(transaction, account.day)
             wanted = {Kind.USD: call.reserved_usd, Kind.TOKENS: float(call.reserved_tokens), Kind.CALLS: 1.0}
             if (excess := first_excess(transaction, account, "call", wanted)) is not None:
                 raise ModelError(excess.message, excess.advice, trouble=ModelTrouble.BUDGET)
             row: dict[str, object] = {**place_of(account), "key": key, "stage": call.stage, "model": call.model}
-            row |= {"counted": call.reserved_usd, "counted_tokens": call.reserved_tokens}
+            row |= {"token": token, "counted": call.reserved_usd, "counted_tokens": call.reserved_tokens}
             names, gaps = ", ".join(row), ", ".join(f":{name}" for name in row)
             query = f"INSERT INTO call ({names}) VALUES ({gaps}) RETURNING id"  # noqa: S608 (our own names)
             [[number]] = transaction.execute(query, row)

@@ -111,6 +111,8 @@ async def patiently(
 ) -> Answer:
     """One transaction; a server that is away is waited for, a file that cannot be used is not.
 
+    A server may go away between writing it down and saying so: what is called again must bear to be done twice.
+
     Raises:
         StoreError: the database cannot be used.
     """
@@ -122,8 +124,9 @@ async def patiently(
             if left_s <= 0:
                 raise
             log.warning("the ledger waits: %s", error.message)
-        await asyncio.sleep(PAUSE_S)
-        left_s -= PAUSE_S
+        pause_s = min(PAUSE_S, left_s)
+        await asyncio.sleep(pause_s)
+        left_s -= pause_s
 
 
 def _said(kind: Kind, value: float) -> str:

@@ -11,6 +11,7 @@ from bot.domain.model_error import ModelError
 from bot.ledger.calls import CallLedger
 from tests.accounts import an_account
 from tests.databases import a_database
+from tests.fakes.loses_an_answer import LosesAnAnswer
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +58,15 @@ async def test_a_ledger_that_cannot_be_written_lets_nothing_be_spent(tmp_path: P
     assert caught.value.trouble is ModelTrouble.BUDGET
     (tmp_path / "file").unlink()
     assert (await ledger.reserve(an_account(), "k", CALL)).id == 1, "and is used again once it can be"
+
+
+async def test_a_call_is_set_aside_once_though_the_server_s_answer_was_lost(tmp_path: Path) -> None:
+    real = a_database(tmp_path)
+    ledger, account = CallLedger(LosesAnAnswer(real), patience_s=0.01), an_account(usd_per_mission=0.3)
+    reserved = await ledger.reserve(account, "k", CALL)
+    assert real.run(lambda tx: tx.execute("SELECT id, counted FROM call")) == [(reserved.id, 0.2)]
+    await ledger.settle(reserved.id, CALL.with_(cost_usd=0.1), None)
+    assert (await ledger.reserve(account, "k", CALL)).id != reserved.id, "another call is another one"
 
 
 async def test_what_cannot_be_settled_is_told_and_breaks_nothing(

@@ -5,16 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from bot.domain.account import Quota
+from bot.domain.account import Grant, Quota
 from bot.domain.mission import Outcome
 from bot.domain.policy import RepositoryPolicy
-from bot.ledger.work import WorkMeters
+from bot.ledger.work import WorkMeter, WorkMeters
 from bot.mission.start import begin
 from bot.mission.steps import Ended
 from sandbox.types import SourceDiff
+from tests.accounts import an_account
 from tests.builders import a_request
 from tests.databases import a_database
 from tests.fakes.fixed_clock import FixedClock
+from tests.fakes.loses_an_answer import LosesAnAnswer
 from tests.unit.bot.mission.world import CHECKOUT, Stage
 
 pytestmark = pytest.mark.anyio
@@ -63,3 +65,14 @@ async def test_the_time_of_all_tries_counts_on_the_day_of_the_newest(tmp_path: P
         clock.advance(DAY_S)
     [(day, set_aside)] = database.run(lambda tx: tx.execute("SELECT day, set_aside FROM work"))
     assert (day, set_aside) == ("2026-01-03", 0.0)
+
+
+async def test_a_try_begins_once_though_the_server_s_answer_was_lost(tmp_path: Path) -> None:
+    database, own = a_database(tmp_path), Grant(seconds=100.0, limit="its own")
+    earlier = WorkMeter(database, an_account())
+    await earlier.before(0.0, own)
+    await earlier.close(30.0)
+    again = WorkMeter(LosesAnAnswer(database), an_account(), patience_s=0.01)
+    assert await again.before(10.0, own) == own
+    query = "SELECT earlier, seconds, set_aside FROM work"
+    assert database.run(lambda tx: tx.execute(query)) == [(20.0, 10.0, 100.0)]
