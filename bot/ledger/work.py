@@ -98,6 +98,8 @@ class WorkMeter:
         self._patience_s = patience_s
         self._token = secrets.token_hex(8)
         """Of one process at one try; who has it in the mission's row works on the mission."""
+        self._has_held = False
+        """Whether it was ours; then it does not become ours again."""
 
     async def before(self, spent_s: float, own: Grant) -> Grant:
         """How long the next step may take. The first one waits while everything is paused, and counts the mission.
@@ -114,12 +116,17 @@ class WorkMeter:
         while True:
             grant = await self._do(lambda transaction: self._granted(transaction, spent_s, own))
             if grant is not None:
+                self._has_held = True
                 return grant
             await asyncio.sleep(LOOK_S)
 
     async def close(self, spent_s: float) -> None:
-        """Give back what is set aside, and book what was taken."""
-        await self._do(lambda transaction: _book(transaction, self._account, spent_s, 0.0))
+        """Give back what is set aside, and book what was taken; not of a mission that another process works on by now.
+
+        Where every step was remembered nothing was asked for here, and what a dead process had set aside is given back.
+        """
+        holder = self._token if self._has_held else None
+        await self._do(lambda transaction: _book(transaction, self._account, spent_s, 0.0, holder=holder))
 
     async def bill(self) -> Spend:
         """What models cost the mission, also in steps that a dead process did not finish."""
@@ -135,6 +142,9 @@ class WorkMeter:
         query = "SELECT day, pull_request, begun, holder FROM work WHERE mission = :mission"
         known = next(iter(transaction.execute(query, {"mission": account.mission})), None)
         is_ours = known is not None and known[3] == self._token
+        if self._has_held and not is_ours:
+            # Another process works on it by now. What is found out here is refused, so this time is not the mission's.
+            return own
         if known is not None and (is_ours or known[2]):
             account = account.with_(day=known[0], pull_request=known[1])
         elif not _may_begin(transaction, self._places):
@@ -207,9 +217,14 @@ def _left(transaction: Transaction, account: Account) -> Iterator[Grant]:
             yield Grant(seconds=one.most - taken, limit=f"what {one.name} allows ({one.most:.0f} s)")
 
 
-def _book(transaction: Transaction, account: Account, spent_s: float, set_aside: float) -> None:
+def _book(
+    transaction: Transaction, account: Account, spent_s: float, set_aside: float, *, holder: str | None = None
+) -> None:
+    """Book what was taken, and set aside; only while it is this holder's, where one is given."""
     query = (
         "UPDATE work SET seconds = CASE WHEN seconds > :spent THEN seconds ELSE :spent END, set_aside = :aside"
         " WHERE mission = :mission"
     )
-    transaction.change(query, {"spent": spent_s, "aside": set_aside, "mission": account.mission})
+    query += "" if holder is None else " AND holder = :holder"
+    values = {"spent": spent_s, "aside": set_aside, "mission": account.mission, "holder": holder}
+    transaction.change(query, values)

@@ -74,6 +74,32 @@ async def test_what_a_dead_process_had_set_aside_is_free_when_its_mission_is_giv
     assert await next_one.before(0.0, OWN) == OWN
 
 
+async def test_who_lost_its_mission_gives_back_and_sets_aside_nothing_of_its_successor_s(database: Database) -> None:
+    """A process that was stopped for a while wakes up, and is refused whatever it writes down."""
+    limit = {"seconds_per_day": 2_000}
+    stopped, successor = (a_meter(database, **limit) for _ in range(2))
+    await stopped.before(0.0, OWN)
+    await successor.before(0.0, OWN)
+    await stopped.close(900.0)
+    other = a_meter(database, mission="m-2", **limit)
+    assert (await other.before(0.0, OWN)).seconds == 200.0
+    assert await stopped.before(900.0, OWN) == OWN
+    await stopped.close(1_000.0)
+    assert (await other.before(0.0, OWN)).seconds == 200.0
+    assert await successor.before(10.0, OWN.with_(seconds=1_790.0)) == OWN.with_(seconds=1_790.0)
+    await successor.close(20.0)
+    assert await other.before(0.0, OWN) == OWN
+
+
+async def test_a_mission_whose_every_step_is_remembered_gives_back_what_the_dead_one_had_set_aside(
+    database: Database,
+) -> None:
+    limit = {"seconds_per_day": 2_000}
+    await a_meter(database, **limit).before(0.0, OWN)
+    await a_meter(database, **limit).close(500.0)
+    assert (await a_meter(database, mission="m-2", **limit).before(0.0, OWN)).seconds == 1_500.0
+
+
 async def test_missions_are_counted_when_they_begin_and_once_however_often_they_are_taken_up(
     database: Database,
 ) -> None:
