@@ -10,24 +10,16 @@ import threading
 import time
 import types
 import warnings
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
+
+from sandbox.guest.search import contents
+from sandbox.guest.search.contents import CELL, COPIES, FIXED, Derived, differ
 
 MOST_CONTAINERS = 20_000
 """How many containers are looked into at the most."""
 LOOK_S = 40e-6
 """What looking may cost for each candidate, on average."""
 NOT_OURS = ("site-packages", "dist-packages", "/.venv/", "/venv/", "/.tox/", "/node_modules/")
-COPIES: Dict[type, Callable[[Any], Any]] = {
-    list: list,
-    dict: dict,
-    set: set,
-    bytearray: bytearray,
-    collections.deque: collections.deque,
-    collections.OrderedDict: dict,
-    collections.defaultdict: dict,
-    collections.Counter: dict,
-}
-"""Containers that are watched, and how a plain copy of each is made."""
 LRU_CACHE = type(functools.lru_cache()(lambda: None))
 CLASS_NOISE = (
     "__doc__", "__annotations__", "__annotate__", "__annotations_cache__", "__abstractmethods__",
@@ -48,8 +40,15 @@ class Leftovers:
     def __init__(self, root: str, more: Iterable[Any] = ()) -> None:
         self._root, self._more = root, [*more]
         self._containers: List[Tuple[Any, Any]] = []
+        self._derived: List[Derived] = []
+        self._places = contents.Places()
+        self._bare: List[Dict[str, Any]] = []
+        """The attributes of functions that have none."""
         self._classes: List[Tuple[type, Dict[str, Any]]] = []
-        self._caches: List[Tuple[Any, int]] = []
+        self._caches: List[Tuple[Any, int, int]] = []
+        """With their misses and sizes."""
+        self._bases: Dict[int, Tuple[Optional[type], Sequence[Any]]] = {}
+        """By the ids of classes: what containers stand on, and the slots of objects of the repository."""
         self._modules = {id(m): m for m in list(sys.modules.values()) if _belongs(m, root)}
         self._walk([*self._more, *self._modules.values()])
         self._process = _Process(draws=any(_draws(vars(m)) for m in self._modules.values()))
@@ -66,37 +65,53 @@ class Leftovers:
     def put_back(self) -> str:
         """Look, and restore what is not as it was: SAME, RESTORED, or LOST when that is impossible."""
         try:
-            if self._same():
+            if self._looks_same():
                 return SAME
             self._restore()
             return RESTORED if self._same() else LOST
         except Exception:
             return LOST
 
+    def _looks_same(self) -> bool:
+        try:
+            return self._same()
+        except Exception:  # what cannot be compared with what it was is not the same
+            return False
+
     def _same(self) -> bool:
         for container, copy in self._containers:
             if container != copy:
                 return False
+        if any(self._bare) or any(derived.differs() for derived in self._derived) or not self._places.same():
+            return False
         for kind, copy in self._classes:
             if vars(kind) != copy and _class_state(kind) != {n: v for n, v in copy.items() if n not in CLASS_NOISE}:
                 return False
-        for cache, size in self._caches:
-            if cache.cache_info().currsize != size:
+        for cache, misses, size in self._caches:
+            info = cache.cache_info()
+            if info.misses != misses or info.currsize != size:
                 return False
         return self._process.same()
 
     def _restore(self) -> None:
         for container, copy in self._containers:
-            if container != copy:
-                _refill(container, copy)
-        for kind, copy in self._classes:
-            if vars(kind) != copy:
-                _restore_class(kind, copy)
-        for place, (cache, size) in enumerate(self._caches):
-            if cache.cache_info().currsize != size:
+            if differ(container, copy):
+                contents.refill(container, copy)
+        for derived in self._derived:
+            if derived.differs():
+                derived.refill()
+        self._places.restore()
+        for names in self._bare:
+            names.clear()
+        for kind, state in self._classes:
+            if differ(vars(kind), state):
+                _restore_class(kind, state)
+        for place, (cache, misses, size) in enumerate(self._caches):
+            info = cache.cache_info()
+            if info.misses != misses or info.currsize != size:
                 # What it held cannot be put back, but is worked out again when somebody asks.
                 cache.cache_clear()
-                self._caches[place] = (cache, 0)
+                self._caches[place] = (cache, 0, 0)
         self._process.restore()
 
     # --- what there is -----------------------------------------------------------------------------
@@ -116,22 +131,54 @@ class Leftovers:
         kind = type(thing)
         if kind in COPIES:
             self._containers.append((thing, COPIES[kind](thing)))
-            return () if kind is bytearray else _parts(thing)
-        if kind in (tuple, frozenset):
-            return _parts(thing)
+            return () if kind is bytearray else contents.parts_of(thing)
+        if kind in FIXED:
+            return contents.parts_of(thing)
+        return self._look_behind(thing, kind)
+
+    def _look_behind(self, thing: Any, kind: type) -> Iterable[Any]:
+        """What is no plain container."""
         if kind is types.ModuleType:
             return self._namespace(vars(thing)) if id(thing) in self._modules else ()
         if kind is types.FunctionType:
-            return [*(thing.__defaults__ or ()), *(thing.__kwdefaults__ or {}).values(), thing.__dict__ or None]
+            return self._function(thing)
+        if kind is types.CellType:
+            return (self._places.add(CELL, thing),)
         if kind in (staticmethod, classmethod):
             return (thing.__func__,)
         if kind is LRU_CACHE:
-            self._caches.append((thing, thing.cache_info().currsize))
-            return ()
+            info = thing.cache_info()
+            self._caches.append((thing, info.misses, info.currsize))
+            return (getattr(thing, "__wrapped__", None),)
         if isinstance(thing, type):
             return self._class(thing) if self._is_ours(thing) else ()
-        names = getattr(thing, "__dict__", None) if self._is_ours(kind) else None
-        return (names,) if type(names) is dict else ()
+        return self._object(thing, kind)
+
+    def _function(self, function: Any) -> Iterable[Any]:
+        names = function.__dict__
+        if not names:
+            self._bare.append(names)
+        return [
+            *(function.__defaults__ or ()),
+            *(function.__kwdefaults__ or {}).values(),
+            *(function.__closure__ or ()),
+            names or None,
+        ]
+
+    def _object(self, thing: Any, kind: type) -> Iterable[Any]:
+        if id(kind) not in self._bases:
+            self._bases[id(kind)] = (contents.base_of(kind), contents.slots_of(kind) if self._is_ours(kind) else ())
+        base, slots = self._bases[id(kind)]
+        found = [self._places.add(slot, thing) for slot in slots]
+        if base is not None:
+            copy = contents.plain_copy(thing, base)
+            found += contents.parts_of(copy)
+            if base not in FIXED:
+                self._derived.append(Derived(thing, base, copy))
+        if base is not None or self._is_ours(kind):
+            names = getattr(thing, "__dict__", None)
+            found += [names] if type(names) is dict else []
+        return found
 
     def _namespace(self, names: Dict[str, Any]) -> Iterator[Any]:
         self._containers.append((names, dict(names)))
@@ -145,16 +192,6 @@ class Leftovers:
     def _is_ours(self, kind: type) -> bool:
         module = sys.modules.get(getattr(kind, "__module__", "") or "")
         return module is not None and id(module) in self._modules
-
-
-def _parts(thing: Any) -> List[Any]:
-    if isinstance(thing, dict):
-        return [part for part in list(thing.values())[:2000] if not _is_atom(part)]
-    return [part for part in list(thing)[:2000] if not _is_atom(part)]
-
-
-def _is_atom(value: Any) -> bool:
-    return value is None or type(value) in (int, str, float, bool, bytes, complex)
 
 
 def _belongs(module: Any, root: str) -> bool:
@@ -177,17 +214,6 @@ def _draws(names: Dict[str, Any]) -> bool:
 
 def _class_state(kind: type) -> Dict[str, Any]:
     return {name: value for name, value in vars(kind).items() if name not in CLASS_NOISE}
-
-
-def _refill(container: Any, copy: Any) -> None:
-    if isinstance(container, (list, bytearray)):
-        container[:] = copy
-        return
-    container.clear()
-    if isinstance(container, collections.deque):
-        container.extend(copy)
-    else:
-        container.update(copy)
 
 
 def _restore_class(kind: type, copy: Dict[str, Any]) -> None:

@@ -111,3 +111,130 @@ def test_a_cache_that_held_something_already_is_emptied(module: types.ModuleType
     assert state.put_back() == RESTORED
     assert module.square.cache_info().currsize == 0
     assert state.put_back() == SAME
+
+
+HELD = """
+import collections, functools
+
+def memoize(function):
+    results, calls, last = {}, 0, None
+    def asked(value):
+        nonlocal calls, last
+        calls += 1
+        last = value
+        if value not in results:
+            results[value] = function(value)
+        return results[value]
+    def late():
+        return later
+    asked.forget = lambda: later
+    if calls:
+        later = 1
+    def keep(value):
+        nonlocal later
+        later = value
+    asked.keep = keep
+    return asked
+
+@memoize
+def cube(n): return n ** 3
+
+def counted(n):
+    counted.calls = getattr(counted, "calls", 0) + 1
+    return n
+
+@functools.lru_cache(maxsize=1)
+def last(n): return n
+
+@functools.lru_cache(maxsize=None)
+def behind(n, known=[]):
+    known.append(n)
+
+class Names(dict):
+    def __ne__(self, other): raise TypeError
+    def __setitem__(self, key, value): raise TypeError
+    def items(self): return [("nobody", 0)]
+
+class Line(list):
+    def __iter__(self): return iter(())
+
+class Kinds(set): pass
+class Waiting(collections.deque): pass
+class Sorted(collections.OrderedDict): pass
+class Counts(collections.Counter): pass
+class Pair(collections.namedtuple("Pair", "left right")): pass
+
+class Slotted:
+    __slots__ = ("value", "later", "parts")
+    def __init__(self): self.value, self.parts = 1, []
+
+class Asking(Slotted):
+    __slots__ = ()
+    def __getattr__(self, name): raise AttributeError(name)
+
+class Odd:
+    def __eq__(self, other): raise TypeError
+    __hash__ = None
+
+NAMES, LINE, KINDS, WAITING = Names(a=1), Line([1]), Kinds([1]), Waiting([1])
+SORTED, COUNTS, PAIR = Sorted(a=1, b=2), Counts("aab"), Pair([1], 2)
+NAMES.owner = []
+SLOTTED, ASKING, ODD = Slotted(), Asking(), [Odd()]
+last(1)
+"""
+
+HELD_CHANGES: dict[str, Callable[[Any], object]] = {
+    "a dictionary in a closure": lambda m: m.cube(3),
+    "an empty cell": lambda m: m.cube.keep(3),
+    "the first attribute of a function": lambda m: m.counted(1),
+    "another value in a full cache": lambda m: m.last(2),
+    "the default behind a cache": lambda m: m.behind(1),
+    "a dictionary of its own class": lambda m: dict.__setitem__(m.NAMES, "b", 2),
+    "its attribute": lambda m: m.NAMES.owner.append(1),
+    "a list of its own class": lambda m: m.LINE.append(2),
+    "a set of its own class": lambda m: m.KINDS.add(2),
+    "a queue of its own class": lambda m: m.WAITING.append(2),
+    "an ordered dictionary of its own class": lambda m: m.SORTED.pop("a"),
+    "a counter of its own class": lambda m: m.COUNTS.update("a"),
+    "a list in a named tuple": lambda m: m.PAIR.left.append(2),
+    "a slot": lambda m: setattr(m.SLOTTED, "value", 2),
+    "a slot that is emptied": lambda m: delattr(m.SLOTTED, "value"),
+    "an empty slot": lambda m: setattr(m.SLOTTED, "later", 2),
+    "an empty slot of who is asked": lambda m: setattr(m.ASKING, "later", 2),
+    "a list in a slot": lambda m: m.SLOTTED.parts.append(1),
+    "what will not be compared": lambda m: m.ODD.__setitem__(0, m.Odd()),
+}
+
+
+def held(m: Any) -> object:
+    """Everything there is in that module, as far as it tells."""
+    cells = [cell for cell in m.cube.__closure__ if cell != types.CellType()]
+    return (
+        [cell.cell_contents for cell in cells if type(cell.cell_contents) in (dict, int)],
+        m.cube.forget.__closure__[0] == types.CellType(),
+        (vars(m.counted), m.last.cache_info().currsize < 2, m.behind.__wrapped__.__defaults__),
+        (dict(dict.items(m.NAMES)), m.NAMES.owner, list.copy(m.LINE), m.KINDS, m.WAITING),
+        (list(m.SORTED), m.SORTED["b"], dict(m.COUNTS), m.PAIR),
+        [[getattr(o, name, "nothing") for name in ("value", "later", "parts")] for o in (m.SLOTTED, m.ASKING)],
+        id(m.ODD[0]),
+    )
+
+
+@pytest.mark.parametrize("change", HELD_CHANGES)
+def test_what_hides_is_noticed_and_put_back(change: str, tmp_path: Any) -> None:
+    module: Any = types.ModuleType("held_for_leftovers")
+    module.__file__ = str(tmp_path / "held_for_leftovers.py")
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(HELD, module.__file__, "exec"), module.__dict__)  # noqa: S102  # the text above
+        before = repr(held(module))
+        state = Leftovers(str(tmp_path))
+        assert state.put_back() == SAME
+        kept = module.ODD[0]
+        HELD_CHANGES[change](module)
+        assert state.put_back() == RESTORED
+        assert state.put_back() == SAME
+        assert repr(held(module)) == before
+        assert module.ODD[0] is kept
+    finally:
+        del sys.modules[module.__name__]
