@@ -1,13 +1,19 @@
 """Databases with our own tables: in a file, or on the tests' PostgreSQL server."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
+from typing_extensions import override
 
-from bot.store.database import Database
+from bot.errors import StoreError
+from bot.store.database import Database, Transaction
 from bot.store.opening import open_database
 from tests.postgres import Server
+
+Answer = TypeVar("Answer")
 
 BOTH = ("sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
 """Where everything has to work, as parameters of a fixture."""
@@ -46,3 +52,24 @@ def _with_tables(server: Server) -> str:
     database.run(lambda tx: tx.execute("SELECT 1"))
     database.close()
     return url.rpartition("/")[2]
+
+
+class LosesAnAnswer(Database):
+    """A server that went away once after it had written something down, and before it said so.
+
+    Args:
+        real: Where it is written.
+    """
+
+    def __init__(self, real: Database) -> None:
+        super().__init__("postgresql://nobody@localhost/none")
+        self._real = real
+        self._is_away = True
+
+    @override
+    async def do(self, call: Callable[[Transaction], Answer]) -> Answer:
+        answer = await self._real.do(call)
+        if self._is_away:
+            self._is_away = False
+            raise StoreError("the server closed the connection")
+        return answer

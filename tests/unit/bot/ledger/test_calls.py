@@ -10,8 +10,7 @@ from bot.domain.model import Completion, ModelCall, ModelTrouble, Role, Usage
 from bot.domain.model_error import ModelError
 from bot.ledger.calls import CallLedger
 from tests.accounts import an_account
-from tests.databases import a_database
-from tests.fakes.loses_an_answer import LosesAnAnswer
+from tests.databases import LosesAnAnswer, a_database
 
 pytestmark = pytest.mark.anyio
 

@@ -14,9 +14,8 @@ from bot.mission.steps import Ended
 from sandbox.types import SourceDiff
 from tests.accounts import an_account
 from tests.builders import a_request
-from tests.databases import a_database
+from tests.databases import LosesAnAnswer, a_database
 from tests.fakes.fixed_clock import FixedClock
-from tests.fakes.loses_an_answer import LosesAnAnswer
 from tests.unit.bot.mission.world import CHECKOUT, Stage
 
 pytestmark = pytest.mark.anyio
