@@ -16,6 +16,7 @@ from sandbox.guest.search.inference import Inference
 from sandbox.guest.search.kinds import Kind
 from sandbox.guest.search.render import OPERATOR_TEXT, Edit, Place, Source, true_in_text
 from sandbox.guest.search.sense import Sense
+from sandbox.guest.search.string_lines import NONE, lines_in_strings
 from sandbox.guest.search.surroundings import Surroundings
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -255,17 +256,23 @@ class Scope:
         if indent is None:
             return None
         at = self.source.line_span(statement.lineno, statement.lineno)[0]
-        decorators = getattr(statement, "decorator_list", None)
-        return None if decorators else Proposal(cost, (Edit(at, at, self._lines(indent, code)),))
+        lines = self._indented(indent, code)
+        if lines is None or getattr(statement, "decorator_list", None):
+            return None
+        return Proposal(cost, (Edit(at, at, "".join(line + self.source.newline for line in lines)),))
 
     def after(self, cost: float, statement: ast.stmt, code: str) -> Proposal | None:
         """A statement behind another."""
         lines, indent = self.source.whole_lines(statement), self.source.indent(statement)
         if lines is None or indent is None:
             return None
-        text = self._lines(indent, code)
+        put = self._indented(indent, code)
+        if put is None:
+            return None
+        newline = self.source.newline
+        text = newline.join([*put, ""])
         if not self.source.data[: lines[1]].endswith(b"\n"):
-            text = self.source.newline + text[: -len(self.source.newline)]
+            text = newline.join(["", *put])
         return Proposal(cost, (Edit(lines[1], lines[1], text),))
 
     def restate(self, cost: float, statement: ast.stmt, code: str) -> Proposal | None:
@@ -274,9 +281,11 @@ class Scope:
         if indent is None or getattr(statement, "decorator_list", None):
             return None
         start, end = self.source.span(statement)
-        first, *rest = code.split("\n")
-        text = self.source.newline.join([first, *(indent + line if line else "" for line in rest)])
-        return Proposal(cost, (Edit(start, end, text),))
+        lines = self._indented(indent, code)
+        if lines is None:
+            return None
+        lines[0] = lines[0][len(indent) :]
+        return Proposal(cost, (Edit(start, end, self.source.newline.join(lines)),))
 
     def delete(self, cost: float, statement: ast.stmt) -> Proposal | None:
         """Without this statement."""
@@ -287,20 +296,28 @@ class Scope:
         return Proposal(cost, (Edit(lines[0], lines[1], ""),)) if lines else None
 
     def dedented(self, statement: ast.stmt) -> str | None:
-        """A statement's source as if it stood at the left margin; None when it cannot be moved."""
+        """A statement's source as if it stood at the left margin; None when it cannot be moved.
+
+        A string that goes on in the next line would say something else at another margin.
+        """
         indent = self.source.indent(statement)
         if indent is None:
             return None
         first, *rest = self.text(statement).replace("\r\n", "\n").split("\n")
         if any(line.strip() and not line.startswith(indent) for line in rest):
             return None
-        return "\n".join([first, *(line[len(indent) :] for line in rest)])
+        code = "\n".join([first, *(line[len(indent) :] for line in rest)])
+        return code if lines_in_strings(code) == NONE else None
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _lines(self, indent: str, code: str) -> str:
-        newline = self.source.newline
-        return "".join((indent + line if line else "") + newline for line in code.split("\n"))
+    def _indented(self, indent: str, code: str) -> Optional[List[str]]:
+        """The lines of some code, all but those inside strings moved to the right; None where these cannot be told."""
+        lines = code.replace("\r\n", "\n").split("\n")
+        kept = lines_in_strings("\n".join(lines))
+        if kept is None:
+            return None
+        return [indent + line if line and at not in kept else line for at, line in enumerate(lines)]
 
     def _mutable_nodes(self) -> Iterator[ast.AST]:
         """Nodes that templates may touch: not the docstring, not below a dangerous call, not in old f-strings."""
