@@ -265,10 +265,10 @@ def _same(one: types.CodeType, other: types.CodeType) -> bool:
 
     Bytecode does not tell: calls of what the module imports become other instructions when a unit is compiled alone.
     """
-    return signature(one, instructions=False) == signature(other, instructions=False) and _ends(one) == _ends(other)
+    return signature(one, instructions=False) == signature(other, instructions=False) and ends_of(one) == ends_of(other)
 
 
-def _ends(code: types.CodeType) -> Tuple[Any, ...]:
+def ends_of(code: types.CodeType) -> Tuple[Any, ...]:
     """Where the text of a function begins and ends; nothing before Python 3.11, or where that is not kept."""
     positions: Iterable[Any] = getattr(code, "co_positions", tuple)()
     known = [p for p in positions if None not in p and p[3]]  # the first instruction stands at column 0 of the line

@@ -6,7 +6,9 @@ import gc
 import os
 import sys
 import types
-from typing import Any, Dict
+from typing import Any, Dict, Iterable, List
+
+from sandbox.guest.search.functions import ends_of
 
 KEPT = ("__name__", "__file__", "__package__", "__spec__", "__loader__", "__path__", "__cached__", "__builtins__")
 
@@ -40,14 +42,33 @@ def _functions(old: Dict[str, Any], new: Dict[str, Any]) -> None:
     """Functions keep their identity, so that everything that refers to them sees the new code."""
     gc.unfreeze()
     functions = [thing for thing in gc.get_objects() if type(thing) is types.FunctionType]
-    edited = {f.__qualname__: f for f in functions if f.__globals__ is new}
+    edited = _rows(f for f in functions if f.__globals__ is new)
+    for name, row in _rows(f for f in functions if f.__globals__ is old).items():
+        twins = edited.get(name, [])
+        for same, others in zip(row, twins) if len(row) == len(twins) else ():
+            for function in same:
+                _turn_into(function, others[0])
+
+
+def _rows(functions: Iterable[types.FunctionType]) -> Dict[str, List[List[types.FunctionType]]]:
+    """Functions by their qualified names, those of one place together, in the order of the source.
+
+    A property's functions have one name, and so have all functions without a name of a module.
+    """
+    rows: Dict[str, Dict[Any, List[types.FunctionType]]] = {}
     for function in functions:
-        twin = edited.get(function.__qualname__) if function.__globals__ is old else None
-        if twin is None or twin.__code__.co_freevars != function.__code__.co_freevars:
-            continue
-        function.__code__ = twin.__code__
-        function.__defaults__ = twin.__defaults__
-        function.__kwdefaults__ = twin.__kwdefaults__
+        code = function.__code__
+        place = (code.co_firstlineno, ends_of(code))
+        rows.setdefault(function.__qualname__, {}).setdefault(place, []).append(function)
+    return {name: [row[place] for place in sorted(row)] for name, row in rows.items()}
+
+
+def _turn_into(function: types.FunctionType, twin: types.FunctionType) -> None:
+    if twin.__code__.co_freevars != function.__code__.co_freevars:
+        return
+    function.__code__ = twin.__code__
+    function.__defaults__ = twin.__defaults__
+    function.__kwdefaults__ = twin.__kwdefaults__
 
 
 def _attributes(old: type, new: type) -> None:

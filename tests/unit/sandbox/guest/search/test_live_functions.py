@@ -1,15 +1,12 @@
 """Live functions: which part of an edited function each gets, and when only an import can make them anew."""
 
-import sys
 import types
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sandbox.guest.search.candidates import Candidate
-from sandbox.guest.search.compare.graft import graft
 from sandbox.guest.search.functions import LiveFunctions, Unit, units_of
 from sandbox.guest.search.lanes.swap import SwapLane
 from sandbox.guest.search.render import Edit, Source
@@ -153,18 +150,3 @@ def test_what_cannot_be_swapped_is_left_to_other_lanes() -> None:
     lane = SwapLane(ground)
     assert lane.ready(candidate, world.edited("f(x) + limit", "f(x) + default"), None) is None
     assert lane.ready(candidate, world.edited("f(x) + limit", "f(x) - limit"), None) is not None
-
-
-def test_a_graft_leaves_closures_with_other_names_as_they_were(tmp_path: Path) -> None:
-    path = tmp_path / "grafted_here.py"
-    path.write_text(DECORATOR)
-    module = types.ModuleType("grafted_here")
-    module.__file__ = str(path)
-    types.FunctionType(compile(DECORATOR, str(path), "exec"), vars(module))()
-    old = module.double
-    sys.modules["grafted_here"] = module
-    try:
-        assert graft(str(path.resolve()), DECORATOR.replace("f(x) + limit", "f(x) + default").encode())
-    finally:
-        del sys.modules["grafted_here"]
-    assert old(5) == 13
