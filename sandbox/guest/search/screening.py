@@ -6,14 +6,14 @@ import heapq
 import math
 import os
 import time
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.combine import Partial
 from sandbox.guest.search.course import Course
 from sandbox.guest.search.harness import FAIL, PASS, TIMEOUT
 from sandbox.guest.search.lanes.choice import Lanes
-from sandbox.guest.search.lanes.model import NOMINAL_S, SWAP, Outcome, Ready, Work
+from sandbox.guest.search.lanes.model import COLD, NOMINAL_S, SWAP, Outcome, Ready, Work
 from sandbox.guest.search.screen import DIED, NEAR
 from sandbox.guest.search.survivors import Survivors
 
@@ -46,12 +46,16 @@ class Screening:
         self, lanes: Lanes, goals: Sequence[str], course: Course, survivors: Survivors, *, tests: int, tree: Any = None
     ) -> None:
         self._tree = tree
+        self._usual: Optional[Set[str]] = None
+        """What the unedited tests change when they run again; None until somebody wants to know."""
         self._tests = tests
         self._lanes = lanes
         self._goals = set(goals)
         self._course = course
         self._survivors = survivors
-        self._workers = max(1, min(course.request.workers, os.cpu_count() or 1))
+        # Whoever runs while the checkout is put back by hand loses what it wrote, and others are blamed for it.
+        self._workers = max(1, min(course.request.workers, os.cpu_count() or 1)) if tree is None else 1
+        self._running: List[Work] = []
         self.partials: List[Partial] = []
         self.requeued: List[Ready] = []
         self.rejected: List[Ready] = []
@@ -77,10 +81,12 @@ class Screening:
         Raises:
             Ended: a bound was reached.
         """
-        running: List[Work] = []
+        running = self._running
+        if self._tree is not None:
+            self._tree.restore()  # what was tried before is no fault of the first candidate
         try:
             while True:
-                while len(running) < self._workers and (work := self._next(agenda, running)) is not None:
+                while len(running) < self._workers and (work := self._next(agenda)) is not None:
                     running.append(work)
                 if running:
                     self._finish(running.pop(0))
@@ -99,6 +105,7 @@ class Screening:
         finally:
             for work in running:
                 work.end()
+            running.clear()
 
     def _following(self) -> float:
         """When the next pause is made: at the last candidate at the latest."""
@@ -108,14 +115,43 @@ class Screening:
 
     def _finish(self, work: Work) -> None:
         """Wait for trials and judge them."""
+        if work.ready[0].lane == COLD:
+            self._hear_others()
         outcomes = work.outcomes(self._course.left)
-        if self._tree is not None and self._tree.restore() and len(work.ready) == 1:
+        if self._wrote() and len(work.ready) == 1:
             outcomes = [Outcome("fail")]
         for ready, outcome in zip(work.ready, outcomes):
             self._course.count(_weight(ready))
             self.judge(ready, outcome)
 
-    def _next(self, agenda: Agenda, running: List[Work]) -> Optional[Work]:
+    def _hear_others(self) -> None:
+        """Wait for all that run meanwhile, to be judged when it is their turn: files are about to be edited on disk."""
+        left = self._course.left
+        self._running[:] = [w if w.ready[0].lane == COLD else Heard(w.ready, w.outcomes(left)) for w in self._running]
+
+    def _wrote(self) -> bool:
+        """Put the checkout back where that is done by hand; whether what ran changed more than the unedited tests."""
+        changed = set(self._tree.restore()) if self._tree is not None else set()
+        if changed and self._usual is None:
+            self._usual = self._changed_again()
+        return bool(changed - (self._usual or set()))
+
+    def _changed_again(self) -> Set[str]:
+        """What the unedited tests change that they did not change when they ran first."""
+        lane = self._lanes.swap or self._lanes.fresh
+        if lane is not None:
+            self._hear_others()
+            nothing: Any = {}
+            lane.confirm(nothing, self._course.left)
+        changed = sorted(self._tree.restore())
+        if changed:
+            self._course.note(
+                f"the unedited tests change other files when they run again, such as {changed[0]}: "
+                "where these are new each time, no fix can be confirmed"
+            )
+        return set(changed)
+
+    def _next(self, agenda: Agenda) -> Optional[Work]:
         """The next trials, begun; none where there is a pause to be made."""
         while self._course.left() > 0 and self._begun < self._pause:
             chunk = agenda.chunk(SWAP, self._chunk_size, lambda: self._course.left() > 0)
@@ -123,16 +159,16 @@ class Screening:
                 return None
             if self._lanes.takes(chunk[0].lane):
                 self._begun += sum(map(_weight, chunk))
-                return self._start(chunk, running)
+                return self._start(chunk)
         return None
 
-    def _start(self, chunk: Sequence[Ready], running: List[Work]) -> Work:
+    def _start(self, chunk: Sequence[Ready]) -> Work:
         try:
             return self._lanes.start(chunk)
         except BlockingIOError:
             # One of those under way holds every process there may be, and only we end it.
-            while running:
-                self._finish(running.pop(0))
+            while self._running:
+                self._finish(self._running.pop(0))
             return self._lanes.start(chunk)
 
     def _chunk_size(self) -> int:
@@ -168,9 +204,10 @@ class Screening:
             self._looked += self._tests + OVERHEAD
 
     def confirm(self, ready: Ready) -> bool:
-        """Run the whole suite on a candidate; whether it survives."""
+        """Run the whole suite on a candidate, and nothing beside it; whether it survives."""
+        self._hear_others()
         fixed = self._lanes.confirm(ready, self._course.left)
-        if self._tree is not None and self._tree.restore():
+        if self._wrote():
             return False
         self._course.confirmed += bool(fixed)
         if self._goals <= set(fixed):
@@ -180,6 +217,26 @@ class Screening:
             self.partials.append(Partial(ready, fixed))
             self._survivors.nearly(ready, fixed)
         return False
+
+
+class Heard:
+    """Trials that are over and wait for their turn to be judged.
+
+    Args:
+        ready: The candidates.
+        outcomes: How they ended.
+    """
+
+    def __init__(self, ready: List[Ready], outcomes: List[Outcome]) -> None:
+        self.ready = ready
+        self._outcomes = outcomes
+
+    def outcomes(self, _left: Callable[[], float]) -> List[Outcome]:
+        """They are known."""
+        return self._outcomes
+
+    def end(self) -> None:
+        """They have ended."""
 
 
 def _weight(ready: Ready) -> float:

@@ -1,5 +1,6 @@
 """What is tried and in which order, near misses that wait to be confirmed, and how it is told that time was up."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -11,7 +12,7 @@ from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.candidates import Candidate
 from sandbox.guest.search.course import Course, Ended
 from sandbox.guest.search.ground import Request
-from sandbox.guest.search.lanes.model import FRESH, SWAP, Outcome, Ready
+from sandbox.guest.search.lanes.model import COLD, FRESH, SWAP, Outcome, Ready
 from sandbox.guest.search.plain import PlainSource
 from sandbox.guest.search.screening import LOOKED, STEP, Screening
 
@@ -248,3 +249,124 @@ def test_who_gets_no_process_for_the_next_trials_ends_those_under_way_first() ->
     Screening(lanes, GOALS, course, told, tests=3).run(agenda)
     assert lanes.tried == [str(number) for number in range(20)]
     assert course.tried == 20
+
+
+class Checkout:
+    """Counts what runs while it is put back, and tells what was changed since the last time."""
+
+    def __init__(self, lanes: "Beside") -> None:
+        self._lanes = lanes
+        self.changed: list[str] = []
+        self.beside: list[int] = []
+
+    def restore(self) -> list[str]:
+        changed, self.changed = self.changed, []
+        self.beside.append(len(self._lanes.under_way))
+        return changed
+
+
+class Beside:
+    """Lanes that note what is under way when files are edited on disk."""
+
+    def __init__(self, outcomes: dict[str, Outcome], lane: Callable[[int], str], writes: frozenset[str]) -> None:
+        self.swap = self.fresh = self
+        self.under_way: set[str] = set()
+        self.most = 0
+        self.beside: list[set[str]] = []
+        self.confirmed: list[str] = []
+        self.tree = Checkout(self)
+        self.unedited: list[str] = []
+        self._outcomes = outcomes
+        self._lane = lane
+        self._writes = writes
+
+    def chunk_size(self) -> int:
+        return 1
+
+    def takes(self, _lane: str) -> bool:
+        return True
+
+    def ready(self, one: Candidate) -> Ready:
+        return Ready(one, self._lane(int(one.template)), {})
+
+    def start(self, ready: Sequence[Ready]) -> Works:
+        name, lanes = ready[0].candidate.template, self
+
+        class Noted(Works):
+            """Under way until somebody asks; in the cold lane from then on."""
+
+            @override
+            def outcomes(self, left: Callable[[], float]) -> list[Outcome]:
+                if self.ready[0].lane == COLD:
+                    lanes.beside.append(set(lanes.under_way))
+                lanes.under_way.discard(name)
+                lanes.tree.changed += [f"{name}.txt"] if name in lanes._writes else []
+                return super().outcomes(left)
+
+        if ready[0].lane != COLD:
+            self.under_way.add(name)
+            self.most = max(self.most, len(self.under_way))
+        return Noted(ready, self._outcomes, [])
+
+    def confirm(self, ready: Any, _left: Callable[[], float]) -> tuple[str, ...]:
+        self.beside.append(set(self.under_way))
+        if not ready:
+            self.tree.changed += self.unedited
+            return ()
+        name = ready.candidate.template
+        self.confirmed.append(name)
+        self.tree.changed += [f"{name}.txt"] if name in self._writes else []
+        return GOALS
+
+
+PASSING = {str(number): Outcome("pass", GOALS) for number in (2, 3, 6)}
+
+
+def alone(
+    lane: Callable[[int], str], *, guarded: bool, writes: frozenset[str] = frozenset(), unedited: Sequence[str] = ()
+) -> tuple[Beside, Told, Course]:
+    course = Course(asked(workers=2), lambda _: None, time.monotonic())
+    lanes, told = Beside(PASSING, lane, writes), Told(course)
+    lanes.unedited += unedited
+    unbound: Any = lanes
+    where = None if guarded else lanes.tree
+    screening = Screening(unbound, GOALS, course, told, tests=3, tree=where)  # type: ignore[arg-type]
+    screening.run(Agenda([map(candidate, range(12))], lanes.ready))
+    return lanes, told, course
+
+
+@pytest.mark.parametrize("guarded", [True, False])
+@pytest.mark.parametrize("lane", [lambda _: FRESH, lambda n: COLD if n % 3 == 0 else FRESH, lambda _: COLD])
+def test_nothing_runs_while_files_are_edited_or_put_back(lane: Callable[[int], str], *, guarded: bool) -> None:
+    lanes, told, course = alone(lane, guarded=guarded)
+    assert [ran for ran in lanes.beside if ran] == []
+    assert [count for count in lanes.tree.beside if count] == []
+    assert (told.found, lanes.confirmed, course.tried) == (["2", "3", "6"], ["2", "3", "6"], 12)
+    assert lanes.most <= (2 if guarded else 1)
+
+
+@pytest.mark.skipif(os.cpu_count() == 1, reason="one processor")
+def test_where_the_checkout_is_safe_two_run_at_a_time() -> None:
+    assert alone(lambda _: FRESH, guarded=True)[0].most == 2
+
+
+def test_who_changes_other_files_than_the_unedited_tests_is_refused() -> None:
+    lanes, told, course = alone(lambda _: FRESH, guarded=False, writes=frozenset("3"))
+    assert told.found == ["2", "6"]
+    assert course.notes == []
+    assert lanes.confirmed == ["2", "6"], "a trial that writes has failed"
+
+
+def test_what_the_unedited_tests_change_when_they_run_again_is_told_and_nobodys_fault() -> None:
+    _, told, course = alone(lambda _: FRESH, guarded=False, writes=frozenset("36"), unedited=["3.txt"])
+    assert told.found == ["2", "3"]
+    assert "3.txt" in course.notes[0]
+
+
+def test_what_was_changed_before_is_not_the_fault_of_the_first_candidate() -> None:
+    course = Course(asked(workers=2), lambda _: None, time.monotonic())
+    lanes: Any = Beside({"0": Outcome("pass", GOALS)}, lambda _: FRESH, frozenset())
+    told: Any = Told(course)
+    lanes.tree.changed.append("left by an earlier trial")
+    Screening(lanes, GOALS, course, told, tests=3, tree=lanes.tree).run(Agenda([map(candidate, range(2))], lanes.ready))
+    assert told.found == ["0"]
