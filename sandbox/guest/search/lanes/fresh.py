@@ -65,6 +65,10 @@ class FreshLane:
         self._link = link
         self._answers: Dict[int, Dict[str, Any]] = {}
         self._ended: set[int] = set()
+        self._open: set[int] = set()
+        """Asked for and not answered."""
+        self._held: List[Dict[str, Any]] = []
+        """What is asked for when those have ended: in a checkout that children can write, one runs at a time."""
         self._number = 0
         self._memory_bytes = memory_bytes
         self.suite = suite
@@ -95,7 +99,7 @@ class FreshLane:
         limits = {name: suite.limits[name] * factor for name in known if name in suite.limits}
         limits.update(dict.fromkeys(suite.hung, HUNG_S) if not changes else {})
         running = sum(limits.get(name, suite.default_s * factor) for name in known)
-        self._link.send({
+        self._order({
             "id": self._number, "kind": kind, "goals": list(goals), "passing": list(passing),
             "files": narrow, "limits": limits, "default_s": suite.default_s * factor,
             "collect_s": suite.collect_s * factor, "memory_bytes": self._memory_bytes,
@@ -105,6 +109,19 @@ class FreshLane:
         })  # fmt: skip
         return self._number
 
+    def _order(self, message: Dict[str, Any]) -> None:
+        if self._open and not self.suite.guards_tree:
+            self._held.append(message)
+            return
+        self._open.add(message["id"])
+        self._link.send(message)
+
+    def _close(self, number: int) -> None:
+        """A trial has ended, or nobody waits for it; the next one may begin."""
+        self._open.discard(number)
+        while self._held and not self._open:
+            self._order(self._held.pop(0))
+
     def wait(self, number: int, wait_s: float) -> Optional[Dict[str, Any]]:
         """The answer to a trial, or None when there was none in time."""
         deadline = time.monotonic() + wait_s
@@ -113,6 +130,8 @@ class FreshLane:
             if message is None:
                 return None
             answered = message.get("id")
+            if isinstance(answered, int):
+                self._close(answered)
             if isinstance(answered, int) and answered not in self._ended:
                 answer = message.get("answer")
                 self._answers[answered] = answer if isinstance(answer, dict) else {}
@@ -121,8 +140,11 @@ class FreshLane:
     def end(self, number: int) -> None:
         """Nobody waits for it any more."""
         self._ended.add(number)
-        if self._answers.pop(number, None) is None:
+        if any(message["id"] == number for message in self._held):
+            self._held = [message for message in self._held if message["id"] != number]
+        elif self._answers.pop(number, None) is None:
             self._link.send({"id": number, "end": True})
+            self._close(number)
 
     # --- trials of candidates ------------------------------------------------------------------------
 
