@@ -226,17 +226,21 @@ class LiveFunctions:
     def swaps(self, unit: Unit, code: types.CodeType, base: Optional[Unit] = None) -> List[Swap]:
         """Which function gets which code; functions whose closure holds other names keep theirs.
 
+        So do those without a name that stay as they are; trials that change the outer function alone may share runs.
+
         Args:
             unit: The edited function.
             code: Its new code.
             base: The unit of the file as it was imported, when `unit` comes from an edited copy.
         """
+        base = base or unit
         new = dict(code_paths(code))
         return [
             (function, new[path])
-            for path, functions in self._living(base or unit)[0].items()
+            for path, functions in self._living(base)[0].items()
+            if path in new and (new[path].co_name != LAMBDA or signature(new[path]) != signature(base.originals[path]))
             for function in functions
-            if path in new and _fits([function], new[path])
+            if _fits([function], new[path])
         ]
 
     def _living(self, unit: Unit) -> Tuple[Dict[CodePath, List[types.FunctionType]], Set[CodePath]]:

@@ -92,6 +92,12 @@ def test_functions_without_a_name_that_were_made_by_an_import_get_their_new_code
     assert not World(FACTORY).takes("lambda item: item[0]", "key")
 
 
+def test_functions_without_a_name_that_stay_as_they_are_are_left_alone() -> None:
+    world = World(TWO)
+    swaps = world.live.swaps(world.unit, world.edited("return one, two", "return two, one"))
+    assert [function.__name__ for function, _ in swaps] == ["pair"]
+
+
 def test_each_of_several_gets_its_own() -> None:
     world = World(TWO)
     assert world.takes("item[1]", "item[-1]")
