@@ -88,18 +88,20 @@ class TreeMemory:
 
     def _move_back(self, changed: Sequence[str]) -> None:
         """Put files that are not kept where they were, before what holds them now is removed."""
-        missing: Dict[int, str] = {}
+        away: Dict[int, str] = {}
         for path in changed:
             entry = self._entries.get(path)
-            if entry is not None and stat.S_ISREG(entry.mode) and entry.start < 0 and not os.path.lexists(path):
-                missing[entry.number] = path
-        for path in changed if missing else ():
+            if entry is not None and stat.S_ISREG(entry.mode) and entry.start < 0:
+                away[entry.number] = path
+        for path in changed if away else ():
             status = _stat(path) if path not in self._entries else None
-            place = missing.get(status.st_ino) if status else None
+            place = away.get(status.st_ino) if status else None
             if status and place and _alike(status, self._entries[place]):
                 with contextlib.suppress(OSError):
                     os.makedirs(os.path.dirname(place), exist_ok=True)
-                    os.rename(path, place)
+                    if os.path.isdir(place):
+                        _remove(place)
+                    os.replace(path, place)
 
     def write(self, files: Mapping[str, bytes]) -> bool:
         """Put whole files in the places of known ones; whether all could be written."""

@@ -119,6 +119,11 @@ def test_a_file_that_is_not_kept_is_left_as_somebody_changed_it(beyond: tuple[Pa
     [
         lambda tree: (tree / "data" / "large.bin").rename(tree / "elsewhere.bin"),
         lambda tree: (tree / "data").rename(tree / "data.old"),
+        lambda tree: (tree / "data" / "large.bin").rename(tree / "kept.bin") and (tree / "data" / "large.bin").mkdir(),
+        lambda tree: (
+            (tree / "data" / "large.bin").rename(tree / "kept.bin")
+            and (tree / "data" / "large.bin").write_bytes(b"small")
+        ),
     ],
 )
 def test_a_file_that_is_not_kept_is_moved_back(beyond: tuple[Path, TreeMemory], move: Callable[[Path], object]) -> None:
