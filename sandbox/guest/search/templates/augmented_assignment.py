@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
 from sandbox.guest.search.render import ATOM, OPERATOR_TEXT, Edit
 from sandbox.guest.search.scope import Proposal, Scope
@@ -17,6 +17,7 @@ CHANGES = (
     ("def f(a, b):\n    a = b\n    return a\n", "def f(a, b):\n    a += b\n    return a\n"),
     ("def f(a):\n    a = 1\n    return a\n", "def f(a):\n    a -= 1\n    return a\n"),
     ("def f(a, b, c):\n    a.update(b, c)\n", "def f(a, b, c):\n    a = b\n"),
+    ("def f(a):\n    a = g(a)\n    a = '.'\n    return a\n", "def f(a):\n    a = g(a)\n    a += '.'\n    return a\n"),
     (
         "def f(a, b):\n    c = g(a)\n    c = g(b)\n    return c\n",
         "def f(a, b):\n    c = g(a)\n    c &= g(b)\n    return c\n",
@@ -57,9 +58,17 @@ def _loses(node: ast.Assign, scope: Scope) -> bool:
         return False
     mentions = [n for n in scope.nodes if isinstance(n, ast.Name) and n.id == target.id]
     before = [n for n in mentions if (n.lineno, n.col_offset) < (node.lineno, node.col_offset)]
-    last = max(before, key=lambda n: (n.lineno, n.col_offset), default=None)
+    last = max(before, key=lambda n: _moment(n, scope), default=None)
     inside = any(isinstance(n, ast.Name) and n.id == target.id for n in ast.walk(node.value))
     return not inside and (last is None or isinstance(last.ctx, ast.Store))
+
+
+def _moment(name: ast.Name, scope: Scope) -> Tuple[int, int]:
+    """When a name is read or bound in the order of the text; what an assignment binds it binds last."""
+    parent = scope.parent(name)
+    if isinstance(parent, ast.Assign) and isinstance(name.ctx, ast.Store):
+        return parent.end_lineno or name.lineno, parent.end_col_offset or name.col_offset
+    return name.lineno, name.col_offset
 
 
 def _cost(target: ast.expr, value: ast.expr, operator: str, scope: Scope) -> float:

@@ -16,6 +16,7 @@ CHANGES = (
     ("def f(a):\n    return a[1:]\n", "def f(a):\n    return a[:]\n"),
     ("def f(a):\n    return a[:]\n", "def f(a):\n    return a[1:]\n"),
     ("def f(a):\n    return a[:]\n", "def f(a):\n    return a[::-1]\n"),
+    ("def f(a, b):\n    return a[len(b):]\n", "def f(a, b):\n    return a[-len(b):]\n"),
     ("def f(a):\n    return a[0]\n", "def f(a):\n    return a\n"),
     ("def f(a):\n    return a\n", "def f(a):\n    return a[0]\n"),
 )
@@ -60,8 +61,12 @@ def _bounds(node: ast.Slice, scope: Scope) -> Iterator[Optional[Proposal]]:
     for index, old in enumerate(now):
         names = scope.names_of(whole, "int")
         values = ["", *SHIFTS.get(old, ()), f"{old} + 1", f"{old} - 1", *names] if old else [*names, "1", "-1", "2"]
+        bounds = (node.lower, node.upper)
+        if index < len(bounds) and isinstance(bounds[index], (ast.Call, ast.Name, ast.Attribute, ast.Subscript)):
+            values.append(f"-{old}")
         for value in values:
             lower, upper, step = [value if k == index else text for k, text in enumerate(now)]
             text = f"[{lower}:{upper}:{step}]" if step else f"[{lower}:{upper}]"
             cost = COST + 0.1 * bool(value) if old else COST + 0.2
+            cost = COST - 0.4 if value == f"-{old}" else cost
             yield Proposal(cost, (Edit(start, end, text),))
