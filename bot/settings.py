@@ -16,7 +16,7 @@ from bot.domain.model import ANY_HOST
 from bot.domain.policy import Limits
 from bot.domain.storage import StorageSpec, usual_names
 from bot.errors import SettingsError
-from bot.store.database import without_password
+from bot.store.database import key_password, without_password
 from sandbox.spec import SandboxSpec
 
 PREFIX = "METAAGENT_"
@@ -194,7 +194,8 @@ class Settings(BaseModel):
         except SettingsError:
             key = None
         _, password = without_password(self.database_url or "")
-        database = map(SecretStr, dict.fromkeys(filter(None, (unquote(password), password))))
+        written = (password, key_password(self.database_url or ""))
+        database = map(SecretStr, dict.fromkeys(filter(None, (*map(unquote, written), *written))))
         storage = (self.storage.key_id, self.storage.key, self.storage.token)
         own = (key, self.webhook_secret, *database, *storage, *self.keys.values())
         return tuple(secret for secret in own if secret is not None)

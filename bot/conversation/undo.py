@@ -167,7 +167,13 @@ def _message(fix: OfferedFix, scene: Scene, desk: Desk) -> str:
 async def _note(fix: OfferedFix, state: FixState, scene: Scene, desk: Desk) -> None:
     """Remember that a person does not want it, and let the lessons learn it."""
     by = scene.command.author
-    await desk.registry.offer(fix.with_(state=state, note=f"{state.value} by {by}"))
+
+    def unwanted(now: OfferedFix) -> OfferedFix:
+        # What was merged while we closed it is where people work: its revert has to be known.
+        merged = now.state in {FixState.MERGED, FixState.REVERTED} and state is FixState.CLOSED
+        return now if merged else now.with_(state=state, note=f"{state.value} by {by}")
+
+    await desk.registry.revise(fix.key, unwanted)
     if fix.pull_request is None or scene.policy.mode == "staged":
         return
     reverted = state is FixState.REVERTED

@@ -88,9 +88,14 @@ async def remember_offer(story: Story, places: Places, offer: Offer) -> None:
         at=story.context.created_at,
     )
     known = await _quietly(places.registry.offered(request.repository.id, fingerprint=fix.fingerprint)) or ()
-    earlier = next((row for row in known if row.key == fix.key), None)
-    if earlier is None or (earlier.state is FixState.OPEN and not earlier.taken_over):
+    if all(row.key != fix.key for row in known):
         await _quietly(places.registry.offer(fix))
+        return
+
+    def anew(row: OfferedFix) -> OfferedFix:
+        return fix if row.state is FixState.OPEN and not row.taken_over else row
+
+    await _quietly(places.registry.revise(fix.key, anew))
 
 
 async def propose(story: Story, places: Places) -> Proposal | None:

@@ -234,6 +234,8 @@ def test_the_password_of_a_database_is_a_secret() -> None:
 def test_the_password_of_a_database_is_one_however_it_is_written(url: str) -> None:
     settings = load({}, environment={"METAAGENT_DATABASE_URL": url})
     assert [secret.get_secret_value() for secret in settings.secrets] == ["hunter@2", "hunter%402"]
+    of_key = load({}, environment={"METAAGENT_DATABASE_URL": "postgresql://bot@db/x?sslpassword=of%20the%20key"})
+    assert [secret.get_secret_value() for secret in of_key.secrets] == ["of the key", "of%20the%20key"]
 
 
 AWS = {

@@ -3,11 +3,13 @@
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from bot.domain.github import BranchRules, PullRequestFile
-from bot.domain.registry import FixState
+from bot.domain.registry import FixState, OfferedFix
 from bot.errors import Conflict, GitHubError
 from tests.builders import FIXED_SOURCE, HEAD, SOURCE
+from tests.fakes.memory_registry import MemoryRegistry
 from tests.unit.bot.conversation.desks import BRANCH, FIX, FIX_PULL, PULL, Office, a_fix, put_fix
 
 pytestmark = pytest.mark.anyio
@@ -35,6 +37,24 @@ async def test_an_open_fix_is_closed() -> None:
     office = office_with(FixState.OPEN)
     assert "is closed" in (await office.say("undo")).text
     assert state_of(office) is FixState.CLOSED
+
+
+class MergedMeanwhile(MemoryRegistry):
+    """Somebody merges what was read a moment ago."""
+
+    @override
+    async def offered(self, repository_id: int, **of: Any) -> tuple[OfferedFix, ...]:
+        read = await super().offered(repository_id, **of)
+        self.fixes = {key: fix.with_(state=FixState.MERGED) for key, fix in self.fixes.items()}
+        return read
+
+
+async def test_what_is_merged_while_it_is_closed_stays_known_as_merged() -> None:
+    office = office_with(FixState.OPEN)
+    known, office.registry = office.registry.fixes, MergedMeanwhile()
+    office.registry.fixes = known
+    await office.say("undo")
+    assert state_of(office) is FixState.MERGED, "a revert of it has to be recognised"
 
 
 @pytest.mark.parametrize("words", ["undo", f"undo #{FIX_PULL}", f"undo {FIX_PULL}", f"undo {FIX[:10]}"])
