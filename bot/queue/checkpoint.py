@@ -9,8 +9,9 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from bot.domain.blob import Drawer, Kind
-from bot.errors import BlobLost, GitHubError, MetaAgentError, RateLimited, StoreError
+from bot.errors import BlobLost, GitHubError, MetaAgentError, QueueError, RateLimited, StoreError
 from bot.ports import BlobStore
+from bot.queue.patience import Patience, unwritten
 from bot.queue.records import Record, keep, keep_error, recall
 from bot.store.trouble import is_of_the_database
 from sandbox.errors import HostGone, SandboxDied, SandboxError
@@ -36,16 +37,24 @@ log = logging.getLogger(__name__)
 class DurableCheckpoint:
     """Steps whose values, and errors, survive the process.
 
-    An error is kept like a value, because classes of exceptions do not survive the engine's JSON.
+    An error is kept like a value, because classes of exceptions do not survive the engine's JSON. A database or a store
+    that is away is no such error: the workflow is broken off, and goes on with the same step later.
 
     Args:
         pauses_s: Before each further try of a step that GitHub did not take.
         blobs: Where values are kept that are too large for a row; None keeps every value in its row.
+        patience: How often that may be.
     """
 
-    def __init__(self, pauses_s: tuple[float, ...] = PAUSES_S, blobs: BlobStore | None = None) -> None:
+    def __init__(
+        self,
+        pauses_s: tuple[float, ...] = PAUSES_S,
+        blobs: BlobStore | None = None,
+        patience: Patience | None = None,
+    ) -> None:
         self._pauses_s = pauses_s
         self._blobs = blobs
+        self._patience = patience or Patience()
         self._names: set[str] = set()
 
     async def step(self, name: str, returns: type[Value], call: Callable[[], Awaitable[Value]]) -> Value:
@@ -71,6 +80,9 @@ class DurableCheckpoint:
                     raise
                 log.warning("step %s waits %.0f s and is tried again: %s", name, wait, error.message)
                 await self.pause(wait)
+            except (QueueError, StoreError):
+                self._patience.use_up(_workflow())
+                raise
         raise AssertionError("a loop over turns ends by returning or raising")
 
     async def pause(self, seconds: float) -> None:
@@ -86,6 +98,8 @@ class DurableCheckpoint:
             try:
                 record = keep(await call())
             except Exception as error:
+                if self._patience.spend(error, _workflow()):
+                    raise unwritten(error) from error
                 # The boundary of durability: whatever went wrong is written down, so that a replay goes the same way.
                 if not isinstance(error, MetaAgentError | SandboxError):
                     log.exception("step %s broke unexpectedly", name)
@@ -135,20 +149,16 @@ async def _written(call: Awaitable[Written]) -> Written:
         raise
 
 
-def unwritten(error: Exception) -> asyncio.CancelledError:
-    """What to raise when something could not be written down: nobody may take that for an end and tell it.
-
-    The row stays as it is, and is put in line again when it is seen that nobody works on it.
-    """
-    log.warning("broken off, to go on later: a database fails (%s)", type(error).__name__)
-    return asyncio.CancelledError()
-
-
 def _drawer() -> Drawer:
     """Of the workflow that runs here."""
+    return Drawer(kind=Kind.STEPS, owner=_workflow())
+
+
+def _workflow() -> str:
+    """The name of what runs here."""
     from dbos import DBOS
 
-    return Drawer(kind=Kind.STEPS, owner=DBOS.workflow_id or "")
+    return DBOS.workflow_id or ""
 
 
 def _wait_s(error: GitHubError | SandboxError, pause: float | None, turn: int) -> float | None:

@@ -21,6 +21,7 @@ from bot.errors import QueueError
 from bot.queue import executor
 from bot.queue.checkpoint import PAUSES_S, DurableCheckpoint
 from bot.queue.lost import LostWork
+from bot.queue.patience import Patience
 from bot.queue.postgres import Postgres
 from bot.queue.rows import COMMANDS, ENDED, NOTICES, Rows
 from bot.queue.sqlite_file import SqliteFile
@@ -97,9 +98,9 @@ class DurableEngine:
         self.url = url
         self._handlers = handlers
         self._pace = pace or Pace()
-        self._workflows = Workflows(
-            handlers, partial(DurableCheckpoint, self._pace.pauses_s, handlers.blobs), self.submit
-        )
+        patience = Patience()
+        checkpoint = partial(DurableCheckpoint, self._pace.pauses_s, handlers.blobs, patience)
+        self._workflows = Workflows(handlers, checkpoint, self.submit, patience)
         self._works = works
         self._workers, self._workers_total = workers, workers_total
         self._poll_s = self._pace.poll_s or (POLL_POSTGRES_S if self._postgres else POLL_SQLITE_S)
@@ -173,6 +174,10 @@ class DurableEngine:
     async def status(self, mission_id: str) -> str | None:
         """`waiting`, `running`, `done`, `failed`, `cancelled`, or None."""
         return await self._ask(Rows.status, mission_id)
+
+    async def is_unanswered(self, mission_id: str) -> bool:
+        """Whether the settling of a head failed, so that its mission was never asked for."""
+        return await self._ask(Rows.is_unanswered, mission_id)
 
     async def forget(self, before: datetime) -> int:
         """Drop the rows of what ended before then; how many. Only so long is the same thing not done twice."""

@@ -13,6 +13,7 @@ from pydantic_core import to_jsonable_python
 from bot.domain.mission import Outcome
 from bot.domain.request import GivenUp, MissionRequest, RedHead, Trigger
 from bot.errors import QueueError
+from bot.queue.library_table import library_table
 from bot.queue.postgres import with_timeout
 from bot.queue.workflows import workflow_for
 
@@ -23,6 +24,8 @@ PROTOCOL = "mission-protocol-3"
 ASKED, MISSIONS, INTAKE, COMMANDS, NOTICES = "asked", "missions", "intake", "commands", "notices"
 """The queues. Only missions are heavy: they take turns in each repository; who asked for one waits for no machine."""
 ENDED = frozenset({"done", "failed", "cancelled"})
+UNDER_WAY = ("ENQUEUED", "DELAYED", "PENDING")
+"""The library's words for what waits or runs."""
 FORGET_AT_ONCE = 1_000
 POOL = 1
 """Connections of one process for all of this."""
@@ -52,6 +55,7 @@ class Rows:
             lazy=True,
             retry_connection_errors=False,
         )
+        self._table = library_table(self._client)
 
     def close(self) -> None:
         """Close the connections."""
@@ -114,6 +118,13 @@ class Rows:
         if settling := _SETTLED.fullmatch(mission_id):
             self._client.cancel_workflow(_intake(settling["repository"], settling["sha"]))
 
+    def is_unanswered(self, mission_id: str) -> bool:
+        """Whether a head's settling failed, so that its mission was never asked for."""
+        settling = _SETTLED.fullmatch(mission_id)
+        if settling is None or self._status(mission_id) is not None:
+            return False
+        return self._status(_intake(settling["repository"], settling["sha"])) == "failed"
+
     def status(self, mission_id: str) -> str | None:
         """Of a mission whose head still settles, too; when that came to none, the next red check is news."""
         state = self._status(mission_id)
@@ -125,7 +136,15 @@ class Rows:
 
     def under_way(self, repository_id: int | None) -> tuple[MissionRequest, ...]:
         """The missions that wait or run, of one repository or of all."""
-        rows = self._client.list_workflows(name="mission", status=["ENQUEUED", "DELAYED", "PENDING"], load_output=False)
+        names = None
+        if repository_id is not None and self._table is not None:
+            # The whole backlog of all repositories is not read for the few of one.
+            names = list(self._table.in_partition("mission", str(repository_id), UNDER_WAY))
+            if not names:
+                return ()
+        rows = self._client.list_workflows(
+            workflow_ids=names, name="mission", status=list(UNDER_WAY), load_output=False
+        )
         return tuple(r for r in _requests(rows) if repository_id in {None, r.repository.id if r.repository else None})
 
     def forget(self, before: datetime) -> int:

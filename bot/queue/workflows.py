@@ -14,9 +14,9 @@ from pydantic import BaseModel, TypeAdapter
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext
 from bot.domain.request import Feedback, GivenUp, Halted, HeadMoved, InstallationChange, MissionRequest, RedHead
-from bot.errors import MetaAgentError, StoreError
+from bot.errors import MetaAgentError, QueueError, StoreError
 from bot.ports import BlobStore, Checkpoint, PatientCheckpoint
-from bot.queue.checkpoint import unwritten
+from bot.queue.patience import Patience, unwritten
 from bot.queue.records import Record, keep_error
 from sandbox.errors import SandboxError
 from sandbox.types import Frozen
@@ -78,12 +78,16 @@ class Workflows:
         handlers: What is done.
         checkpoint: Makes the checkpoint of one workflow.
         submit: Puts a mission in line.
+        patience: How often work may be broken off because a database is away.
     """
 
-    def __init__(self, handlers: Handlers, checkpoint: MakeCheckpoint, submit: Submit) -> None:
+    def __init__(
+        self, handlers: Handlers, checkpoint: MakeCheckpoint, submit: Submit, patience: Patience | None = None
+    ) -> None:
         self._handlers = handlers
         self._checkpoint = checkpoint
         self._submit = submit
+        self._patience = patience or Patience()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._here: list[str] = []
         works = (self._mission, self._settle, self._command, self._feedback, self._notice)
@@ -103,7 +107,11 @@ class Workflows:
         return tidy
 
     async def _tidy(self) -> Frozen:
-        await self._handlers.tidy()
+        try:
+            await self._handlers.tidy()
+        except (QueueError, StoreError) as error:
+            # Not broken off as other work is: the next one comes by the clock.
+            log.warning("what is old is still there: %s", error.message)
         return Frozen()
 
     async def close(self) -> None:
@@ -116,8 +124,10 @@ class Workflows:
         """A function: the engine marks what it registers, and a method cannot be marked."""
 
         async def run(data: Record) -> Record:
-            with self._at_work():
-                return await work(data)
+            with self._at_work() as name:
+                ended = await work(data)
+                self._patience.forget(name)
+                return ended
 
         return run
 
@@ -126,7 +136,7 @@ class Workflows:
         return frozenset(self._here)
 
     @contextmanager
-    def _at_work(self) -> Iterator[None]:
+    def _at_work(self) -> Iterator[str]:
         """What runs here is known by its name. Where a database failed it, it has not ended: others go on with it."""
         from dbos import DBOS
 
@@ -134,11 +144,18 @@ class Workflows:
         self._loop = asyncio.get_running_loop()
         self._here.append(name)
         try:
-            yield
-        except StoreError as error:
+            yield name
+        except (QueueError, StoreError) as error:
             raise unwritten(error) from error
         finally:
             self._here.remove(name)
+
+    def _go_on_later(self, error: Exception) -> None:
+        """Break off what met a database or a store that is away; returns when its error is its end."""
+        from dbos import DBOS
+
+        if self._patience.spend(error, DBOS.workflow_id or ""):
+            raise unwritten(error) from error
 
     async def _mission(self, data: Record) -> Record:
         """From a request to what people are told."""
@@ -149,6 +166,7 @@ class Workflows:
             context = await self._handlers.mission(request, self._checkpoint())
             record: Record = {"ok": {"outcome": context.outcome.value if context.outcome else None}}
         except (MetaAgentError, SandboxError) as error:
+            self._go_on_later(error)
             log.exception("mission %s broke", request.mission_id, extra={"mission": request.mission_id})
             record = keep_error(error)
         # Not when the process stops: then the mission goes on at the next start.
@@ -163,6 +181,7 @@ class Workflows:
             if request is not None:
                 await self._submit(request)
         except (MetaAgentError, SandboxError) as error:
+            self._go_on_later(error)
             log.exception("a red head was not answered", extra={"mission": red.mission_id})
             return keep_error(error)
         return {"ok": {"mission": request.mission_id if request else None}}
@@ -173,6 +192,7 @@ class Workflows:
         try:
             await self._handlers.command(command, self._checkpoint())
         except (MetaAgentError, SandboxError) as error:
+            self._go_on_later(error)
             log.exception("command %s was not obeyed", command.command_id)
             return keep_error(error)
         return {"ok": {}}
@@ -188,6 +208,7 @@ class Workflows:
         try:
             await self._checkpoint().step("feed_back", Frozen, hand_over)
         except (MetaAgentError, SandboxError) as error:
+            self._go_on_later(error)
             log.exception("feedback was not taken")
             return keep_error(error)
         return {"ok": {}}
@@ -200,6 +221,7 @@ class Workflows:
                 await self._handlers.ended(change.request.mission_id)
             await self._handlers.notice(change, self._checkpoint())
         except (MetaAgentError, SandboxError) as error:
+            self._go_on_later(error)
             log.exception("a change was not taken")
             return keep_error(error)
         return {"ok": {}}

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 
@@ -27,6 +28,8 @@ MOST_DELIVERIES = 20_000
 """Of those days, the newest: two hundred pages of GitHub's log."""
 MOST_FAILURES = 5
 """Repositories that may fail until it is GitHub as a whole that fails."""
+MOST_AGAIN = 3
+"""So often a head whose settling failed is watched anew in the life of a process."""
 OVERLAP = timedelta(minutes=10)
 """Two sweeps look at so much of the same time: a delivery may be logged late."""
 LOOK_BACK = MappingProxyType({"daily": timedelta(days=1), "weekly": timedelta(days=7)})
@@ -57,6 +60,11 @@ async def _alone() -> bool:
     return True
 
 
+async def _answered(_: str) -> bool:
+    """Nobody knows that one failed."""
+    return False
+
+
 @dataclass(frozen=True)
 class Sweeper:
     """Looks for what was missed. Everything it finds is known by an id, so that finding it twice changes nothing."""
@@ -72,6 +80,10 @@ class Sweeper:
     """Gives the rights in a repository back when nobody works there any more."""
     is_ours: Callable[[], Awaitable[bool]] = _alone
     """Whether it is this process, of several, that sweeps now."""
+    is_unanswered: Callable[[str], Awaitable[bool]] = _answered
+    """Whether a head's settling failed, so that nobody ever asked for its mission."""
+    watched_anew: Counter[str] = field(default_factory=Counter)
+    """How often, by mission, for that reason."""
 
     async def run(self, every_s: float) -> None:
         """Sweep now, and then again and again, until cancelled; of several processes one does."""
@@ -178,16 +190,26 @@ class Sweeper:
                 pull_request=numbers.get(sha),
                 trigger=Trigger.SCHEDULE,
             )
-            if await self.queue.status(red.mission_id) is not None:
+            state = await self.queue.status(red.mission_id)
+            anew = state == "failed" and await self._may_watch_anew(red.mission_id)
+            if state is not None and not anew:
                 continue
             failed = await self._failed(repository, sha)
-            checks = guards.best_check(check for check, at in failed if at >= since)
+            # It failed after the last sweep, and turned red before that.
+            begin = min(since, self.keeper.clock.now() - KEPT) if anew else since
+            checks = guards.best_check(check for check, at in failed if at >= begin)
             if failed and not checks:
                 scheduled = scheduled or await self._scheduled(repository, since)
                 checks = guards.best_check(check for check, at in failed if at >= scheduled)
             if checks:
                 asked += await self.queue.settle(red.with_(check=checks[0]))
+                if anew:
+                    self.watched_anew[red.mission_id] += 1
         return asked
+
+    async def _may_watch_anew(self, mission_id: str) -> bool:
+        """Whether a head's settling failed, and not again and again: what was told as an end is none of it."""
+        return self.watched_anew[mission_id] < MOST_AGAIN and await self.is_unanswered(mission_id)
 
     async def _failed(self, repository: RepositoryRef, sha: str) -> list[tuple[CheckRef, datetime]]:
         """What is red on a commit and since when: check runs, and where none is, statuses of older CI."""

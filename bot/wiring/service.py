@@ -170,6 +170,7 @@ class Service:
                 hand_in=self._hand_in,
                 rights=self._rights,
                 is_ours=partial(self._database.do, lambda tx: tx.keep("sweep")),
+                is_unanswered=self.engine.is_unanswered,
             )
             self._running.append(endless(sweeper.run(self._settings.sweep_s), "sweep"))
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from bot.errors import GitHubError, NotPermitted, QueueError, RateLimited
 from bot.intake.settle import first_request
 from bot.ports import Checkpoint, MissionQueue, PatientCheckpoint
 from bot.queue.engine import DurableEngine, Pace
+from bot.queue.library_table import library_table
+from bot.queue.rows import UNDER_WAY
 from bot.queue.workflows import Change, Handlers
 from sandbox.errors import HostGone, SandboxDied
 from tests.builders import a_repository
@@ -261,6 +264,35 @@ async def test_what_is_under_way_is_known_with_its_request(queue: MissionQueue) 
     assert await queue.under_way(2) == (a_request("slow-2", 2),)
     await queue.cancel("slow-2")
     assert await queue.under_way(2) == ()
+
+
+async def test_the_library_has_its_table_still(engine: DurableEngine) -> None:
+    assert engine._rows is not None
+    table = library_table(engine._rows._client)
+    assert table is not None, "Rows goes the longer way"
+    await engine.submit(a_request("slow-1", 1))
+    await engine.submit(a_request("slow-2", 2))
+    assert table.in_partition("mission", "2", UNDER_WAY) == ("slow-2",)
+
+
+async def test_a_head_whose_settling_failed_has_no_answer_until_it_is_watched_anew(
+    url: str, missions: Missions
+) -> None:
+    async def refused(_: RedHead, __: PatientCheckpoint) -> None:
+        raise NotPermitted("no", "grant it", status=403)
+
+    handlers = replace(missions.handlers(), settle=refused)
+    engine, red = DurableEngine(url, handlers, pace=Pace(poll_s=0.05)), a_red_head()
+    await engine.launch()
+    try:
+        assert not await engine.is_unanswered(red.mission_id)
+        assert await engine.settle(red)
+        assert await ended(engine, red.mission_id) == "failed"
+        assert await engine.is_unanswered(red.mission_id)
+        assert not await engine.is_unanswered("m-1")
+        assert await engine.settle(red)
+    finally:
+        await engine.close()
 
 
 async def test_many_red_checks_of_a_head_are_one_mission(engine: DurableEngine, missions: Missions) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -9,13 +10,15 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from bot.domain.command import Command, Verb
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
-from bot.domain.request import MissionRequest, Trigger
-from bot.errors import StoreError
+from bot.domain.request import Feedback, HeadMoved, MissionRequest, RedHead, Trigger
+from bot.errors import QueueError, StoreError
+from bot.intake.settle import first_request
 from bot.ports import Checkpoint
 from bot.queue.engine import DurableEngine, Pace
-from bot.queue.workflows import Handlers
+from bot.queue.workflows import Change, Handlers
 from tests.builders import a_repository
 from tests.postgres import Server
 
@@ -95,6 +98,83 @@ async def _goes_on(url: str, full: tuple[str, str], ask: Ask) -> None:
     assert missions.begun[-1] == "second"
     assert missions.begun.count("second") == 1
     assert missions.refusals == 0
+
+
+class Trouble:
+    """Every kind of work meets a database that is away, once, in a step or outside of one."""
+
+    def __init__(self) -> None:
+        self.tries: Counter[str] = Counter()
+        self.done: list[str] = []
+
+    async def met(self, name: str) -> None:
+        self.tries[name] += 1
+        if self.tries[name] == 1:
+            raise StoreError("the disk is full") if name in {"feedback", "find"} else QueueError("no answer")
+
+    async def step(self, name: str, checkpoint: Checkpoint) -> None:
+        async def work() -> Publication:
+            await self.met(name)
+            return Publication(mission_id=name)
+
+        await checkpoint.step(f"{name} before", Publication, lambda: self.counted(name))
+        await checkpoint.step(name, Publication, work)
+        self.done.append(name)
+
+    async def counted(self, name: str) -> Publication:
+        self.tries[f"{name} before"] += 1
+        return Publication(mission_id=name)
+
+    async def mission(self, request: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
+        await self.step("mission", checkpoint)
+        context = MissionContext(mission_id=request.mission_id, request=request, created_at="", target_path="")
+        return context.ended(Outcome.NO_FIX, "done")
+
+    async def settle(self, red: RedHead, checkpoint: Checkpoint) -> MissionRequest:
+        await self.step("past", checkpoint)
+        return first_request(red)
+
+    async def command(self, _: Command, checkpoint: Checkpoint) -> None:
+        await self.met("command")
+        await self.step("command", checkpoint)
+
+    async def feedback(self, _: Feedback) -> None:
+        await self.met("feedback")
+        self.done.append("feedback")
+
+    async def notice(self, _: Change, checkpoint: Checkpoint) -> None:
+        await self.step("find", checkpoint)
+
+
+async def test_no_kind_of_work_is_lost_when_a_database_fails_it(tmp_path: Path) -> None:
+    trouble = Trouble()
+    handlers = Handlers(
+        mission=trouble.mission,
+        settle=trouble.settle,
+        command=trouble.command,
+        feedback=trouble.feedback,
+        notice=trouble.notice,
+    )
+    engine = DurableEngine(f"sqlite:///{tmp_path}/engine.sqlite", handlers, pace=Pace(poll_s=0.05, beat_s=0.05))
+    await engine.launch()
+    try:
+        repository = a_repository()
+        await engine.settle(red := RedHead(repository=repository, head_sha="a" * 40))
+        await engine.command(Command(command_id="command:42:c1", verb=Verb.FIX, repository=repository, author="ann"))
+        await engine.feed_back(Feedback(repository=repository, pull_request=8, merged=False, branch="b"))
+        await engine.notice(HeadMoved(repository=repository, branch="feature", after="b" * 40))
+        async with asyncio.timeout(30):
+            while len(trouble.done) < 5:  # noqa: ASYNC110 -- it tells nobody
+                await asyncio.sleep(0.05)
+            while await engine.status(red.mission_id) != "done":  # noqa: ASYNC110 -- it tells nobody
+                await asyncio.sleep(0.05)
+        assert not await engine.is_unanswered(red.mission_id)
+    finally:
+        await engine.close()
+    assert sorted(trouble.done) == ["command", "feedback", "find", "mission", "past"]
+    assert {name: count for name, count in trouble.tries.items() if name.endswith("before")} == dict.fromkeys(
+        ("mission before", "past before", "command before", "find before"), 1
+    ), "a step that was written down never runs again"
 
 
 async def test_a_mission_on_sqlite_goes_on_by_itself(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.domain.registry import FixState
 from bot.domain.request import RepositoryRef, Trigger
 from bot.errors import GitHubError, NotPermitted, RateLimited, StoreError
-from bot.upkeep.sweep import Sweeper, Swept
+from bot.upkeep.sweep import MOST_AGAIN, Sweeper, Swept
 from tests.builders import a_pull_request, a_repository
 from tests.fakes.memory_queue import MemoryQueue
 from tests.unit.bot.upkeep.world import NEWER, REPOSITORY, World
@@ -137,6 +137,26 @@ async def test_a_red_pull_request_without_a_mission_gets_one() -> None:
     assert red.check is not None
     assert red.check.name == "tests"
     assert (await lost.sweep()).heads == 0
+
+
+async def test_a_head_whose_settling_failed_is_watched_anew_but_not_for_ever() -> None:
+    lost, answered = Lost(), False
+
+    async def is_unanswered(_: str) -> bool:
+        return not answered
+
+    lost.red_pull(ago=timedelta(hours=5))
+    sweeper = replace(lost.sweeper(), is_unanswered=is_unanswered)
+    assert (await sweeper.sweep(NOW - timedelta(days=3))).heads == 1
+    (mission,) = lost.queue.red
+    last_hour = NOW - timedelta(hours=1)
+    for _ in range(MOST_AGAIN):
+        lost.queue.states[mission] = "failed"
+        answered = True
+        assert (await sweeper.sweep(last_hour)).heads == 0, "a mission that failed was told"
+        answered = False
+        assert (await sweeper.sweep(last_hour)).heads == 1
+    assert (await sweeper.sweep(last_hour)).heads == 0
 
 
 @pytest.mark.parametrize(
