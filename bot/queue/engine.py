@@ -253,7 +253,7 @@ class DurableEngine:
             executor.destroy()
         if self._works and self._rows is not None:
             # Not a death: others, or we at the next start, go on at once.
-            executor.put_back(self._rows, self._rows.running(self.name))
+            executor.put_back(self._rows, self._rows.running(self.name), self.name)
         self._leave()
 
     def _leave(self) -> None:

@@ -158,14 +158,14 @@ class DeadWork:
         """Put everything of an executor in line again; what died too often apart from the others, or nowhere."""
         left = self._rows.running(executor)
         forgiven = [row for row in left if row.queue_name in {*LINES, QUARANTINE} and self._has_progressed(row)]
-        put_back(self._rows, forgiven)
+        put_back(self._rows, forgiven, executor)
         left = [row for row in left if row not in forgiven]
         often = [row for row in left if (row.recovery_attempts or 0) >= DEATHS]
         deadly = [row for row in often if row.queue_name in LINES]
         if deadly:
             names = [row.workflow_id for row in deadly]
             log.warning("died %d times and goes on alone: %s", DEATHS, ", ".join(names))
-            self._rows.put_back(names, QUARANTINE)
+            self._rows.put_back(names, QUARANTINE, executor)
         given_up = [row for row in often if row.queue_name == QUARANTINE]
         for row in given_up:
             log.error("died %d times alone and is given up: %s", DEATHS, row.workflow_id)
@@ -173,7 +173,7 @@ class DeadWork:
         if self._library is not None:
             self._library([executor])
         else:
-            put_back(self._rows, [row for row in left if row not in deadly + given_up])
+            put_back(self._rows, [row for row in left if row not in deadly + given_up], executor)
 
     def _has_progressed(self, row: Any) -> bool:
         """Whether it wrote a step down since it was claimed."""
@@ -181,10 +181,10 @@ class DeadWork:
         return bool(written) and len(written) <= FORGIVEN and max(written) >= (row.dequeued_at or 0)
 
 
-def put_back(rows: Rows, left: Sequence[Any]) -> None:
-    """Put rows in the lines they came from, with calls that the library promises."""
+def put_back(rows: Rows, left: Sequence[Any], executor: str) -> None:
+    """Put rows that an executor works on in the lines they came from."""
     by_queue: dict[str, list[str]] = defaultdict(list)
     for row in left:
         by_queue[row.queue_name or NOTICES].append(row.workflow_id)
     for queue, names in by_queue.items():
-        rows.put_back(names, queue)
+        rows.put_back(names, queue, executor)

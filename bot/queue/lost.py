@@ -23,8 +23,8 @@ class Claims(Protocol):
         """The rows of what is worked on by one executor."""
         ...
 
-    def put_back(self, names: Sequence[str], queue: str) -> None:
-        """Put what is worked on in a line again."""
+    def put_back(self, names: Sequence[str], queue: str, executor: str) -> None:
+        """Put what is worked on by an executor in a line again."""
         ...
 
     def give_up(self, mission_id: str, times: int, why: str) -> None:
@@ -73,5 +73,5 @@ class LostWork:
             self._claims.give_up(name, losses, WHY)
         else:
             log.warning("nobody works on it any more; in line again: %s", name)
-            self._claims.put_back([name], row.queue_name)
+            self._claims.put_back([name], row.queue_name, self._executor)
         self._losses[name] = losses

@@ -172,14 +172,21 @@ class Rows:
             status="PENDING", app_version=PROTOCOL, executor_id=executor, load_input=False, load_output=False
         )
 
-    def put_back(self, names: Sequence[str], queue: str) -> None:
-        """Put what is worked on in a line again, its count of deaths at nothing."""
-        self._client.resume_workflows(list(names), queue_name=queue)
+    def put_back(self, names: Sequence[str], queue: str, executor: str) -> None:
+        """Put what an executor works on in a line again, its count of deaths at nothing; what was stopped stays so."""
+        if self._table is not None:
+            self._table.put_back(names, queue, executor)
+            return
+        rows = self._client.list_workflows(
+            workflow_ids=list(names), status="PENDING", executor_id=executor, load_input=False, load_output=False
+        )
+        if rows:  # a moment too early for who is stopped right now: the library's call knows no condition
+            self._client.resume_workflows([row.workflow_id for row in rows], queue_name=queue)
 
     def give_up(self, mission_id: str, times: int, why: str = "") -> None:
         """Stop a mission that takes every process with it, or says why it failed so often, after that was told."""
-        rows = self._client.list_workflows(workflow_ids=[mission_id], load_output=False)
-        for request in _requests(rows):
+        rows = self._client.list_workflows(workflow_ids=[mission_id], status="PENDING", load_output=False)
+        for request in _requests(rows):  # none when somebody stopped it meanwhile: that was told
             self.enqueue(NOTICES, f"given up:{mission_id}", GivenUp(request=request, deaths=times, why=why))
         self._client.cancel_workflow(mission_id)
 

@@ -18,7 +18,7 @@ from bot.intake.settle import first_request
 from bot.ports import Checkpoint, MissionQueue, PatientCheckpoint
 from bot.queue.engine import DurableEngine, Pace
 from bot.queue.library_table import library_table
-from bot.queue.rows import UNDER_WAY
+from bot.queue.rows import MISSIONS, UNDER_WAY
 from bot.queue.workflows import Change, Handlers
 from sandbox.errors import HostGone, SandboxDied
 from tests.builders import a_repository
@@ -273,6 +273,16 @@ async def test_the_library_has_its_table_still(engine: DurableEngine) -> None:
     await engine.submit(a_request("slow-1", 1))
     await engine.submit(a_request("slow-2", 2))
     assert table.in_partition("mission", "2", UNDER_WAY) == ("slow-2",)
+
+
+async def test_who_was_stopped_is_not_put_back_in_line(engine: DurableEngine, missions: Missions) -> None:
+    rows = engine._rows
+    assert rows is not None
+    await engine.submit(a_request("slow-1"))
+    await running(engine, "slow-1")
+    await engine.cancel("slow-1")
+    rows.put_back(["slow-1"], MISSIONS, engine.name)
+    assert await engine.status("slow-1") == "cancelled"
 
 
 async def test_a_head_whose_settling_failed_has_no_answer_until_it_is_watched_anew(

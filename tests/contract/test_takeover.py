@@ -1,9 +1,11 @@
 """What a dead worker left is taken back, by the library's own call that it does not promise and by those it does."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any
 
 import psycopg
 import pytest
+from typing_extensions import override
 
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.request import MissionRequest, RedHead, Trigger
@@ -38,6 +40,9 @@ class Left:
                 "recovery_attempts = %s, queue_name = %s WHERE workflow_uuid = %s",
                 (executor, runs, queue, mission),
             )
+
+    def stopped(self, mission: str) -> None:
+        self.rows.cancel(mission)
 
     def claimed_again(self, mission: str, executor: str) -> None:
         with psycopg.connect(self._url) as database:
@@ -111,6 +116,45 @@ async def test_what_a_dead_worker_left_is_in_line_again_by_either_way(left: Left
         assert left.state(f"m-2 {name}")[0] == "PENDING", name
         dead.take_back("dead")
         assert left.state(f"m-1 {name}") == ("ENQUEUED", WAITING, "42"), name
+
+
+class Slow(Rows):
+    """Between its look at what is worked on and what it does about it, people act."""
+
+    def __init__(self, rows: Rows, act: Callable[[], None]) -> None:
+        vars(self).update(vars(rows))
+        self._act = act
+
+    @override
+    def running(self, executor: str | None = None) -> Sequence[Any]:
+        found = super().running(executor)
+        self._act()
+        return found
+
+
+async def test_who_is_stopped_while_a_dead_worker_s_missions_are_taken_back_stays_stopped(left: Left) -> None:
+    missions = ("wrote a step", "died three times", "alone", "died once")
+    left.add("wrote a step", "dead", queue=MISSIONS, runs=3)
+    left.wrote("wrote a step", 3, since_claimed_ms=5_000)
+    left.add("died three times", "dead", queue=MISSIONS, runs=3)
+    left.add("alone", "dead", queue=QUARANTINE, runs=3)
+    left.add("died once", "dead")
+
+    def stop_all() -> None:
+        for mission in missions:
+            left.stopped(mission)
+
+    DeadWork(Slow(left.rows, stop_all), library_recovery()).take_back("dead")
+    assert {left.state(mission)[0] for mission in missions} == {"CANCELLED"}
+    assert left.rows.status("given up:alone") is None, "who stopped it was told"
+
+
+async def test_what_another_worker_took_is_not_put_back(left: Left) -> None:
+    left.add("m-1", "living")
+    left.rows.put_back(["m-1"], MISSIONS, "dead")
+    assert left.state("m-1")[0] == "PENDING"
+    left.rows.put_back(["m-1"], MISSIONS, "living")
+    assert left.state("m-1") == ("ENQUEUED", MISSIONS, "42")
 
 
 async def test_a_mission_that_died_three_times_goes_on_apart_and_stays_there(left: Left) -> None:

@@ -28,7 +28,8 @@ class Claims:
         assert executor == "we"
         return self.rows
 
-    def put_back(self, names: Sequence[str], queue: str) -> None:
+    def put_back(self, names: Sequence[str], queue: str, executor: str) -> None:
+        assert executor == "we"
         self.back += [(name, queue) for name in names]
 
     def give_up(self, mission_id: str, times: int, why: str) -> None:
