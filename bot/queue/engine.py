@@ -9,7 +9,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -124,10 +124,12 @@ class DurableEngine:
             return
         try:
             await self._workflows.close()
-        except TimeoutError:
-            log.warning("not everything was given back in time")
-        await self._in_thread(self._close)
-        self._threads.shutdown(wait=False)
+        except Exception as error:  # whatever it was, the rest is stopped all the same
+            log.warning("not everything was given back (%s)", type(error).__name__)
+        try:
+            await self._in_thread(self._close)
+        finally:
+            self._threads.shutdown(wait=False)
 
     @property
     def is_working(self) -> bool:
@@ -249,21 +251,31 @@ class DurableEngine:
         if self._turns is not None:
             self._turns.stop()
             self._turns = None
-        if self._works:
-            executor.destroy()
-        if self._works and self._rows is not None:
-            # Not a death: others, or we at the next start, go on at once.
+        try:
+            if self._works:
+                executor.destroy()
+                self._hand_back()
+        finally:
+            self._leave()
+
+    def _hand_back(self) -> None:
+        """Not a death: others, or we at the next start, go on at once."""
+        if self._rows is None:
+            return
+        try:
             executor.put_back(self._rows, self._rows.running(self.name), self.name)
-        self._leave()
+        except Exception as error:  # its kind is the database's; a stop is not held up by one that is away
+            log.warning("what runs is taken back later, as a dead process's is (%s)", type(error).__name__)
 
     def _leave(self) -> None:
-        if self._rows is not None:
-            self._rows.close()
-            self._rows = None
-        if self._postgres is not None:
-            self._postgres.leave()
-        if self._file is not None:
-            self._file.drop()
+        with ExitStack() as parts:  # the last one first, each of them whatever becomes of the others
+            if self._file is not None:
+                parts.callback(self._file.drop)
+            if self._postgres is not None:
+                parts.callback(self._postgres.leave)
+            if self._rows is not None:
+                parts.callback(self._rows.close)
+                self._rows = None
 
     def _alone(self, what: str) -> AbstractContextManager[object]:
         return self._one_thread if self._postgres is None else self._postgres.alone(what)

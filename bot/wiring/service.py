@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
@@ -189,10 +189,11 @@ class Service:
         for task in self._running:
             task.cancel()
         await asyncio.gather(*self._running, return_exceptions=True)
-        await self.engine.close()
-        await self._line.close()
-        await self.github.aclose()
-        self.inbox.close()
+        async with AsyncExitStack() as parts:  # the last one first, each of them whatever becomes of the others
+            parts.callback(self.inbox.close)
+            parts.push_async_callback(self.github.aclose)
+            parts.push_async_callback(self._line.close)
+            parts.push_async_callback(self.engine.close)
 
     # --- who takes each kind of work -------------------------------------------------------------------
 

@@ -68,6 +68,10 @@ async def nothing(*_: object) -> None:
     return None
 
 
+async def broken() -> None:
+    raise StoreError("nothing can be given back")
+
+
 async def ended(engine: DurableEngine) -> str | None:
     async with asyncio.timeout(20):
         while (state := await engine.status("m-1")) in {"waiting", "running"}:  # noqa: ASYNC110 -- it tells nobody
@@ -175,6 +179,31 @@ async def test_no_kind_of_work_is_lost_when_a_database_fails_it(tmp_path: Path) 
     assert {name: count for name, count in trouble.tries.items() if name.endswith("before")} == dict.fromkeys(
         ("mission before", "past before", "command before", "find before"), 1
     ), "a step that was written down never runs again"
+
+
+async def test_an_orderly_stop_while_the_database_is_away_lets_go_of_everything(tmp_path: Path) -> None:
+    url, missions = f"sqlite:///{tmp_path}/engine.sqlite", Missions()
+    handlers = Handlers(
+        mission=missions.handle, settle=nothing, command=nothing, feedback=nothing, notice=nothing, closing=broken
+    )
+
+    def ask(sql: str) -> None:
+        with closing(sqlite3.connect(tmp_path / "engine.sqlite", timeout=20)) as database:
+            database.execute(sql)
+
+    engine = DurableEngine(url, handlers, pace=Pace(poll_s=0.05))
+    await engine.launch()
+    request = MissionRequest(mission_id="m-1", trigger=Trigger.CHECK_RUN, repository=a_repository())
+    await engine.submit(request, delay_s=2.0)
+    ask("ALTER TABLE workflow_status RENAME TO away")
+    await engine.close()
+    ask("ALTER TABLE away RENAME TO workflow_status")
+    again = DurableEngine(url, handlers, pace=Pace(poll_s=0.05))
+    await again.launch()
+    try:
+        assert await ended(again) == "done"
+    finally:
+        await again.close()
 
 
 async def test_a_mission_on_sqlite_goes_on_by_itself(tmp_path: Path) -> None:

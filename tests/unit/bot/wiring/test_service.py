@@ -65,6 +65,24 @@ def test_a_worker_needs_no_webhook_secret(settings: Make, key: str) -> None:
     Service(settings(app_id="1", private_key=key, database_url="postgresql://db/metaagent"), Role.WORKER)
 
 
+class Stuck:
+    """An engine that cannot be stopped."""
+
+    async def close(self) -> None:
+        raise QueueError("the database is away")
+
+
+@pytest.mark.anyio
+async def test_a_part_that_cannot_be_stopped_leaves_no_other_running(settings: Make, key: str) -> None:
+    service = Service(settings(app_id="1", private_key=key, webhook_secret="s"))
+    await asyncio.to_thread(service.inbox.open)
+    service.engine = Stuck()  # type: ignore[assignment]
+    with pytest.raises(QueueError, match="away"):
+        await service.stop()
+    with pytest.raises(QueueError, match="closed"):
+        await service.inbox.waiting()
+
+
 @pytest.mark.slow
 @pytest.mark.anyio
 async def test_web_processes_may_be_the_first_on_a_new_database(settings: Make, key: str, postgres: Server) -> None:
