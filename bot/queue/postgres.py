@@ -46,7 +46,8 @@ class Postgres:
         self._connection: Any = None
         self._spoke = 0.0
         self._lock = threading.Lock()
-        self._alone = threading.Lock()
+        # Who judges alone may have to begin a failed notice anew, alone: the two are different things.
+        self._alone = threading.RLock()
 
     def prepare(self) -> None:
         """Connect, and bring our tables up to date.

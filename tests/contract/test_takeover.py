@@ -1,5 +1,7 @@
 """What a dead worker left is taken back, by the library's own call that it does not promise and by those it does."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ from bot.queue.engine import DurableEngine, Pace
 from bot.queue.executor import FORGIVEN, PRIVATE, QUARANTINE, DeadWork, library_recovery
 from bot.queue.postgres import Postgres
 from bot.queue.rows import ASKED, MISSIONS, NOTICES, Rows
+from bot.queue.supervisor import Supervisor
 from bot.queue.workflows import Handlers
 from tests.builders import a_repository
 from tests.postgres import Server
@@ -40,6 +43,11 @@ class Left:
                 "recovery_attempts = %s, queue_name = %s WHERE workflow_uuid = %s",
                 (executor, runs, queue, mission),
             )
+
+    def failed(self, mission: str) -> None:
+        self.add(mission, "nobody")
+        with psycopg.connect(self._url) as database:
+            database.execute("UPDATE dbos.workflow_status SET status = 'ERROR' WHERE workflow_uuid = %s", (mission,))
 
     def stopped(self, mission: str) -> None:
         self.rows.cancel(mission)
@@ -228,6 +236,37 @@ async def test_one_process_at_a_time_does_what_is_done_alone(engine: DurableEngi
         assert alone
     one.leave()
     other.leave()
+
+
+async def test_who_does_one_thing_alone_may_do_another_meanwhile(engine: DurableEngine) -> None:
+    ours = Postgres(engine.url, "ours")
+
+    def both() -> bool:
+        with ours.alone("judging", wait=False) as judging, ours.alone("anew") as anew:
+            return judging and anew
+
+    # A thread that hangs must not hold the tests up.
+    found: list[bool] = []
+    thread = threading.Thread(target=lambda: found.append(both()), daemon=True)
+    thread.start()
+    await asyncio.to_thread(thread.join, 10)
+    assert found == [True]
+    ours.leave()
+
+
+async def test_a_mission_whose_notice_failed_once_is_given_up_while_somebody_judges(
+    engine: DurableEngine, left: Left
+) -> None:
+    left.add("alone", "dead", queue=QUARANTINE, runs=3)
+    left.failed("given up:alone")
+    assert engine._postgres is not None
+    supervisor = Supervisor(engine._postgres, DeadWork(left.rows, library_recovery()), monotonic=lambda: 1_000.0)
+    thread = threading.Thread(target=supervisor.judge, daemon=True)
+    thread.start()
+    await asyncio.to_thread(thread.join, 10)
+    assert not thread.is_alive()
+    assert left.state("alone")[0] == "CANCELLED"
+    assert left.state("given up:alone")[0] == "ENQUEUED"
 
 
 async def test_a_connection_that_broke_is_made_anew(engine: DurableEngine) -> None:
