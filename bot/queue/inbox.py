@@ -19,6 +19,9 @@ BUSY_S = 4.0
 LEFT_S = 10.0
 """After so long a delivery that another process took in, and did not hand over, is ours: that process died."""
 
+UNREAD = timedelta(days=3)
+"""So long what cannot be read waits for a process of the version that wrote it: GitHub delivers no longer, either."""
+
 AskStatus = Callable[[str], Awaitable[str | None]]
 
 
@@ -80,10 +83,11 @@ class Inbox:
     async def waiting(self) -> tuple[Waiting, ...]:
         """What is on disk, not yet in the queue and ours to put there, oldest first."""
         had_left = self._has_left
-        self._has_left, found = await asyncio.to_thread(self._table.waiting)
+        now = self._clock.now()
+        self._has_left, found = await asyncio.to_thread(self._table.waiting, (now - UNREAD).isoformat())
         if self._has_left and not had_left:
             return found  # whoever had what is left before us is dead
-        before = (self._clock.now() - timedelta(seconds=LEFT_S)).isoformat()
+        before = (now - timedelta(seconds=LEFT_S)).isoformat()
         ours = [one for one in found if one.delivery in self._taken_in or (self._has_left and one.received_at < before)]
         return tuple(ours)
 

@@ -34,7 +34,7 @@ WHERE mission_id IN ({}) AND mission_id IS NOT NULL AND state NOT IN ('ignored',
 WAITING = """
 SELECT id, received_at, work FROM delivery WHERE state = 'waiting' AND work IS NOT NULL ORDER BY received_at, seq
 """
-GIVEN_UP = "UPDATE delivery SET state = 'ignored', reason = 'no longer readable' WHERE id = :id"
+GIVEN_UP = "UPDATE delivery SET state = 'ignored', reason = 'not readable' WHERE id = :id AND state = 'waiting'"
 SUBMITTED = "UPDATE delivery SET state = 'submitted' WHERE id = :id AND state = 'waiting'"
 SETTLED = "DELETE FROM delivery WHERE state != 'waiting' AND received_at < :before"
 
@@ -88,6 +88,8 @@ class InboxTable:
         self._moving = threading.Lock()
         self._groups = 0
         self._open = False
+        self._unread: set[str] = set()
+        """Deliveries that cannot be read, and about which that was said."""
 
     def open(self) -> None:
         """Connect."""
@@ -128,23 +130,37 @@ class InboxTable:
         finally:
             self._moving.release()
 
-    def waiting(self) -> tuple[bool, tuple[Waiting, ...]]:
-        """What is not yet in the queue, oldest first; and whether what dead processes left is ours."""
+    def waiting(self, unread_since: str = "") -> tuple[bool, tuple[Waiting, ...]]:
+        """What is not yet in the queue, oldest first; and whether what dead processes left is ours.
+
+        Args:
+            unread_since: What came before then (ISO 8601) and cannot be read here is given up, if it is ours to do so.
+        """
 
         def read(tx: Transaction) -> tuple[bool, tuple[Waiting, ...]]:
             readable: list[Waiting] = []
+            keeps = tx.keep("left")
             for delivery, received_at, work in tx.execute(WAITING):
                 try:
                     parsed = _WORK.validate_json(work)
                 except ValidationError:
                     # Written by another version of us; one such row must not hold up the others.
-                    log.exception("delivery %s can no longer be read and is given up", delivery)
-                    tx.change(GIVEN_UP, {"id": delivery})
+                    if keeps and received_at < unread_since:
+                        log.exception("given up: no process could read it", extra={"delivery": delivery})
+                        tx.change(GIVEN_UP, {"id": delivery})
+                    else:
+                        self._say_unread(delivery)
                 else:
                     readable.append(Waiting(delivery=delivery, received_at=received_at, work=parsed))
-            return tx.keep("left"), tuple(readable)
+            return keeps, tuple(readable)
 
         return self._run(read)
+
+    def _say_unread(self, delivery: str) -> None:
+        """A newer process wrote it, and hands it over; should it die, others of its version do."""
+        if delivery not in self._unread:
+            log.warning("it cannot be read here and waits for who can", extra={"delivery": delivery})
+            self._unread.add(delivery)
 
     def mark(self, delivery: str) -> None:
         """The queue has it now."""

@@ -47,10 +47,10 @@ class Patience:
 
 
 def unwritten(error: Exception) -> asyncio.CancelledError:
-    """What to raise when something could not be written down: nobody may take that for an end and tell it.
+    """What to raise when something could not be written down, or not read: nobody may take that for an end and tell it.
 
     The row stays as it is, and is put in line again when it is seen that nobody works on it.
     """
     said = getattr(error, "message", type(error).__name__)
-    log.warning("broken off, to go on later: a database fails (%s)", said)
+    log.warning("broken off, to go on later: %s", said)
     return asyncio.CancelledError()

@@ -1,13 +1,14 @@
 """The engine's rows as any process may read and write them, whether it works on missions or not."""
 
 import json
+import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from pydantic_core import to_jsonable_python
 
 from bot.domain.mission import Outcome
@@ -33,6 +34,8 @@ POOL = 1
 _SETTLED = re.compile(r"mission:(?P<repository>\d+):(?P<sha>[0-9a-f]{40}):auto")
 
 Alone = Callable[[str], AbstractContextManager[object]]
+
+log = logging.getLogger(__name__)
 
 
 class Rows:
@@ -206,7 +209,13 @@ class Rows:
 
 
 def _requests(rows: Sequence[Any]) -> Iterator[MissionRequest]:
-    return (MissionRequest.model_validate_json(json.dumps(row.input["args"][0])) for row in rows if row.input)
+    """What can be read; a newer process wrote the rest, and looks after it."""
+    for row in rows:
+        try:
+            if row.input:
+                yield MissionRequest.model_validate_json(json.dumps(row.input["args"][0]))
+        except ValidationError:
+            log.info("it cannot be read here and is passed over", extra={"mission": row.workflow_id})
 
 
 def _intake(repository: int | str, sha: str) -> str:

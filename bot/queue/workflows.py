@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bot.domain.command import Command
 from bot.domain.mission import MissionContext
@@ -125,7 +125,10 @@ class Workflows:
 
         async def run(data: Record) -> Record:
             with self._at_work() as name:
-                ended = await work(data)
+                try:
+                    ended = await work(data)
+                except _Unreadable as error:
+                    ended = await self._left_to_others(name, error)
                 self._patience.forget(name)
                 return ended
 
@@ -156,6 +159,13 @@ class Workflows:
 
         if self._patience.spend(error, DBOS.workflow_id or ""):
             raise unwritten(error) from error
+
+    async def _left_to_others(self, name: str, error: "_Unreadable") -> Record:
+        """A newer process wrote it, and may take it; when none ever does, it ends and waits nowhere any more."""
+        if self._patience.spend_on_anything(error, name):
+            raise unwritten(error) from error
+        await self._handlers.ended(name)
+        return keep_error(error)
 
     async def _mission(self, data: Record) -> Record:
         """From a request to what people are told."""
@@ -215,7 +225,8 @@ class Workflows:
 
     async def _notice(self, data: Record) -> Record:
         """Something changed under what is under way."""
-        change = _CHANGE.validate_json(json.dumps(data))
+        with _reading():
+            change = _CHANGE.validate_json(json.dumps(data))
         try:
             if isinstance(change, GivenUp):
                 await self._handlers.ended(change.request.mission_id)
@@ -238,4 +249,17 @@ async def _call(what: Callable[[], Awaitable[None]]) -> None:
 
 
 def _read(kind: type[Told], data: Record) -> Told:
-    return kind.model_validate_json(json.dumps(data))
+    with _reading():
+        return kind.model_validate_json(json.dumps(data))
+
+
+class _Unreadable(MetaAgentError):
+    """What is to be done is not in words of this version."""
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    try:
+        yield
+    except ValidationError:
+        raise _Unreadable("another version wrote what is to be done", "let all processes be of one version") from None

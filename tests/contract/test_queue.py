@@ -18,7 +18,7 @@ from bot.intake.settle import first_request
 from bot.ports import Checkpoint, MissionQueue, PatientCheckpoint
 from bot.queue.engine import DurableEngine, Pace
 from bot.queue.library_table import library_table
-from bot.queue.rows import MISSIONS, UNDER_WAY
+from bot.queue.rows import MISSIONS, PROTOCOL, UNDER_WAY
 from bot.queue.workflows import Change, Handlers
 from sandbox.errors import HostGone, SandboxDied
 from tests.builders import a_repository
@@ -273,6 +273,25 @@ async def test_the_library_has_its_table_still(engine: DurableEngine) -> None:
     await engine.submit(a_request("slow-1", 1))
     await engine.submit(a_request("slow-2", 2))
     assert table.in_partition("mission", "2", UNDER_WAY) == ("slow-2",)
+
+
+async def test_a_mission_that_cannot_be_read_hides_no_other(engine: DurableEngine) -> None:
+    rows = engine._rows
+    assert rows is not None
+    for number in range(4):
+        await engine.submit(a_request(f"slow-{number}", number))
+    rows._client.enqueue(
+        {
+            "workflow_name": "mission",
+            "queue_name": MISSIONS,
+            "workflow_id": "slow-9",
+            "app_version": PROTOCOL,
+            "queue_partition_key": "2",
+        },
+        {"newer": 1},
+    )
+    assert {one.mission_id for one in await engine.under_way()} == {f"slow-{number}" for number in range(4)}
+    assert await engine.under_way(2) == (a_request("slow-2", 2),)
 
 
 async def test_who_was_stopped_is_not_put_back_in_line(engine: DurableEngine, missions: Missions) -> None:

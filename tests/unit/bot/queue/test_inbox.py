@@ -23,7 +23,7 @@ from bot.domain.request import (
 from bot.errors import QueueError
 from bot.ports import Work
 from bot.queue.dispatch import Dispatcher
-from bot.queue.inbox import LEFT_S, Inbox
+from bot.queue.inbox import LEFT_S, UNREAD, Inbox
 from bot.queue.inbox_table import CHECKPOINT_AFTER, LIVE
 from bot.store.opening import FILE, open_database
 from tests.builders import a_repository
@@ -331,11 +331,22 @@ def test_a_folder_that_cannot_be_made_is_a_queue_error(tmp_path: Path, clock: Fi
         Inbox(a_database(tmp_path / "file"), clock).open()
 
 
-async def test_a_row_of_another_version_does_not_hold_up_the_others(inbox: Inbox, queue: MemoryQueue, url: str) -> None:
+async def test_a_row_of_another_version_does_not_hold_up_the_others_and_waits_for_who_can_read_it(
+    inbox: Inbox, queue: MemoryQueue, url: str, clock: FixedClock, caplog: pytest.LogCaptureFixture
+) -> None:
     await accept(inbox)
     await accept(inbox, "d-2", a_request("m-2"))
-    old = "UPDATE delivery SET work = :work WHERE id = 'd-1'"
-    assert open_database(url).run(lambda tx: tx.change(old, {"work": '{"old": 1}'})) == 1
+    write = "UPDATE delivery SET work = :work WHERE id = 'd-1'"
+    assert open_database(url).run(lambda tx: tx.change(write, {"work": '{"newer": 1}'})) == 1
     assert await Dispatcher(inbox, queue).deliver() == 1
     assert list(queue.requests) == ["m-2"]
     assert await inbox.waiting() == ()
+    assert [record.levelname for record in caplog.records if "cannot be read" in record.message] == ["WARNING"]
+    newer = a_request().model_dump_json()
+    assert open_database(url).run(lambda tx: tx.change(write, {"work": newer})) == 1
+    assert [one.delivery for one in await inbox.waiting()] == ["d-1"], "as a newer process reads it"
+    open_database(url).run(lambda tx: tx.change(write, {"work": '{"newer": 1}'}))
+    clock.advance(UNREAD.total_seconds() + 1)
+    assert await inbox.waiting() == ()
+    open_database(url).run(lambda tx: tx.change(write, {"work": newer}))
+    assert await inbox.waiting() == (), "nobody came who could"

@@ -96,6 +96,20 @@ async def test_what_no_waiting_mends_is_an_end_at_once(kind: Callable[[str], Met
     assert away.ended == ["m-1"]
 
 
+@pytest.mark.parametrize("work", WORK, ids=lambda work: type(work).__name__)
+async def test_what_a_newer_version_wrote_is_left_to_it_until_patience_is_at_its_end(
+    work: MissionRequest | RedHead | Command | Feedback | HeadMoved,
+) -> None:
+    away = Away(GitHubError("never called"))
+    run, newer = away.workflows().by_name[workflow_for(work)], as_kept(work) | {"newer": 1}
+    for _ in range(BREAKS):
+        with pytest.raises(asyncio.CancelledError):
+            await run(newer)
+        assert away.ended == []
+    assert "another version" in str(await run(newer))
+    assert len(away.ended) == 1
+
+
 async def test_an_error_that_was_written_down_is_the_end_when_it_is_met_again() -> None:
     patience = Patience()
     patience.use_up("m-1")
