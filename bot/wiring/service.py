@@ -49,6 +49,7 @@ from bot.settings import Settings
 from bot.store.database import is_postgres
 from bot.store.opening import open_database
 from bot.upkeep.feedback import head_moved, take_feedback
+from bot.upkeep.ghosts import end_ghosts
 from bot.upkeep.keeper import Keeper
 from bot.upkeep.needless import Ending, end_halted, end_needless, tell_given_up
 from bot.upkeep.paused import PauseWatch
@@ -296,6 +297,8 @@ class Service:
         before = self._clock.now() - kept
         await self.inbox.purge(kept)
         answered = self._clock.now() - timedelta(days=self._settings.keep_answers_days)
+        for mission_id in await end_ghosts(self._database, self.engine.status, self._clock.now()):
+            await self._give_back(mission_id)
         await self._registry.forget(before.isoformat(), answers_before=answered.isoformat())
         while await self.engine.forget(before):
             log.info("what ended before %s is forgotten", before.date())
@@ -306,6 +309,9 @@ class Service:
 
     async def _ended(self, mission_id: str) -> None:
         await under_way.end(mission_id, self._registry)
+        await self._give_back(mission_id)
+
+    async def _give_back(self, mission_id: str) -> None:
         try:
             await self._meters.give_back(mission_id)
         except StoreError as error:

@@ -5,11 +5,14 @@ from collections.abc import Callable
 
 import pytest
 
+from bot.domain.registry import LiveMission
 from bot.errors import QueueError, SettingsError
 from bot.github.gateway import GitHubGateway
+from bot.registry.stored import StoredRegistry
 from bot.settings import Settings
+from bot.store.opening import open_database
 from bot.wiring.service import Role, Service, build_github, endless
-from tests.builders import a_request
+from tests.builders import a_repository, a_request
 from tests.github_server.server import new_private_key
 from tests.postgres import Server
 
@@ -63,6 +66,21 @@ def test_one_process_of_several_needs_postgresql(settings: Make, key: str, role:
 
 def test_a_worker_needs_no_webhook_secret(settings: Make, key: str) -> None:
     Service(settings(app_id="1", private_key=key, database_url="postgresql://db/metaagent"), Role.WORKER)
+
+
+@pytest.mark.anyio
+async def test_an_end_that_was_not_written_down_is_when_it_is_tidied_up(settings: Make, key: str) -> None:
+    given = settings(app_id="1", private_key=key, webhook_secret="s", sweep_s="0")
+    service = Service(given)
+    await service.start()
+    try:
+        registry = StoredRegistry(open_database(given.engine_url, given.data_dir))
+        repository, long_ago = a_repository(), "2020-01-02T03:04:05+00:00"
+        await registry.begin(LiveMission(mission_id="m-1", repository=repository, branch="b", since=long_ago))
+        await service._tidy()
+        assert await registry.live(repository.id) == ()
+    finally:
+        await service.stop()
 
 
 class Stuck:
