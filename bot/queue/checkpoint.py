@@ -28,6 +28,8 @@ DEATHS_OF_A_SANDBOX = 3
 """The code in it may be what ends a sandbox, so that is not tried as often as what gives sandboxes is waited for."""
 ROW_BYTES = 256 * 1024
 """A larger value is no row: it goes to the store of large values, and its digest is the row."""
+FOREIGN_ROWS = 5
+"""So often a step is run anew in whose row the library wrote an error of its own."""
 READING_PAUSES_S = (1.0, 5.0, 20.0)
 """Before such a value is asked for again."""
 
@@ -92,7 +94,7 @@ class DurableCheckpoint:
         await _written(DBOS.sleep_async(seconds))
 
     async def _run(self, name: str, call: Callable[[], Awaitable[BaseModel]]) -> Record:
-        from dbos import DBOS
+        from dbos import DBOS, PortableWorkflowError
 
         async def body() -> Record:
             try:
@@ -106,7 +108,15 @@ class DurableCheckpoint:
                 return keep_error(error)
             return await self._light(record)
 
-        return await _written(DBOS.run_step_async({"name": name, "preemptible": True}, body))
+        for again in range(FOREIGN_ROWS + 1):
+            try:
+                return await _written(DBOS.run_step_async({"name": name + "~" * again, "preemptible": True}, body))
+            except PortableWorkflowError as error:
+                # Our own errors are values. This row is the library's: it could not write the value, and wrote that.
+                if again == FOREIGN_ROWS:
+                    raise
+                log.warning("step %s is run anew, for its value was never written: %s", name, type(error).__name__)
+        raise AssertionError("a loop over tries ends by returning or raising")
 
     async def _light(self, record: Record) -> Record:
         """The record, or where it is kept; what was paid for is not lost because a store is away."""

@@ -7,7 +7,7 @@ from typing import Any, Iterator, List, Optional, Sequence, Set
 from sandbox.guest.search.agenda import Agenda
 from sandbox.guest.search.candidates import Candidate, Suspicion
 from sandbox.guest.search.course import Course
-from sandbox.guest.search.functions import units_of
+from sandbox.guest.search.functions import twin_in
 from sandbox.guest.search.lanes.choice import Lanes
 from sandbox.guest.search.lanes.model import Ready
 from sandbox.guest.search.progress import farther
@@ -94,7 +94,9 @@ class Beam:
             source = Source(first.source.path, first.source.render(first.edits))
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             return None
-        units = [u for u in units_of(source, first.unit.filename) if u.names == first.unit.names]
-        flat = Suspicion({source.path: {line: 1.0 for u in units for line in range(u.first_line, u.last_line + 1)}})
-        made = self._situation.generator.best_first(units[:1], flat, self._situation.literals)
+        twin = twin_in(source, first.unit)
+        if twin is None:
+            return None
+        flat = Suspicion({source.path: dict.fromkeys(range(twin.first_line, twin.last_line + 1), 1.0)})
+        made = self._situation.generator.best_first([twin], flat, self._situation.literals)
         return (candidate.after(first) for candidate in made)

@@ -103,6 +103,12 @@ def units_of(source: Source, filename: str) -> List[Unit]:
     return [unit for unit in units if unit.originals]
 
 
+def twin_in(source: Source, unit: Unit) -> Optional[Unit]:
+    """The same function in another text of its file; of several with its name the one nearest to where it stood."""
+    alike = (other for other in units_of(source, unit.filename) if other.names == unit.names)
+    return min(alike, key=lambda other: abs(other.first_line - unit.first_line), default=None)
+
+
 def unit_around(source: Source, edits: Sequence[Edit], units: Sequence[Unit]) -> Optional[Unit]:
     """The function in whose body all edits are."""
     for unit in units:

@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
 from sandbox.guest.search.compare.alternatives import Alternative
-from sandbox.guest.search.functions import Unit, signature, units_of
+from sandbox.guest.search.functions import Unit, signature, twin_in
 from sandbox.guest.search.harness import PASS
 from sandbox.guest.search.render import Source
 from sandbox.guest.search.scope import Scope
@@ -65,7 +65,7 @@ def _patched(one: Alternative) -> Optional[Tuple[Unit, Unit, Set[int]]]:
         source = Source(unit.source.path, data)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    twin = next((u for u in units_of(source, unit.filename) if u.names == unit.names), None)
+    twin = twin_in(source, unit)
     if twin is None or twin.last_line - twin.first_line > LONGEST_SCOPE:
         return None
     return unit, twin, new_lines(unit.source.data, data)

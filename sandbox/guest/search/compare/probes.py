@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 from sandbox.guest.search.compare.alternatives import Alternative
 from sandbox.guest.search.compare.branch import branch
 from sandbox.guest.search.compare.mutants import new_lines
-from sandbox.guest.search.functions import Unit, units_of
+from sandbox.guest.search.functions import Unit, twin_in
 from sandbox.guest.search.harness import Items, Runner
 from sandbox.guest.search.limits import Limiter
 from sandbox.guest.search.render import Edit, Source
@@ -73,7 +73,7 @@ def _probed(one: Alternative) -> Any:
         source = Source(unit.source.path, data or b"")
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return None
-    twin = next((u for u in units_of(source, unit.filename) if u.names == unit.names), None)
+    twin = twin_in(source, unit)
     if twin is None:
         return None
     edits = probe_edits(source, twin.node, new_lines(unit.source.data, source.data))

@@ -229,7 +229,8 @@ class Lanes:
             code = candidate.unit.compile(candidate.edits)
             if code is None:
                 return None
-            key: Any = (candidate.unit.source.path, candidate.unit.names, signature(code))
+            unit = candidate.unit  # of several with one name the line tells which
+            key: Any = (unit.source.path, unit.names, unit.first_line, signature(code))
             if key in self._seen:
                 return None
             if not candidate.undoes:

@@ -4,7 +4,7 @@ import ast
 import types
 
 from sandbox.guest.search.candidates import Generator, Suspicion
-from sandbox.guest.search.functions import LiveFunctions, Unit, signature, unit_around, units_of
+from sandbox.guest.search.functions import LiveFunctions, Unit, signature, twin_in, unit_around, units_of
 from sandbox.guest.search.guided import Checkout
 from sandbox.guest.search.limits import TICK_NAME
 from sandbox.guest.search.locate.code import CodeFile
@@ -74,6 +74,15 @@ def test_all_of_them_are_found_with_the_code_of_the_whole_module() -> None:
         assert signature(alone) == signature(code)
         assert getattr(alone, "co_qualname", "") == getattr(code, "co_qualname", "")
         assert list(alone.co_positions()) == list(code.co_positions())
+
+
+def test_of_several_with_one_name_the_twin_is_the_one_that_stood_there() -> None:
+    third = units()[2]
+    later = Source("blocks.py", TEXT.replace("import sys", "import os\nimport sys").encode())
+    twin = twin_in(later, third)
+    assert twin is not None
+    assert (twin.first_line, later.text(twin.node)[-9:]) == (third.first_line + 1, "value + 3")
+    assert twin_in(Source("blocks.py", b"x = 1\n"), third) is None
 
 
 def test_what_was_imported_is_alive_and_gets_its_code() -> None:
