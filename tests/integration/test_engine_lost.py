@@ -214,17 +214,6 @@ async def test_a_mission_on_sqlite_goes_on_by_itself(tmp_path: Path) -> None:
     await _goes_on(f"sqlite:///{tmp_path}/engine.sqlite", OF_SQLITE, ask)
 
 
-async def test_a_value_that_could_not_be_written_is_no_error_of_its_step(tmp_path: Path) -> None:
-    """The library writes the database's error into the row that the value should have had, if that has room."""
-
-    def ask(sql: str) -> None:
-        with closing(sqlite3.connect(tmp_path / "engine.sqlite", timeout=20)) as database:
-            database.execute(sql)
-
-    values_only = OF_SQLITE[0].replace("operation_outputs BEGIN", "operation_outputs WHEN NEW.error IS NULL BEGIN")
-    await _goes_on(f"sqlite:///{tmp_path}/engine.sqlite", (values_only, OF_SQLITE[1]), ask)
-
-
 @pytest.mark.slow
 async def test_a_mission_on_postgresql_goes_on_by_itself(postgres: Server) -> None:
     url = postgres.new_database()
@@ -234,3 +223,17 @@ async def test_a_mission_on_postgresql_goes_on_by_itself(postgres: Server) -> No
             database.execute(sql)
 
     await _goes_on(url, OF_POSTGRES, ask)
+
+
+@pytest.mark.slow
+async def test_a_value_that_could_not_be_written_is_no_error_of_its_step(postgres: Server) -> None:
+    """The library writes the database's error into the row that the value should have had, if that has room."""
+    url = postgres.new_database()
+
+    def ask(sql: str) -> None:
+        with psycopg.connect(url) as database:
+            database.execute(sql)
+
+    values_only = OF_POSTGRES[0].replace("BEGIN RAISE", "BEGIN IF NEW.error IS NOT NULL THEN RETURN NEW; END IF; RAISE")
+    values_only = values_only.replace("EXECUTE FUNCTION", "FOR EACH ROW EXECUTE FUNCTION")
+    await _goes_on(url, (values_only, OF_POSTGRES[1]), ask)
