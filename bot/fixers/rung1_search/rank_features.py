@@ -34,7 +34,7 @@ class Features:
         changed_neighbours: The same near those calls.
         new_errors: Share of inputs on which it newly raises.
         changed_types: Share of inputs on which it gives another type than ever before.
-        surprise: How unusual its text is in this repository, in bits per token.
+        surprise: How unusual its text is in this repository, in bits per token; what people wrote there before is not.
         donor: Whether its text stands elsewhere in the repository.
         examples_failed: Share of docstring examples that it breaks and another survivor honours.
         examples_kept: Whether there are examples and it honours all.
@@ -83,6 +83,7 @@ def features_of(
     """
     first = members[0]
     costs = [cost_of(member) for member in members]
+    undoes = any(m.template == "undo_part" and not doubts(m.warnings) for m in members)
     kinds = {"arithmetic" if member.template in ARITHMETIC else member.template for member in members}
     return Features(
         cost=min(costs),
@@ -95,7 +96,7 @@ def features_of(
         changed_neighbours=_share(profile.changed_neighbours, profile.neighbours),
         new_errors=_share(profile.new_errors, profile.inputs),
         changed_types=_share(profile.changed_types, profile.inputs),
-        surprise=min(max(profile.surprise, -MOST_SURPRISE), MOST_SURPRISE),
+        surprise=min(max(profile.surprise, -MOST_SURPRISE), 0.0 if undoes else MOST_SURPRISE),
         donor=float(profile.donor),
         examples_failed=_share(profile.examples_failed, profile.examples),
         examples_kept=float(profile.examples > 0 and profile.examples_failed == 0),
@@ -103,7 +104,7 @@ def features_of(
         side_effects=float(profile.side_effects > 0),
         doubts=float(min(doubts(first.warnings), 3)),
         symptom=float(symptoms(first.warnings) > 0),
-        undoes=float(any(m.template == "undo_part" and not doubts(m.warnings) for m in members)),
+        undoes=float(undoes),
     )
 
 

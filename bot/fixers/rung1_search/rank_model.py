@@ -25,7 +25,7 @@ WEIGHTS: Mapping[str, float] = {
     "side_effects": -1.0,
     "doubts": -0.7,
     "symptom": -1.2,
-    "undoes": 1.0,
+    "undoes": 1.5,
 }
 """What one unit of each feature adds to the logarithm of the odds; set by hand, with the signs that
 docs/reference/repair.md explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded. The fit sees

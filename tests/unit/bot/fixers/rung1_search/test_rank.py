@@ -219,3 +219,15 @@ def test_spans_that_do_not_fit_the_file_are_ranked_like_others(start: int, end: 
 
 def test_long_texts_are_compared_in_no_time() -> None:
     assert changed_characters("xy" * 500_000, "yx" * 400_000) >= 200_000
+
+
+def test_what_people_wrote_before_is_not_unusual_however_rare_its_words_are() -> None:
+    """A commit that turned the check red, undone in the place where it did, is clearly ahead of a guess at that place."""
+    undone = a_survivor(template="undo_part", cost=1.0)
+    guessed = [a_survivor("a", template="change_name"), a_survivor("b", template="wrap_call")]
+    rare = CLEAN.with_(surprise=2.4, mutants=40, mutants_killed=38)
+    seen = compared(0, 1, 1, profiles=(rare, CLEAN, CLEAN), failing_lines=20)
+    (first, *_) = rank_survivors([undone, *guessed], FILES, seen)
+    assert (first.survivor, first.confident) == (undone, True)
+    (asked, *_) = rank_survivors([a_survivor(template="swap_operator", cost=1.0), *guessed], FILES, seen)
+    assert not asked.confident

@@ -13,6 +13,8 @@ from tests.unit.bot.llm.protocol.noisy import ANSWERS, HOSTILE, Noisy, replies
 REPLIES = tuple(replies())
 ENOUGH_S = 0.5
 """The bar is 0.05 s; what is not bounded takes many seconds, and a machine may be slow."""
+TRIES = 3
+"""Python clears up after thousands of other tests when it likes."""
 
 
 def test_there_are_enough_noisy_replies() -> None:
@@ -62,9 +64,12 @@ def test_only_a_closed_block_or_a_whole_object_is_known_to_be_complete() -> None
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_quarter_of_a_mebibyte_is_read_at_once(name: str) -> None:
     text = HOSTILE[name]
-    start = time.process_time()
-    extract(text, NextStep, echoed="")
-    assert time.process_time() - start < ENOUGH_S
+    seconds = []
+    while not seconds or (seconds[-1] >= ENOUGH_S and len(seconds) < TRIES):
+        start = time.process_time()
+        extract(text, NextStep, echoed="")
+        seconds.append(time.process_time() - start)
+    assert seconds[-1] < ENOUGH_S
 
 
 _PIECES = st.sampled_from(
