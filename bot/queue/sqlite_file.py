@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import IO
 
 from bot.errors import QueueError
-from bot.store.database import SQLITE, make_private
+from bot.store.database import BUSY_S, SQLITE, make_private, write_ahead
 
 
 class SqliteFile:
@@ -59,9 +59,9 @@ class SqliteFile:
     def _write_ahead(self) -> None:
         """A property of the file, and dbos does not set it: without it every step costs three times as much."""
         try:
-            database = sqlite3.connect(self._path, timeout=30)
+            database = sqlite3.connect(self._path, timeout=BUSY_S)
             try:
-                database.execute("PRAGMA journal_mode=WAL")
+                write_ahead(database, BUSY_S)
             finally:
                 database.close()
         except sqlite3.Error as error:

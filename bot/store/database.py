@@ -2,7 +2,9 @@
 
 import asyncio
 import re
+import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -22,6 +24,7 @@ POSTGRES = ("postgresql://", "postgres://")
 DRIVER = "postgresql+psycopg://"
 BUSY_S = 30.0
 """The longest wait for somebody else's write."""
+RETRY_S = 0.01
 SCHEMA = "metaagent"
 """Where our tables are in a PostgreSQL database; the engine's are in one of its own."""
 
@@ -267,6 +270,24 @@ def make_private(path: Path) -> None:
         path.touch(mode=0o600, exist_ok=False)  # one that is there is not opened: closing it would drop SQLite's locks
 
 
+def write_ahead(connection: Any, busy_s: float) -> None:
+    """Put a file into write-ahead logging (WAL); SQLite does not wait for this while another process makes the file.
+
+    Raises:
+        sqlite3.Error: the file cannot be used, or somebody else held it all the time.
+    """
+    until = time.monotonic() + busy_s
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() >= until:
+                raise
+        else:
+            return
+        time.sleep(RETRY_S)
+
+
 def _in_a_file(url: str, busy_s: float) -> Any:
     from sqlalchemy import create_engine, event
     from sqlalchemy.pool import QueuePool
@@ -282,7 +303,7 @@ def _in_a_file(url: str, busy_s: float) -> Any:
 
     def connected(connection: Any, _: object) -> None:
         connection.isolation_level = None  # transactions begin where we say, not where sqlite3 guesses
-        connection.execute("PRAGMA journal_mode=WAL")
+        write_ahead(connection, busy_s)
         connection.execute("PRAGMA synchronous=FULL")
 
     def begun(connection: Any) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from typing_extensions import override
 
+from sandbox.guest.files import write
 from sandbox.guest.search.findings import propose
 from sandbox.guest.search.findings.model import Finding
 from sandbox.judge import judge
@@ -48,6 +49,7 @@ class CheckedWorkspace(FakeWorkspace):
         super().__init__(files, facts=facts(recipe=a_lint_recipe(command)), proposer=proposed)
         self._command = command
         self._folder = folder
+        self._written: dict[str, bytes] = {}
 
     @override
     async def run_tests(
@@ -63,8 +65,9 @@ class CheckedWorkspace(FakeWorkspace):
             return await super().run_tests(command, targets=targets)
         self.commands.append(self._command)
         for path, content in self._tree.items():
-            (self._folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (self._folder / path).write_bytes(content)
+            if self._written.get(path) != content:
+                write(str(self._folder), path, "100644", content)
+                self._written[path] = content
         done = subprocess.run(  # noqa: ASYNC221, S602 - a test's own command on a test's own files
             self._command,
             shell=True,

@@ -1,6 +1,7 @@
 """One database: transactions that are whole or nothing, by one writer at a time."""
 
 import os
+import sqlite3
 import threading
 import time
 from contextlib import closing
@@ -90,6 +91,26 @@ def test_a_closed_database_opens_again(tmp_path: Path) -> None:
     database = a_database(tmp_path)
     database.close()
     assert database.run(lambda tx: tx.execute("SELECT key FROM n")) == []
+
+
+def test_a_new_file_that_another_process_is_just_making_is_waited_for(tmp_path: Path) -> None:
+    """SQLite says "locked" at once to who would log ahead while another writes to a file that does not yet."""
+    path = tmp_path / "metaagent.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        ending = threading.Timer(0.3, other.execute, ["COMMIT"])
+        ending.start()
+        database = Database(f"sqlite:///{path}", busy_s=10)
+        assert database.run(lambda tx: tx.execute("PRAGMA journal_mode")) == [("wal",)]
+        ending.join()
+
+
+def test_a_file_that_is_held_for_ever_is_given_up(tmp_path: Path) -> None:
+    path = tmp_path / "metaagent.sqlite"
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="locked"):
+            Database(f"sqlite:///{path}", busy_s=0.1).open()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The work tree seen from inside: what is walked, compared, read and written, and what is refused."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,14 @@ def test_paths_that_name_no_file_below_are_refused(path: str) -> None:
 @pytest.mark.parametrize("path", ["a", "a/b", "...", "a b", "-x", ".git/config", "a\nb"])
 def test_paths_that_name_a_file_below_are_taken_apart(path: str) -> None:
     assert "/".join(inside.parts_of(path)) == path
+
+
+def test_of_two_files_written_within_a_second_the_second_is_what_python_imports(root: Path) -> None:
+    """Byte code is told apart by size and whole seconds; so are the results that mypy keeps."""
+    said = []
+    for text in (b"word = 'one'\n", b"word = 'two'\n"):
+        files.write(str(root), "a.py", "100644", text)
+        argv = [sys.executable, "-c", "import a; print(a.word)"]
+        said.append(subprocess.run(argv, cwd=root, env={}, capture_output=True, text=True, check=True).stdout)
+    assert (root / "__pycache__").is_dir()
+    assert said == ["one\n", "two\n"]
