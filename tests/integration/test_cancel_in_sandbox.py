@@ -27,6 +27,7 @@ class Long:
     """A mission of one step, which sleeps in a sandbox for longer than anybody waits."""
 
     def __init__(self) -> None:
+        self.sleeps = False
         self.stopped_at: float | None = None
 
     async def mission(self, _: MissionRequest, checkpoint: Checkpoint) -> MissionContext:
@@ -35,11 +36,11 @@ class Long:
             image = await backend.ensure_toolchain()
             try:
                 async with backend.open(image) as guest:
-                    try:
-                        await guest.run(("/bin/sleep", "600"), limits=RunLimits(wall_s=600.0))
-                    except asyncio.CancelledError:
-                        self.stopped_at = time.monotonic()
-                        raise
+                    self.sleeps = True
+                    await guest.run(("/bin/sleep", "600"), limits=RunLimits(wall_s=600.0))
+            except asyncio.CancelledError:
+                self.stopped_at = time.monotonic()
+                raise
             finally:
                 await backend.close()
             raise AssertionError
@@ -60,18 +61,20 @@ async def test_a_mission_that_is_stopped_leaves_its_sandbox_at_once(docker_ready
     try:
         await engine.submit(a_request())
         async with asyncio.timeout(120):
-            while not ours("mission"):  # noqa: ASYNC110 -- the daemon tells nobody
+            while not long.sleeps:  # noqa: ASYNC110 -- it runs in the engine's own loop
                 await asyncio.sleep(0.1)
+        assert ours("mission")
         await asyncio.sleep(0.5)
         asked = time.monotonic()
         await engine.cancel(a_request().mission_id)
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while long.stopped_at is None or ours("mission"):  # noqa: ASYNC110 -- the daemon tells nobody
                 await asyncio.sleep(0.05)
         gone = time.monotonic() - asked
-        print(f"step ended after {long.stopped_at - asked:.2f} s, container gone after {gone:.2f} s")  # noqa: T201
-        crowded = os.getloadavg()[0] > 2 * (os.cpu_count() or 1)
-        assert crowded or (long.stopped_at - asked <= STEP_S and gone <= CONTAINER_S)
+        said = f"step ended after {long.stopped_at - asked:.2f} s, container gone after {gone:.2f} s"
+        print(said)  # noqa: T201
+        crowded = os.getloadavg()[0] > 1.5 * (os.cpu_count() or 1)
+        assert crowded or (long.stopped_at - asked <= STEP_S and gone <= CONTAINER_S), said
         assert await engine.status(a_request().mission_id) == "cancelled"
     finally:
         await engine.close()
