@@ -41,6 +41,20 @@ async def test_a_table_outside_functions_is_mended(backend: Backend, tmp_path: P
     assert {"swap: believed", "fresh: believed"} <= set(started.lane_notes)
 
 
+async def test_what_tests_import_as_they_run_takes_no_order_with_it(backend: Backend, tmp_path: Path) -> None:
+    """The process that trials are forked from begins anew with it; what was asked for then was never heard of again."""
+    files = {
+        "shop/__init__.py": "",
+        "shop/rates.py": 'RATES = {"book": 8, "other": 19}\n\n\ndef rate(kind):\n    return RATES[kind]\n',
+        "test_rates.py": TEST_RATE + "\n\ndef test_other():\n    import wsgiref.simple_server, xml.sax\n"
+        "    assert wsgiref and xml.sax and rate('other') == 19\n",
+    }
+    events = await searched(backend, tmp_path, files)
+    (started,) = (event for event in events if isinstance(event, TrialStarted))
+    assert {"swap: believed", "fresh: believed"} <= set(started.lane_notes)
+    assert files["shop/rates.py"].replace("8", "7") in fixes(events, files)["fresh"]
+
+
 async def test_a_project_that_cannot_be_imported_is_mended(backend: Backend, tmp_path: Path) -> None:
     files = {
         "shop/__init__.py": "",

@@ -24,7 +24,7 @@ CHECK_S = 20.0
 
 
 class Tree:
-    """The checkout, as the keeper remembers it.
+    """The checkout, as the keeper remembers it, and what trials of it are forked from.
 
     Args:
         keeper: The link to it.
@@ -66,6 +66,13 @@ class Tree:
             self._owed -= 1
             answer = heard
         return answer
+
+    def preload(self) -> None:
+        """Have trials forked from a process that has imported what this one has, outside the checkout.
+
+        When this returns, the one before it hears no order any more.
+        """
+        self._ask({"modules": modules_beside(self._root)})
 
     def guard_for(self) -> Guard:
         """After the tests have run once: what children put on from now on."""
@@ -133,13 +140,13 @@ class Host:
 
     def _conduct(self, collected: Optional[Collected], broken: Sequence[Broken]) -> None:
         collect_s = time.process_time() - self._cpu
-        self._links.keeper.send({"modules": modules_beside(self._command.root)})
         tree = Tree(self._links.keeper, self._command.root)
+        tree.preload()
         situation = Situation(
             self._request, self._kit, self._course.left, collected, broken=broken, guard_for=tree.guard_for
         )
         if situation.ground is not None and situation.ground.baseline.imported:
-            self._links.keeper.send({"modules": modules_beside(self._command.root)})
+            tree.preload()
         if tree.guard is None:
             tree.guard_for()
         lanes = Lanes(situation, self._course, Means(self._links.zygote, tree, self._command, collect_s))

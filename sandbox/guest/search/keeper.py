@@ -107,15 +107,17 @@ class Keeper:
     def _serve(self) -> Dict[str, Any]:
         deadline = self._started + self._request.time_limit_s + LATE_S
         while time.monotonic() < deadline:
-            waiting = [self._links["host"], *([self._zygote.link] if self._zygote else [])]
-            ready = select.select(waiting, [], [], min(1.0, max(0.0, deadline - time.monotonic())))[0]
+            host = self._links["host"]
+            waiting = [host, *([self._zygote.link] if self._zygote else [])]
+            wait = 0.0 if host.waiting else min(1.0, max(0.0, deadline - time.monotonic()))
+            ready = select.select(waiting, [], [], wait)[0]
             self._sweep()
             if self._zygote is not None and self._zygote.link in ready:
                 self._hear_zygote(self._zygote)
-            if self._links["host"] not in ready:
+            if not host.waiting and host not in ready:
                 continue
-            message = self._links["host"].next(1.0)
-            if message is None and self._links["host"].closed:
+            message = host.next(1.0)
+            if message is None and host.closed:
                 return {"reason": "refused", "detail": "the search was ended by what it ran"}
             done = self._take(message or {})
             if done is not None:
@@ -135,6 +137,7 @@ class Keeper:
             self._modules = [name for name in message["modules"] if isinstance(name, str)]
             self._end_zygote()
             self._raise_zygote()
+            self._links["host"].send({"raised": True})
         return None
 
     def _hear_zygote(self, zygote: Raising) -> None:

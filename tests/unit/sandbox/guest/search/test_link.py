@@ -51,3 +51,20 @@ def test_an_answer_that_comes_late_is_not_taken_for_the_next_one(ends: tuple[Lin
     keeper.send({"changed": ["now.py"]})
     assert tree.restore() == ["now.py"]
     assert [keeper.next(1) for _ in range(3)] == [{"write": {"a.py": "eA=="}}, {"restore": True}, {"restore": True}]
+
+
+def test_trials_are_asked_for_when_the_process_they_are_forked_from_is_the_new_one(ends: tuple[Link, Link]) -> None:
+    """An order that the former one took with it into its grave would be waited for in vain."""
+    keeper, ours = ends
+    raised = threading.Event()
+
+    def raise_it() -> None:
+        assert set(keeper.next(10) or {}) == {"modules"}
+        raised.set()
+        keeper.send({"raised": True})
+
+    answering = threading.Thread(target=raise_it, daemon=True)
+    answering.start()
+    Tree(ours, "/nowhere", check_s=10).preload()
+    assert raised.is_set()
+    answering.join(10)
