@@ -64,7 +64,7 @@ def test_only_a_closed_block_or_a_whole_object_is_known_to_be_complete() -> None
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_quarter_of_a_mebibyte_is_read_at_once(name: str) -> None:
     text = HOSTILE[name]
-    seconds = []
+    seconds: list[float] = []
     while not seconds or (seconds[-1] >= ENOUGH_S and len(seconds) < TRIES):
         start = time.process_time()
         extract(text, NextStep, echoed="")
