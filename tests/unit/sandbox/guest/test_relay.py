@@ -59,6 +59,7 @@ async def echoing(path: Path) -> AsyncIterator[list[int]]:
     finally:
         server.close()
         await server.wait_closed()
+        await asyncio.sleep(0.02)  # a connection that was just taken has its writer by then
         for writer in writers:  # a client that died may not have been noticed yet
             writer.close()
             with contextlib.suppress(OSError):
