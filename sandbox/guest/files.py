@@ -14,7 +14,8 @@ FRESH = ".metaagent-new"
 
 AHEAD_S = 3600
 """How far the time of a written file lies ahead, and a second more for every write: what tells files apart by size and
-whole seconds (mypy's cache, byte code) would take the second of two writes within a second for the first."""
+whole seconds (mypy's cache, byte code) would take the second of two writes within a second for the first. Ahead, since
+what is built from such a file must be older than it is."""
 
 _writes = itertools.count(1)
 

@@ -214,26 +214,26 @@ async def test_a_mission_on_sqlite_goes_on_by_itself(tmp_path: Path) -> None:
     await _goes_on(f"sqlite:///{tmp_path}/engine.sqlite", OF_SQLITE, ask)
 
 
-@pytest.mark.slow
-async def test_a_mission_on_postgresql_goes_on_by_itself(postgres: Server) -> None:
-    url = postgres.new_database()
+def _asking(url: str) -> Ask:
+    """Runs a statement on a PostgreSQL database."""
 
     def ask(sql: str) -> None:
         with psycopg.connect(url) as database:
             database.execute(sql)
 
-    await _goes_on(url, OF_POSTGRES, ask)
+    return ask
+
+
+@pytest.mark.slow
+async def test_a_mission_on_postgresql_goes_on_by_itself(postgres: Server) -> None:
+    url = postgres.new_database()
+    await _goes_on(url, OF_POSTGRES, _asking(url))
 
 
 @pytest.mark.slow
 async def test_a_value_that_could_not_be_written_is_no_error_of_its_step(postgres: Server) -> None:
     """The library writes the database's error into the row that the value should have had, if that has room."""
     url = postgres.new_database()
-
-    def ask(sql: str) -> None:
-        with psycopg.connect(url) as database:
-            database.execute(sql)
-
     values_only = OF_POSTGRES[0].replace("BEGIN RAISE", "BEGIN IF NEW.error IS NOT NULL THEN RETURN NEW; END IF; RAISE")
     values_only = values_only.replace("EXECUTE FUNCTION", "FOR EACH ROW EXECUTE FUNCTION")
-    await _goes_on(url, (values_only, OF_POSTGRES[1]), ask)
+    await _goes_on(url, (values_only, OF_POSTGRES[1]), _asking(url))

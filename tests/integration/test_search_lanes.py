@@ -41,8 +41,8 @@ async def test_a_table_outside_functions_is_mended(backend: Backend, tmp_path: P
     assert {"swap: believed", "fresh: believed"} <= set(started.lane_notes)
 
 
-async def test_what_tests_import_as_they_run_takes_no_order_with_it(backend: Backend, tmp_path: Path) -> None:
-    """The process that trials are forked from begins anew with it; what was asked for then was never heard of again."""
+async def test_the_fresh_lane_is_believed_where_tests_import_as_they_run(backend: Backend, tmp_path: Path) -> None:
+    """The process that trials are forked from begins anew then; that it has, `test_link.py` waits for."""
     files = {
         "shop/__init__.py": "",
         "shop/rates.py": 'RATES = {"book": 8, "other": 19}\n\n\ndef rate(kind):\n    return RATES[kind]\n',
