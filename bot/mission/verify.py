@@ -174,4 +174,6 @@ def _not_verified(context: MissionContext) -> tuple[str, ...]:
     dropped = [f"step `{f.step}`: {f.reason}" for f in recipe.fidelity if f.treatment == "dropped"]
     if recipe.kind in {StepKind.LINT, StepKind.FORMAT}:
         dropped.append("the tests: the failing step does not run them")
+    elif context.test_results is not None and not context.test_results.knows_tests:
+        dropped.append("single tests: the command's exit status is all that was seen")
     return (*shaky[:_SHAKY_SHOWN], *dropped)

@@ -46,6 +46,15 @@ class Story(Frozen):
         return self.context.fix
 
     @property
+    def is_weak(self) -> bool:
+        """Whether a run behind the verdict rests on an exit status alone, not on a record of each test."""
+        if self.fix is None:
+            return False
+        red = self.context.test_results
+        reports = [run.report for run in self.fix[1].runs] + ([red] if red is not None else [])
+        return not reports or not all(report.knows_tests for report in reports)
+
+    @property
     def is_heard(self) -> bool:
         """Whether we read what people answer; a step of a workflow is gone by then."""
         return self.context.request.trigger is not Trigger.ACTION

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from bot.domain.github import BranchRules, CommitState, PullRequestFile
 from bot.domain.mission import Confidence, MissionContext, Outcome
+from bot.domain.patch import VerifiedRun
 from bot.domain.policy import DeliveryRule, PolicyLimits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.registry import FixState, OfferedFix
@@ -23,8 +24,10 @@ from tests.builders import (
     HEAD,
     a_candidate,
     a_commanded_request,
+    a_green_report,
     a_mission,
     a_pull_request,
+    a_report,
     a_request,
     a_verification,
     an_attempt,
@@ -393,6 +396,30 @@ async def test_what_something_speaks_against_is_not_pushed() -> None:
     world = World()
     doubted = an_iteration(verification=a_verification(doubts=("one run was slow",)))
     assert (await world.publish(fixed(policy=policy("push"), iterations=(doubted,)))).way == "pull-request"
+
+
+@pytest.mark.parametrize("runner", ["command", "junit", "diagnostics"])
+@pytest.mark.parametrize("seen", ["red", "green"])
+async def test_a_verdict_by_exit_status_is_never_pushed_whatever_the_policy(runner: str, seen: str) -> None:
+    """An exit status can be faked without a trace: a draft, no commit on the branch, for people who ask too."""
+    world, weak = World(), a_green_report(runner=runner)
+    runs = tuple(VerifiedRun(label="full command", report=weak) for _ in range(2))
+    proof = a_verification(runs=runs) if seen == "green" else a_verification()
+    red = a_report(runner=runner if seen == "red" else "pytest")
+    for number, request in enumerate((fixed().request, a_commanded_request(head_sha=HEAD)), start=1):
+        context = fixed(number, iterations=(an_iteration(verification=proof),), test_results=red, request=request)
+        publication = await world.publish(context.with_(policy=policy("push")), confidence=1.0)
+        assert publication.way == "pull-request"
+        assert world.github.branches["main"] == HEAD
+        assert "commit_on_branch" not in world.github.calls
+    assert world.ours
+    assert set(world.ours) <= world.github.drafts
+
+
+async def test_a_verdict_by_records_of_each_test_is_no_draft_unasked() -> None:
+    world = World()
+    publication = await world.publish(fixed())
+    assert publication.pull_request not in world.github.drafts
 
 
 @pytest.mark.parametrize("rules", [BranchRules(needs_pull_request=True), BranchRules(no_update=True)])
