@@ -116,7 +116,7 @@ def _why_not(report: TestReport) -> str:
     """Why there is nothing to search; empty when there is."""
     if report.verdict is RunVerdict.PASS:
         return f"nothing is red: {report.summary}"
-    if report.runner not in {"pytest", "unittest"}:
+    if not report.knows_tests:
         advice = "; findings of linters and type checkers are for metaagent fix" if is_about_findings(report) else ""
         return f"only tests that pytest or unittest runs can be searched for: {report.summary}{advice}"
     return "" if report.failing else f"no test failed, and yet the run was not green: {report.summary}"

@@ -346,7 +346,7 @@ def an_attempt(**changes: Any) -> FixAttempt:
         candidates=(a_candidate(),),
         candidates_tried=12,
         seconds=1.2,
-        notes=("rung 0 (ruff): the failing step is not a lint or format step",),
+        notes=("rung 0 (ruff): the failing step does not run ruff",),
     ).with_(**changes)
 
 

@@ -7,7 +7,7 @@ from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.domain.registry import ProposedChange
 from bot.ports import Workspace
-from sandbox.types import ChangeAction, FileChange, FileEdit
+from sandbox.types import ChangeAction, FileChange, FileEdit, TestReport
 
 
 class ChosenFixer:
@@ -31,6 +31,10 @@ class ChosenFixer:
     def rung(self) -> Rung:
         """Where the change came from."""
         return Rung(self._change.rung) if self._change else Rung.TOOLS
+
+    def applies(self, report: TestReport) -> bool:
+        """Return True for every red run: a person chose the change for this one."""
+        return not report.success
 
     async def propose(
         self,

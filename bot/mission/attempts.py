@@ -218,7 +218,7 @@ def _known(ground: Ground, attempt: FixAttempt, asked: Rung) -> Ground:
 
 def _above(run: Run, ground: Ground, reason: str) -> Ground:
     """To climb on from the next rung that was not asked yet; without one the mission ends."""
-    above = [rung for rung in usable_rungs(run.context, run.ports.fixers) if rung > ground.asked]
+    above = [rung for rung in usable_rungs(run.context, run.ports.fixers, ground.report) if rung > ground.asked]
     if not above:
         raise end(Outcome.NO_FIX, reason)
     return ground.with_(untried=(), stuck=0, from_rung=min(above))

@@ -11,7 +11,7 @@ from bot.fixers.ladder import climb
 from bot.mission.tree import paths_of
 from bot.policy.rules import forbidden
 from bot.ports import Clock, Fixer, Workspace
-from sandbox.types import FileChange
+from sandbox.types import FileChange, TestReport
 
 _LEAST_SECONDS = 1.0
 _REASONS_SHOWN = 3
@@ -39,15 +39,16 @@ async def find_fix(
     return await climb(context, diagnosis, workspace, fixers, budget_of(context, limits), clock)
 
 
-def usable_rungs(context: MissionContext, fixers: Iterable[Fixer]) -> frozenset[Rung]:
-    """The rungs that somebody stands on, and that both the repository and whoever asked allow.
+def usable_rungs(context: MissionContext, fixers: Iterable[Fixer], report: TestReport) -> frozenset[Rung]:
+    """Return the rungs with a fixer that applies, as far as both repository and request allow them.
 
     Args:
         context: Policy and request.
-        fixers: Every rung there is.
+        fixers: Every fixer there is.
+        report: The red run to repair.
     """
     allowed = set(context.policy.rungs) & set(context.request.rungs)
-    return frozenset(fixer.rung for fixer in fixers if fixer.rung in allowed)
+    return frozenset(fixer.rung for fixer in fixers if fixer.rung in allowed and fixer.applies(report))
 
 
 def budget_of(context: MissionContext, limits: Limits) -> FixBudget:

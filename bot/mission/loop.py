@@ -160,7 +160,8 @@ async def _iterate(run: Run, tree: Tree, ground: Ground) -> Ground:
     run.know(lessons=thinking.lessons or run.context.lessons)
     if run.context.request.depth is Depth.EXPLAIN:
         raise Ended(_as_asked(run.context, "only the cause was asked for"))
-    rungs = frozenset(r for r in usable_rungs(run.context, run.ports.fixers) if r >= ground.from_rung)
+    usable = usable_rungs(run.context, run.ports.fixers, report)
+    rungs = frozenset(rung for rung in usable if rung >= ground.from_rung)
     await _plan(run, ground, rungs)
     action = await _decide(run, ground, rungs, thinking.alone)
     run.note(next_action=action)

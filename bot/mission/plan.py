@@ -26,7 +26,7 @@ def plan_fix(diagnosis: Diagnosis, report: TestReport, facts: WorkspaceFacts, ru
         diagnosis: What is broken and where.
         report: The red run, with every failing test by name.
         facts: What kind of step failed.
-        rungs: The rungs that may be climbed here.
+        rungs: The rungs that apply to this run and may be climbed here.
     """
     return _plan_by_rules(diagnosis, report, facts, rungs)
 
@@ -43,9 +43,9 @@ def refine_plan(plan: Plan, critique: Critique, rungs: Collection[Rung]) -> Plan
 
 
 def _plan_by_rules(diagnosis: Diagnosis, report: TestReport, facts: WorkspaceFacts, rungs: Collection[Rung]) -> Plan:
-    """One step for each rung that applies, and the verification at the end."""
+    """Return one step for each rung, and the verification at the end."""
     lint = facts.recipe.kind in _LINTING or report.runner == "diagnostics"
-    workers = [_WORKER_OF[rung] for rung in sorted(rungs) if _applies(rung, report, lint=lint)]
+    workers = [_WORKER_OF[rung] for rung in sorted(rungs)]
     what = {
         "tools": "let the tool that complains repair what it can",
         "search": "search for the smallest change of the suspect lines that makes the failing tests pass",
@@ -58,15 +58,6 @@ def _plan_by_rules(diagnosis: Diagnosis, report: TestReport, facts: WorkspaceFac
         confidence=max((_confidence(w, diagnosis) for w in workers), default=_NOTHING_APPLIES),
         acceptance_criteria=_criteria(report, lint=lint),
     )
-
-
-def _applies(rung: Rung, report: TestReport, *, lint: bool) -> bool:
-    """Whether a rung can do anything about such a failure."""
-    if rung is Rung.TOOLS:
-        return lint
-    if rung is Rung.SEARCH:
-        return report.runner == "pytest" and bool(report.failing)
-    return True
 
 
 def _confidence(worker: str, diagnosis: Diagnosis) -> float:

@@ -123,6 +123,10 @@ class Fixer(Protocol):
         """Where on the ladder it stands."""
         ...
 
+    def applies(self, report: TestReport) -> bool:
+        """Return whether this fixer can do anything about such a red run; the only place that decides it."""
+        ...
+
     def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:

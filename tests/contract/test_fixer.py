@@ -122,6 +122,13 @@ async def test_it_says_who_it_is(case: Case) -> None:
     assert fixer.rung in set(Rung)
 
 
+async def test_it_applies_to_the_red_run_it_repairs_and_to_no_green_one(case: Case) -> None:
+    fixer, red = case.fixer(), case.context.test_results
+    assert red is not None
+    assert fixer.applies(red)
+    assert not fixer.applies(red.with_(success=True, failed=False, verdict=RunVerdict.PASS, outcomes={}, failures=()))
+
+
 async def test_a_candidate_says_where_it_comes_from_and_what_it_changes(case: Case) -> None:
     found = [one for one in await proposals(case, case.repairable()) if isinstance(one, Candidate)]
     assert found

@@ -7,6 +7,7 @@ from bot.domain.lesson import Forecast, RecalledLesson
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.ports import Workspace
+from sandbox.types import TestReport
 
 Proposals = Callable[[dict[str, str], MissionContext], Sequence[Candidate | RungNote]]
 
@@ -33,6 +34,12 @@ class ScriptedFixer:
     @property
     def rung(self) -> Rung:
         return self._rung
+
+    def applies(self, report: TestReport) -> bool:
+        """A model reads anything red, every other rung needs failures by name."""
+        if self._rung is Rung.MODEL:
+            return not report.success
+        return bool(report.failing) and report.runner != "command"
 
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget

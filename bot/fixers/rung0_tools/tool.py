@@ -5,14 +5,14 @@ import shlex
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
-from bot.domain.diagnosis import Diagnosis, FailureKind
+from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, FixBudget, Rung, RungNote
 from bot.ports import Workspace
 from sandbox.changes.paths import is_safe_path
 from sandbox.changes.protected import PathClass, protected_class
 from sandbox.gate import clean
-from sandbox.types import ChangeAction, FileChange, FileEdit, Frozen, Recipe, StepKind, TestReport
+from sandbox.types import ChangeAction, FileChange, FileEdit, Frozen, Recipe, TestReport
 
 COMMAND_S = 60.0
 CANDIDATE_SCORE = 0.9
@@ -72,19 +72,21 @@ class ToolFixer:
         """The cheapest one."""
         return Rung.TOOLS
 
+    def applies(self, report: TestReport) -> bool:
+        """Return whether findings were read from a command that runs this tool."""
+        return not report.success and report.runner == "diagnostics" and bool(self._tool.fixes(report.target))
+
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:
         """At most one candidate: what the tool changed in the files the failing step named."""
         recipe = (await workspace.facts()).recipe
-        if not (recipe.kind in {StepKind.LINT, StepKind.FORMAT} or diagnosis.kind is FailureKind.LINT):
-            yield RungNote(reason="the failing step is not a lint or format step")
-            return
+        report = context.test_results
         fixes = self._tool.fixes(recipe.command)
-        if not fixes:
+        if report is None or not self.applies(report) or not fixes:
             yield RungNote(reason=f"the failing step does not run {self.name}")
             return
-        named = named_files(diagnosis, context.test_results, suffixes=self._tool.suffixes)
+        named = named_files(diagnosis, report, suffixes=self._tool.suffixes)
         started = time.monotonic()
         try:
             done = [await _run(fix, named, workspace, budget) for fix in fixes if allowed_files(fix, named)]

@@ -41,18 +41,22 @@ class SearchFixer:
         """The second step of the ladder."""
         return Rung.SEARCH
 
+    def applies(self, report: TestReport) -> bool:
+        """Return whether failing tests, or findings of a linter or type checker, are known by name."""
+        return bool(report.failing) and (report.knows_tests or is_about_findings(report))
+
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:
         """Plausible fixes, best first; the workspace stays as it is."""
         report = context.test_results
-        if report is not None and is_about_findings(report):
+        if report is None or not self.applies(report):
+            yield RungNote(reason="only failing tests of pytest and unittest, and findings, can be searched for")
+            return
+        if is_about_findings(report):
             async with aclosing(mend_findings(context, report, workspace, budget)) as mended:
                 async for proposal in mended:
                     yield proposal
-            return
-        if report is None or report.runner not in {"pytest", "unittest"} or not report.failing:
-            yield RungNote(reason="only failing tests of pytest and unittest can be searched for")
             return
         facts = await workspace.facts()
         request = _bounded(await request_of(self._recall, context, diagnosis, facts, report), budget)

@@ -51,13 +51,17 @@ class AgentWorker:
         """The third step of the ladder."""
         return Rung.MODEL
 
+    def applies(self, report: TestReport) -> bool:
+        """Return whether there is a failure to show; a model reads every runner's output."""
+        return not report.success
+
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:
         """At most one change. The note comes ahead of it: it carries what was paid."""
         door = self._doors.of(context.request, context.policy)
         report = context.test_results
-        if door is None or report is None or report.success:
+        if door is None or report is None or not self.applies(report):
             yield RungNote(reason="there is no red run to mend" if door else "the policy gives it no money")
             return
         failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)

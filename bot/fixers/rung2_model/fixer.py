@@ -57,6 +57,10 @@ class ModelFixer:
         """The third step of the ladder."""
         return Rung.MODEL
 
+    def applies(self, report: TestReport) -> bool:
+        """Return whether there is a failure to show; a model reads every runner's output."""
+        return not report.success
+
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget
     ) -> AsyncIterator[Candidate | RungNote]:
@@ -66,7 +70,7 @@ class ModelFixer:
         if mind is None or not mind.has(Role.FIX):
             yield RungNote(reason="no model is configured, or the policy gives it no money")
             return
-        if report is None or report.success:
+        if report is None or not self.applies(report):
             yield RungNote(reason="there is no red run to mend")
             return
         failure = Failure(context=context, diagnosis=diagnosis, workspace=workspace)

@@ -16,6 +16,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.fixers.ladder import climb
 from bot.ports import Fixer, Workspace
 from sandbox.errors import ChangeRejected, SandboxDied
+from sandbox.types import TestReport
 from tests.builders import a_candidate, a_change, a_diagnosis, a_request, a_running_mission
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
@@ -41,6 +42,9 @@ class TalkingFixer:
     @property
     def rung(self) -> Rung:
         return self._rung
+
+    def applies(self, report: TestReport) -> bool:
+        return not report.success
 
     async def propose(
         self, context: MissionContext, diagnosis: Diagnosis, workspace: Workspace, budget: FixBudget

@@ -6,30 +6,24 @@ from bot.domain.patch import Rung
 from bot.domain.plan import CriterionType
 from bot.mission.critique import critique_plan
 from bot.mission.plan import plan_fix, refine_plan
-from sandbox.types import StepKind, TestReport, TestStatus
+from sandbox.types import TestStatus
 from tests.builders import OTHER_TEST, TEST, a_diagnosis, a_lint_recipe, a_lint_report, a_plan, a_report, facts
 
 BOTH = (Rung.TOOLS, Rung.SEARCH)
-OPAQUE = a_report(runner="command", outcomes={"make test": TestStatus.FAIL})
 
 
 @pytest.mark.parametrize(
-    ("report", "kind", "rungs", "actions"),
+    ("rungs", "actions"),
     [
-        (a_report(), StepKind.TEST, BOTH, ["search", "verify"]),
-        (a_lint_report(), StepKind.LINT, BOTH, ["tools", "verify"]),
-        (a_lint_report(), StepKind.TEST, BOTH, ["tools", "verify"]),
-        (a_report(runner="command"), StepKind.FORMAT, BOTH, ["tools", "verify"]),
-        (a_report(), StepKind.TEST, (Rung.TOOLS,), []),
-        (OPAQUE, StepKind.OTHER, BOTH, []),
-        (a_report(), StepKind.TEST, (*BOTH, Rung.MODEL), ["search", "model", "verify"]),
-        (a_report(), StepKind.TEST, (), []),
+        ((Rung.SEARCH,), ["search", "verify"]),
+        (BOTH, ["tools", "search", "verify"]),
+        ((Rung.TOOLS,), ["tools", "verify"]),
+        ((Rung.MODEL, Rung.SEARCH), ["search", "model", "verify"]),
+        ((), []),
     ],
 )
-def test_the_rungs_that_apply_become_steps(
-    report: TestReport, kind: StepKind, rungs: tuple[Rung, ...], actions: list[str]
-) -> None:
-    plan = plan_fix(a_diagnosis(), report, facts(recipe=a_lint_recipe(kind=kind)), rungs)
+def test_the_rungs_that_apply_become_steps(rungs: tuple[Rung, ...], actions: list[str]) -> None:
+    plan = plan_fix(a_diagnosis(), a_report(), facts(), rungs)
     assert [step.action for step in plan.steps] == actions
     assert len(critique_plan(plan).issues) == (0 if actions else 1)
 
@@ -55,8 +49,9 @@ def test_many_failing_tests_are_bounded() -> None:
 
 
 def test_a_plan_without_suspects_is_less_sure() -> None:
-    sure = plan_fix(a_diagnosis(), a_report(), facts(), BOTH).confidence
-    assert plan_fix(a_diagnosis(suspects=()), a_report(), facts(), BOTH).confidence < sure
+    rungs = (Rung.SEARCH,)
+    sure = plan_fix(a_diagnosis(), a_report(), facts(), rungs).confidence
+    assert plan_fix(a_diagnosis(suspects=()), a_report(), facts(), rungs).confidence < sure
 
 
 def test_a_refined_plan_drops_what_the_critic_objects_to() -> None:

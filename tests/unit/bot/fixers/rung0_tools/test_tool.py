@@ -117,7 +117,7 @@ async def test_a_test_step_is_not_its_business() -> None:
     workspace = ToolWorkspace(a_recipe(), {})
     (note,) = await proposed(workspace, kind=FailureKind.BUG)
     assert isinstance(note, RungNote)
-    assert "not a lint or format step" in note.reason
+    assert "does not run ruff" in note.reason
     assert workspace.commands == []
 
 
