@@ -1,6 +1,5 @@
 """The Action itself, run by `act` on red repositories: on this host against a local GitHub, and in a job container."""
 
-import hashlib
 import json
 import os
 import re
@@ -18,7 +17,10 @@ from bot.wiring.line import prepare_image
 from tests.demo.repositories import broken_repository
 from tests.demo.story import push_green, push_red, wait_for_ci
 from tests.github_server.server import LocalGitHub, Options, strict_github
+from tests.integration.locked_wheels import offline, wheelhouse
 from tests.missing import missing
+
+__all__ = ["wheelhouse"]
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
@@ -101,13 +103,9 @@ class Act:
         return done.stdout
 
 
-def installed(tools: Path) -> Path:
-    """The folder where the Action finds its dependencies installed already."""
-    key = hashlib.sha256((ROOT / "requirements.lock").read_bytes()).hexdigest()[:16]
-    folder = tools / "metaagent" / key
-    folder.mkdir(parents=True)
-    (folder / "ready").touch()
-    return folder
+def without_an_index(wheels: Path) -> list[str]:
+    """Return options of `act` that let the step install from wheels only."""
+    return [word for name, value in offline(wheels).items() for word in ("--env", f"{name}={value}")]
 
 
 def shipped(folder: Path) -> Path:
@@ -165,7 +163,7 @@ def check_patch(patch: Path, checkout: Path) -> None:
 
 @pytest.mark.shared
 def test_of_two_jobs_one_finds_the_fix_and_the_other_opens_the_pull_request(
-    act: Act, github: LocalGitHub, tmp_path: Path
+    act: Act, github: LocalGitHub, wheelhouse: Path, tmp_path: Path
 ) -> None:
     """The example workflow as it stands, on this host: the failing commit is fetched, never checked out."""
     broken = broken_repository("broken_math")
@@ -177,9 +175,6 @@ def test_of_two_jobs_one_finds_the_fix_and_the_other_opens_the_pull_request(
     event = tmp_path / "event.json"
     run = {"id": 1, "conclusion": "failure", "head_sha": sha, "head_branch": "main", "head_repository": here}
     event.write_text(json.dumps({"repository": here, "workflow_run": {**run, "actor": {"login": "acme"}}}))
-    tools = installed(tmp_path / "cache" / "act" / "tool_cache")
-    for name in ("bin", "lib", "pyvenv.cfg"):
-        (tools / name).symlink_to(Path(sys.prefix) / name)
     actions = {**act.actions, **artifacts(tmp_path)}
     (tmp_path / "empty").mkdir()
     log = Act(tmp_path, actions).run(
@@ -188,6 +183,7 @@ def test_of_two_jobs_one_finds_the_fix_and_the_other_opens_the_pull_request(
         *("-e", str(event), "-W", str(EXAMPLE), "-P", "ubuntu-latest=-self-hosted"),
         *("-s", f"GITHUB_TOKEN={github.user_token('acme')}", "--actor", "acme"),
         *("--env", f"GITHUB_API_URL={github.api_url}", "--env", f"ARTIFACTS={tmp_path / 'artifacts'}"),
+        *without_an_index(wheelhouse),
     )
     (pull,) = github.pull_requests("acme/broken_math")
     assert pull.pull is not None
@@ -198,23 +194,17 @@ def test_of_two_jobs_one_finds_the_fix_and_the_other_opens_the_pull_request(
     assert f"pr-number={pull.number}" in log
 
 
-def test_in_a_job_container_without_any_network_it_leaves_patch_summary_and_outputs(act: Act, tmp_path: Path) -> None:
+def test_in_a_job_container_without_any_network_it_leaves_patch_summary_and_outputs(
+    act: Act, wheelhouse: Path, tmp_path: Path
+) -> None:
     """Docker on Docker: the sandbox is a container beside the job's."""
     checkout = red_checkout(tmp_path / "checkout")
     image, _ = prepare_image(load({}, environment={}))
-    tools = installed(tmp_path / "tools")
-    (tools / "bin").mkdir()
-    (tools / "bin" / "python").symlink_to("/usr/bin/python3")
-    (tools / "pyvenv.cfg").write_text("home = /usr/bin\ninclude-system-site-packages = false\n")
-    packages = Path("lib") / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
-    (tools / packages).mkdir(parents=True)
-    inside = f"/opt/hostedtoolcache/metaagent/{tools.name}"
     kept, sockets = tmp_path / "kept", tmp_path / "sockets"
     for folder in (kept, sockets):
         folder.mkdir()
     mounts = [
-        f"-v {tools}:{inside}",
-        f"-v {Path(sys.prefix) / packages}:{inside}/{packages}:ro",
+        f"-v {wheelhouse}:{wheelhouse}:ro",
         f"-v {kept}:{kept}",
         f"-v {sockets}:{sockets}",
     ]
@@ -223,6 +213,7 @@ def test_in_a_job_container_without_any_network_it_leaves_patch_summary_and_outp
         "push",
         *("-P", f"ubuntu-latest={image}", "--container-options", " ".join(["-u 0:0", *mounts])),
         *("--env", f"METAAGENT_SANDBOX__EGRESS_FOLDER={sockets}", "--env", f"KEPT={kept}"),
+        *without_an_index(wheelhouse),
     )
     subprocess.run(["docker", "volume", "rm", "act-toolcache"], capture_output=True, check=False)
     told = json.loads((kept / "outputs.json").read_text())
