@@ -61,7 +61,7 @@ def searched_json(searched: Searched) -> dict[str, Any]:
 def _candidate(searched: Searched, index: int, pen: Pen) -> dict[str, Any]:
     one, found = searched.shown[index], searched.attempt
     survivor = one.ranked.survivor
-    number = found.survivors.index(survivor) if found else 0
+    number = one.ranked.number
     return {
         "rank": index + 1,
         "cluster": clusters(searched)[index],
@@ -89,7 +89,7 @@ def clusters(searched: Searched) -> tuple[str, ...]:
         return ()
     keys: list[str] = []
     for one in searched.shown:
-        number = found.survivors.index(one.ranked.survivor)
+        number = one.ranked.number
         known = found.compared.clusters if found.compared else ()
         # Where nothing was compared nothing is known to be alike.
         keys.append(f"c{known[number]}" if number < len(known) else one.ranked.survivor.behaviour or f"#{number}")

@@ -19,7 +19,8 @@ class Ranked:
     """A survivor in its place.
 
     Attributes:
-        survivor: The fix.
+        survivor: The fix, with the doubts that only the comparison showed.
+        number: Which survivor it is, counted from 0 in the order they were told: its identity, whatever is added to it.
         agreeing: How many survivors behave as it does, itself included.
         behaviours: How many different behaviours there are in all.
         rivals: The best survivor of every other behaviour, likeliest first.
@@ -31,6 +32,7 @@ class Ranked:
     """
 
     survivor: Survivor
+    number: int
     agreeing: int
     behaviours: int
     rivals: tuple[Survivor, ...]
@@ -84,6 +86,7 @@ def rank_survivors(
                 ranked.append(
                     Ranked(
                         survivor=survivors[number],
+                        number=number,
                         agreeing=len(behaviour.members),
                         behaviours=len(ordered),
                         rivals=tuple(survivors[rival.members[0]] for rival in rivals),

@@ -12,7 +12,17 @@ from bot.pipeline import Line, OpenProgress
 from bot.ports import Fixer
 from bot.repair_command import RepairOrder, RepairResult, run_repair
 from bot.settings import Settings
-from sandbox.types import Checkout, Compared, Difference, SpanEdit, Survivor, TrialDone, TrialEvent, TrialStarted
+from sandbox.types import (
+    Checkout,
+    Compared,
+    Difference,
+    Profile,
+    SpanEdit,
+    Survivor,
+    TrialDone,
+    TrialEvent,
+    TrialStarted,
+)
 from tests.fakes.fake_workspace import FakeWorkspace
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
@@ -50,11 +60,12 @@ def a_survivor(old: str, new: str, **changes: object) -> Survivor:
     return Survivor.model_validate({**given, **changes})
 
 
+PARTED = (Difference(first=0, second=1, input="even(3)", results=("False", "9")),)
 EVENTS: tuple[TrialEvent, ...] = (
     TrialStarted(candidates=40, baseline_failing=1, lane_notes=("swap: safe",)),
     a_survivor("== 1", "== 0", behaviour="aa"),
     a_survivor("== 1", "!= 1", behaviour="bb", template="change_literal", warnings=("a literal of the test",)),
-    Compared(clusters=(0, 1), differences=(Difference(first=0, second=1, input="even(3)", results=("False", "9")),)),
+    Compared(clusters=(0, 1), differences=PARTED),
     TrialDone(reason="exhausted", tried=40, seconds=2.0),
 )
 
@@ -140,6 +151,20 @@ def test_a_program_gets_every_field_and_nothing_else_is_printed(
 def test_every_field_is_documented() -> None:
     page = REFERENCE.read_text()
     assert {field for field in FIELDS | CANDIDATE_FIELDS if f"`{field}`" not in page} == set()
+
+
+def test_doubts_that_only_the_comparison_shows_change_no_survivors_identity(settings: Make, tmp_path: Path) -> None:
+    seen = Profile(inputs=9, warnings=("it returns a list where a number was returned",))
+    compared = Compared(clusters=(0, 1), profiles=(seen, seen), differences=PARTED)
+    events = (*EVENTS[:3], compared, EVENTS[-1])
+    found = Bench(events).repair(settings(), tmp_path).json_object
+    assert sorted(one["cluster"] for one in found["candidates"]) == ["A", "B"]
+    for one in found["candidates"]:
+        assert one["doubts"][-1:] == list(seen.warnings)
+        assert one["observed"]["inputs"] == seen.inputs
+        assert [difference["input"] for difference in one["differs"]] == ["even(3)"]
+    gives = {one["change"]: one["differs"][0]["gives"] for one in found["candidates"]}
+    assert gives == {"`== 1` became `== 0`": "False", "`== 1` became `!= 1`": "9"}
 
 
 def test_a_person_sees_a_table_every_diff_and_how_to_go_on(
