@@ -27,7 +27,7 @@ from bot.evidence.keep import EvidenceFile
 from bot.github.staged import Notebook, StagedGitHub, StagedUpkeep
 from bot.intake.action_event import ActionEvent, RunnerFacts, read_event
 from bot.intake.action_inputs import ActionInputs
-from bot.intake.action_rights import why_nothing_is_written
+from bot.intake.action_rights import why_nothing_is_written, workspace_policy
 from bot.intake.admission import admit
 from bot.intake.guards import NOT_TESTS, RED
 from bot.lessons.calibration import confidence_by_rules
@@ -68,6 +68,7 @@ NO_CHECKS = (
 
 
 NO_PUSH = "With `from-report` a fix is never pushed straight onto the red branch: a pull request takes its place."
+NO_POLICY = "The policy was not read, because there is no token: the defaults count."
 NO_MODEL = "No model was asked: it has no key, for to such a run GitHub gives none of the repository's secrets."
 
 
@@ -276,7 +277,8 @@ async def _admission(step: Step) -> Admission:
     request, inputs = step.request(), step.inputs
     if not step.is_remote:
         folder = str((step.workspace / inputs.working_directory).resolve())
-        found, checkout = await folder_checkout(folder, inputs.test_command)
+        policy = await workspace_policy(step.event, step.github)
+        found, checkout = await folder_checkout(folder, inputs.test_command, policy=policy)
         local = request.with_(repository=None, folder=folder, tier=TrustTier.LOCAL)
         if step.event.from_fork:
             # A runner of one's own keeps environments: one that a fork's code could set up serves nobody else.
@@ -326,6 +328,8 @@ async def _handed_over(step: Step, context: MissionContext, kept: KeptEvidence) 
     done = Done(story, Publication(mission_id=context.mission_id, outcome=story.outcome), step.project)
     if step.inputs.model is not None and step.settings.model is None:
         done = done.noting(NO_MODEL)
+    if step.github is None and step.event.repository is not None:
+        done = done.noting(NO_POLICY)
     if step.inputs.delivery != step.inputs.mode:
         done = done.noting(NO_PUSH)
     why_not = await why_nothing_is_written(step.inputs, step.event, step.github)

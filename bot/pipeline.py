@@ -162,16 +162,18 @@ async def handle_admitted(
 
 
 async def folder_checkout(
-    folder: str, command: str | None, *, since: str | None = None
+    folder: str, command: str | None, *, since: str | None = None, policy: RepositoryPolicy | None = None
 ) -> tuple[RepositoryPolicy, Checkout]:
-    """A working tree of this host: what its policy file says, and how it is opened.
+    """Return the policy for a working tree of this host, and how the tree is opened.
 
     Args:
         folder: Its path.
         command: The command that is red; None takes the policy's, or detects one.
         since: The revision it was green at; None chooses one where the folder is a git checkout.
+        policy: The policy to obey; None reads the folder's own file.
     """
-    policy = await asyncio.to_thread(read_folder_policy, Path(folder))
+    if policy is None:
+        policy = await asyncio.to_thread(read_folder_policy, Path(folder))
     hints = JobHints(command=command or policy.test_command, setup=policy.setup, python=policy.python)
     source = FolderSource(path=folder, repository_id=f"local:{folder}", since=since)
     return policy, Checkout(source=source, tier=TrustTier.LOCAL, hints=hints)

@@ -1,11 +1,33 @@
-"""Whether a step of a workflow may write on GitHub: what was asked for, which token, who set it off."""
+"""Decide what a step of a workflow may do: the policy it obeys, and whether it may write on GitHub."""
 
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import RepositoryRef
 from bot.errors import GitHubError
 from bot.intake.action_event import ActionEvent
 from bot.intake.action_inputs import ActionInputs
 from bot.intake.admission_rules import MAY_COMMAND
+from bot.policy.policy_file import load_policy
 from bot.ports import GitHub
+
+
+async def workspace_policy(event: ActionEvent, github: GitHub | None) -> RepositoryPolicy | None:
+    """Return the policy of the default branch for a mission on the workspace, which may hold a proposal to change it.
+
+    Args:
+        event: What set the step off.
+        github: None without a token; the defaults count then.
+
+    Returns:
+        None on a local runner that knows no repository: the folder's own policy is the only one.
+
+    Raises:
+        GitHubError: the default branch could not be read.
+    """
+    if event.repository is None and not event.from_fork:
+        return None
+    if event.repository is None or github is None:
+        return RepositoryPolicy()
+    return await load_policy(event.repository, github)
 
 
 async def why_nothing_is_written(inputs: ActionInputs, event: ActionEvent, github: GitHub | None) -> str | None:

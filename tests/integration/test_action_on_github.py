@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import SecretStr
@@ -101,3 +102,20 @@ def test_a_person_who_may_only_read_leads_to_nothing_written(runner: OnGitHub) -
     told = runner.run("pull_request", payload)
     assert told["pr-number"] == ""
     assert "ann has no write access" in runner.summary
+
+
+@pytest.mark.parametrize("head", [None, {"id": 990, "full_name": "mallory/calculator"}])
+def test_setup_and_budgets_come_from_the_default_branch(runner: OnGitHub, head: dict[str, object] | None) -> None:
+    """The workspace of a pull request, also of a fork's, holds another policy."""
+    policy = "setup: [python -m pip install -e .]\nrungs: [1]\nlimits: {usd_per_mission: 0.5, tokens_per_mission: 7}\n"
+    runner.local.push(REPOSITORY, "main", {".github/metaagent.yml": policy}, author="octo")
+    payload: dict[str, Any] = red_push(runner, "faster")
+    payload["pull_request"]["head"]["repo"] = head or payload["repository"]
+    proposed = runner.root / "work" / ".github" / "metaagent.yml"
+    proposed.parent.mkdir()
+    proposed.write_text("setup: [sh planted.sh]\nrungs: [0, 1, 2]\nlimits: {usd_per_mission: 500}\n")
+    runner.token = workflow_token(runner.local, READ)
+    runner.run("pull_request", payload, mode="report")
+    assert runner.setups == {("python -m pip install -e .",)}, runner.summary
+    limits = runner.policy.limits
+    assert (runner.policy.rungs, limits.usd_per_mission, limits.tokens_per_mission) == ((1,), 0.5, 7)

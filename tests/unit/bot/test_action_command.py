@@ -14,9 +14,11 @@ from typing_extensions import override
 from bot.action_command import run_action
 from bot.domain.github import CheckUpdate, CommitState, PullRequestFile, PullRequestState
 from bot.domain.model import ANY_HOST
+from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import RepositoryRef
 from bot.errors import NotPermitted
 from bot.pipeline import Line, OpenProgress
+from bot.policy.policy_file import POLICY_PATHS
 from bot.ports import Workspace
 from bot.publish.action_report import MISSION, PATCH
 from bot.settings import Settings
@@ -74,7 +76,7 @@ class Runner:
     connected: list[tuple[str, str]] = field(default_factory=list)
     fault: Exception | None = None
     log: io.StringIO = field(default_factory=io.StringIO)
-    tiers: list[TrustTier] = field(default_factory=list)
+    checkouts: list[Checkout] = field(default_factory=list)
 
     def build(self, settings: Settings, open_progress: OpenProgress) -> Line:
         self.settings.append(settings)
@@ -82,7 +84,7 @@ class Runner:
             raise self.fault
 
         def open_workspace(checkout: Checkout) -> AbstractAsyncContextManager[Workspace]:
-            self.tiers.append(checkout.tier)
+            self.checkouts.append(checkout)
             return self.world.open_workspace(checkout)
 
         return Line(
@@ -97,14 +99,20 @@ class Runner:
         self.connected.append((token.get_secret_value(), api_url))
         return self.github
 
-    def run(self, event: str = "push", payload: dict[str, Any] | None = None, **inputs: str) -> dict[str, str]:
+    def run(
+        self,
+        event: str = "push",
+        payload: dict[str, Any] | None = None,
+        repository: str = "octo/calculator",
+        **inputs: str,
+    ) -> dict[str, str]:
         """Run the step; its outputs."""
         (self.root / "event.json").write_text(json.dumps(payload or {"repository": HERE}))
         given = {"github_token": TOKEN, **inputs}
         environment = {
             "GITHUB_EVENT_NAME": event,
             "GITHUB_EVENT_PATH": str(self.root / "event.json"),
-            "GITHUB_REPOSITORY": "octo/calculator",
+            "GITHUB_REPOSITORY": repository,
             "GITHUB_SHA": HEAD,
             "GITHUB_REF": "refs/heads/main",
             "GITHUB_ACTOR": "ann",
@@ -135,6 +143,16 @@ class Runner:
     @property
     def left(self) -> Path:
         return self.root / "temp" / "metaagent"
+
+    @property
+    def policy(self) -> RepositoryPolicy:
+        """The policy that the last mission obeyed."""
+        return RepositoryPolicy.model_validate(json.loads((self.left / MISSION).read_text())["policy"])
+
+    @property
+    def setups(self) -> set[tuple[str, ...]]:
+        """The set-up commands of every workspace that was opened."""
+        return {checkout.hints.setup for checkout in self.checkouts}
 
 
 @pytest.fixture
@@ -193,14 +211,14 @@ def test_a_report_leaves_patch_summary_and_outputs_and_asks_github_nothing(runne
     assert patch.startswith(f"diff --git a/{PATH}")
     assert Path(told["report-path"]).read_text() == runner.summary
     assert "FIXED" in runner.summary
-    assert [call for call in runner.github.calls if call != "aclose"] == []
+    assert {call.split(" ")[0].split("(")[0] for call in runner.github.calls} <= {"aclose", "read_file"}
     assert "::notice file=calc.py,line=" in runner.said
 
 
 @pytest.mark.parametrize(("repo", "tier"), [(HERE, TrustTier.LOCAL), (FORK, TrustTier.FORK)])
 def test_a_forks_code_shares_no_environment_with_ours(runner: Runner, repo: dict[str, Any], tier: TrustTier) -> None:
     assert runner.run("pull_request", pull_payload(repo), mode="report")["outcome"] == "FIXED"
-    assert set(runner.tiers) == {tier}
+    assert {checkout.tier for checkout in runner.checkouts} == {tier}
 
 
 def test_nothing_between_stop_and_resume_is_a_command(runner: Runner) -> None:
@@ -398,6 +416,48 @@ def test_a_protected_path_of_the_default_branch_s_policy_counts(runner: Runner) 
     (runner.root / "work" / ".github" / "metaagent.yml").write_text("enabled: true\n")
     assert runner.run()["pr-number"] == ""
     assert runner.github.pulls == {}
+
+
+WORKSPACE_POLICY = "setup: [sh planted.sh]\npython: '3.9'\nflaky_reruns: 50\nlimits: {usd_per_mission: 900}\n"
+
+
+@pytest.mark.parametrize(
+    ("event", "payload"),
+    [("push", None), ("schedule", None), ("pull_request", pull_payload(HERE)), ("pull_request", pull_payload(FORK))],
+)
+@pytest.mark.parametrize("file", POLICY_PATHS[:2])
+def test_setup_and_budgets_of_the_workspace_do_not_count(
+    runner: Runner, event: str, payload: dict[str, Any] | None, file: str
+) -> None:
+    (runner.root / "work" / file).parent.mkdir(exist_ok=True)
+    (runner.root / "work" / file).write_text(WORKSPACE_POLICY)
+    runner.github.files["main", POLICY_PATHS[0]] = b"setup: [make deps]\nlimits: {usd_per_mission: 0}\n"
+    runner.run(event, payload, mode="report")
+    assert runner.setups == {("make deps",)}
+    assert {checkout.hints.python for checkout in runner.checkouts} == {None}
+    assert (runner.policy.limits.usd_per_mission, runner.policy.flaky_reruns) == (0, RepositoryPolicy().flaky_reruns)
+
+
+def test_without_a_token_the_defaults_count_and_that_is_said(runner: Runner) -> None:
+    (runner.root / "work" / "metaagent.yml").write_text(WORKSPACE_POLICY)
+    runner.run(github_token="", mode="report")
+    assert runner.setups == {()}
+    assert runner.policy.limits == RepositoryPolicy().limits
+    assert "The policy was not read" in runner.summary
+
+
+def test_a_local_runner_without_a_repository_reads_the_folder(runner: Runner) -> None:
+    (runner.root / "work" / "metaagent.yml").write_text(WORKSPACE_POLICY)
+    runner.run("push", {"ref": "refs/heads/main"}, mode="report", repository="")
+    assert runner.setups == {("sh planted.sh",)}
+    assert runner.policy.limits.usd_per_mission == 900
+
+
+def test_a_default_branch_that_cannot_be_read_ends_the_step(runner: Runner) -> None:
+    (runner.root / "work" / "metaagent.yml").write_text(WORKSPACE_POLICY)
+    runner.github.faults["read_file"] = [NotPermitted("403 Resource not accessible by integration", "allow it")]
+    assert runner.run(mode="report") == {"outcome": "ERROR"}
+    assert (runner.status, runner.checkouts) == (2, [])
 
 
 def test_a_patch_that_does_not_fit_the_head_is_only_shown(runner: Runner) -> None:
