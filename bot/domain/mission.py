@@ -41,13 +41,25 @@ class MissionState(StrEnum):
     """Where a mission stands."""
 
     PENDING = "PENDING"
+    """Triage measures; nothing is planned yet."""
     PLANNING = "PLANNING"
     RUNNING = "RUNNING"
+    """A fixer looks for a change."""
     VALIDATING = "VALIDATING"
+    """A change is verified."""
     WAITING_FOR_HUMAN = "WAITING_FOR_HUMAN"
+    """It ended with a question; the answer starts the mission that goes on."""
     COMPLETED = "COMPLETED"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
+
+
+_STATE_AFTER = {
+    Outcome.CANCELLED: MissionState.CANCELLED,
+    Outcome.ERROR: MissionState.FAILED,
+    Outcome.NEEDS_HUMAN: MissionState.WAITING_FOR_HUMAN,
+}
+"""The state that an outcome leaves a mission in, where that is not COMPLETED."""
 
 
 class Iteration(Frozen):
@@ -164,11 +176,7 @@ class MissionContext(Frozen):
 
     def ended(self, outcome: Outcome, reason: str, **more: object) -> Self:
         """This mission with its one outcome."""
-        state = MissionState.COMPLETED
-        if outcome is Outcome.CANCELLED:
-            state = MissionState.CANCELLED
-        elif outcome is Outcome.ERROR:
-            state = MissionState.FAILED
+        state = _STATE_AFTER.get(outcome, MissionState.COMPLETED)
         return self.with_(outcome=outcome, reason=reason, state=state, **more)
 
 

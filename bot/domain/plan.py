@@ -3,6 +3,7 @@
 from enum import StrEnum
 
 from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from bot.domain.diagnosis import By
 from sandbox.types import Frozen
@@ -29,7 +30,9 @@ class AcceptanceCriterion(Frozen):
     critical: bool = True
     passed: bool = False
     check: str | None = None
-    """What decides it: a test's node id, `suite`, `collected` or `paths`."""
+    """What decides it: a test's node id, `suite`, `collected` or `paths`; None leaves it to the model that added it."""
+    denied: SkipJsonSchema[bool] = False
+    """The model that added it says that it does not hold. Never asked of a model in this form."""
 
 
 class PlanStep(Frozen):
@@ -49,6 +52,8 @@ class Plan(Frozen):
     """Steps to a goal, with criteria that say when it is reached."""
 
     by: By = "rules"
+    task_id: str = ""
+    """The task's name, as a model gave it."""
     goal: str
     steps: tuple[PlanStep, ...]
     confidence: float = Field(ge=0.0, le=1.0)

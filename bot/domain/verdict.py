@@ -115,6 +115,8 @@ class ChangeReview(Frozen):
     """None is unknown and refuses nothing."""
     justification: str = ""
     issues: tuple[str, ...] = ()
+    criteria: dict[str, bool] = Field(default_factory=dict)
+    """What the model says of the criteria that it added itself, by id."""
     refused: bool = False
 
 

@@ -12,6 +12,7 @@ from bot.fixers.ladder import with_suspects
 from bot.mission.alone import FREE
 from bot.mission.analyze import fingerprint
 from bot.mission.by_model.review import review_by_model
+from bot.mission.criteria import after_review, denied, unconfirmed
 from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, without_refused
 from bot.mission.reports import narrowed
 from bot.mission.run import Run
@@ -133,16 +134,21 @@ async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
 async def _reviewed(run: Run, candidate: Candidate, found: Verification) -> Verification:
     """The verdict after a model's critique of the change: it can refuse what is green, and never the other way."""
     threshold = run.ports.limits.change_threshold
-    if threshold <= 0.0 or not run.mind.has(Role.JUDGE):
+    if not run.mind.has(Role.JUDGE) or (threshold <= 0.0 and not any(c.check is None for c in found.criteria)):
         return found
     review = await run.mind.or_rules(
         ChangeReview(by="rules"),
         lambda models, none: review_by_model(models, none, candidate, found, context=run.context),
     )
-    if review.score is None or review.score >= threshold:
-        return found.with_(review=review)
-    reason = f"refused by self-critique ({review.score:.2f}, below {threshold:.2f}): {review.justification}"
-    return found.with_(green=False, reason=reason, review=review.with_(refused=True))
+    criteria = after_review(found.criteria, review.criteria)
+    reviewed = found.with_(criteria=criteria, review=review, not_verified=(*found.not_verified, *unconfirmed(criteria)))
+    if review.score is not None and review.score < threshold:
+        reason = f"refused by self-critique ({review.score:.2f}, below {threshold:.2f}): {review.justification}"
+    elif unmet := denied(criteria):
+        reason = f"a critical criterion of the model does not hold: {unmet[0].description}"
+    else:
+        return reviewed
+    return reviewed.with_(green=False, reason=reason, review=review.with_(refused=True))
 
 
 def _fixed(candidate: Candidate, verification: Verification) -> Exception:

@@ -1,5 +1,7 @@
 """What decides an acceptance criterion, and whether it is met. Pure."""
 
+from collections.abc import Mapping
+
 from bot.domain.plan import AcceptanceCriterion
 from sandbox.types import Frozen
 
@@ -22,7 +24,7 @@ class Findings(Frozen):
 
 
 def judged(criteria: tuple[AcceptanceCriterion, ...], findings: Findings) -> tuple[AcceptanceCriterion, ...]:
-    """The criteria with their `passed` brought up to date; what nothing decides has not passed.
+    """The criteria with their `passed` brought up to date; runs say nothing about those of a model.
 
     Args:
         criteria: As they were.
@@ -35,11 +37,42 @@ def judged(criteria: tuple[AcceptanceCriterion, ...], findings: Findings) -> tup
     )
 
 
+def after_review(
+    criteria: tuple[AcceptanceCriterion, ...], answers: Mapping[str, bool]
+) -> tuple[AcceptanceCriterion, ...]:
+    """Return the criteria with a model's last word on those it added itself.
+
+    Args:
+        criteria: After the runs.
+        answers: By id, whether the criterion holds.
+    """
+    return tuple(
+        criterion.with_(passed=answers[criterion.id], denied=not answers[criterion.id])
+        if criterion.check is None and criterion.id in answers
+        else criterion
+        for criterion in criteria
+    )
+
+
+def denied(criteria: tuple[AcceptanceCriterion, ...]) -> tuple[AcceptanceCriterion, ...]:
+    """Return the critical criteria of which a model says that they do not hold; each keeps a mission from FIXED."""
+    return tuple(criterion for criterion in criteria if criterion.critical and criterion.denied)
+
+
+def unconfirmed(criteria: tuple[AcceptanceCriterion, ...]) -> tuple[str, ...]:
+    """Return the critical criteria that neither a run nor a model has decided, in words."""
+    return tuple(
+        f"`{criterion.description}`: the model called it critical, and nothing decides it"
+        for criterion in criteria
+        if criterion.critical and criterion.check is None and not (criterion.passed or criterion.denied)
+    )
+
+
 def all_critical_passed(criteria: tuple[AcceptanceCriterion, ...]) -> bool:
-    """Whether nothing critical is open; no critical criterion at all proves nothing.
+    """Whether nothing critical that runs decide is open; no such criterion at all proves nothing.
 
     Args:
         criteria: As they stand.
     """
-    critical = [criterion for criterion in criteria if criterion.critical]
+    critical = [criterion for criterion in criteria if criterion.critical and criterion.check is not None]
     return bool(critical) and all(criterion.passed for criterion in critical)

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 from bot.domain.decision import Action, NextAction
 from bot.domain.diagnosis import Diagnosis, FailureKind
-from bot.domain.mission import MissionContext, MissionState, Outcome
+from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Rung
 from bot.domain.plan import Plan
 from bot.domain.policy import RepositoryPolicy
@@ -140,7 +140,6 @@ async def _triage(run: Run, tree: Tree, starting_from: tuple[FileChange, ...]) -
         raise end(OUTCOMES[triage.kind], triage.reason, advice="; ".join(triage.notes), question=question)
     if triage.report is None:
         raise end(Outcome.ERROR, "triage named a bug without a run that shows it")
-    run.know(state=MissionState.RUNNING)
     left_out = shaky_of(triage) | set(triage.base_failing)
     report = await run_on(run, tree, starting_from) if starting_from else triage.report
     return Ground(changes=starting_from, report=narrowed(report, left_out), left_out=left_out)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from bot.domain.mission import Budget, Iteration, MissionContext, Outcome
+from bot.domain.mission import Budget, Iteration, MissionContext, MissionState, Outcome
 from bot.domain.model import ModelCall, total
 from bot.domain.policy import Limits
 from bot.mission.mind import Billed
@@ -16,6 +16,9 @@ from sandbox.types import Checkout, Frozen
 
 Stage = TypeVar("Stage", bound=BaseModel)
 Judged = TypeVar("Judged", bound=Frozen)
+
+_STATES = {"fix": MissionState.RUNNING, "verify": MissionState.VALIDATING}
+"""The state of a mission during a stage; every other stage is a part of planning."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,12 @@ class Run:
         Raises:
             Ended: the stage met trouble.
         """
+        kind = name.split("-", maxsplit=1)[0]
+        self.know(state=_STATES.get(kind, MissionState.PLANNING))
 
         async def told() -> Stage:
             # Inside the step, so that a replay tells nobody again: a check run that is completed stays completed.
-            await self.ports.progress.stage(self.context, name.split("-", maxsplit=1)[0], detail)
+            await self.ports.progress.stage(self.context, kind, detail)
             return await call()
 
         known = len(self._steps.calls)

@@ -1,6 +1,6 @@
 """How a mission begins: a pending context with its budget, and the tree an earlier mission left."""
 
-from bot.domain.mission import Budget, MissionContext, MissionState, Outcome
+from bot.domain.mission import Budget, MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from bot.mission.mind import Billed
@@ -41,7 +41,6 @@ async def begin(
         created_at="",
         target_path=request.repository.full_name if request.repository else request.folder or "",
         test_command=request.command or policy.test_command or "",
-        state=MissionState.PLANNING,
         ci_log=ci_log,
         budget=Budget(
             iterations=ports.limits.iterations,

@@ -232,7 +232,7 @@ class Bench:
     async def _proposed(self, written: Written, read: EditsRead, changes: tuple[FileChange, ...]) -> Proposed:
         """A change of the failing tree, with what its author says about it."""
         said = proposal_in(written.text)
-        title = said.title if said else await self._title(changes)
+        title = (said.title if said else "") or await self._title(changes)
         return Proposed(
             id=f"model-{len(self.works) + 1}-{read.key[:12]}",
             title=" ".join(title.split())[:_TITLE],

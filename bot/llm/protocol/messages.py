@@ -33,6 +33,8 @@ Adjustment = Annotated[float | None, BeforeValidator(_adjustment)]
 """Between -1 and 1; None is unknown."""
 Passes = Annotated[int | None, BeforeValidator(_passes)]
 """Of thinking; None is unknown."""
+_NO = frozenset({False, "false", "no", "n", "off", "0", "f"})
+"""How a model writes that something does not hold."""
 Line = Annotated[int, BeforeValidator(first_integer), Field(ge=1)]
 
 
@@ -91,11 +93,12 @@ class PlanTask(Message):
     renamed: ClassVar[Mapping[str, str]] = {"id": "task_id", "criteria": "acceptance_criteria", "title": "goal"}
 
     task_id: str = ""
-    goal: str = Field(min_length=1)
+    goal: str = ""
+    """Empty where the model leaves it to us."""
     steps: tuple[PlanStep, ...] = ()
     confidence: Score = None
     acceptance_criteria: tuple[AcceptanceCriterion, ...] = ()
-    """None of them passed: only verification says so."""
+    """None of them passed: nothing has been tried yet."""
 
     @override
     @classmethod
@@ -106,25 +109,32 @@ class PlanTask(Message):
         for number, criterion in _numbered(found.get("acceptance_criteria")):
             criterion.setdefault("id", f"AC-{number}")
             criterion.setdefault("type", CriterionType.UNIT)
-            criterion.pop("passed", None)
+            criterion.setdefault("critical", False)
+            criterion["denied"] = criterion.pop("passed", None) in _NO
         return found
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.steps and not self.acceptance_criteria:
-            raise ValueError("a plan has steps or acceptance_criteria")
+        if not (self.goal or self.steps or self.acceptance_criteria):
+            raise ValueError("a plan has a goal, steps or acceptance_criteria")
         return self
 
 
 class CriterionUpdate(Frozen):
     """What a model thinks of a criterion, or one it would add."""
 
-    id: str = Field(min_length=1)
+    id: str = ""
     description: str = ""
     type: CriterionType | None = None
     critical: bool | None = None
     passed: bool | None = None
-    """An opinion: only verification decides."""
+    """An opinion: of what runs decide it changes nothing."""
+
+    @model_validator(mode="after")
+    def _names_one(self) -> Self:
+        if not (self.id or self.description):
+            raise ValueError("a criterion has an id or a description")
+        return self
 
 
 class NextStep(Message):
@@ -134,6 +144,7 @@ class NextStep(Message):
     renamed: ClassVar[Mapping[str, str]] = {
         "worker": "worker_call",
         "acceptance_criteria": "updated_acceptance_criteria",
+        "criteria": "updated_acceptance_criteria",
     }
 
     decision: Decision
@@ -187,11 +198,17 @@ class ProposeFix(Message):
     types_too = ("fix",)
     opened = ("fix",)
 
-    title: str = Field(min_length=1)
+    title: str = ""
     explanation: str = ""
     confidence: Score = None
     context: Wanted = Wanted()
     """What it would have to see to do better."""
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not (self.title or self.explanation):
+            raise ValueError("a fix has a title or an explanation")
+        return self
 
 
 class CritiquePlan(Message):
@@ -227,11 +244,18 @@ class CritiqueChange(Message):
 
     type = "critique_change"
     opened = ("critique",)
-    renamed: ClassVar[Mapping[str, str]] = {"overall": "score", "rationale": "justification"}
+    renamed: ClassVar[Mapping[str, str]] = {
+        "overall": "score",
+        "rationale": "justification",
+        "acceptance_criteria": "updated_acceptance_criteria",
+        "criteria": "updated_acceptance_criteria",
+    }
 
     score: Score = None
     justification: str = Field(min_length=1)
     issues: tuple[str, ...] = ()
+    updated_acceptance_criteria: tuple[CriterionUpdate, ...] = ()
+    """Of the criteria that the model added itself: whether they hold."""
 
 
 class AssessLive(Message):
@@ -266,8 +290,9 @@ class EvaluateReasoning(Message):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if self.reasoning_quality is None and self.should_replan is None:
-            raise ValueError("an evaluation has reasoning_quality or should_replan")
+        said = (self.reasoning_quality, self.confidence_in_reasoning, self.should_replan, self.should_think_deeper)
+        if all(one is None for one in said):
+            raise ValueError("an evaluation has a score, should_replan or should_think_deeper")
         return self
 
 
@@ -286,8 +311,8 @@ class Reflect(Message):
 
     @model_validator(mode="after")
     def _says_something(self) -> Self:
-        if not self.insights and not self.lessons_learned:
-            raise ValueError("a reflection has insights or lessons_learned")
+        if not (self.insights or self.lessons_learned or self.improvements):
+            raise ValueError("a reflection has insights, lessons_learned or improvements")
         return self
 
 

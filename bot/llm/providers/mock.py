@@ -37,7 +37,10 @@ payload:
 _OTHERS = {
     "analyze_failure": "title: Mock analysis\n  cause: mock",
     "critique_plan": "overall: 0.9\n  recommendation: approve\n  rationale: mock",
-    "critique_change": "score: 0.9\n  justification: mock",
+    "critique_change": (
+        "score: 0.9\n  justification: mock\n  updated_acceptance_criteria:\n"
+        "    - description: Mock AC 1\n      passed: true"
+    ),
     "assess_live": "should_continue: true\n  should_deepen: false\n  confidence_adjustment: 0.0",
     "evaluate_reasoning": "reasoning_quality: 0.9\n  confidence_in_reasoning: 0.9\n  should_replan: false",
     "reflect": "lessons_learned:\n    - mock",

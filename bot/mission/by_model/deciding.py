@@ -6,6 +6,7 @@ from bot.domain.model import Passage, Question
 from bot.domain.plan import AcceptanceCriterion, CriterionType
 from bot.llm import passages
 from bot.llm.protocol.messages import CriterionUpdate, NextStep
+from bot.mission.by_model.own_criteria import denied_by
 from bot.mission.by_model.planning import with_more
 from bot.mission.mind import useless
 from bot.ports import Mind
@@ -35,7 +36,8 @@ async def decide_by_model(mind: Mind, rules: NextAction, context: MissionContext
     action = said.decision.action
     if action is Action.MARK_COMPLETE or (retried and action is Action.RETRY_WITH_CONTEXT):
         raise useless(f"{action.value} is not possible here")
-    criteria = with_more(context.acceptance_criteria, tuple(map(_proposed, said.updated_acceptance_criteria)))
+    updates = said.updated_acceptance_criteria
+    criteria = with_more(denied_by(context.acceptance_criteria, updates), tuple(map(_proposed, updates)))
     reason = passages.line(said.decision.reason, 500) or rules.decision.reason
     if action is not Action.RUN_WORKER:
         return NextAction(
@@ -76,5 +78,11 @@ def _question(rules: NextAction, context: MissionContext) -> Question:
 
 
 def _proposed(said: CriterionUpdate) -> AcceptanceCriterion:
-    """A criterion a model would add; its word about those that exist decides nothing."""
-    return AcceptanceCriterion(id=said.id, description=said.description, type=said.type or CriterionType.UNIT)
+    """A criterion a model would add; its word about those that runs decide changes nothing."""
+    return AcceptanceCriterion(
+        id=said.id,
+        description=said.description,
+        type=said.type or CriterionType.UNIT,
+        critical=said.critical is True,
+        denied=said.passed is False,
+    )

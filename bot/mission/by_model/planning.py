@@ -84,7 +84,8 @@ async def _planned(
         raise useless("no step of the plan names a worker that may work here")
     return rules.with_(
         by="model",
-        goal=passages.line(said.goal),
+        task_id=passages.line(said.task_id, 80),
+        goal=passages.line(said.goal) or rules.goal,
         steps=steps,
         confidence=rules.confidence if said.confidence is None else said.confidence,
         acceptance_criteria=with_more(rules.acceptance_criteria, said.acceptance_criteria),
@@ -94,11 +95,12 @@ async def _planned(
 def with_more(
     known: tuple[AcceptanceCriterion, ...], proposed: Sequence[AcceptanceCriterion]
 ) -> tuple[AcceptanceCriterion, ...]:
-    """The criteria as they are, and what a model would add: nothing decides that, so it is not critical.
+    """Return the criteria as they are, and what a model would add, open.
 
     Args:
-        known: Kept as they are: nobody but verification changes one.
-        proposed: Those with a new description are added, open.
+        known: Kept as they are: runs decide them.
+        proposed: Those with a new description are added. No run decides one; what the model calls critical and denies
+            keeps the mission from FIXED.
     """
     said = {criterion.description for criterion in known}
     added = sum(criterion.check is None for criterion in known)
@@ -110,7 +112,11 @@ def with_more(
             number = len(known) + len(more) + 1
             more.append(
                 AcceptanceCriterion(
-                    id=f"AC-{number}", description=description, type=criterion.type, critical=False, check=None
+                    id=f"AC-{number}",
+                    description=description,
+                    type=criterion.type,
+                    critical=criterion.critical,
+                    denied=criterion.denied,
                 )
             )
     return (*known, *more)

@@ -7,6 +7,7 @@ from bot.domain.patch import Candidate, Verification
 from bot.domain.verdict import ChangeReview
 from bot.llm import passages
 from bot.llm.protocol.messages import CritiqueChange
+from bot.mission.by_model.own_criteria import answers
 from bot.ports import Mind
 
 _ISSUES = 5
@@ -28,6 +29,7 @@ async def review_by_model(
         ModelError: there is no usable answer.
     """
     diagnosis: Diagnosis | None = context.diagnosis
+    own = tuple(criterion for criterion in verification.criteria if criterion.check is None)
     shown = "\n".join((candidate.title, candidate.explanation, verification.reason, *verification.doubts))
     question = Question(
         stage="review",
@@ -38,6 +40,7 @@ async def review_by_model(
             "sources": () if diagnosis is None else passages.sources(diagnosis.contexts),
             "change": passages.change(verification.diff),
             "shown": Passage(label="about the change", text=shown),
+            "criteria": passages.criteria(own) if own else (),
         },
     )
     said, _ = await mind.ask(question, CritiqueChange)
@@ -46,4 +49,5 @@ async def review_by_model(
         score=said.score,
         justification=passages.paragraph(said.justification, 1_000),
         issues=passages.lines(said.issues, _ISSUES),
+        criteria=answers(own, said.updated_acceptance_criteria),
     )

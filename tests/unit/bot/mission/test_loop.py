@@ -778,3 +778,34 @@ async def test_a_failing_test_that_only_disappears_in_another_order_is_not_fixed
     context = await Stage(world=a_world(run=shy), fixers=(ScriptedFixer(lambda *_: [a_fix(MENDED)]),)).play()
     assert context.outcome is Outcome.NO_FIX
     assert "1 of 2 failures are still there" in context.reason
+
+
+# --- states -----------------------------------------------------------------------------------------
+
+
+class Watching:
+    """Remembers the state that each stage of a mission shows."""
+
+    def __init__(self) -> None:
+        self.states: dict[str, MissionState] = {}
+
+    async def stage(self, context: MissionContext, name: str, detail: str = "") -> None:
+        self.states[name] = context.state
+
+
+async def test_a_mission_goes_through_the_states_that_there_are() -> None:
+    watching = Watching()
+    fixed = await Stage(progress=watching).play()
+    planning = dict.fromkeys(("analyze", "plan", "critique", "evaluate", "confidence", "decide"), MissionState.PLANNING)
+    assert watching.states == {
+        "triage": MissionState.PENDING,
+        **planning,
+        "fix": MissionState.RUNNING,
+        "verify": MissionState.VALIDATING,
+    }
+    asking = await Stage(fixers=(always(RungNote(reason="none", question="Add it?")),)).play()
+    cancelled = fixed.ended(Outcome.CANCELLED, "a person said so")
+    broken = fixed.ended(Outcome.ERROR, "the sandbox is away")
+    ends = [context.state for context in (fixed, asking, cancelled, broken)]
+    assert ends == ["COMPLETED", "WAITING_FOR_HUMAN", "CANCELLED", "FAILED"]
+    assert {*watching.states.values(), *ends} == set(MissionState), "no state is left over"

@@ -188,8 +188,8 @@ async def test_a_model_adds_criteria_that_decide_nothing_and_changes_none() -> N
     assert context.acceptance_criteria[: len(rules)] == rules
     more = context.acceptance_criteria[len(rules) :]
     assert [(c.description, c.critical, c.passed, c.check) for c in more] == [
-        ("add(2, 2) is 4", False, False, None),
-        ("mul works", False, False, None),
+        ("add(2, 2) is 4", True, False, None),
+        ("mul works", True, False, None),
     ]
     assert len({c.id for c in context.acceptance_criteria}) == len(context.acceptance_criteria)
 
@@ -424,6 +424,54 @@ async def test_the_threshold_decides_and_an_unknown_score_refuses_nothing(
     assert context.outcome is outcome
 
 
+OWN = {"id": "AC-1", "description": "mul is untouched", "critical": True}
+"""A critical criterion that no run decides; in the mission it gets another id."""
+
+
+@pytest.mark.parametrize(
+    ("planned", "decided", "reviewed", "outcome"),
+    [
+        ({}, None, None, Outcome.FIXED),
+        ({}, None, True, Outcome.FIXED),
+        ({}, None, False, Outcome.NO_FIX),
+        ({}, False, None, Outcome.NO_FIX),
+        ({"passed": False}, None, None, Outcome.NO_FIX),
+        ({"passed": False}, False, True, Outcome.FIXED),
+        ({"passed": False, "critical": False}, False, False, Outcome.FIXED),
+        ({"passed": True}, True, None, Outcome.FIXED),
+    ],
+)
+async def test_a_critical_criterion_that_a_model_calls_false_blocks_fixed(
+    *, planned: dict[str, bool], decided: bool | None, reviewed: bool | None, outcome: Outcome
+) -> None:
+    said = {
+        **but("plan_task", acceptance_criteria=[{**OWN, **planned}]),
+        **but("next_action", updated_acceptance_criteria=[{"description": OWN["description"], "passed": decided}]),
+        **but("critique_change", updated_acceptance_criteria=[{**OWN, "passed": reviewed}]),
+    }
+    context = await one_bug(a_mind(said), fixers=(always(a_fix(MENDED)),)).play()
+    assert context.outcome is outcome, context.reason
+    verification = context.iterations[0].verification
+    assert verification is not None
+    own = next(c for c in verification.criteria if c.check is None)
+    assert own.passed is (reviewed is True)
+    if outcome is Outcome.NO_FIX:
+        assert "a critical criterion of the model does not hold: mul is untouched" in context.reason
+    undecided = any("mul is untouched" in words for words in verification.not_verified)
+    assert undecided is (own.critical and not own.passed and not own.denied)
+
+
+async def test_the_name_of_a_models_task_is_kept() -> None:
+    plan = {"task_id": "TASK-42", "acceptance_criteria": [{"description": "it adds"}]}
+    context = await one_bug(a_mind({"plan_task": plan})).play()
+    rules = await one_bug(None).play()
+    kept, own = context.iterations[0].plan, rules.iterations[0].plan
+    assert kept is not None
+    assert own is not None
+    assert (kept.by, kept.task_id, kept.goal) == ("model", "TASK-42", own.goal)
+    assert [step.action for step in kept.steps] == [step.action for step in own.steps]
+
+
 # --- money ----------------------------------------------------------------------------------------
 
 
@@ -584,8 +632,8 @@ async def test_the_mock_goes_through_prompts_protocol_ledger_and_every_stage(tmp
     assert [(c.description, c.type.value, c.critical, c.passed) for c in context.acceptance_criteria][-1] == (
         "Mock AC 1",
         "mock",
-        False,
-        False,
+        True,
+        True,
     )
     again = await one_bug(minds.of(a_request(), RepositoryPolicy())).play()
     assert {call.remembered for call in again.calls} == {True}, "what was paid for once is not asked again"

@@ -119,7 +119,7 @@ SAID: dict[type[Message], dict[str, Any]] = {
         "context": {"files": [], "symbols": []},
     },
     AssessLive: {"should_continue": True, "should_deepen": False, "confidence_adjustment": None, "feedback": ""},
-    CritiqueChange: {"score": 0.5, "justification": "x", "issues": []},
+    CritiqueChange: {"score": 0.5, "justification": "x", "issues": [], "updated_acceptance_criteria": []},
 }
 
 

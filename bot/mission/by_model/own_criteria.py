@@ -1,0 +1,39 @@
+"""Criteria that a model added: no run decides them, and its "no" to a critical one keeps a mission from FIXED."""
+
+from collections.abc import Sequence
+
+from bot.domain.plan import AcceptanceCriterion
+from bot.llm import passages
+from bot.llm.protocol.messages import CriterionUpdate
+
+
+def answers(criteria: Sequence[AcceptanceCriterion], said: Sequence[CriterionUpdate]) -> dict[str, bool]:
+    """Return what a model says of its own criteria, by their id here.
+
+    A description names a criterion more surely than an id: criteria of a model get new ids.
+
+    Args:
+        criteria: All criteria of the mission.
+        said: What the model says of some.
+    """
+    own = [criterion for criterion in criteria if criterion.check is None]
+    by_description = {criterion.description: criterion.id for criterion in own}
+    by_id = {criterion.id: criterion.id for criterion in own}
+    found = {}
+    for update in said:
+        described = by_description.get(passages.line(update.description))
+        name = described if update.description else by_id.get(update.id)
+        if name is not None and update.passed is not None:
+            found[name] = update.passed
+    return found
+
+
+def denied_by(
+    criteria: tuple[AcceptanceCriterion, ...], said: Sequence[CriterionUpdate]
+) -> tuple[AcceptanceCriterion, ...]:
+    """Return the criteria after a model's word before anything was tried: it may deny, and confirms nothing yet."""
+    known = answers(criteria, said)
+    return tuple(
+        criterion.with_(denied=not known[criterion.id]) if criterion.id in known else criterion
+        for criterion in criteria
+    )
