@@ -6,9 +6,9 @@ from sandbox.backends.base import Guest
 from sandbox.checkout import Source
 from sandbox.errors import ChangeRejected, SandboxError, SetupFailed
 from sandbox.gate import clean
-from sandbox.recipe.editable import CHECKOUT, WORKDIR
+from sandbox.recipe.editable import CHECKOUT, WORKDIR, project_folders
 from sandbox.spec import SYSTEM_PATH, RunLimits
-from sandbox.types import Recipe
+from sandbox.types import USUAL, Recipe, Surroundings
 
 _LOG_CHARACTERS = 4000
 _MARK = 'touch -- "$2" && sleep 0.02'
@@ -34,13 +34,17 @@ class Baseline:
         source: What stands in the work tree.
         recipe: Names the commands of earlier steps, and the variables of all commands.
         wall_s: How long each of those commands may take.
+        surroundings: Those the sandbox was opened in.
     """
 
-    def __init__(self, guest: Guest, source: Source, recipe: Recipe, wall_s: float) -> None:
+    def __init__(
+        self, guest: Guest, source: Source, recipe: Recipe, wall_s: float, *, surroundings: Surroundings = USUAL
+    ) -> None:
         self._guest = guest
         self._source = source
         self._recipe = recipe
         self._wall_s = wall_s
+        self._surroundings = surroundings
         self._mark = f"{posixpath.dirname(guest.workdir)}/prepared"
 
     @property
@@ -91,6 +95,7 @@ class Baseline:
 
     async def _place(self) -> None:
         await self._source.place(self._guest)
+        await self._arrange()
         if not self._recipe.prepare:
             return
         await self._script(_MARK)
@@ -105,6 +110,23 @@ class Baseline:
                 why = f"took longer than {self._wall_s:g} s" if done.timed_out else "failed"
                 log = clean(done.stdout + done.stderr, cap=_LOG_CHARACTERS)
                 raise SetupFailed(f"A step before the failing one {why}: {line[:200]}", "Read its output.", log=log)
+
+    async def _arrange(self) -> None:
+        """What the surroundings ask of the work tree itself."""
+        workdir, asked = self._guest.workdir, self._surroundings
+        limits = RunLimits(wall_s=self._wall_s)
+        if asked.reversed_folders:
+            script = f"{self._guest.guest_dir}/reverse.py"
+            argv = (self._guest.python, "-I", "-S", script, workdir, f"{posixpath.dirname(workdir)}/spare")
+            done = await self._guest.run(argv, limits=limits, cwd="/")
+            if not done.ok:
+                raise SandboxError(f"The folders could not be reversed: {done.stderr[-300:].strip()}")
+        holds_path = bool(self._recipe.setup or project_folders(self._recipe))
+        if holds_path and workdir == asked.workdir != USUAL.workdir:
+            # The path file of an editable project names the usual path, and so may whatever set-up commands made:
+            # a process that a test starts without our variable finds the checkout there.
+            folder, name = posixpath.split(USUAL.workdir)
+            await self._guest.run(("/bin/ln", "-sfn", workdir, name), limits=limits, cwd=folder)
 
     async def _script(self, script: str) -> None:
         argv = ("/bin/sh", "-c", script, "sh", self._guest.workdir, self._mark)

@@ -78,16 +78,16 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
         origin = Origin(repository_id=checkout.source.repository_id, tier=checkout.tier)
         return await parts.snapshotter.ensure(recipe, origin, files=files, place=source.place)
 
-    environment = await ensure()
+    environment, surroundings = await ensure(), checkout.surroundings
     try:
-        guest = await stack.enter_async_context(parts.backend.open(environment.image))
+        guest = await stack.enter_async_context(parts.backend.open(environment.image, surroundings=surroundings))
     except SandboxUnavailable:
         if await parts.backend.find_environment(environment.key) is not None:
             raise
         environment = await ensure()  # somebody removed it between finding and opening
-        guest = await stack.enter_async_context(parts.backend.open(environment.image))
+        guest = await stack.enter_async_context(parts.backend.open(environment.image, surroundings=surroundings))
     parts.housekeeping.begin(added=not environment.warm)
-    baseline = Baseline(guest, source, recipe, parts.spec.command_wall_s)
+    baseline = Baseline(guest, source, recipe, parts.spec.command_wall_s, surroundings=surroundings)
     count = await baseline.make()
     facts = await _facts(guest, source, recipe, environment, backend=parts.backend)
     seconds = time.perf_counter() - started - environment.setup_s

@@ -6,12 +6,12 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, SecretStr, field_validator, model_validator
 from typing_extensions import override
 
-from sandbox.types import Frozen
+from sandbox.types import USUAL, Frozen, Surroundings
 
 MIB = 1 << 20
 GIB = 1 << 30
-SANDBOX_UID = 65_532
-"""User and group every sandboxed process runs as; no host gives it to a person."""
+SANDBOX_UID = USUAL.uid
+"""User and group a sandboxed process runs as, unless it is given others; no host gives it to a person."""
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 """Where our own helper commands are looked for inside: never in the environment, which packages fill."""
@@ -165,23 +165,27 @@ class SandboxSpec(Frozen):
             )
         return self
 
-    def folders(self, phase: Phase) -> dict[str, str]:
+    def folders(self, phase: Phase, surroundings: Surroundings = USUAL) -> dict[str, str]:
         """Folders in memory and their mount options.
 
         Args:
             phase: What a set-up leaves in the home folder is kept with the environment, so it is no memory there.
+            surroundings: Where the checkout and the home folder are, and whose.
         """
-        own = f"uid={SANDBOX_UID},gid={SANDBOX_UID},mode=0700"
+        own = f"uid={surroundings.uid},gid={surroundings.uid},mode=0700"
         found = {
-            "/work": f"rw,exec,nosuid,nodev,size={self.work_bytes},nr_inodes=100000,{own}",
+            surroundings.top: f"rw,exec,nosuid,nodev,size={self.work_bytes},nr_inodes=100000,{own}",
             "/tmp": f"rw,exec,nosuid,nodev,size={self.tmp_bytes},nr_inodes=20000,mode=1777",  # noqa: S108 (inside)
         }
         if phase == "mission":
             found |= {
-                "/home/sandbox": f"rw,exec,nosuid,nodev,size={self.home_bytes},nr_inodes=20000,{own}",
+                surroundings.home: f"rw,exec,nosuid,nodev,size={self.home_bytes},nr_inodes=20000,{own}",
                 "/var/tmp": f"rw,noexec,nosuid,nodev,size={VAR_TMP_BYTES},mode=1777",  # noqa: S108 (inside)
                 "/run/lock": "ro,size=4096",
             }
+        if surroundings.top != USUAL.top:
+            # Room for a link to the checkout, for environments that hold its usual path.
+            found[USUAL.top] = f"rw,noexec,nosuid,nodev,size=4096,nr_inodes=10,{own}"
         return found
 
     def ulimits(self, phase: Phase) -> dict[str, int]:
@@ -197,6 +201,7 @@ class SandboxSpec(Frozen):
         egress: str | None = None,
         runtime: str | None = None,
         apparmor: bool = False,
+        surroundings: Surroundings = USUAL,
     ) -> list[Deviation]:
         """Compare a container, as the daemon describes it, with this specification.
 
@@ -206,6 +211,7 @@ class SandboxSpec(Frozen):
             egress: The one folder of the host that may be mounted, with the socket of a proxy or a door in it.
             runtime: The container runtime that was asked for; None when any will do.
             apparmor: Whether the daemon confines containers with AppArmor.
+            surroundings: Those that were asked for.
 
         Returns:
             Every point in which it is weaker; empty when it may be used.
@@ -218,14 +224,14 @@ class SandboxSpec(Frozen):
             "read-only root": (phase == "mission", bool(host.get("ReadonlyRootfs"))),
             "privileged": (False, bool(host.get("Privileged"))),
             "dropped capabilities": (["ALL"], host.get("CapDrop")),
-            "user": (f"{SANDBOX_UID}:{SANDBOX_UID}", config.get("User")),
+            "user": (f"{surroundings.uid}:{surroundings.uid}", config.get("User")),
             "process limit": (self.pids, host.get("PidsLimit")),
             "memory": (self.memory_bytes, host.get("Memory")),
             "memory and swap": (self.memory_bytes, host.get("MemorySwap")),
             "processor": (int(self.cpus * 1e9), host.get("NanoCpus")),
             "shared memory": (self.shm_bytes, host.get("ShmSize")),
             "limits of a process": (ulimits, _ulimits(host)),
-            "folders in memory": (self.folders(phase), host.get("Tmpfs")),
+            "folders in memory": (self.folders(phase, surroundings), host.get("Tmpfs")),
             "mounts": (_only(egress), _mounted(inspected)),
             "log driver": ("none", (host.get("LogConfig") or {}).get("Type")),
             "interprocess namespace": ("private", host.get("IpcMode")),

@@ -2,29 +2,21 @@
 
 import asyncio
 from contextlib import AsyncExitStack
-from typing import Literal, Self
+from typing import Self
 
 from bot.domain.diagnosis import FailureKind, Triage
 from bot.domain.mission import MissionContext
 from bot.domain.patch import VerifiedRun
 from bot.mission.compare import gone
-from bot.mission.reports import bounded, slim, targets_of
+from bot.mission.elsewhere import Elsewhere, explain, lost_in
+from bot.mission.fresh_sandbox import Change, FreshSandbox
+from bot.mission.reports import slim, targets_of
 from bot.mission.signatures import no_verdict
 from bot.ports import OpenWorkspace, Workspace
-from sandbox.types import Checkout, FileChange, FileEdit, Frozen, RunVerdict, TestOrder, TestReport
-
-Label = Literal["failing tests", "full command", "full command again", "other order"]
+from sandbox.types import CHANGED, Checkout, Frozen, RunVerdict, TestReport
 
 _SEED_AGAIN = 1
 _SEED_ORDER = 2
-
-
-class Change(Frozen):
-    """What is tried."""
-
-    changes: tuple[FileChange, ...]
-    edits: tuple[FileEdit, ...]
-    """What it was seen to edit, and screened for."""
 
 
 class FreshRuns(Frozen):
@@ -37,10 +29,12 @@ class FreshRuns(Frozen):
     """The control was not as red as before."""
     unlike: bool = False
     """The change does not give the same files in the second sandbox."""
+    elsewhere: Elsewhere = Elsewhere()
+    """Why the second sandbox, in other surroundings, was not green."""
 
 
 class Standby:
-    """A second sandbox, opened while the first one works; closed with its context, whatever became of it.
+    """A second sandbox in other surroundings, opened while the first one works; closed with its context.
 
     Args:
         open_workspace: Opens it.
@@ -48,8 +42,8 @@ class Standby:
     """
 
     def __init__(self, open_workspace: OpenWorkspace, checkout: Checkout) -> None:
-        self._open_workspace = open_workspace
-        self._checkout = checkout
+        self.open_workspace = open_workspace
+        self.checkout = checkout
         self._stack = AsyncExitStack()
         self._task: asyncio.Task[Workspace] | None = None
 
@@ -72,45 +66,15 @@ class Standby:
         self.begin()
         return await self._task if self._task is not None else await self._opened()
 
+    async def usual(self) -> Workspace:
+        """Another sandbox, in the surroundings of the first one."""
+        return await self._stack.enter_async_context(self.open_workspace(self.checkout))
+
     async def _opened(self) -> Workspace:
-        workspace = await self._stack.enter_async_context(self._open_workspace(self._checkout))
+        checkout = self.checkout.with_(surroundings=CHANGED)
+        workspace = await self._stack.enter_async_context(self.open_workspace(checkout))
         await workspace.facts()
         return workspace
-
-
-class _Sandbox:
-    """One fresh sandbox, and the runs made in it.
-
-    Args:
-        workspace: On the failing commit with the change, and nothing has run in it.
-        change: What is tried.
-        number: The first or the second.
-    """
-
-    def __init__(self, workspace: Workspace, change: Change, number: int) -> None:
-        self._workspace = workspace
-        self._change = change
-        self._number = number
-        self._clean = True
-        self.runs: list[VerifiedRun] = []
-
-    async def run(
-        self, label: Label, targets: tuple[str, ...] = (), *, seed: int = 0, order: TestOrder = "given"
-    ) -> TestReport:
-        """One run with the change; each starts from the failing commit and the change alone, for runs write files."""
-        if not self._clean:
-            await self._workspace.revert()
-            await self._workspace.apply_changes(self._change.changes)
-        self._clean = False
-        report = bounded(await self._workspace.run_tests(targets=targets, order=order, seed=seed))
-        self.runs.append(VerifiedRun(label=label, report=report, sandbox=self._number, seed=seed))
-        return report
-
-    async def without_the_change(self, targets: tuple[str, ...], *, seed: int) -> TestReport:
-        """One run of the failing commit as it is."""
-        await self._workspace.revert()
-        self._clean = False
-        return await self._workspace.run_tests(targets=targets, seed=seed)
 
 
 async def run_fresh(workspace: Workspace, standby: Standby, change: Change, context: MissionContext) -> FreshRuns:
@@ -125,7 +89,7 @@ async def run_fresh(workspace: Workspace, standby: Standby, change: Change, cont
     before = context.test_results
     if before is None:
         return FreshRuns()
-    first = _Sandbox(workspace, change, 1)
+    first = FreshSandbox(workspace, change, 1)
     targets = targets_of(before)
     if targets:
         alone = await first.run("failing tests", targets)
@@ -141,31 +105,55 @@ async def run_fresh(workspace: Workspace, standby: Standby, change: Change, cont
         return FreshRuns(runs=tuple(first.runs))
     control = asyncio.create_task(_control(first, context, targets))
     try:
-        second = await _in_the_second(await standby.ready(), change, targets)
+        found = await _again(full, standby, change, context, targets=targets)
         report = await control
     finally:
         control.cancel()
         await asyncio.gather(control, return_exceptions=True)  # of two that fail together, one is told
-    found = FreshRuns(runs=(*first.runs, *second), unlike=not second)
+    found = found.with_(runs=(*first.runs, *found.runs))
     if report is None:
         return found
     passed = (before.failing - shaky_of(context.triage)) & report.passing
     return found.with_(control=slim(report), flaky=report.success or bool(passed))
 
 
-async def _in_the_second(workspace: Workspace, change: Change, targets: tuple[str, ...]) -> tuple[VerifiedRun, ...]:
-    """The same again where nothing of the first sandbox is, with other seeds; no run where it is not the same."""
+async def _again(
+    full: TestReport, standby: Standby, change: Change, context: MissionContext, *, targets: tuple[str, ...]
+) -> FreshRuns:
+    """The runs of the second sandbox; where the suite itself asks for the usual surroundings, in those."""
+    second = await _in_a_second(await standby.ready(), change, targets)
+    if second is None:
+        return FreshRuns(unlike=True)
+    found = FreshRuns(runs=tuple(second.runs))
+    if all(run.report.success for run in second.runs) and not lost_in(full, second.runs[0].report):
+        return found
+    elsewhere = await explain(
+        second,
+        full,
+        context,
+        checkout=standby.checkout,
+        open_workspace=standby.open_workspace,
+        asks=change.asks_for_surroundings,
+    )
+    if elsewhere.blamed or not elsewhere.bound:
+        return found.with_(elsewhere=elsewhere)
+    usual = await _in_a_second(await standby.usual(), change, targets)
+    return FreshRuns(runs=tuple(usual.runs) if usual else (), unlike=usual is None, elsewhere=elsewhere)
+
+
+async def _in_a_second(workspace: Workspace, change: Change, targets: tuple[str, ...]) -> FreshSandbox | None:
+    """The same again where nothing of the first sandbox is, with other seeds; None where the edits are others."""
     await workspace.apply_changes(change.changes)
     if await workspace.changes() != change.edits:
-        return ()
-    second = _Sandbox(workspace, change, 2)
+        return None
+    second = FreshSandbox(workspace, change, 2)
     await second.run("full command again", seed=_SEED_AGAIN)
     if targets:
         await second.run("other order", targets, seed=_SEED_ORDER, order="reversed")
-    return tuple(second.runs)
+    return second
 
 
-async def _control(first: _Sandbox, context: MissionContext, targets: tuple[str, ...]) -> TestReport | None:
+async def _control(first: FreshSandbox, context: MissionContext, targets: tuple[str, ...]) -> TestReport | None:
     """The failing tests without the change, while the second sandbox is at work; None where that tells nothing."""
     before, triage = context.test_results, context.triage
     if before is None or not _controllable(before, triage):

@@ -16,6 +16,8 @@ class Screening(Frozen):
     diff: str = ""
     refusals: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    asks_for_surroundings: bool = False
+    """An edit adds a look at the place where it runs."""
 
 
 async def screen_edits(candidate: Candidate, workspace: Workspace, policy: RepositoryPolicy) -> Screening:
@@ -42,6 +44,7 @@ async def screen_edits(candidate: Candidate, workspace: Workspace, policy: Repos
         diff=await workspace.diff(),
         refusals=(*verdict.reasons, *strays, *forbidden(policy, (edit.path for edit in edits))),
         doubts=tuple(f"{c.path}: {c.message}" for c in verdict.concerns if c.severity == "doubt"),
+        asks_for_surroundings=any(c.rule == "surroundings" for c in verdict.concerns),
     )
 
 

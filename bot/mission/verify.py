@@ -8,7 +8,9 @@ from bot.mission.compare import always_passing, disagree, missing_tests, newly_f
 from bot.mission.compare import gone as gone_of
 from bot.mission.compare import table as table_of
 from bot.mission.criteria import Findings, all_critical_passed, judged
-from bot.mission.fresh_runs import Change, Standby, run_fresh, shaky_of
+from bot.mission.elsewhere import Elsewhere
+from bot.mission.fresh_runs import Standby, run_fresh, shaky_of
+from bot.mission.fresh_sandbox import Change
 from bot.mission.guard import screen_edits
 from bot.mission.reports import failing_of, outcomes_of
 from bot.ports import Clock, OpenWorkspace, Workspace
@@ -62,14 +64,28 @@ async def _verified(
     before = context.test_results
     if before is None:
         return shown.with_(reason="there is no red run to compare with")
-    fresh = await run_fresh(workspace, standby, Change(changes=candidate.changes, edits=screening.edits), context)
+    change = Change(
+        changes=candidate.changes, edits=screening.edits, asks_for_surroundings=screening.asks_for_surroundings
+    )
+    fresh = await run_fresh(workspace, standby, change, context)
     if fresh.unlike:
         return shown.with_(reason="the change does not give the same files twice", runs=fresh.runs)
-    judged_by_runs = _judge(shown, before, fresh.runs, context)
+    judged_by_runs = _elsewhere(_judge(shown, before, fresh.runs, context), fresh.elsewhere)
     if not fresh.flaky:
         return judged_by_runs.with_(control=fresh.control)
     reason = "the failing tests pass without the change too: chance made them green"
     return judged_by_runs.with_(green=False, partial=False, flaky=True, reason=reason, control=fresh.control)
+
+
+def _elsewhere(found: Verification, elsewhere: Elsewhere) -> Verification:
+    """The verdict with what the other surroundings showed."""
+    if elsewhere.blamed:
+        return found.with_(green=False, partial=False, reason=elsewhere.reason, refusals=(elsewhere.reason,))
+    bound = [f"`{name}`: it passes in the usual surroundings only, without the change too" for name in elsewhere.bound]
+    doubts = [f"`{name}` proves the change in the usual surroundings only" for name in elsewhere.unproven]
+    return found.with_(
+        not_verified=(*found.not_verified, *bound[:_SHAKY_SHOWN]), doubts=(*found.doubts, *doubts[:_SHAKY_SHOWN])
+    )
 
 
 def _judge(

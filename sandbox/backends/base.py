@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, Door, Egress, FileEdit, Frozen
+from sandbox.types import USUAL, CommandResult, Door, Egress, FileEdit, Frozen, Surroundings
 
 
 class Kept(Frozen):
@@ -148,12 +148,15 @@ class Backend(Protocol):
         """The short texts kept with an environment; empty when there are none."""
         ...
 
-    def open(self, image: str, *, door: Door | None = None) -> AbstractAsyncContextManager[Guest]:
+    def open(
+        self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
+    ) -> AbstractAsyncContextManager[Guest]:
         """A hardened sandbox without network for running repository code.
 
         Args:
             image: The environment.
             door: Answers what leaves by one socket, where anything may; a sandbox with a door is made anew.
+            surroundings: What commands find out about the place they run in.
         """
         ...
 

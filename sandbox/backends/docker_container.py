@@ -7,6 +7,7 @@ import socket
 import weakref
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,11 +27,10 @@ from sandbox.backends.pool import Pool, whole
 from sandbox.backends.supervised import Place, SupervisedGuest
 from sandbox.errors import HostGone, SandboxDied, SandboxError, SandboxUnavailable
 from sandbox.spec import Deviation, Phase, RunLimits, SandboxSpec
-from sandbox.types import Door, Egress
+from sandbox.types import USUAL, Door, Egress, Surroundings
 
 Result = TypeVar("Result")
 
-WORKDIR = "/work/repo"
 ENVIRONMENT = "/opt/env"
 PYTHON = "/usr/bin/python3"
 CA_BUNDLE = "/tmp/metaagent-ca.pem"  # noqa: S108 (inside the set-up sandbox, in memory: no snapshot holds it)
@@ -39,7 +39,7 @@ SWEEP = f"rm -rf {UV_CACHE} /home/sandbox/.cache /home/sandbox/.local/share/uv/c
 HELLO_S = 60.0
 
 PATHS = (f"{ENVIRONMENT}/bin", "/usr/local/bin", "/usr/bin", "/bin")
-HOME = "/home/sandbox"
+HOME = USUAL.home
 
 
 class Started:
@@ -49,12 +49,14 @@ class Started:
         container: The container.
         connection: Its attach stream.
         hello: The supervisor's first line.
+        surroundings: What it was made with.
     """
 
-    def __init__(self, container: Any, connection: socket.socket, hello: bytes) -> None:
+    def __init__(self, container: Any, connection: socket.socket, hello: bytes, surroundings: Surroundings) -> None:
         self.container = container
         self.connection = connection
         self.hello = hello
+        self.surroundings = surroundings
 
     @property
     def is_alive(self) -> bool:
@@ -83,7 +85,7 @@ class DockerBackend:
         self._client: docker.DockerClient | None = None
         self._images: Images | None = None
         self._runtime: str | None = None
-        self._pool = Pool(self._started, spec.pool, spec.pool_idle_s)
+        self._pools: dict[Surroundings, Pool[Started]] = {}
         self._setups: dict[int, OpenSetup] = {}
         self._ways = WaysOut(spec, self._cache, self._installers_index)
         self._apparmor = False
@@ -138,22 +140,31 @@ class DockerBackend:
 
     # --- sandboxes --------------------------------------------------------------------------------
 
-    def _start(self, image: str, phase: Phase, egress: str | None = None) -> Started:
+    def _start(
+        self, image: str, phase: Phase, egress: str | None = None, surroundings: Surroundings = USUAL
+    ) -> Started:
         """Create, check, attach and start one container."""
         client, _ = self._connected()
-        settings = {"workdir": WORKDIR, "python": f"{ENVIRONMENT}/bin/python", "alone": True}
+        settings = {"workdir": surroundings.workdir, "python": f"{ENVIRONMENT}/bin/python", "alone": True}
         command = [PYTHON, "-I", "-S", "-c", START, LIBRARY, json.dumps(settings)]
-        arguments = hardening.container_arguments(self._spec, phase, self._runtime, egress)
+        arguments = hardening.container_arguments(self._spec, phase, self._runtime, egress, surroundings=surroundings)
         container = client.containers.create(image, command, **arguments)
         try:
             inspected = client.api.inspect_container(str(container.id))
             _require_equal(
-                self._spec.check(inspected, phase, egress=egress, runtime=self._runtime, apparmor=self._apparmor)
+                self._spec.check(
+                    inspected,
+                    phase,
+                    egress=egress,
+                    runtime=self._runtime,
+                    apparmor=self._apparmor,
+                    surroundings=surroundings,
+                )
             )
             connection = attach(container)
             try:
                 container.start()
-                return Started(container, connection, read_hello(connection, HELLO_S))
+                return Started(container, connection, read_hello(connection, HELLO_S), surroundings)
             except BaseException:
                 connection.close()
                 raise
@@ -163,11 +174,12 @@ class DockerBackend:
 
     async def _greeted(self, started: Started, env: dict[str, str], prefix: tuple[str, ...]) -> SupervisedGuest:
         place = Place(
-            workdir=WORKDIR,
+            workdir=started.surroundings.workdir,
             guest_dir=GUEST_DIR,
             environment_python=f"{ENVIRONMENT}/bin/python",
             system_python=PYTHON,
             env=env,
+            aliases=started.surroundings.moved(USUAL),
             prefix=prefix,
             max_files=self._spec.max_files,
             export_files=self._spec.export_files,
@@ -179,18 +191,21 @@ class DockerBackend:
         return guest
 
     @asynccontextmanager
-    async def open(self, image: str, *, door: Door | None = None) -> AsyncIterator[Guest]:
+    async def open(
+        self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
+    ) -> AsyncIterator[Guest]:
         """A hardened sandbox without network; one started in advance when there is one."""
-        env = variables.for_commands(PATHS, HOME)
+        env = variables.for_commands(PATHS, surroundings.home, surroundings)
         if door is not None:
             async with self._ways.door(door) as folder:
-                started = await whole(_blocking(lambda: self._start(image, "mission", folder)))
+                started = await whole(_blocking(lambda: self._start(image, "mission", folder, surroundings)))
                 async with self._serving(started, env, started_through(PYTHON)) as guest:
                     await require_way_out(guest, PYTHON)
                     yield guest
             return
-        started = self._pool.take(image) or await whole(self._started(image))
-        self._pool.keep_hot(image)
+        pool = self._pool(surroundings)
+        started = pool.take(image) or await whole(self._started(image, surroundings))
+        pool.keep_hot(image)
         async with self._serving(started, env) as guest:
             yield guest
 
@@ -214,14 +229,21 @@ class DockerBackend:
             image: The environment.
             count: How many shall wait; the specification's `pool` when None.
         """
-        await self._pool.fill(image, self._spec.pool if count is None else count)
+        await self._pool(USUAL).fill(image, self._spec.pool if count is None else count)
 
     async def close(self) -> None:
         """Remove the sandboxes that wait in the pool."""
-        await self._pool.close()
+        await asyncio.gather(*(pool.close() for pool in self._pools.values()))
 
-    async def _started(self, image: str) -> Started:
-        return await _blocking(lambda: self._start(image, "mission"))
+    def _pool(self, surroundings: Surroundings) -> Pool[Started]:
+        """The sandboxes that wait in these surroundings."""
+        if surroundings not in self._pools:
+            start = partial(self._started, surroundings=surroundings)
+            self._pools[surroundings] = Pool(start, self._spec.pool, self._spec.pool_idle_s)
+        return self._pools[surroundings]
+
+    async def _started(self, image: str, surroundings: Surroundings = USUAL) -> Started:
+        return await _blocking(lambda: self._start(image, "mission", surroundings=surroundings))
 
     # --- setting up -------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from docker.types import LogConfig, Mount, Ulimit
 from sandbox.backends.owners import owner
 from sandbox.errors import HostGone
 from sandbox.spec import EGRESS_FOLDER, SANDBOX_UID, Phase, SandboxSpec
+from sandbox.types import USUAL, Surroundings
 
 LABEL = "metaagent"
 OWNER_LABEL = "metaagent.owner"
@@ -28,7 +29,12 @@ def runtime(spec: SandboxSpec, known: frozenset[str]) -> str | None:
 
 
 def container_arguments(
-    spec: SandboxSpec, phase: Phase, chosen_runtime: str | None, egress: str | None = None
+    spec: SandboxSpec,
+    phase: Phase,
+    chosen_runtime: str | None,
+    egress: str | None = None,
+    *,
+    surroundings: Surroundings = USUAL,
 ) -> dict[str, Any]:
     """Arguments for `containers.create`. No secret, no environment at all, nothing of the host but one socket.
 
@@ -37,12 +43,13 @@ def container_arguments(
         phase: Setting up has a writable root and a way out; a mission has neither.
         chosen_runtime: What `runtime` returned.
         egress: Folder of the host with the socket of a set-up's proxy.
+        surroundings: User, host name, and where checkout and home are.
     """
     ulimits = spec.ulimits(phase).items()
     arguments: dict[str, Any] = {
         "network_mode": spec.setup_network if phase == "setup" else "none",
         "read_only": phase == "mission",
-        "user": USER,
+        "user": f"{surroundings.uid}:{surroundings.uid}",
         "cap_drop": ["ALL"],
         "security_opt": ["no-new-privileges:true"],
         "pids_limit": spec.pids,
@@ -52,8 +59,8 @@ def container_arguments(
         "shm_size": spec.shm_bytes,
         "ipc_mode": "private",
         "cgroupns": "private",
-        "hostname": "sandbox",
-        "tmpfs": spec.folders(phase),
+        "hostname": surroundings.hostname,
+        "tmpfs": spec.folders(phase, surroundings),
         "ulimits": [Ulimit(name=name, soft=value, hard=value) for name, value in ulimits],
         "log_config": LogConfig(type=LogConfig.types.NONE),
         "stdin_open": True,

@@ -2,10 +2,12 @@
 
 import fcntl
 import hashlib
+import io
 import json
 import logging
 import os
 import re
+import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,12 +19,14 @@ from docker.errors import APIError, DockerException, ImageNotFound
 from sandbox.backends.base import Kept
 from sandbox.backends.docker_disk import ENVIRONMENT, MADE_BY_US, TOOLCHAIN, Disk
 from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, USER
+from sandbox.backends.docker_setup import tar_of
 from sandbox.backends.guest_tree import GuestTree
 from sandbox.backends.owners import owner
 from sandbox.backends.retention import LastUses, Limits
 from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.image import build
 from sandbox.spec import ENVIRONMENT_NAMES, SandboxSpec
+from sandbox.types import CHANGED, USUAL
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +40,8 @@ BASE_NOTE = "base"
 
 FORBIDDEN = ("Volumes", "Entrypoint", "ExposedPorts", "OnBuild", "Healthcheck")
 """What no image of an environment may configure."""
+
+_MOST_USERS_BYTES = 1 << 20
 
 SAFE_TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,100}")
 
@@ -201,12 +207,39 @@ class Images:
             container = self._client.containers.create(base, ["/bin/true"], network_mode="none", labels=ours)
             try:
                 container.put_archive("/", self._guest.archive())
+                for name in ("passwd", "group"):
+                    container.put_archive("/etc", _users(container, name))
                 repository, _, tag = reference.partition(":")
                 config = _clean({**labels, GUEST_LABEL: self._guest.digest})
                 container.commit(repository=repository, tag=tag, message=MADE_BY_US, conf=config)
             finally:
                 container.remove(force=True)
         return reference
+
+
+def _users(container: Any, name: str) -> bytes:
+    """A list of the image, with the users that sandboxes run as; an image of an operator may lack them."""
+    stream, status = container.get_archive(f"/etc/{name}")
+    if status["size"] > _MOST_USERS_BYTES:
+        raise SandboxUnavailable(f"The image's /etc/{name} is too long.", "Name another image (sandbox.image).")
+    with tarfile.open(fileobj=io.BytesIO(b"".join(stream))) as archive:
+        file = archive.extractfile(name)
+        known = file.read() if file is not None else b""
+    return tar_of(name, with_users(known, name))
+
+
+def with_users(known: bytes, name: str) -> bytes:
+    """A list with every user that a sandbox runs as.
+
+    Args:
+        known: The content of an image's list.
+        name: `passwd` or `group`.
+    """
+    names = {line.partition(b":")[0] for line in known.splitlines()}
+    wanted = [s for s in (USUAL, CHANGED) if s.user.encode() not in names]
+    rest = {s.user: f"{s.uid}::{s.home}:/bin/sh" if name == "passwd" else "" for s in wanted}
+    separator = b"" if known.endswith(b"\n") or not known else b"\n"
+    return known + separator + "".join(f"{s.user}:x:{s.uid}:{rest[s.user]}\n" for s in wanted).encode()
 
 
 _UNOWNED = {LABEL: "", OWNER_LABEL: ""}

@@ -20,7 +20,7 @@ LIBRARY = f"{HOME}/lib"
 START = "import sys; sys.path.insert(0, sys.argv.pop(1)); from sandbox.guest.supervisor import main; main()"
 """What the interpreter is given to become the supervisor; arguments: the library folder, the settings."""
 
-LAYER = b"3"
+LAYER = b"4"
 """Goes up when images are made otherwise than before from the same files."""
 
 

@@ -29,7 +29,7 @@ from sandbox.errors import SandboxError, SandboxUnavailable
 from sandbox.guest.reaper import below, processes
 from sandbox.image import build
 from sandbox.spec import SandboxSpec
-from sandbox.types import Door, Egress
+from sandbox.types import USUAL, Door, Egress, Surroundings
 
 ENVIRONMENT = "/opt/env"
 """What the environment's folder is called in every sandbox; here it is somewhere else."""
@@ -168,12 +168,17 @@ class LocalBackend:
     # --- sandboxes --------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def open(self, image: str, *, door: Door | None = None) -> AsyncIterator[Guest]:
+    async def open(
+        self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
+    ) -> AsyncIterator[Guest]:
         """Processes in a private folder; no network is taken away here, so there is no door to keep to."""
         if door is not None:
             raise SandboxUnavailable("An agent works in a container only.", "Choose --sandbox-backend docker.")
         folder = self._environments.folder(image)
-        async with self._private_folder() as base, self._serving(base, folder, {}) as guest:
+        async with (
+            self._private_folder(surroundings) as base,
+            self._serving(base, folder, {}, surroundings) as guest,
+        ):
             yield guest
 
     @asynccontextmanager
@@ -182,7 +187,7 @@ class LocalBackend:
         await asyncio.to_thread(self._tools)
         folder = await asyncio.to_thread(self._environments.new, self._environments.folder(image), self._uid)
         try:
-            async with self._private_folder() as base:
+            async with self._private_folder(USUAL) as base:
                 env = await asyncio.to_thread(self._setup_variables, base, folder)
                 async with self._serving(base, folder, env) as guest:
                     self._setups[id(guest)] = folder
@@ -210,16 +215,16 @@ class LocalBackend:
                 os.chown(path, self._uid, self._uid, follow_symlinks=False)
 
     @asynccontextmanager
-    async def _private_folder(self) -> AsyncIterator[Path]:
+    async def _private_folder(self, surroundings: Surroundings) -> AsyncIterator[Path]:
         """The folder of one sandbox, with the guest programs in it, gone afterwards."""
         self._refuse_root()
-        base = await asyncio.to_thread(self._furnish)
+        base = await asyncio.to_thread(self._furnish, surroundings)
         try:
             yield base
         finally:
             await asyncio.shield(asyncio.to_thread(remove_tree, base))
 
-    def _furnish(self) -> Path:
+    def _furnish(self, surroundings: Surroundings = USUAL) -> Path:
         if not self._swept:
             self._swept = True
             owners.sweep(Path(tempfile.gettempdir()), "metaagent-sandbox-*", remove_tree)
@@ -231,22 +236,25 @@ class LocalBackend:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         (base / "metaagent/lib/sandbox/guest").symlink_to("../../guest")
-        for name in ("work", "home", "tmp"):
-            (base / name).mkdir(mode=0o700)
-            self._give(base / name)
+        for folder in (_below(base, surroundings.top), _below(base, surroundings.home), base / "tmp"):
+            folder.mkdir(mode=0o700, parents=True)
+            self._give(folder)
         return base
 
     @asynccontextmanager
-    async def _serving(self, base: Path, folder: Path | None, env: dict[str, str]) -> AsyncIterator[SupervisedGuest]:
+    async def _serving(
+        self, base: Path, folder: Path | None, env: dict[str, str], surroundings: Surroundings = USUAL
+    ) -> AsyncIterator[SupervisedGuest]:
         environment = folder or base / "no-environment"
         python = await asyncio.to_thread(self._interpreter)
         paths = (str(environment / "bin"), "/usr/local/bin", "/usr/bin", "/bin")
+        commands = variables.for_commands(paths, str(_below(base, surroundings.home)), surroundings)
         place = Place(
-            workdir=str(base / "work/repo"),
+            workdir=str(_below(base, surroundings.workdir)),
             guest_dir=str(base / "metaagent/guest"),
             environment_python=str(environment / "bin/python"),
             system_python=python,
-            env={**variables.for_commands(paths, str(base / "home")), **env, "TMPDIR": str(base / "tmp")},
+            env={**commands, **env, "TMPDIR": str(base / "tmp")},
             tools=str(self._tools_folder),
             aliases={ENVIRONMENT: str(environment)},
             max_files=self._spec.max_files,
@@ -288,6 +296,11 @@ class LocalBackend:
             raise SandboxUnavailable(f"No process could be started: {error.strerror}.", ADVICE) from error
         finally:
             theirs.close()
+
+
+def _below(base: Path, folder: str) -> Path:
+    """An absolute folder of a sandbox, as the private folder has it."""
+    return base / folder.removeprefix("/")
 
 
 def _usual_cache() -> Path:

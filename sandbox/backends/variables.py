@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from sandbox.egress.allowed import Endpoint, configured, endpoint_of
 from sandbox.errors import SandboxUnavailable
 from sandbox.spec import SandboxSpec
+from sandbox.types import USUAL, Surroundings
 
 CERTIFICATE_NAMES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE")
 USUAL_BUNDLES = (
@@ -22,21 +23,26 @@ LOCAL = ("localhost", "127.0.0.1", "::1")
 """What a command looks for beside itself, without the proxy."""
 
 
-def for_commands(paths: Sequence[str], home: str) -> dict[str, str]:
+def for_commands(paths: Sequence[str], home: str, surroundings: Surroundings = USUAL) -> dict[str, str]:
     """What every command finds.
 
     Args:
         paths: Where programs are looked for.
         home: Its home folder.
+        surroundings: Locale, time zone, and whether it is continuous integration.
     """
-    return {
+    found = {
         "PATH": ":".join(paths),
         "HOME": home,
-        "LANG": "C.UTF-8",
+        "LANG": surroundings.locale,
         "PYTHONDONTWRITEBYTECODE": "1",
-        "CI": "true",
-        "TZ": "UTC",
+        "TZ": surroundings.timezone,
     }
+    if surroundings.is_ci:
+        found["CI"] = "true"
+    if surroundings.locale != USUAL.locale:
+        found["LC_ALL"] = surroundings.locale  # LANG alone would be coerced to C.UTF-8 by Python (PEP 538)
+    return found
 
 
 def for_setup(spec: SandboxSpec, environment: str, certificates: str | None) -> dict[str, str]:

@@ -9,12 +9,12 @@ from sandbox.recipe.fidelity import FidelityLog
 from sandbox.recipe.files import Files, mapping, tables, words
 from sandbox.recipe.layout import read_layout
 from sandbox.recipe.requirements import normal_name
-from sandbox.types import Recipe
+from sandbox.types import USUAL, Recipe
 
 CHECKOUT = "METAAGENT_CHECKOUT"
 """The variable that says where the checkout stands, in a backend where that is not WORKDIR."""
 
-WORKDIR = "/work/repo"
+WORKDIR = USUAL.workdir
 _ROOT = re.compile(r"[A-Za-z0-9._/+@ -]+")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9])?")
 _VERSION = re.compile(r"[0-9][A-Za-z0-9.!+]{0,60}")

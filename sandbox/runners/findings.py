@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from sandbox.types import TestResult, TestStatus
+from sandbox.types import CHANGED, USUAL, TestResult, TestStatus
 
 MAX_FINDINGS = 2000
 MESSAGE_CHARACTERS = 1000
@@ -14,7 +14,7 @@ _RUNNER_FOLDERS = re.compile(
     r"|/Users/[\w.-]{1,60}/(?:[\w.-]{1,60}/){0,3}_?work/([\w.-]{1,100})/\2/"
     r"|/__w/([\w.-]{1,100})/\3/"
     r"|[A-Za-z]:/(?:[\w.-]{1,60}/){1,3}([\w.-]{1,100})/\4/"
-    r"|/github/workspace/|/work/repo/)"
+    r"|/github/workspace/|" + "|".join(f"{each.workdir}/" for each in (USUAL, CHANGED)) + ")"
 )
 """Where hosted and self-hosted runners, job containers, Docker actions and our sandbox keep a checkout."""
 

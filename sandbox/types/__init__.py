@@ -44,9 +44,12 @@ from sandbox.types.search import (
     TrialStarted,
 )
 from sandbox.types.spans import SpanEdit, by_file, spliced
+from sandbox.types.surroundings import CHANGED, USUAL, Surroundings
 
 __all__ = [
+    "CHANGED",
     "FAILURES_IN_FULL",
+    "USUAL",
     "WAY_OUT",
     "ArchiveSource",
     "ChangeAction",
@@ -81,6 +84,7 @@ __all__ = [
     "SourceDiff",
     "SpanEdit",
     "StepKind",
+    "Surroundings",
     "Survivor",
     "SuspectLine",
     "TestOrder",

@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr
 
 from sandbox.types.frozen import Frozen
 from sandbox.types.recipe import Recipe
+from sandbox.types.surroundings import USUAL, Surroundings
 
 
 class ChangeAction(StrEnum):
@@ -108,3 +109,5 @@ class Checkout(Frozen):
     """Which commit of the source stands in the work tree."""
     recipe: "Recipe | None" = None
     """A recipe that was planned before; None plans one from what lies in the checkout."""
+    surroundings: Surroundings = USUAL
+    """Where it stands, and as whom its code runs."""

@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import io
+import json
 import os
 import tarfile
 import time
@@ -18,7 +19,7 @@ from sandbox.backends.base import Backend, Guest
 from sandbox.backends.local_process import LocalBackend
 from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
 from sandbox.spec import RunLimits, SandboxSpec
-from sandbox.types import CommandResult, FileEdit
+from sandbox.types import CHANGED, USUAL, CommandResult, FileEdit, Surroundings
 from tests.fakes.fake_backend import FakeBackend, FakeGuest
 
 Opened = tuple[Backend, str, Guest]
@@ -596,3 +597,46 @@ async def test_a_folder_for_work_without_links_is_not_left_behind_by_chmod(machi
     await sh(machine, "mkdir -p /tmp/contract/x; chmod 000 ..")
     assert await machine.export() == ()
     assert (await sh(machine, "pwd")).ok
+
+
+# --- surroundings: every implementation that really runs ----------------------------------------------
+
+_ASK = """
+import json, locale, os, pwd, socket, time
+print(json.dumps({
+    "folder": os.getcwd(), "home": os.path.expanduser("~"), "ci": os.environ.get("CI"), "zone": time.timezone,
+    "locale": [os.environ.get("LANG"), locale.setlocale(locale.LC_CTYPE, "")],
+    "user": [one.pw_name for one in pwd.getpwall() if one.pw_uid == os.getuid()],
+    "uid": os.getuid(), "gid": os.getgid(), "host": socket.gethostname(),
+}))
+"""
+_OF_A_CONTAINER = {"user", "uid", "gid", "host"}
+"""What processes of this host cannot have otherwise."""
+
+
+async def asked(backend: Backend, image: str, surroundings: Surroundings) -> dict[str, Any]:
+    """What a command finds out about the place it runs in."""
+    async with backend.open(image, surroundings=surroundings) as guest:
+        done = await guest.run(("/usr/bin/python3", "-c", _ASK), limits=QUICK)
+        assert done.ok, done.stderr
+        assert (await py(guest, "print('é', open(0).read())", stdin="ü".encode())).stdout.split() == ["é", "ü"]
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
+
+
+async def test_nothing_a_command_can_ask_is_the_same_in_changed_surroundings(running: Opened) -> None:
+    backend, image, _ = running
+    usual, changed = await asked(backend, image, USUAL), await asked(backend, image, CHANGED)
+    same = {name for name in usual if usual[name] == changed[name]}
+    assert same == (set() if backend.name == "docker" else _OF_A_CONTAINER)
+    assert changed["ci"] is None
+    assert changed["folder"].endswith(CHANGED.workdir)
+
+
+async def test_what_names_the_usual_folder_means_the_one_that_is_there(running: Opened) -> None:
+    backend, image, _ = running
+    if backend.name != "docker":
+        pytest.skip("here the checkout never has its usual path")
+    async with backend.open(image, surroundings=CHANGED) as guest:
+        done = await sh(guest, f"cd {USUAL.workdir}/ && pwd && echo $WHERE", env={"WHERE": f"{USUAL.workdir}/a"})
+    assert done.stdout.split() == [CHANGED.workdir, f"{CHANGED.workdir}/a"]

@@ -15,15 +15,19 @@ from sandbox.backends.base import Backend
 from sandbox.errors import ChangeRejected
 from sandbox.spec import SandboxSpec
 from sandbox.types import (
+    CHANGED,
+    USUAL,
     ChangeAction,
     Checkout,
     FileChange,
+    FileEdit,
     FolderSource,
     GitSource,
     JobHints,
     ProposalRequest,
     RunVerdict,
     SearchRequest,
+    Surroundings,
     TestReport,
     TestStatus,
     ToolFinding,
@@ -43,7 +47,7 @@ FILES: dict[str, str] = {
 ADD = "test_calculator.py::test_add"
 DOUBLE = "test_calculator.py::test_double"
 
-Open = Callable[[], AbstractAsyncContextManager[Workspace]]
+Open = Callable[..., AbstractAsyncContextManager[Workspace]]
 
 
 def judge(files: dict[str, str], command: str) -> TestReport:
@@ -102,7 +106,7 @@ def open_workspace(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_fact
     if request.param == "fake":
 
         @asynccontextmanager
-        async def fake() -> AsyncIterator[Workspace]:
+        async def fake(surroundings: Surroundings = USUAL) -> AsyncIterator[Workspace]:
             yield FakeWorkspace(FILES, judge=judge)  # type: ignore[arg-type]
 
         return fake
@@ -120,7 +124,8 @@ def open_workspace(request: pytest.FixtureRequest, tmp_path: Path, tmp_path_fact
     sandboxes = Sandboxes(
         SandboxSpec(), request.getfixturevalue("local" if request.param == "local" else "backend"), tmp_path / "data"
     )
-    return lambda: sandboxes.open_workspace(Checkout(source=source, hints=JobHints(command="python -m pytest -q")))
+    checkout = Checkout(source=source, hints=JobHints(command="python -m pytest -q"))
+    return lambda surroundings=USUAL: sandboxes.open_workspace(checkout.with_(surroundings=surroundings))
 
 
 @pytest.fixture
@@ -421,3 +426,35 @@ async def test_a_new_workspace_begins_at_the_commit(open_workspace: Open) -> Non
 async def test_a_workspace_that_was_never_used_closes(open_workspace: Open) -> None:
     async with open_workspace():
         pass
+
+
+@pytest.mark.anyio
+async def test_changed_surroundings_hold_the_same_files_and_tests(open_workspace: Open) -> None:
+    async with open_workspace() as usual, open_workspace(CHANGED) as changed:
+        assert await changed.list_files() == await usual.list_files()
+        one, other = await usual.run_tests(), await changed.run_tests()
+        assert (other.verdict, other.outcomes) == (one.verdict, one.outcomes)
+        await changed.apply_changes([replace("calculator.py", "a - b", "a + b")])
+        assert await changed.changes() == await _edited(usual)
+        await changed.revert()
+        assert await changed.changes() == ()
+
+
+async def _edited(workspace: Workspace) -> tuple[FileEdit, ...]:
+    await workspace.apply_changes([replace("calculator.py", "a - b", "a + b")])
+    return await workspace.changes()
+
+
+@pytest.mark.anyio
+async def test_folders_list_their_entries_in_the_opposite_order_in_changed_surroundings(
+    open_workspace: Open, request: pytest.FixtureRequest
+) -> None:
+    if request.node.callspec.params["open_workspace"] not in {"folder", "commit"}:
+        pytest.skip("the order of folders is that of the host's file system")
+    listed = []
+    for surroundings in (USUAL, CHANGED):
+        async with open_workspace(surroundings) as workspace:
+            listed.append((await workspace.run("ls -U . && ls -U notes")).stdout.split())
+    assert len(listed[0]) > 1
+    assert listed[0] != listed[1]
+    assert sorted(listed[0]) == sorted(listed[1])

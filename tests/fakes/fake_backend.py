@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from sandbox.backends.base import Guest, Kept
 from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, Door, Egress, FileEdit
+from sandbox.types import USUAL, CommandResult, Door, Egress, FileEdit, Surroundings
 
 Program = Callable[[tuple[str, ...], bytes], CommandResult]
 SKIPPED = {".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
@@ -207,7 +207,9 @@ class FakeBackend:
         return self.notes.get(image, {})
 
     @asynccontextmanager
-    async def open(self, image: str, *, door: Door | None = None) -> AsyncIterator[Guest]:
+    async def open(
+        self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
+    ) -> AsyncIterator[Guest]:
         guest = self._guest()
         self.opened.append(guest)
         try:

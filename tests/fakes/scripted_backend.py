@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from sandbox.backends.base import Kept
 from sandbox.spec import RunLimits
-from sandbox.types import CommandResult, Door, Egress, FileEdit
+from sandbox.types import USUAL, CommandResult, Door, Egress, FileEdit, Surroundings
 
 Script = Callable[[tuple[str, ...]], CommandResult | None]
 """How a command ends; None is a quiet success."""
@@ -113,7 +113,9 @@ class ScriptedBackend:
             yield guest
 
     @asynccontextmanager
-    async def open(self, image: str, *, door: Door | None = None) -> AsyncIterator[ScriptedGuest]:
+    async def open(
+        self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
+    ) -> AsyncIterator[ScriptedGuest]:
         async with self._opened(self.guests) as guest:
             yield guest
 

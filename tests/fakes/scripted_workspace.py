@@ -9,9 +9,11 @@ from typing_extensions import override
 
 from sandbox.errors import SandboxError
 from sandbox.types import (
+    USUAL,
     Checkout,
     FileChange,
     RunVerdict,
+    Surroundings,
     TestOrder,
     TestReport,
     TestResult,
@@ -36,6 +38,7 @@ class Asked:
     number: int
     """Runs so far in all workspaces of this world, from 1."""
     seed: int = 0
+    surroundings: Surroundings = USUAL
 
 
 def a_run(outcomes: dict[str, str], *, targets: tuple[str, ...] = (), runner: str = "pytest") -> TestReport:
@@ -114,7 +117,7 @@ class World:
         self.opened += 1
         self.open_now += 1
         try:
-            yield ScriptedWorkspace(self, checkout.revision)
+            yield ScriptedWorkspace(self, checkout.revision, checkout.surroundings)
         finally:
             self.open_now -= 1
 
@@ -122,12 +125,13 @@ class World:
 class ScriptedWorkspace(FakeWorkspace):
     """One checkout of a world."""
 
-    def __init__(self, world: World, revision: str) -> None:
+    def __init__(self, world: World, revision: str, surroundings: Surroundings = USUAL) -> None:
         base_sha = world.facts.base_sha if world.base is not None else None
         files = world.files if revision == "head" else world.base or {}
         super().__init__(files, facts=world.facts.with_(base_sha=base_sha))
         self._world = world
         self._revision = revision
+        self._surroundings = surroundings
 
     def _used(self, what: str) -> None:
         error = self._world.trouble(f"{self._revision}:{what}")
@@ -151,7 +155,8 @@ class ScriptedWorkspace(FakeWorkspace):
     ) -> TestReport:
         self._used("run_tests")
         await asyncio.sleep(0)
-        asked = Asked(self.texts(), self._revision, targets, order, len(self._world.runs) + 1, seed)
+        number = len(self._world.runs) + 1
+        asked = Asked(self.texts(), self._revision, targets, order, number, seed, self._surroundings)
         self._world.runs.append(asked)
         return self._world.run(asked)
 

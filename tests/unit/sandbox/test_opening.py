@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from sandbox.errors import SandboxUnavailable, SetupFailed
 from sandbox.spec import SYSTEM_PATH, SandboxSpec
-from sandbox.types import Checkout, CommandResult, Door, FolderSource, Recipe, TrustTier
+from sandbox.types import USUAL, Checkout, CommandResult, Door, FolderSource, Recipe, Surroundings, TrustTier
 from sandbox.workspace import Sandboxes
 from tests.fakes.scripted_backend import ScriptedBackend, ScriptedGuest
 
@@ -24,7 +24,9 @@ class Forgetful(ScriptedBackend):
 
     @override
     @asynccontextmanager
-    async def open(self, image: str, *, door: Door | None = None) -> AsyncIterator[ScriptedGuest]:
+    async def open(
+        self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
+    ) -> AsyncIterator[ScriptedGuest]:
         if self.broken:
             raise SandboxUnavailable("no more sandboxes")
         if self.vanishing:

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from sandbox.spec import SandboxSpec
+from sandbox.types import CHANGED
 
 SPEC = SandboxSpec()
 GOOD: dict[str, Any] = {
@@ -197,3 +198,11 @@ def test_a_deviation_is_told_in_words_and_without_values_of_variables() -> None:
 
 def test_a_description_without_anything_is_all_deviation() -> None:
     assert len(SPEC.check({})) > 5
+
+
+def test_a_container_is_compared_with_the_surroundings_it_was_asked_for() -> None:
+    made = {**changed("HostConfig", {"Tmpfs": SPEC.folders("mission", CHANGED)})}
+    made["Config"] = {**made["Config"], "User": f"{CHANGED.uid}:{CHANGED.uid}"}
+    assert SPEC.check(made, surroundings=CHANGED) == []
+    assert {deviation.field for deviation in SPEC.check(made)} == {"user", "folders in memory"}
+    assert {deviation.field for deviation in SPEC.check(GOOD, surroundings=CHANGED)} == {"user", "folders in memory"}

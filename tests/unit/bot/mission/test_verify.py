@@ -14,7 +14,7 @@ from bot.mission.plan import plan_fix
 from bot.mission.verify import verify_fix
 from bot.ports import Workspace
 from sandbox.errors import SandboxUnavailable
-from sandbox.types import Checkout, RunVerdict, TestReport, TestStatus
+from sandbox.types import CHANGED, Checkout, RunVerdict, TestReport, TestStatus
 from tests.builders import a_change, a_diagnosis, a_running_mission, facts
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_workspace import SKIP, Asked, ScriptedWorkspace, World, a_run
@@ -266,25 +266,106 @@ async def test_one_failure_is_told_in_the_singular() -> None:
     assert (await verified(a_world(), a_fix(f"{ADDS}# no\n"), before=red)).reason == "the failure is still there"
 
 
-# --- the second sandbox, and the run without the change ----------------------------------------------
+# --- the second sandbox differs in everything an edit could ask for -----------------------------------
+
+CAREFUL = MENDED.replace("return a + b", "return a + b if CI else a - b")
+ENVIRONMENT = "import os\n\nCI = os.environ.get('LANG')\n\n"
 
 
-async def test_green_in_the_first_sandbox_only_is_not_green() -> None:
+def in_both(there: dict[str, str] | None = None, bare: dict[str, str] | None = None, **more: Any) -> World:
+    """A world whose changed surroundings answer otherwise: `there` with the change, `bare` without it."""
+
+    def run(asked: Asked) -> TestReport:
+        found = outcomes(MENDED if asked.files[PATH] != BROKEN else BROKEN)
+        if asked.revision == "base":
+            found = outcomes(MENDED)
+        if asked.surroundings == CHANGED:
+            found |= (bare if asked.files[PATH] == BROKEN or asked.revision == "base" else there) or {}
+        return a_run(found, targets=asked.targets)
+
+    return a_world(run=run, **more)
+
+
+LOST = {ADD: "AssertionError: assert -1 == 3"}
+ASLEEP = {SUB: "AssertionError: assert 'CI' in environ"}
+
+
+async def test_the_second_sandbox_is_opened_in_other_surroundings() -> None:
     world = a_world()
-    opened = 0
+    assert (await verified(world)).green
+    changed = [(run.seed, run.order) for run in world.runs if run.surroundings == CHANGED]
+    assert changed == [(1, "given"), (2, "reversed")]
 
-    @asynccontextmanager
-    async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
-        nonlocal opened
-        opened += 1
-        elsewhere = World(files=world.files, run=lambda asked: a_run(outcomes(BROKEN), targets=asked.targets))
-        async with (world if opened == 1 else elsewhere).open_workspace(checkout) as workspace:
-            yield workspace
 
-    red = a_run(outcomes(BROKEN))
-    found = await verify_fix(a_fix(MENDED), mission(red), CHECKOUT, door, clock=FixedClock())
+async def test_a_fix_that_holds_in_one_of_two_surroundings_is_refused_with_that_reason() -> None:
+    found = await verified(in_both(LOST))
+    assert (found.green, found.partial) == (False, False)
+    assert found.reason.startswith(f"passes only in one of two different surroundings: `{ADD}` fails where")
+    assert found.refusals == (found.reason,)
+
+
+async def test_a_harm_that_shows_in_the_other_surroundings_only_is_refused_too() -> None:
+    found = await verified(in_both(ASLEEP))
+    assert found.reason.startswith(f"passes only in one of two different surroundings: `{SUB}`")
+
+
+async def test_a_test_that_asks_for_its_surroundings_without_the_change_too_costs_no_fix() -> None:
+    world = in_both(ASLEEP, bare=ASLEEP)
+    found = await verified(world)
+    assert found.green
+    assert f"`{SUB}`: it passes in the usual surroundings only, without the change too" in found.not_verified
+    assert [(r.label, r.report.success) for r in found.runs if r.sandbox == 2] == [
+        ("full command again", True),
+        ("other order", True),
+    ]
+    assert world.open_now == 0
+
+
+async def test_what_the_change_is_to_repair_is_not_excused_by_its_own_failure_without_it() -> None:
+    assert "one of two different surroundings" in (await verified(in_both({**LOST, **ASLEEP}, bare=ASLEEP))).reason
+
+
+@pytest.mark.parametrize("asks", [False])
+async def test_a_test_that_is_skipped_elsewhere_proves_the_change_here_unless_the_change_asks_where_it_is(
+    asks: bool,  # noqa: FBT001
+) -> None:
+    fix = a_fix(f"{ENVIRONMENT}{CAREFUL}" if asks else MENDED)
+    found = await verified(in_both({ADD: SKIP}, bare={ADD: SKIP}), fix)
+    assert found.green is not asks
+    assert any("in the usual surroundings only" in doubt for doubt in found.doubts) is not asks
+    assert ("one of two different surroundings" in found.reason) is asks
+
+
+@pytest.mark.parametrize("bound", [False, True])
+async def test_the_base_commit_tells_whether_the_repaired_test_asks_for_its_surroundings(bound: bool) -> None:  # noqa: FBT001
+    """Green on the base in the usual surroundings and red in the others: the change has no part in that."""
+    world = in_both(LOST, bare=LOST if bound else None, base=MENDED)
+    found = await verified(world)
+    assert found.green is bound
+    assert bool(found.doubts) is bound
+
+
+async def test_chance_in_the_second_sandbox_is_not_taken_for_its_surroundings() -> None:
+    def once(asked: Asked) -> TestReport:
+        unlucky = asked.surroundings == CHANGED and asked.order == "reversed"
+        return a_run(outcomes(BROKEN if unlucky else asked.files[PATH]), targets=asked.targets)
+
+    found = await verified(a_world(run=once))
     assert not found.green
     assert "flaky after the patch" in found.reason
+
+
+async def test_a_command_without_names_that_fails_elsewhere_is_refused() -> None:
+    def unnamed(asked: Asked) -> TestReport:
+        red = asked.files[PATH] != MENDED or asked.surroundings == CHANGED
+        return a_run({"make check": "boom" if red else ""}, runner="command")
+
+    before = unnamed(Asked(files={PATH: BROKEN}, revision="head", targets=(), order="given", number=0))
+    found = await verified(a_world(run=unnamed, base=None), before=before)
+    assert "one of two different surroundings" in found.reason
+
+
+# --- the second sandbox, and the run without the change ----------------------------------------------
 
 
 async def test_luck_with_one_seed_is_not_green() -> None:

@@ -8,6 +8,7 @@ import pytest
 from sandbox.backends import variables
 from sandbox.errors import SandboxUnavailable
 from sandbox.spec import SandboxSpec
+from sandbox.types import CHANGED, USUAL
 
 
 def test_a_command_finds_six_names() -> None:
@@ -61,3 +62,11 @@ def test_without_a_name_the_hosts_own_bundle_is_taken() -> None:
     found = variables.ca_bundle(SandboxSpec())
     if ssl.get_default_verify_paths().cafile:
         assert b"BEGIN CERTIFICATE" in found
+
+
+def test_changed_surroundings_share_no_value_that_could_tell_where_a_command_runs() -> None:
+    usual = variables.for_commands(("/a",), USUAL.home, USUAL)
+    changed = variables.for_commands(("/a",), CHANGED.home, CHANGED)
+    same = {name for name in usual if usual[name] == changed.get(name)}
+    assert same == {"PATH", "PYTHONDONTWRITEBYTECODE"}
+    assert "CI" not in changed

@@ -1,0 +1,136 @@
+"""A fix that fails in the second sandbox: is the change to blame, or does the suite itself ask for its surroundings?
+
+Both sandboxes run the same tests on the same files, in different surroundings. A test depends on its surroundings by
+itself only where that was measured on code the change did not touch: on the failing commit, or on its base.
+"""
+
+from bot.domain.mission import MissionContext
+from bot.mission.fresh_sandbox import FreshSandbox
+from bot.mission.reports import targets_of
+from bot.ports import OpenWorkspace
+from sandbox.errors import HostGone, SandboxError
+from sandbox.types import (
+    CHANGED,
+    USUAL,
+    Checkout,
+    Frozen,
+    RunVerdict,
+    Surroundings,
+    TestReport,
+    TestStatus,
+    stands_for,
+)
+
+_UNEXPLAINED = frozenset({RunVerdict.TIMEOUT, RunVerdict.OOM, RunVerdict.OUTPUT_LIMIT})
+_BAD = frozenset({TestStatus.FAIL, TestStatus.ERROR, TestStatus.SKIP})
+_SHOWN = 3
+
+
+class Elsewhere(Frozen):
+    """What a failure in the changed surroundings comes from; empty where chance explains it."""
+
+    blamed: tuple[str, ...] = ()
+    """Tests that hold in the usual surroundings only, and nothing but the change can be the cause."""
+    bound: tuple[str, ...] = ()
+    """Tests that hold in the usual surroundings only, without the change too."""
+    unproven: tuple[str, ...] = ()
+    """Of `bound`, those that the change is to repair: it is proved in the usual surroundings only."""
+
+    @property
+    def reason(self) -> str:
+        """Why such a fix is refused."""
+        count = len(self.blamed)
+        names = ", ".join(f"`{name}`" for name in self.blamed[:_SHOWN])
+        more = f" and {count - _SHOWN} more" if count > _SHOWN else ""
+        verb = "fails" if count == 1 else "fail"
+        return (
+            f"passes only in one of two different surroundings: {names}{more} {verb} where "
+            "checkout path, user, host name, time zone, locale, CI variables and the order of folders are others"
+        )
+
+
+def lost_in(full: TestReport, there: TestReport) -> frozenset[str]:
+    """The tests that pass in one run and not in another; the command's name where it has no others.
+
+    Args:
+        full: The whole command in the usual surroundings.
+        there: The same in others.
+    """
+    if not full.knows_tests:
+        return frozenset() if there.success else frozenset({full.target})
+    failing = {name for name in there.failing if name not in full.failing}
+    found = failing | {name for name in full.passing if there.outcomes.get(name) is not TestStatus.PASS}
+    return frozenset(found) or (frozenset() if there.success else frozenset({full.target}))
+
+
+async def explain(
+    second: FreshSandbox,
+    full: TestReport,
+    context: MissionContext,
+    *,
+    checkout: Checkout,
+    open_workspace: OpenWorkspace,
+    asks: bool,
+) -> Elsewhere:
+    """Find out why the second sandbox is not green.
+
+    Args:
+        second: In the changed surroundings, where a run failed that passed in the usual ones.
+        full: The whole command in the usual surroundings, green.
+        context: The red run.
+        checkout: The failing commit.
+        open_workspace: Opens its base commit.
+        asks: Whether the change adds a look at the surroundings.
+    """
+    before = context.test_results
+    there = await second.once_more()
+    lost = lost_in(full, there)
+    if before is None or not lost or there.verdict in _UNEXPLAINED:
+        return Elsewhere()  # the same run passes there now, or has no result: the runs just do not agree
+    bare = await second.without_the_change((), seed=0)
+    repaired = {name for name in lost if _is_repaired(name, before)}
+    bound = {name for name in lost - repaired if _is_bound(name, before, bare)}
+    # Skipped there without the change, and failing here: the test itself asks where it runs.
+    unproven = {name for name in repaired if bare.outcomes.get(name) is TestStatus.SKIP}
+    if repaired - unproven and lost == repaired | bound:
+        unproven |= await _bound_on_base(repaired - unproven, before, checkout, open_workspace)
+    blamed = lost - bound - (frozenset() if asks else unproven)
+    return Elsewhere(
+        blamed=tuple(sorted(blamed)), bound=tuple(sorted(bound | unproven)), unproven=tuple(sorted(unproven))
+    )
+
+
+def _is_repaired(name: str, before: TestReport) -> bool:
+    """Whether the red run failed there: only such a test can prove the change."""
+    return not before.knows_tests or any(stands_for(red, name) for red in before.failing)
+
+
+def _is_bound(name: str, before: TestReport, bare: TestReport) -> bool:
+    """Whether the failing commit passes a test in the usual surroundings and does not in the others."""
+    return before.outcomes.get(name) is TestStatus.PASS and bare.outcomes.get(name) in _BAD
+
+
+async def _bound_on_base(
+    names: frozenset[str] | set[str], before: TestReport, checkout: Checkout, open_workspace: OpenWorkspace
+) -> set[str]:
+    """Those of the repaired tests that the base commit passes in the usual surroundings only."""
+    try:
+        usual = await _on_base(USUAL, before, checkout, open_workspace)
+        changed = await _on_base(CHANGED, before, checkout, open_workspace)
+    except HostGone:
+        raise
+    except SandboxError:
+        return set()  # without a base nothing excuses them
+    if usual is None or changed is None or not usual.success:
+        return set()
+    return set(names) & lost_in(usual, changed)
+
+
+async def _on_base(
+    surroundings: Surroundings, before: TestReport, checkout: Checkout, open_workspace: OpenWorkspace
+) -> TestReport | None:
+    base = checkout.with_(revision="base", surroundings=surroundings)
+    async with open_workspace(base) as workspace:
+        if (await workspace.facts()).base_sha is None:
+            return None
+        return await workspace.run_tests(targets=targets_of(before))
