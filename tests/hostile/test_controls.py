@@ -1,7 +1,6 @@
-"""The controls: where nothing protects, the shared corpus does what it is for. So no check of it is vacuous."""
+"""The controls: where nothing protects, a corpus does what it is for. So no check of it is vacuous."""
 
 import io
-import json
 import re
 import tarfile
 from collections.abc import Iterator
@@ -15,12 +14,14 @@ from sandbox.backends.docker_container import DockerBackend
 from sandbox.snapshot import Origin, Snapshotter
 from sandbox.spec import SandboxSpec
 from sandbox.types import Recipe, TrustTier
-from tests.attack_corpus import Attack, generate
-from tests.hostile.test_forgeries import NAIVE
+from tests.attack_corpus import CORPORA, Attack, corpus, generate, kinds
 
 pytestmark = [pytest.mark.docker, pytest.mark.shared, pytest.mark.slow, pytest.mark.anyio]
 
 PYTHON = "/opt/env/bin/python"
+WALL_S = 40
+"""For the tests of one case, in seconds."""
+
 NEEDS_MORE = {"network", "socket"}
 """A container without a route and without a socket file of the host shows nothing to these."""
 
@@ -34,9 +35,9 @@ async def image(docker_ready: None) -> str:
     ).image
 
 
-@pytest.fixture(scope="module")
-def attacks(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
-    return generate(shared, tmp_path_factory.mktemp("controls"), "sandbox")
+@pytest.fixture(scope="module", params=CORPORA)
+def attacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
+    return generate(corpus(request), tmp_path_factory.mktemp("controls"), "sandbox")
 
 
 @pytest.fixture
@@ -47,21 +48,32 @@ def client(docker_ready: None) -> Iterator[docker.DockerClient]:
     made.close()
 
 
-def packed(attacks: list[Attack]) -> bytes:
+def packed(attack: Attack) -> bytes:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for attack in attacks:
-            tar.add(
-                attack.folder / "repo", arcname=f"weak/{attack.name}", filter=lambda m: None if "/.git" in m.name else m
-            )
+        tar.add(attack.folder / "repo", arcname="weak", filter=lambda m: None if "/.git" in m.name else m)
     return buffer.getvalue()
 
 
-def weakly(client: docker.DockerClient, image: str, attacks: list[Attack], argv: list[str]) -> str:
-    """What a command prints as root in a container with Docker's defaults and a secret in its environment."""
+def weakly(client: docker.DockerClient, image: str, attack: Attack, *, printing: bool = False) -> tuple[int, str]:
+    """Run a case's tests as root in a container with Docker's defaults and a secret in its environment.
+
+    Each case has a container of its own: one that overwrites the runner would speak for all after it.
+
+    Args:
+        client: Docker.
+        image: Holds pytest.
+        attack: The case.
+        printing: Show what the tests print, also when they leave without flushing.
+
+    Returns:
+        The exit status of pytest, and what was printed.
+    """
+    options = ["-u", "-m", "pytest", "-s"] if printing else ["-m", "pytest"]
+    argv = [PYTHON, *options, "-q", "-p", "no:cacheprovider"]
     container: Any = client.containers.create(
         image,
-        entrypoint=["/bin/sh", "-c", 'sleep 100 & exec "$@"', "sh", *argv],
+        entrypoint=["/bin/sh", "-c", f'sleep {WALL_S + 10} & exec timeout {WALL_S} "$@"', "sh", *argv],
         user="0:0",
         network_mode="none",
         working_dir="/weak",
@@ -70,10 +82,10 @@ def weakly(client: docker.DockerClient, image: str, attacks: list[Attack], argv:
         pids_limit=512,
     )
     try:
-        container.put_archive("/", packed(attacks))
+        container.put_archive("/", packed(attack))
         container.start()
-        container.wait(timeout=110)
-        return str(container.logs().decode("utf-8", "replace"))
+        status = container.wait(timeout=WALL_S + 60)["StatusCode"]
+        return status, str(container.logs().decode("utf-8", "replace"))
     finally:
         container.remove(force=True, v=True)
 
@@ -85,44 +97,38 @@ def is_probe(attack: Attack) -> bool:
 
 def is_forgery(attack: Attack) -> bool:
     expect = attack.expect
-    return expect.get("verdict_not") == ["PASS"] and expect.get("max_wall_s", 99) <= 30 and "runs" not in attack.about
+    return expect.get("verdict_not") == ["PASS"] and expect.get("max_wall_s", 99) <= 30 and attack.runs == 1
 
 
 async def test_every_probe_finds_something_in_a_weak_container(
     client: docker.DockerClient, image: str, attacks: list[Attack]
 ) -> None:
-    probes = [attack for attack in attacks if is_probe(attack)]
-    assert len(probes) >= 4
-    script = 'for d in */; do (cd $d; echo "CASE $d"; timeout 60 $0 -m pytest -q -s -p no:cacheprovider 2>&1 | grep ESCAPE: ); done'
-    said = weakly(client, image, probes, ["/bin/sh", "-c", script, PYTHON])
-    found = {part.split("/")[0]: part for part in said.split("CASE ")[1:]}
-    silent = [attack.name for attack in probes if "ESCAPE:" not in found.get(attack.name, "")]
-    assert silent == []
+    said = {attack.name: weakly(client, image, attack, printing=True) for attack in attacks if is_probe(attack)}
+    assert [name for name, (_, printed) in said.items() if "ESCAPE:" not in printed] == []
 
 
-async def test_a_judge_of_exit_codes_believes_most_forgeries(
+async def test_a_judge_of_exit_codes_believes_forgeries(
     client: docker.DockerClient, image: str, attacks: list[Attack]
 ) -> None:
-    forgeries = [attack for attack in attacks if is_forgery(attack)]
-    said = weakly(client, image, forgeries, [PYTHON, "-c", NAIVE, *(attack.name for attack in forgeries)])
-    line = next(line for line in said.splitlines() if line.startswith("STATUS"))
-    believed = [name for name, status in json.loads(line.removeprefix("STATUS")).items() if status == 0]
-    assert len(believed) >= 8, said[-2000:]
+    statuses = {attack.name: weakly(client, image, attack)[0] for attack in attacks if is_forgery(attack)}
+    assert 0 in statuses.values(), statuses
 
 
-def test_every_case_of_the_corpus_is_of_a_kind_that_some_test_runs(shared: Path, tmp_path: Path) -> None:
-    """Kinds and where they run: a new kind, or a case that nothing can run here, is told and not passed over."""
+@pytest.mark.parametrize("folder", CORPORA, indirect=True)
+def test_every_case_of_a_corpus_is_of_a_kind_that_some_test_runs(folder: Path) -> None:
+    """A new kind is reported and not passed over."""
     runs = {
-        "sandbox": "tests/integration/test_attack_containment.py",
-        "patch": "tests/unit/sandbox/test_attack_patches.py",
-        "text": "tests/unit/sandbox/test_attack_texts.py",
-        "hostgit": "tests/integration/test_attack_import.py",
-        "setup": "tests/integration/test_attack_setup.py",
+        "sandbox": "integration/test_attack_containment.py",
+        "patch": "unit/sandbox/test_attack_patches.py",
+        "text": "unit/sandbox/test_attack_texts.py",
+        "hostgit": "integration/test_attack_import.py",
+        "setup": "integration/test_attack_setup.py",
     }
-    found = generate(shared, tmp_path, *runs)
-    listed = {path.name for path in tmp_path.iterdir()}
-    assert {attack.name for attack in found} == listed
-    assert {str(attack.about["kind"]) for attack in found} == set(runs)
-    # Scripts of npm: the toolchain image has no npm, so such a repository is set up without it; the test says so.
-    npm = [attack.name for attack in found if attack.read("package.json") is not None]
-    print(f"cases that only npm would run (no npm in the toolchain; set up, never run): {npm or 'none here'}")  # noqa: T201
+    assert {name: kind for name, kind in kinds(folder).items() if kind not in runs} == {}
+    for kind, test in runs.items():
+        assert f'"{kind}"' in (Path(__file__).parents[1] / test).read_text()
+
+
+@pytest.fixture
+def folder(request: pytest.FixtureRequest) -> Path:
+    return corpus(request)

@@ -1,12 +1,8 @@
-"""The hostile corpus inside the hardened sandbox: whatever it does, it stays inside, ends in time, and harms no next run."""
+"""A hostile corpus inside the hardened sandbox: whatever it does, it stays inside, ends in time, and harms no next run."""
 
 import io
-import json
-import os
 import resource
 import shutil
-import subprocess
-import sys
 import tarfile
 import time
 from pathlib import Path
@@ -20,6 +16,7 @@ from sandbox.errors import ChangeRejected
 from sandbox.judge import run_tests
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import RunVerdict, TestReport
+from tests.attack_corpus import CORPORA, Attack, corpus, generate
 
 pytestmark = [pytest.mark.anyio, pytest.mark.docker, pytest.mark.shared, pytest.mark.slow]
 
@@ -30,28 +27,12 @@ WALL_S = 8.0
 PATIENT_S = 25.0
 SLACK_S = 3.0
 MIB = 1 << 20
-RUNS_CODE = {"sandbox"}
-"""Kinds of attack that are a repository whose tests are run."""
 
 
-def listed(shared: Path) -> list[str]:
-    """The identities the generator knows, of the kinds that run code."""
-    done = subprocess.run(
-        [sys.executable, shared / "attacks/gen.py", "--list"], capture_output=True, text=True, check=True
-    )
-    rows = [line.split() for line in done.stdout.splitlines()]
-    return [row[0] for row in rows if len(row) > 2 and row[1] in RUNS_CODE]
-
-
-@pytest.fixture(scope="module")
-def corpus(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Every attack that is a repository, generated, never run, on the host."""
-    folder = tmp_path_factory.mktemp("corpus")
-    argv = [sys.executable, str(shared / "attacks/gen.py"), "--out", str(folder), *listed(shared)]
-    subprocess.run(argv, check=True, capture_output=True, env={**os.environ, "ATTACK_CORPUS_OK": "1"})
-    found = sorted(path.parent for path in folder.glob("*/attack.json"))
-    assert found
-    return found
+@pytest.fixture(scope="module", params=CORPORA)
+def attacks(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
+    """Every attack that is a repository whose tests are run; generated, never run, on the host."""
+    return generate(corpus(request), tmp_path_factory.mktemp("corpus"), "sandbox")
 
 
 @pytest.fixture(scope="module")
@@ -80,17 +61,17 @@ def packed(repository: Path) -> bytes:
     return buffer.getvalue()
 
 
-def most_of(about: dict[str, Any]) -> float:
+def most_of(attack: Attack) -> float:
     """What has to pass is given the time to, also on a busy machine."""
-    return PATIENT_S if about.get("expect", {}).get("verdict_in") == ["PASS"] else WALL_S
+    return PATIENT_S if attack.expect.get("verdict_in") == ["PASS"] else WALL_S
 
 
-async def attacked(guest: Guest, folder: Path, about: dict[str, Any]) -> tuple[TestReport, float]:
+async def attacked(guest: Guest, attack: Attack) -> tuple[TestReport, float]:
     """Have the attack's tests judged; gives the report and how long we waited."""
-    await guest.unpack(packed(folder / "repo"), guest.workdir)
+    await guest.unpack(packed(attack.folder / "repo"), guest.workdir)
     await guest.snap()
-    limits = RunLimits(wall_s=min(float(about.get("wall", PATIENT_S)), most_of(about)))
-    targets = [str(about["target"])] if about.get("target") else []
+    limits = RunLimits(wall_s=min(float(attack.about.get("wall", PATIENT_S)), most_of(attack)))
+    targets = [str(attack.about["target"])] if attack.about.get("target") else []
     started = time.monotonic()
     report = await run_tests(guest, "python -m pytest -q -x -s -p no:cacheprovider", limits=limits, targets=targets)
     return report, time.monotonic() - started
@@ -107,11 +88,11 @@ def misjudged(report: TestReport, expect: dict[str, Any]) -> list[str]:
     return found
 
 
-async def problems(guest: Guest, report: TestReport, waited: float, about: dict[str, Any]) -> list[str]:
+async def problems(guest: Guest, report: TestReport, waited: float, attack: Attack) -> list[str]:
     """Everything in which the sandbox did not hold."""
-    expect = about.get("expect", {})
+    expect = attack.expect
     found = misjudged(report, expect)
-    if waited > min(expect.get("max_wall_s", 60), most_of(about) + SLACK_S):
+    if waited > min(expect.get("max_wall_s", 60), most_of(attack) + SLACK_S):
         found.append(f"took {waited:.1f} s")
     if "ESCAPE:" in report.raw_output:
         found.append("escaped: " + report.raw_output[-500:])
@@ -140,16 +121,15 @@ def markers() -> list[Path]:
     return list(Path("/tmp").glob("attack-marker*"))
 
 
-async def test_every_attack_is_contained(backend: Backend, image: str, corpus: list[Path]) -> None:
+async def test_every_attack_is_contained(backend: Backend, image: str, attacks: list[Attack]) -> None:
     failed = []
     disk, memory = shutil.disk_usage("/").used, memory_of_ours()
-    for folder in corpus:
-        about = json.loads((folder / "attack.json").read_text())
+    for attack in attacks:
         async with backend.open(image) as guest:
-            report, waited = await attacked(guest, folder, about)
-            found = await problems(guest, report, waited, about)
+            report, waited = await attacked(guest, attack)
+            found = await problems(guest, report, waited, attack)
         if found:
-            failed.append(f"{folder.name} ({report.verdict}, {waited:.1f} s): {found}")
+            failed.append(f"{attack.name} ({report.verdict}, {waited:.1f} s): {found}")
     assert not failed, "\n".join(failed)
     assert memory_of_ours() - memory < 96
     # Others write beside us; what an attack may fill, and leave behind, is gigabytes.

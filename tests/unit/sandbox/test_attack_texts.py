@@ -1,24 +1,30 @@
-"""Every hostile text of the corpus is harmless after the gate."""
+"""Every hostile text of a corpus is harmless after the gate."""
 
+import base64
 import json
 import re
 import time
 import unicodedata
-from pathlib import Path
 
 import pytest
 
 from bot.domain.model import Passage
 from bot.llm.spans import Washer, nonce_of, spans
 from sandbox.gate import clean, fenced, for_markdown, for_workflow_log, needles_of
-from tests.attack_corpus import Attack, generate
+from tests.attack_corpus import CORPORA, Attack, corpus, generate, pick
 
 pytestmark = pytest.mark.shared
 
 
-@pytest.fixture(scope="module")
-def texts(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
-    return generate(shared, tmp_path_factory.mktemp("texts"), "text")
+WINDOW = 12
+"""So many characters of a secret in a row are a leak."""
+
+TOKEN = re.compile(r"gh[pousr]_\w{8}|AKIA\w{8}")
+
+
+@pytest.fixture(scope="module", params=CORPORA)
+def texts(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
+    return generate(corpus(request), tmp_path_factory.mktemp("texts"), "text")
 
 
 def text_of(attack: Attack) -> str:
@@ -30,6 +36,18 @@ def secrets_of(attack: Attack) -> list[str]:
     return json.loads(file.read_text()) if file.exists() else []
 
 
+def leaks(attack: Attack, text: str) -> list[str]:
+    """Return what is left of the case's secrets: any part of them, also backwards, in hexadecimal or in base64."""
+    squeezed = re.sub(r"[\s\\\"']", "", text)
+    found = TOKEN.findall(squeezed)
+    for line in (line for secret in secrets_of(attack) for line in secret.splitlines() if not line.startswith("--")):
+        written = base64.b64encode(line.encode()).decode().rstrip("=")
+        for form in (line, line[::-1], line.encode().hex(), written):
+            parts = {form[start : start + WINDOW] for start in range(max(1, len(form) - WINDOW + 1))}
+            found += [part for part in parts if part in squeezed]
+    return found
+
+
 def test_no_attack_text_keeps_a_control_or_hidden_character(texts: list[Attack]) -> None:
     for attack in texts:
         left = {
@@ -38,18 +56,13 @@ def test_no_attack_text_keeps_a_control_or_hidden_character(texts: list[Attack])
         assert left == set(), attack.name
 
 
-def test_no_attack_text_carries_a_canary_through_any_sink(texts: list[Attack]) -> None:
-    redacting = [attack for attack in texts if attack.expect.get("redacted")]
-    assert redacting
-    for attack in redacting:
+def test_no_attack_text_carries_a_secret_through_any_sink(texts: list[Attack]) -> None:
+    for attack in pick(texts, redacted=True):
+        assert leaks(attack, text_of(attack)), f"{attack.name} holds no secret: a check of it would be vacuous"
         cleaned = clean(text_of(attack), secrets=secrets_of(attack))
         for sink in (cleaned, for_markdown(cleaned), fenced(cleaned), for_workflow_log(cleaned)):
-            squeezed = re.sub(r"[\s\\\"']", "", sink)
-            assert "CANARY" not in squeezed, attack.name
-            assert "YRANAC" not in squeezed
-            assert b"CANARY".hex() not in squeezed
-            assert not re.search(r"gh[ps]_\w{8}|AKIA\w{8}", squeezed)
-            assert cleaned.count("***") >= 15
+            assert leaks(attack, sink) == [], attack.name
+        assert "***" in cleaned
 
 
 def test_every_attack_text_is_bounded_and_quick(texts: list[Attack]) -> None:
@@ -77,4 +90,4 @@ def test_an_attack_on_a_prompt_cannot_close_its_passage(texts: list[Attack]) -> 
         prompt = spans((passage,), mark, Washer(needles_of(secrets_of(attack))))
         assert prompt.count(mark) == 2
         assert prompt.endswith(f"\n</passage {mark}>")
-        assert "CANARY" not in prompt or not attack.expect.get("redacted"), attack.name
+        assert not attack.expect.get("redacted") or leaks(attack, prompt) == [], attack.name
