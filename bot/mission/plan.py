@@ -13,7 +13,6 @@ _WORKER_OF = {Rung.TOOLS: "tools", Rung.SEARCH: "search", Rung.MODEL: "model"}
 _CONFIDENCE = {"tools": 0.9, "search": 0.8, "model": 0.7}
 _NOTHING_APPLIES = 0.2
 _UNLOCATED = 0.1
-_REFINED_BONUS = 0.1
 _CRITERIA = 50
 """At most this many tests get a criterion of their own; the suite's criterion covers the rest."""
 _LINTING = {StepKind.LINT, StepKind.FORMAT}
@@ -122,7 +121,4 @@ def _refine_by_rules(plan: Plan, critique: Critique, rungs: Collection[Rung]) ->
         if worker in {_WORKER_OF[rung] for rung in rungs}
     ]
     what = {step.action: step.description for step in plan.steps}
-    bonus = _REFINED_BONUS if critique.issues and workers else 0.0
-    return plan.with_(
-        steps=_steps(workers, what, ""), confidence=round(min(1.0, plan.confidence + bonus), 9), refined=True
-    )
+    return plan.with_(steps=_steps(workers, what, ""), refined=True)

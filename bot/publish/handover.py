@@ -55,7 +55,9 @@ def _way(story: Story, places: Places, paths: list[str]) -> Way:
     if wanted == "report" or is_fork(story):
         return "report"
     # An exit status can be faked without leaving a trace, whatever the policy says about pushing.
-    doubtful = not candidate.confident or candidate.warnings or verification.doubts or story.is_weak
+    doubtful = (
+        not candidate.confident or candidate.warnings or verification.doubts or story.is_weak or story.is_cautious
+    )
     # Straight into somebody's branch goes only what nothing speaks against.
     return "push" if wanted == "push" and places.upkeep is not None and not doubtful else "pull-request"
 

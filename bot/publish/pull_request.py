@@ -220,7 +220,7 @@ async def _opened(story: Story, places: Places, repository: RepositoryRef, *, na
             base=base or repository.default_branch,
             title=fix_title(story.context, pen=story.pen),
             body=mission_report(story, offered=True),
-            draft=story.context.policy.draft or story.is_weak,
+            draft=story.context.policy.draft or story.is_weak or story.is_cautious,
         )
     except Conflict:
         # Opened between our look and our call: by ourselves, in a run whose answer was lost.

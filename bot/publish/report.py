@@ -6,6 +6,7 @@ import shlex
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, TestChange
+from bot.publish.before_acting import before_acting
 from bot.publish.ci_section import ci_section
 from bot.publish.evidence import agreement, commands, cost_per_rung, evidence, excerpts, mutants
 from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, table
@@ -201,14 +202,7 @@ def _confidence(story: Story) -> Section | None:
         items.append("after verification: no number (there is too little to go by)")
     items += [f"counts: {pen.prose(factor, cap=200)}" for factor in after.factors]
     iteration = story.context.current
-    if iteration is not None and iteration.confidence is not None:
-        before = iteration.confidence
-        parts = {name: value for name, value in before.components if value is not None}
-        items.append(
-            f"before acting: {before.overall:.2f} ({', '.join(f'{name} {value:.2f}' for name, value in parts.items())})"
-            f", which allowed: {before.action.value.replace('_', ' ')}"
-        )
-        items += [f"risk: {pen.prose(risk, cap=200)}" for risk in before.risk_factors]
+    items += before_acting(iteration, pen) if iteration is not None else []
     return bullets("Confidence", items) if items else None
 
 
@@ -223,12 +217,12 @@ def _critique(story: Story) -> Section | None:
         *(f"strength: {pen.prose(text)}" for text in critique.strengths),
         *(f"suggestion: {pen.prose(text)}" for text in critique.suggestions),
     ]
-    if iteration.meta is not None:
-        meta = iteration.meta
+    meta = iteration.meta
+    if meta is not None and meta.by == "model":
         items.append(
             f"our reasoning, questioned: {meta.reasoning_quality:.2f}, sure of it {meta.confidence_in_reasoning:.2f}"
         )
-        items += [f"concern: {pen.prose(text)}" for text in meta.concerns]
+    items += [f"concern: {pen.prose(text)}" for text in meta.concerns] if meta is not None else []
     return bullets("Critique of the plan", items, folded=True)
 
 

@@ -10,6 +10,7 @@ from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.domain.request import Depth, Trigger
+from bot.domain.verdict import Route
 from bot.publish.markdown import Pen
 from sandbox.gate import Needles, needles_of
 from sandbox.types import Frozen
@@ -53,6 +54,14 @@ class Story(Frozen):
         red = self.context.test_results
         reports = [run.report for run in self.fix[1].runs] + ([red] if red is not None else [])
         return not reports or not all(report.knows_tests for report in reports)
+
+    @property
+    def is_cautious(self) -> bool:
+        """Return whether the confidence before acting asked for caution, and no person has chosen the change."""
+        iteration, answer = self.context.current, self.context.request.answer
+        confidence = iteration.confidence if iteration else None
+        chosen = answer is not None and answer.choice is not None
+        return confidence is not None and confidence.action is not Route.EXECUTE and not chosen
 
     @property
     def is_heard(self) -> bool:

@@ -14,6 +14,7 @@ from bot.domain.policy import DeliveryRule, PolicyLimits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.registry import FixState, OfferedFix
 from bot.domain.request import Answer
+from bot.domain.verdict import Route
 from bot.errors import GitHubError, NotPermitted, StoreError
 from bot.publish.places import Places
 from bot.publish.publisher import publish_outcome
@@ -24,6 +25,7 @@ from tests.builders import (
     HEAD,
     a_candidate,
     a_commanded_request,
+    a_confidence,
     a_green_report,
     a_mission,
     a_pull_request,
@@ -414,6 +416,18 @@ async def test_a_verdict_by_exit_status_is_never_pushed_whatever_the_policy(runn
         assert "commit_on_branch" not in world.github.calls
     assert world.ours
     assert set(world.ours) <= world.github.drafts
+
+
+@pytest.mark.parametrize("route", [route for route in Route if route is not Route.EXECUTE])
+async def test_caution_before_acting_is_a_draft_and_never_pushed(route: Route) -> None:
+    world, careful = World(), an_iteration(confidence=a_confidence(action=route, overall=0.65))
+    context = fixed(iterations=(careful,), policy=policy("push"))
+    publication = await world.publish(context, confidence=1.0)
+    assert publication.way == "pull-request"
+    assert world.github.branches["main"] == HEAD
+    assert publication.pull_request in world.github.drafts
+    assert publication.pull_request is not None
+    assert "so a pull request is a draft" in world.github.pulls[publication.pull_request].body
 
 
 async def test_a_verdict_by_records_of_each_test_is_no_draft_unasked() -> None:

@@ -77,7 +77,7 @@ def test_every_outcome_has_a_headline_a_reason_and_a_marker(outcome: Outcome) ->
         f"| `{TEST}` | fail | pass |",
         "+    return a + b",
         "`█████████░` **after verification: 0.87** (a rule of thumb, **not calibrated** yet)",
-        "before acting: 0.82 (thought 0.80, plan 0.80, critique 0.90, meta 0.80)",
+        "before acting: 0.82 (thought 0.80, plan 0.80, critique 0.90), which allowed: execute",
         "<summary>Critique of the plan</summary>",
         " sha256:1111",
         "4 of 4 runs agree",
