@@ -11,6 +11,7 @@ import pytest
 from benchmarks.figures import figure, measured, missed, spread
 from benchmarks.measure import summary
 from benchmarks.mission import stages_of
+from benchmarks.sets.programs import programs_of
 from bot.publish.report import mission_report
 from bot.publish.story import a_story
 from tests.builders import a_mission
@@ -113,7 +114,11 @@ def test_the_repair_benchmark_tells_of_every_bug_and_goes_on_where_it_ended(
     docker_ready: None, shared: Path, tmp_path: Path
 ) -> None:
     rows = tmp_path / "rows.jsonl"
-    words = ("--set", "quixbugs", "--tests", "half", "--only", "gcd", "--data", str(shared), "--rows", str(rows))
+    programs = list(programs_of(shared / "quixbugs"))
+    # `--only` takes beginnings of names; the fewest tests are the quickest.
+    alone = [p for p in programs if sum(other.name.startswith(p.name) for other in programs) == 1]
+    chosen = min(alone, key=lambda program: (len(program.tests), program.name))
+    words = ("--set", "quixbugs", "--tests", "half", "--only", chosen.name, "--data", str(shared), "--rows", str(rows))
     found = run("repair", *words, "--limit", "30")
     assert (found["set"], found["tests"], found["bugs"], found["broken_runs"]) == ("quixbugs", "half", 1, 0)
     assert found.keys() >= {
@@ -121,7 +126,7 @@ def test_the_repair_benchmark_tells_of_every_bug_and_goes_on_where_it_ended(
         *("candidates_per_s", "not_compared", "as_reference_first"),
     }
     (row,) = [json.loads(line) for line in rows.read_text().splitlines()]
-    assert row["given"]["hidden"] == 3
+    assert row["given"]["hidden"] == len(chosen.tests) // 2
     assert row["given"]["failing"] >= 1
     again = run("repair", *words, "--resume")
     assert again["seconds"] == found["seconds"], "what was measured is not measured again"

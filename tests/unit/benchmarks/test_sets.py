@@ -142,7 +142,7 @@ def test_the_manifest_pins_every_package_and_bugs_made_by_hand_belong_to_one() -
 @pytest.mark.parametrize("name", ["quixbugs", "humanevalfix"])
 def test_a_planted_program_holds_no_reference_and_no_hidden_test(shared: Path, tmp_path: Path, name: str) -> None:
     bugs = list(programs_of(shared / name))
-    assert len(bugs) == {"quixbugs": 40, "humanevalfix": 91}[name]
+    assert len(bugs) == len((shared / name / "programs.jsonl").read_text().splitlines()) > 0
     mode: Mode = "half"
     for bug in bugs:
         folder = tmp_path / bug.name

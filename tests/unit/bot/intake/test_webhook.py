@@ -1,6 +1,7 @@
 """POST /webhook, over the recorded payloads and over bad input."""
 
 import asyncio
+import contextlib
 import hashlib
 import hmac
 import json
@@ -19,6 +20,7 @@ from bot.domain.delivery import Receipt
 from bot.domain.request import RedHead
 from bot.errors import QueueError, SettingsError
 from bot.github.events import read_delivery
+from bot.intake.guards import NOT_TESTS, RED, other_bot
 from bot.intake.identity import OwnApp
 from bot.intake.router import route
 from bot.intake.webhook import webhook_router
@@ -225,10 +227,33 @@ def test_reading_a_payload_and_deciding_takes_microseconds(
     assert median_us < 3_000, "the bar is 300 µs; this only catches a collapse on a busy machine"
 
 
+def asks_for_a_mission(event: str, payload: dict[str, Any]) -> bool | None:
+    """Return what a payload's plainest facts say; None where it takes more than those."""
+    here = payload.get("repository", {}).get("id")
+    if event == "issue_comment" and payload.get("action") == "created":
+        comment = payload["comment"]
+        if comment["user"]["type"] == "Bot" or not comment["body"].startswith("/"):
+            return False
+        is_open = payload["issue"]["state"] == "open" and "pull_request" in payload["issue"]
+        return True if is_open and comment["body"].split() == ["/metaagent", "fix"] else None
+    if event not in {"check_run", "workflow_run"} or payload.get("action") != "completed":
+        return None
+    check = payload[event]
+    suite = check.get("check_suite") or check
+    heads = [check.get("head_repository"), *(pull["head"]["repo"] for pull in check["pull_requests"])]
+    ours = (check.get("app") or {}).get("slug") == OWN.slug
+    elsewhere = any(head is not None and head["id"] != here for head in heads)
+    if check["conclusion"] not in RED or ours or elsewhere or not suite["head_branch"]:
+        return False
+    tests = (check.get("app") or {}).get("slug") not in NOT_TESTS
+    linked = [pull for pull in check["pull_requests"] if pull["head"]["sha"] == check["head_sha"]]
+    return True if tests and linked and not other_bot(suite["head_branch"]) else None
+
+
 @pytest.mark.slow
 @pytest.mark.shared
 async def test_recorded_payloads_of_red_checks_and_commands_ask_for_missions(shared: Path, tmp_path: Path) -> None:
-    queued = {}
+    wrong = {}
     for number, (path, event) in enumerate(payloads.recorded(shared)):
         # A fresh inbox each: many of the derived payloads share one commit.
         inbox = Inbox(a_database(tmp_path / str(number)), FixedClock())
@@ -236,30 +261,14 @@ async def test_recorded_payloads_of_red_checks_and_commands_ask_for_missions(sha
         body = path.read_bytes()
         async with client_for(inbox) as client:
             answer = await client.post("/webhook", content=body, headers=payloads.signed(body, event))
-        if answer.status_code == 202 and answer.json()["result"] == "queued":
-            queued[f"{path.parent.name}/{path.name}"] = True
         inbox.close()
-    for name in (
-        "actions.failure.same-repo-pr",
-        "actions.failure.default-branch-push",
-        "actions.timed_out",
-        "third-party.failure",
-    ):
-        assert f"check_run/{name}.json" in queued
-    assert "workflow_run/completed.failure.attempt-2.json" in queued
-    assert "workflow_run/completed.failure.fork-with-default-branch-name.json" not in queued
-    for name in (
-        "actions.failure.fork-pr",
-        "actions.cancelled",
-        "actions.neutral",
-        "actions.skipped",
-        "own-app.failure.loop-guard",
-    ):
-        assert f"check_run/{name}.json" not in queued
-    for name in ("pr.owner.fix", "pr.stranger.fix"):
-        assert f"issue_comment/{name}.json" in queued
-    for name in ("pr.bot.fix", "pr.code-block", "pr.quoted", "pr.member.fix-crlf-args"):
-        assert f"issue_comment/{name}.json" not in queued
+        queued = answer.status_code == 202 and answer.json()["result"] == "queued"
+        wanted = None
+        with contextlib.suppress(KeyError, TypeError):  # some payloads were cut by those who recorded them
+            wanted = asks_for_a_mission(event, json.loads(body))
+        if wanted is (not queued):
+            wrong[str(path)] = answer.text
+    assert wrong == {}
 
 
 @pytest.mark.shared
