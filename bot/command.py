@@ -1,5 +1,6 @@
 """What the commands of the terminal share: what was asked is checked, the log is quiet, and a line is closed again."""
 
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -54,6 +55,21 @@ def quiet(settings: Settings) -> Settings:
         settings = settings.model_copy(update={"log_level": "warning"})
     set_up_logging(level=settings.log_level, secrets=settings.secrets)
     return settings
+
+
+def command_line(command: str, path: str, **options: str | float | None) -> str:
+    """Return a command of ours as a person types it; options without a value are left out.
+
+    Args:
+        command: `fix`.
+        path: The folder, as it was given.
+        options: By name, with `_` for `-`.
+    """
+    words = ["metaagent", command, path]
+    for name, value in options.items():
+        if value:
+            words += [f"--{name.replace('_', '-')}", f"{value:g}" if isinstance(value, float) else str(value)]
+    return shlex.join(words)
 
 
 @asynccontextmanager

@@ -2,13 +2,12 @@
 
 import asyncio
 import hashlib
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.command import BuildLine, a_folder, check_seconds, check_test_command, open_line, quiet
+from bot.command import BuildLine, a_folder, check_seconds, check_test_command, command_line, open_line, quiet
 from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Rung
 from bot.errors import UsageError
@@ -76,15 +75,14 @@ def run_repair(order: RepairOrder, settings: Settings, *, build: BuildLine = bui
     if not 1 <= order.show <= MOST_SHOWN:
         raise UsageError(f"--show must be between 1 and {MOST_SHOWN}")
     searched = asyncio.run(_searched(order, folder, quiet(settings), build))
-    again = f"metaagent fix {shlex.quote(order.path)}"
-    if order.command:
-        again += f" --test {shlex.quote(order.command)}"
-    if order.since:
-        again += f" --since {shlex.quote(order.since)}"
-    if order.seed:
-        again += f" --seed {order.seed}"
-    if order.seconds:
-        again += f" --time-limit {order.seconds:g}"
+    again = command_line(
+        "fix",
+        order.path,
+        test=order.command,
+        since=order.since,
+        seed=order.seed or None,
+        time_limit=order.seconds,
+    )
     return RepairResult(
         found=searched.outcome == "FOUND",
         text=searched_text(searched, again=f"{again} --apply"),

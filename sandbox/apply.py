@@ -40,6 +40,23 @@ def apply_diff(folder: Path, diff: str) -> tuple[str, ...]:
     return tuple(edit.path for edit in edits)
 
 
+def edits_of(folder: Path, diff: str) -> tuple[FileEdit, ...]:
+    """Read a unified diff as edits of the files as they are now; nothing is written.
+
+    Args:
+        folder: The project's folder.
+        diff: Made against the files as they were.
+
+    Raises:
+        ChangeRejected: a file is not what the diff was made for, or cannot be reached without a link.
+    """
+    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        return read_patch(diff.encode(), lambda path: _read(root, path))
+    finally:
+        os.close(root)
+
+
 @dataclass(frozen=True)
 class _Staged:
     """A file that is written beside the one it will replace: a reader sees the old file or the new one."""

@@ -9,7 +9,7 @@ from bot.domain.decision import NextAction
 from bot.domain.diagnosis import Diagnosis, Triage
 from bot.domain.lesson import RecalledLesson
 from bot.domain.model import ModelCall, Spend, total
-from bot.domain.patch import Candidate, FixAttempt, NearMiss, Verification
+from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Verification
 from bot.domain.plan import AcceptanceCriterion, Plan
 from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
@@ -126,6 +126,8 @@ class MissionContext(Frozen):
     advice: str = ""
     question: str | None = None
     """With NEEDS_HUMAN: one clear question."""
+    choices: tuple[Choice, ...] = ()
+    """The changes that answer the question, the verified one first; empty when no change answers it."""
     error_reference: str | None = None
     seconds: float = 0.0
     cost_usd: float = 0.0

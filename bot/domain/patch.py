@@ -30,6 +30,8 @@ class Rival(Frozen):
     distinguishing_input: str = ""
     results: tuple[str, str] = ("", "")
     """What the fix gives on that input, and what this rival gives."""
+    candidate_id: str = ""
+    """Of the candidate that holds its changes; empty when it is not known."""
 
 
 class Mutants(Frozen):
@@ -71,6 +73,24 @@ class Candidate(Frozen):
     """Where that was measured."""
     cost_usd: float = 0.0
     seconds: float = 0.0
+
+
+class Choice(Frozen):
+    """One of the changes that a question lets a person choose from."""
+
+    title: str
+    diff: str
+    """Against the failing commit."""
+    edits: tuple[FileEdit, ...] = ()
+    rung: Rung
+    template: str = ""
+    explanation: str = ""
+    verified: bool = False
+    """It passed in fresh sandboxes; the others passed in the search only."""
+    differs_on: str = ""
+    """An input on which it and the first choice give different results."""
+    results: tuple[str, str] = ("", "")
+    """The result of the first choice on that input, and its own."""
 
 
 class NearMiss(Frozen):

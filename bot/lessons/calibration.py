@@ -87,6 +87,10 @@ def confidence_by_rules(context: MissionContext) -> Confidence:
     for amount, factor in (*_doubts(candidate, verification), *_support(context, verification)):
         value += amount
         factors.append(f"{factor} ({amount:+.2f})")
+    if not candidate.confident and candidate.score < value:
+        # One number: a fix that its own fixer does not believe in is not believed more by adding up the rest.
+        value = candidate.score
+        factors.append(f"at most what {candidate.fixer} gives it ({value:.2f})")
     return Confidence(value=round(min(0.99, max(0.01, value)), 2), factors=tuple(factors))
 
 
@@ -119,7 +123,7 @@ def _of_the_search(candidate: Candidate) -> list[tuple[float, str]]:
     found = []
     own = round(_OWN_WEIGHT * (candidate.score - _START[Rung.SEARCH]), 2) if candidate.rung is Rung.SEARCH else 0.0
     if own:
-        found.append((own, f"the search takes it for right with probability {candidate.score:.2f}"))
+        found.append((own, "the rank that the search gives it"))
     mutants = candidate.mutants
     if mutants is not None and mutants.tried >= _ENOUGH_MUTANTS:
         told = f"the tests notice {mutants.killed} of {mutants.tried} mutants of the patched lines"

@@ -6,17 +6,18 @@ When everything a rung gave is refused, the next iteration climbs on from the ru
 from bot.domain.diagnosis import Diagnosis, FailureKind, Suspect
 from bot.domain.mission import Outcome
 from bot.domain.model import Role
-from bot.domain.patch import Candidate, FixAttempt, NearMiss, Rival, Rung, Verification
+from bot.domain.patch import Candidate, Choice, FixAttempt, NearMiss, Rival, Rung, Verification
 from bot.domain.verdict import ChangeReview
 from bot.fixers.ladder import with_suspects
 from bot.mission.alone import FREE
 from bot.mission.analyze import fingerprint
 from bot.mission.by_model.review import review_by_model
+from bot.mission.choices import Choices, asked_rival, choices_of
 from bot.mission.criteria import after_review, denied, unconfirmed
 from bot.mission.fix import edits_key, find_fix, usable_rungs, within_policy, without_refused
 from bot.mission.reports import narrowed
 from bot.mission.run import Run
-from bot.mission.steps import end
+from bot.mission.steps import Ended, end
 from bot.mission.tree import Tree, compose, on_ground
 from bot.mission.verify import verify_fix
 from sandbox.types import FileChange, Frozen, TestReport
@@ -85,7 +86,10 @@ async def mend(run: Run, tree: Tree, ground: Ground, diagnosis: Diagnosis) -> Gr
             break
     candidate, verification = tried[-1]
     if verification.green:
-        raise _fixed(candidate, verification)
+        ending = _fixed(candidate, verification)
+        if ending.trouble.outcome is Outcome.NEEDS_HUMAN:
+            run.know(choices=await _choices(run, tree, attempt))
+        raise ending
     if verification.partial:
         left = narrowed(_whole(verification), ground.left_out)
         return Ground(changes=candidate.changes, report=left, left_out=ground.left_out, refused=ground.refused)
@@ -151,9 +155,18 @@ async def _reviewed(run: Run, candidate: Candidate, found: Verification) -> Veri
     return reviewed.with_(green=False, reason=reason, review=review.with_(refused=True))
 
 
-def _fixed(candidate: Candidate, verification: Verification) -> Exception:
+async def _choices(run: Run, tree: Tree, attempt: FixAttempt) -> tuple[Choice, ...]:
+    """Write down what the person who is asked may choose from."""
+    candidate, verification = run.context.iterations[-1].candidate, run.context.iterations[-1].verification
+    if candidate is None or verification is None:
+        return ()
+    stage = await run.stage("choices", Choices, lambda: choices_of(candidate, verification, attempt, tree))
+    return stage.choices
+
+
+def _fixed(candidate: Candidate, verification: Verification) -> Ended:
     """Green: fixed, unless the fixer itself does not believe it, or a rival cannot be told apart by rank."""
-    rival = next((r for r in candidate.rivals if r.distinguishing_input), None)
+    rival = asked_rival(candidate)
     if not candidate.confident:
         reason = f"{candidate.title} makes every test pass, but {_why_unsure(candidate)}"
         return end(Outcome.NEEDS_HUMAN, reason, question=_question(candidate, rival))
@@ -164,9 +177,10 @@ def _fixed(candidate: Candidate, verification: Verification) -> Exception:
 
 
 def _why_unsure(candidate: Candidate) -> str:
-    if candidate.behaviours > 1:
-        return f"so do {candidate.behaviours - 1} fixes that behave differently"
-    return f"there is too little to believe it by (probability {candidate.score:.2f})"
+    others = candidate.behaviours - 1
+    if others:
+        return f"so {'does' if others == 1 else 'do'} {others} {'fix' if others == 1 else 'fixes'} of another behaviour"
+    return "there is too little to believe it by"
 
 
 def _question(candidate: Candidate, rival: Rival | None) -> str:

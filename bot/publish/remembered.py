@@ -4,20 +4,16 @@ import logging
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from bot.domain.mission import MissionContext, Outcome
-from bot.domain.patch import Candidate, Verification
+from bot.domain.mission import Outcome
+from bot.domain.patch import Choice
 from bot.domain.registry import FixState, OfferedFix, Proposal, ProposedChange
 from bot.domain.request import Trigger
 from bot.errors import StoreError
 from bot.publish.offer import Offer
 from bot.publish.places import Places
 from bot.publish.story import Story, patch_id
-from sandbox.types import ChangeAction, FileEdit
 
 Answer = TypeVar("Answer")
-
-SHOWN = 3
-"""Changes of one proposal."""
 
 _NOT_TO_BE_HAD = frozenset({Outcome.STALE, Outcome.DUPLICATE, Outcome.CANCELLED, Outcome.POLICY})
 """Outcomes whose change would meet the same refusal again."""
@@ -125,50 +121,34 @@ async def propose(story: Story, places: Places) -> Proposal | None:
 
 
 def changes_shown(story: Story) -> tuple[ProposedChange, ...]:
-    """The change that was verified, and with a question its rivals; the one the question names comes second."""
+    """Return the verified change; with a question all its choices, the rival the question names second."""
     if story.fix is None or story.outcome in _NOT_TO_BE_HAD:
         return ()
     candidate, verification = story.fix
-    first = ProposedChange(
+    if story.outcome is Outcome.NEEDS_HUMAN and story.context.choices:
+        return tuple(_proposed(choice) for choice in story.context.choices)
+    alone = Choice(
         title=candidate.title,
         diff=verification.diff,
         edits=verification.edits,
-        patch_id=patch_id(verification.diff),
-        rung=int(candidate.rung),
+        rung=candidate.rung,
         template=candidate.template,
         explanation=candidate.explanation,
     )
-    if story.outcome is not Outcome.NEEDS_HUMAN:
-        return (first,)
-    return (first, *_rivals(story.context, candidate, verification))[:SHOWN]
+    return (_proposed(alone),)
 
 
-def _rivals(context: MissionContext, candidate: Candidate, verification: Verification) -> list[ProposedChange]:
-    """Other candidates of the same climb that make every test pass, as far as they can be written down."""
-    attempt = context.current.attempt if context.current else None
-    asked = next((rival for rival in candidate.rivals if rival.distinguishing_input), None)
-    modes = {edit.path: edit.mode for edit in verification.edits}
-    others = [other for other in (attempt.candidates if attempt else ()) if other.changes != candidate.changes]
-    if asked is not None:
-        others.sort(key=lambda other: not other.title.endswith(asked.description))
-    return [
-        ProposedChange(
-            title=other.title,
-            diff="",
-            edits=tuple(
-                FileEdit(
-                    path=change.path, mode=modes.get(change.path, "100644"), content=(change.content or "").encode()
-                )
-                for change in other.changes
-            ),
-            patch_id="",
-            rung=int(other.rung),
-            template=other.template,
-            explanation=other.explanation,
-        )
-        for other in others
-        if all(change.action is ChangeAction.REPLACE and change.search_for is None for change in other.changes)
-    ]
+def _proposed(choice: Choice) -> ProposedChange:
+    """Return a choice as it is kept until a person decides."""
+    return ProposedChange(
+        title=choice.title,
+        diff=choice.diff,
+        edits=choice.edits,
+        patch_id=patch_id(choice.diff),
+        rung=int(choice.rung),
+        template=choice.template,
+        explanation=choice.explanation,
+    )
 
 
 async def _quietly(asked: Awaitable[Answer]) -> Answer | None:

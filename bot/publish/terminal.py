@@ -1,7 +1,9 @@
 """The same story for a terminal: plain text, gated, no markup. Pure."""
 
 from bot.domain.mission import Confidence, MissionContext, Outcome
+from bot.domain.patch import Choice
 from bot.publish.evidence import agreement
+from bot.publish.markdown import Pen
 from bot.publish.report import ROWS_SHOWN, before_and_after, reproduce_command
 from bot.publish.story import Story, a_story, headline, winner
 from bot.publish.who_spoke import speakers, spend_by, spend_in_words
@@ -51,19 +53,42 @@ def _text_of_fix(story: Story) -> list[str]:
     lines += [
         f"  {pen.line(c.name)}: {' -> '.join(before_and_after(c, story))}" for c in verification.table[:ROWS_SHOWN]
     ]
-    lines += [
-        "",
-        "Change",
-        f"  {pen.line(candidate.title)} ({winner(story)}, {story.context.candidates_tried} tried)",
-        "",
-    ]
-    lines += pen.block(verification.diff).splitlines()
+    lines += _text_of_choices(story) or _text_of_change(story)
     doubts = (*verification.doubts, *candidate.warnings)
     if doubts:
         lines += ["", "Look at this", *(f"  {pen.line(doubt)}" for doubt in doubts)]
-    lines += ["", "Verified", f"  {agreement(verification)} in a fresh sandbox"]
+    which = "1: " if len(story.context.choices) > 1 else ""
+    lines += ["", "Verified", f"  {which}{agreement(verification)} in a fresh sandbox"]
     if story.confidence.value is not None:
         sure = "calibrated" if story.confidence.calibrated else "rule of thumb, not calibrated"
         lines.append(f"  confidence {story.confidence.value:.2f} ({sure})")
     lines += [f"  not verified: {pen.line(text)}" for text in verification.not_verified]
     return lines
+
+
+def _text_of_change(story: Story) -> list[str]:
+    """Return the one change, with its diff."""
+    if story.fix is None:
+        return []
+    candidate, verification = story.fix
+    title = f"  {story.pen.line(candidate.title)} ({winner(story)}, {story.context.candidates_tried} tried)"
+    return ["", "Change", title, "", *story.pen.block(verification.diff).splitlines()]
+
+
+def _text_of_choices(story: Story) -> list[str]:
+    """Return the numbered changes that answer the question, each with its diff; empty when none is asked for."""
+    if story.outcome is not Outcome.NEEDS_HUMAN or not story.context.choices:
+        return []
+    lines = ["", "Choices"]
+    for number, choice in enumerate(story.context.choices, start=1):
+        lines += [f"  {number}. {story.pen.line(choice.title)}", *_difference(choice, number, story.pen)]
+        lines += ["", *story.pen.block(choice.diff).splitlines(), ""]
+    return lines[:-1]
+
+
+def _difference(choice: Choice, number: int, pen: Pen) -> list[str]:
+    """Return the input on which a choice and the first one differ."""
+    if not choice.differs_on:
+        return []
+    results = f": 1 gives {pen.line(choice.results[0])}, {number} gives {pen.line(choice.results[1])}"
+    return [f"     differs from 1 on {pen.line(choice.differs_on)}" + (results if any(choice.results) else "")]

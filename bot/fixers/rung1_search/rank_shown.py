@@ -16,6 +16,7 @@ def rivals_of(ranked: Ranked) -> tuple[Rival, ...]:
             description=rival.description,
             distinguishing_input=difference.input,
             results=difference.results,
+            candidate_id=identity_of(rival.edits),
         )
         for rival, difference in zip(ranked.rivals, ranked.differences, strict=True)
     )
