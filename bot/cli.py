@@ -142,8 +142,12 @@ def _action(_: argparse.Namespace) -> int:
 
 
 def _fix(arguments: argparse.Namespace) -> int:
-    from bot.fix_command import FixOrder, run_fix
+    from bot.misuse import check_folder
     from bot.settings import load_from_options
+
+    settings = load_from_options(vars(arguments))
+    check_folder(arguments.path, settings.sandbox, command=arguments.test, since=arguments.since)
+    from bot.fix_command import FixOrder, run_fix
 
     order = FixOrder(
         path=arguments.path,
@@ -155,15 +159,22 @@ def _fix(arguments: argparse.Namespace) -> int:
         time_limit_s=arguments.time_limit,
         rungs=arguments.rungs,
         evidence=arguments.evidence,
+        choose=arguments.choose,
     )
-    result = run_fix(order, load_from_options(vars(arguments)))
+    result = run_fix(order, settings)
+    if result.misuse is not None:
+        raise result.misuse
     print(json.dumps(result.json_object) if arguments.json else result.text)
     return {"FIXED": EXIT_FIXED, "ERROR": EXIT_ERROR}.get(result.outcome, EXIT_NOT_FIXED)
 
 
 def _repair(arguments: argparse.Namespace) -> int:
-    from bot.repair_command import RepairOrder, run_repair
+    from bot.misuse import check_folder
     from bot.settings import load_from_options
+
+    settings = load_from_options(vars(arguments))
+    check_folder(arguments.path, settings.sandbox, command=arguments.test, since=arguments.since)
+    from bot.repair_command import RepairOrder, run_repair
 
     order = RepairOrder(
         path=arguments.path,
@@ -176,7 +187,9 @@ def _repair(arguments: argparse.Namespace) -> int:
         half=arguments.half,
         as_json=arguments.json,
     )
-    result = run_repair(order, load_from_options(vars(arguments)))
+    result = run_repair(order, settings)
+    if result.misuse is not None:
+        raise result.misuse
     print(json.dumps(result.json_object) if arguments.json else result.text, end="\n" if arguments.json else "")
     return EXIT_FIXED if result.found else EXIT_NOT_FIXED
 

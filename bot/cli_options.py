@@ -2,7 +2,7 @@
 
 import argparse
 
-_SINCE = "commit it was green at, in a git checkout (default: HEAD if sources differ from it, else its parent)"
+_SINCE = "commit it was green at, in a git checkout (default: the parent of HEAD, and HEAD if sources differ from it)"
 
 
 def fix(parser: argparse.ArgumentParser) -> None:
@@ -10,6 +10,8 @@ def fix(parser: argparse.ArgumentParser) -> None:
     _project(parser)
     parser.add_argument("--test", metavar="COMMAND", help="the command that is red; detected when not given")
     parser.add_argument("--apply", action="store_true", help="write a verified fix into the folder")
+    choose = "verify the choice of this number, of the last question about the folder"
+    parser.add_argument("--choose", type=int, metavar="N", help=choose)
     _json(parser)
     _seed(parser)
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")

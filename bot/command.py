@@ -30,13 +30,21 @@ def a_folder(path: str) -> Path:
 
 
 def check_test_command(command: str | None) -> None:
-    """See that a test command that is given says something.
+    """See that a test command that is given can be read.
 
     Raises:
-        UsageError: it is empty.
+        UsageError: it is empty, or has a quote that does not end.
     """
     if command is not None and not command.strip():
         raise UsageError("--test is empty", "give the command that is red, for example --test 'python -m pytest'")
+    # A document inside a command (`<<`) may hold quotes of its own.
+    if command is None or "<<" in command:
+        return
+    try:
+        shlex.split(command, comments=True)
+    except ValueError as error:
+        advice = "close it; from a shell, put the whole command into quotes of the other kind"
+        raise UsageError(f"--test cannot be read: {str(error).lower()}", advice) from error
 
 
 def check_seconds(option: str, seconds: float | None) -> None:

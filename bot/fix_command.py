@@ -8,22 +8,36 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bot.command import BuildLine, a_folder, check_seconds, check_test_command, open_line, quiet
+from bot.command import (
+    BuildLine,
+    a_folder,
+    check_seconds,
+    check_test_command,
+    command_line,
+    open_line,
+    quiet,
+)
 from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.model import total
-from bot.domain.request import MissionRequest, Trigger
+from bot.domain.patch import Choice
+from bot.domain.request import Answer, MissionRequest, Trigger
 from bot.errors import UsageError
 from bot.evidence.keep import EvidenceFile
+from bot.fixers.chosen import ChosenFixer
+from bot.kept_choices import KeptChoices, chosen, keep_choices
 from bot.lessons.calibration import confidence_by_rules
+from bot.misuse import misuse_of
 from bot.pipeline import handle_folder
 from bot.progress import TerminalProgress
+from bot.publish.markdown import Pen
+from bot.publish.remembered import proposed
 from bot.publish.terminal import report_text
 from bot.publish.who_spoke import known_usd
 from bot.queue.memory import MemoryCheckpoint
 from bot.settings import Settings
 from bot.wiring.line import build_line
-from sandbox.apply import apply_diff
+from sandbox.apply import apply_diff, edits_of
 from sandbox.errors import ChangeRejected
 from sandbox.types import TrustTier
 
@@ -46,6 +60,8 @@ class FixOrder:
     rungs: str = "0,1,2"
     evidence: str | None = None
     """File for the evidence bundle."""
+    choose: int | None = None
+    """The choice of the last question about this folder, counted from one."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +71,8 @@ class FixResult:
     outcome: str
     text: str
     json_object: dict[str, Any]
+    misuse: UsageError | None = None
+    """What to say instead when the command was not red, or could not run."""
 
 
 def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_line) -> FixResult:
@@ -75,8 +93,15 @@ def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_lin
     rungs = _rungs(order.rungs)
     if order.evidence is not None and not _is_writable(Path(order.evidence)):
         raise UsageError(f"--evidence {order.evidence} cannot be written", "name a file in a folder that is there")
-    context, kept = asyncio.run(_mission(order, folder.resolve(), quiet(settings), build, rungs=rungs))
-    result = _result(context, _apply(context, folder.resolve()) if order.apply else None)
+    folder, settings = folder.resolve(), quiet(settings)
+    choice = None
+    if order.choose is not None:
+        kept_choices, choice = chosen(settings.data_dir, folder, order.choose)
+        order, rungs = replace(order, command=order.command or kept_choices.command), tuple(sorted(RUNGS))
+    context, kept = asyncio.run(_mission(order, folder, settings, build, rungs=rungs, choice=choice))
+    result = _result(context, _apply(context, folder) if order.apply else None, order)
+    if choice is None or result.json_object["applied"]:
+        keep_choices(settings.data_dir, folder, KeptChoices(command=order.command, choices=context.choices))
     return _with_evidence(result, order.evidence, kept)
 
 
@@ -93,11 +118,13 @@ def _with_evidence(result: FixResult, path: str | None, kept: KeptEvidence) -> F
     elif path is not None:
         text += f"\nNo evidence bundle was written: {kept.reason or 'nobody knows why'}.\n"
     fields = {"evidence": path if path and kept.name else "", "evidence_sha256": kept.sha256}
-    return FixResult(result.outcome, text, result.json_object | fields)
+    return replace(result, text=text, json_object=result.json_object | fields)
 
 
 def _apply(context: MissionContext, folder: Path) -> str:
     """Write a verified fix into the folder; says what became of it. What was found is never lost by that."""
+    if context.choices:
+        return "Nothing is applied: the question has to be answered first."
     if context.outcome is not Outcome.FIXED or context.fix is None:
         return "Nothing is applied: there is no verified fix."
     try:
@@ -108,11 +135,19 @@ def _apply(context: MissionContext, folder: Path) -> str:
 
 
 async def _mission(
-    order: FixOrder, folder: Path, settings: Settings, build: BuildLine, *, rungs: tuple[int, ...]
+    order: FixOrder,
+    folder: Path,
+    settings: Settings,
+    build: BuildLine,
+    *,
+    rungs: tuple[int, ...],
+    choice: Choice | None,
 ) -> tuple[MissionContext, KeptEvidence]:
     file = EvidenceFile(Path(order.evidence), settings.evidence) if order.evidence else None
     async with open_line(settings, build, None if order.as_json else TerminalProgress()) as opened:
         line = replace(opened, keep_evidence=file.keep) if file is not None else opened
+        if choice is not None:
+            line = replace(line, fixers=(_chosen_fixer(choice, folder),))
         name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]
         request = MissionRequest(
             mission_id=f"local:{name}",
@@ -124,9 +159,24 @@ async def _mission(
             seed=order.seed,
             time_limit_s=order.time_limit_s,
             rungs=rungs,
+            answer=Answer(proposal_id=f"local:{name}", choice=order.choose) if choice is not None else None,
         )
         context = await handle_folder(request, line, MemoryCheckpoint())
         return context, file.kept if file else KeptEvidence()
+
+
+def _chosen_fixer(choice: Choice, folder: Path) -> ChosenFixer:
+    """Return the fixer that proposes the choice on the files as they are now.
+
+    Raises:
+        UsageError: a file changed since the question was asked.
+    """
+    try:
+        edits = edits_of(folder, choice.diff)
+    except ChangeRejected as error:
+        message = f"the choice does not fit the folder any more: {error.message}"
+        raise UsageError(message, "run metaagent fix without --choose again") from error
+    return ChosenFixer(proposed(choice.with_(edits=edits)), None)
 
 
 def _rungs(text: str) -> tuple[int, ...]:
@@ -139,7 +189,7 @@ def _rungs(text: str) -> tuple[int, ...]:
     return rungs
 
 
-def _result(context: MissionContext, application: str | None) -> FixResult:
+def _result(context: MissionContext, application: str | None, order: FixOrder) -> FixResult:
     outcome = context.outcome or Outcome.ERROR
     confidence = confidence_by_rules(context)
     report = report_text(context, confidence=confidence)
@@ -158,6 +208,7 @@ def _result(context: MissionContext, application: str | None) -> FixResult:
         "seconds": round(context.seconds, 3),
         "cost_usd": known_usd(total(context.calls)),
         "applied": application == APPLIED,
+        "choices": [_choice_as_data(number, choice) for number, choice in enumerate(context.choices, start=1)],
         "report": report,
     }
     text = report
@@ -165,4 +216,24 @@ def _result(context: MissionContext, application: str | None) -> FixResult:
         text += f"\n{application}\n"
     elif outcome is Outcome.FIXED:
         text += "\nRun again with --apply to write it into the folder.\n"
-    return FixResult(str(outcome), text, json_object)
+    if context.choices:
+        text += f"\nTo have one verified again and written into the folder:\n{_ways_to_choose(order, context)}"
+    return FixResult(str(outcome), text, json_object, misuse_of(context))
+
+
+def _choice_as_data(number: int, choice: Choice) -> dict[str, Any]:
+    pen = Pen()
+    return {
+        "number": number,
+        "title": pen.line(choice.title),
+        "diff": choice.diff,
+        "verified": choice.verified,
+        "differs_on": pen.line(choice.differs_on),
+        "results": [pen.line(result) for result in choice.results],
+    }
+
+
+def _ways_to_choose(order: FixOrder, context: MissionContext) -> str:
+    """Return the commands that take each choice."""
+    command = command_line("fix", order.path, test=order.command)
+    return "".join(f"  {command} --apply --choose {number}\n" for number in range(1, len(context.choices) + 1))

@@ -38,7 +38,7 @@ def keep_choices(data_dir: Path, folder: Path, kept: KeptChoices) -> None:
     slim = kept.with_(choices=tuple(choice.with_(edits=()) for choice in kept.choices))
     with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
         file.write(slim.model_dump_json())
-    os.replace(file.name, path)
+    Path(file.name).replace(path)
 
 
 def chosen(data_dir: Path, folder: Path, number: int) -> tuple[KeptChoices, Choice]:

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.command import BuildLine, a_folder, check_seconds, check_test_command, command_line, open_line, quiet
+from bot.command import (
+    BuildLine,
+    a_folder,
+    check_seconds,
+    check_test_command,
+    command_line,
+    open_line,
+    quiet,
+)
 from bot.domain.diagnosis import FailureKind
 from bot.domain.patch import Rung
 from bot.errors import UsageError
@@ -16,6 +24,7 @@ from bot.fixers.rung1_search.findings import is_about_findings
 from bot.fixers.rung1_search.plain_run import keep_what_holds
 from bot.fixers.rung1_search.request import request_for
 from bot.mission.analyze import analyze_failures
+from bot.misuse import misuse_in
 from bot.pipeline import Line, folder_checkout
 from bot.ports import Workspace
 from bot.progress import SearchProgress
@@ -53,6 +62,8 @@ class RepairResult:
     found: bool
     text: str
     json_object: dict[str, Any]
+    misuse: UsageError | None = None
+    """What to say instead when the command was not red, or could not run."""
 
 
 def run_repair(order: RepairOrder, settings: Settings, *, build: BuildLine = build_line) -> RepairResult:
@@ -87,6 +98,7 @@ def run_repair(order: RepairOrder, settings: Settings, *, build: BuildLine = bui
         found=searched.outcome == "FOUND",
         text=searched_text(searched, again=f"{again} --apply"),
         json_object=searched_json(searched),
+        misuse=misuse_in(searched.report) if searched.outcome == "NOT SEARCHED" else None,
     )
 
 
@@ -111,7 +123,7 @@ async def _searched(order: RepairOrder, folder: Path, settings: Settings, build:
 
 
 def _why_not(report: TestReport) -> str:
-    """Why there is nothing to search; empty when there is."""
+    """Return why there is nothing to search; empty when there is."""
     if report.verdict is RunVerdict.PASS:
         return f"nothing is red: {report.summary}"
     if not report.knows_tests:

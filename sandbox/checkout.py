@@ -14,7 +14,7 @@ from typing import Protocol
 from sandbox.backends.base import Guest
 from sandbox.diffs import Original
 from sandbox.errors import ImportRejected, SandboxError
-from sandbox.importer import ImportedRepository, Revision, changes_of_folder
+from sandbox.importer import ImportedRepository, Revision, changes_of_folder, check_revision
 from sandbox.setup.install import pack
 from sandbox.spec import SYSTEM_PATH, RunLimits, SandboxSpec
 from sandbox.types import SourceDiff
@@ -270,23 +270,71 @@ def _take_folder(root: Path, spec: SandboxSpec, since: str | None) -> FolderSour
         raise ImportRejected(f"{root} is not a folder.", "Name the folder of the project.")
     files: dict[str, Original] = {}
     notes: set[str] = set()
-    total = 0
+    size = _Size(spec)
     for path in _walk(root, notes):
         with open(path, "rb", opener=_no_links) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 continue
-            total += status.st_size
-            if len(files) >= spec.max_files:
-                raise ImportRejected(f"The folder has more than {spec.max_files} files.", "Raise max_files.")
-            if status.st_size > spec.max_blob_bytes or total > spec.max_tree_bytes:
-                limit = min(spec.max_blob_bytes, spec.max_tree_bytes)
-                raise ImportRejected(f"The folder's files are larger than {limit} bytes.", "Raise max_tree_bytes.")
+            size.add(status.st_size)
             mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
             name = str(path.relative_to(root))
             files[name] = Original(content=file.read(status.st_size), mode=mode)
     red_diff, trouble = changes_of_folder(root.resolve(), files, since, spec)
     return FolderSource.of(files, tuple(sorted({*notes, trouble} - {""})), red_diff)
+
+
+def check_folder(path: str, spec: SandboxSpec, *, since: str | None = None) -> int:
+    """Count the files that would be taken in, without reading them.
+
+    Args:
+        path: The folder.
+        spec: Limits.
+        since: A revision that has to be there.
+
+    Raises:
+        ImportRejected: it is over a limit, or there is no such commit.
+    """
+    root = Path(path)
+    size = _Size(spec)
+    for file in _walk(root, set()):
+        size.add(file.lstat().st_size)
+    if since is not None:
+        check_revision(root.resolve(), since, spec)
+    return size.files
+
+
+class _Size:
+    """Adds files up, and refuses the one that is over a limit.
+
+    Args:
+        spec: Limits.
+    """
+
+    def __init__(self, spec: SandboxSpec) -> None:
+        self._spec = spec
+        self._bytes = 0
+        self.files = 0
+
+    def add(self, size: int) -> None:
+        """Count one more file.
+
+        Args:
+            size: In bytes.
+
+        Raises:
+            ImportRejected: that is too much.
+        """
+        self.files += 1
+        self._bytes += size
+        if self.files > self._spec.max_files:
+            message = f"The folder has more than {self._spec.max_files} files."
+            raise ImportRejected(message, "Raise max_files.", limit="max_files")
+        for limit, found in (("max_blob_bytes", size), ("max_tree_bytes", self._bytes)):
+            most = getattr(self._spec, limit)
+            if found > most:
+                what = "A file of the folder is" if limit == "max_blob_bytes" else "The folder's files are"
+                raise ImportRejected(f"{what} larger than {most} bytes.", f"Raise {limit}.", limit=limit)
 
 
 def _no_links(path: str, flags: int) -> int:

@@ -48,9 +48,19 @@ class HostGone(SandboxUnavailable):
 
 
 class ImportRejected(SandboxError):
-    """The repository could not be taken in."""
+    """The repository could not be taken in.
+
+    Args:
+        message: What happened.
+        advice: What to do.
+        limit: The setting it is over, `max_files`; empty when it is over none.
+    """
 
     fault = Fault.REPOSITORY
+
+    def __init__(self, message: str, advice: str = "", *, limit: str = "") -> None:
+        super().__init__(message, advice)
+        self.limit = limit
 
 
 class SetupFailed(SandboxError):

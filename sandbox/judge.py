@@ -247,6 +247,8 @@ def _joined(command: str, reports: list[TestReport]) -> TestReport:
         outcomes.update(report.outcomes)
     return last.with_(
         target=command,
+        steps=len(reports),
+        ended_at=last.target,
         outcomes=outcomes,
         duration_s=sum(report.duration_s for report in reports),
         raw_output="\n".join(report.raw_output for report in reports)[-RAW_OUTPUT_CHARACTERS:],

@@ -1,12 +1,12 @@
 """The door to recipes: how a folder's failing job would be rebuilt, without starting or running anything."""
 
-from sandbox.checkout import take_folder
+from sandbox.checkout import check_folder, take_folder
 from sandbox.recipe.detect import plan_recipe, relevant_files
 from sandbox.recipe.workflow import ListedJob, is_runners_own, knows_job, list_jobs
 from sandbox.spec import SandboxSpec
 from sandbox.types import JobHints, Recipe
 
-__all__ = ["Folder", "ListedJob", "is_runners_own", "read_folder"]
+__all__ = ["Folder", "ListedJob", "check_folder", "is_runners_own", "read_folder"]
 
 
 class Folder:

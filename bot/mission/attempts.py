@@ -179,7 +179,9 @@ def _fixed(candidate: Candidate, verification: Verification) -> Ended:
 def _why_unsure(candidate: Candidate) -> str:
     others = candidate.behaviours - 1
     if others:
-        return f"so {'does' if others == 1 else 'do'} {others} {'fix' if others == 1 else 'fixes'} of another behaviour"
+        return (
+            "so does 1 fix that behaves differently" if others == 1 else f"so do {others} fixes that behave differently"
+        )
     return "there is too little to believe it by"
 
 

@@ -1,5 +1,6 @@
 """What the stages need to know about reports: cut them, narrow them, compare them. Pure."""
 
+import re
 from collections import Counter
 from collections.abc import Collection
 
@@ -7,6 +8,8 @@ from sandbox.types import TestReport, TestStatus
 
 _OUTPUT = 20_000
 """Characters of raw output that are remembered of a run; a step's value stays small."""
+_FINDING = re.compile(r"^[^:]+:(?:\d+:|[^:]+$)")
+"""The name of a linter's finding: path, line and rule, or path and rule."""
 _TARGETS = 200
 """More failing tests than this are not named one by one: the whole command runs."""
 
@@ -75,6 +78,9 @@ def outcomes_of(report: TestReport) -> dict[str, TestStatus]:
     seen: Counter[str] = Counter()
     stable = {}
     for name in sorted(report.outcomes):
+        if not _FINDING.search(name):  # a test of a command that ran before the linter
+            stable[name] = report.outcomes[name]
+            continue
         path, _, rest = name.partition(":")
         key = f"{path}:{rest.rpartition(':')[2]}"
         seen[key] += 1

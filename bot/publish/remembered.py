@@ -126,7 +126,7 @@ def changes_shown(story: Story) -> tuple[ProposedChange, ...]:
         return ()
     candidate, verification = story.fix
     if story.outcome is Outcome.NEEDS_HUMAN and story.context.choices:
-        return tuple(_proposed(choice) for choice in story.context.choices)
+        return tuple(proposed(choice) for choice in story.context.choices)
     alone = Choice(
         title=candidate.title,
         diff=verification.diff,
@@ -135,10 +135,10 @@ def changes_shown(story: Story) -> tuple[ProposedChange, ...]:
         template=candidate.template,
         explanation=candidate.explanation,
     )
-    return (_proposed(alone),)
+    return (proposed(alone),)
 
 
-def _proposed(choice: Choice) -> ProposedChange:
+def proposed(choice: Choice) -> ProposedChange:
     """Return a choice as it is kept until a person decides."""
     return ProposedChange(
         title=choice.title,

@@ -2,7 +2,15 @@
 
 from sandbox.importer.fetch import Importer
 from sandbox.importer.git_runner import version_on_host
-from sandbox.importer.history import changes_of_folder
+from sandbox.importer.history import changes_of_folder, check_revision
 from sandbox.importer.repository import ImportedRepository, Revision, TreeFile
 
-__all__ = ["ImportedRepository", "Importer", "Revision", "TreeFile", "changes_of_folder", "version_on_host"]
+__all__ = [
+    "ImportedRepository",
+    "Importer",
+    "Revision",
+    "TreeFile",
+    "changes_of_folder",
+    "check_revision",
+    "version_on_host",
+]

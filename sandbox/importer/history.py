@@ -42,22 +42,50 @@ def changes_since(folder: Path, files: Files, since: str | None, spec: SandboxSp
     Args:
         folder: May be a part of the checkout.
         files: What was taken of it. Of these, only files that git knows count.
-        since: A revision; None takes `HEAD` when sources differ from it, else its first parent.
+        since: A revision; None takes the first parent of `HEAD`, and `HEAD` too when sources differ from it.
         spec: Limits.
 
     Raises:
         ImportRejected: it is none, and a revision was named; or there is no such commit, or it is over a limit.
         SandboxUnavailable: git is missing on this host.
     """
-    root = next((path for path in (folder, *folder.parents) if _exists(path / ".git")), None)
+    root = _checkout_of(folder)
     if root is None:
         if since is not None:
-            raise ImportRejected(f"{folder} is not in a git checkout.", "Leave --since out.")
+            raise _no_checkout(folder)
         return None
     with tempfile.TemporaryDirectory(prefix="history-") as scratch:
         history = _History(root / ".git", Path(scratch), spec)
         part = folder.relative_to(root).as_posix()
         return _compared(history, "" if part == "." else part, files, since)
+
+
+def check_revision(folder: Path, revision: str, spec: SandboxSpec) -> None:
+    """See that a revision names a commit of the folder's repository.
+
+    Args:
+        folder: May be a part of the checkout.
+        revision: A commit, branch or tag.
+        spec: Limits.
+
+    Raises:
+        ImportRejected: it names none.
+        SandboxUnavailable: git is missing on this host.
+    """
+    root = _checkout_of(folder)
+    if root is None:
+        raise _no_checkout(folder)
+    with tempfile.TemporaryDirectory(prefix="history-") as scratch:
+        _History(root / ".git", Path(scratch), spec).commit(revision)
+
+
+def _checkout_of(folder: Path) -> Path | None:
+    """Return the root of the checkout a folder is in."""
+    return next((path for path in (folder, *folder.parents) if _exists(path / ".git")), None)
+
+
+def _no_checkout(folder: Path) -> ImportRejected:
+    return ImportRejected(f"{folder} is not in a git checkout.", "Leave --since out.")
 
 
 class _NoCommitError(ImportRejected):
@@ -132,14 +160,32 @@ class _History:
 
 
 def _compared(history: _History, part: str, files: Files, since: str | None) -> SourceDiff:
+    """Compare with a revision; without one with `HEAD` and with its parent, for either may hold the cause."""
     head = history.commit("HEAD")
     now = history.tree(head, part)
-    base = history.commit(since) if since is not None else head
-    changed = _changed(files, now, now if base == head else history.tree(base, part))
-    if since is None and not any(protected_class(name) is None for name in changed):
-        base = history.commit(f"{head}^")
-        changed = _changed(files, now, history.tree(base, part))
-    return history.difference(base, part, changed) if changed else SourceDiff()
+
+    def against(base: str) -> tuple[dict[str, Original], SourceDiff]:
+        changed = _changed(files, now, now if base == head else history.tree(base, part))
+        return changed, history.difference(base, part, changed) if changed else SourceDiff()
+
+    if since is not None:
+        return against(history.commit(since))[1]
+    uncommitted, found = against(head)
+    sources_differ = any(protected_class(name) is None for name in uncommitted)
+    try:
+        _, last = against(history.commit(f"{head}^"))
+    except ImportRejected:
+        if sources_differ:
+            return found
+        raise
+    return _joined(found, last) if sources_differ else last
+
+
+def _joined(first: SourceDiff, second: SourceDiff) -> SourceDiff:
+    """Return both differences as one, the hunks of the first in front."""
+    paths = first.files.keys() | second.files.keys()
+    files = {p: tuple(sorted({*first.files.get(p, ()), *second.files.get(p, ())})) for p in sorted(paths)}
+    return SourceDiff(files=files, hunks=tuple(dict.fromkeys((*first.hunks, *second.hunks))))
 
 
 def _changed(files: Files, now: Tree, base: Tree) -> dict[str, Original]:

@@ -128,6 +128,10 @@ class TestReport(Frozen):
     outcomes: dict[str, TestStatus] = Field(default_factory=dict)
     """Every test that ran, by name."""
     duration_s: float = 0.0
+    steps: int = 1
+    """How many commands of the command line ran, up to and with the one this report is about."""
+    ended_at: str = ""
+    """That command; empty when the command line is one command."""
 
     @property
     def knows_tests(self) -> bool:

@@ -72,12 +72,10 @@ def test_the_same_seed_finds_the_same_fix(tmp_path: Path, docker_ready: None) ->
 @pytest.mark.parametrize(
     ("files", "command", "outcome"),
     [
-        ({"calc.py": "x = 1\n", "test_calc.py": "def test_one():\n    assert 1 + 1 == 2\n"}, None, "NOT_REPRODUCED"),
-        ({"calc.py": "x = 1\n"}, None, "ENV_UNBUILDABLE"),
-        ({"calc.py": "x = 1\n"}, "no-such-tool --all", "ENV_UNBUILDABLE"),
         ({"test_odd.py": "def test_odd():\n    assert 'a' == 'b'\n"}, "python -m pytest -q", "NO_FIX"),
+        ({"test_odd.py": "import no_such_library\n"}, "python -m pytest -q", "ENV_UNBUILDABLE"),
     ],
-    ids=["green", "no tests", "no such command", "beyond repair"],
+    ids=["beyond repair", "a library that is not declared"],
 )
 def test_every_other_end_is_status_1_and_says_why(
     tmp_path: Path, docker_ready: None, files: dict[str, str], command: str | None, outcome: str
@@ -91,6 +89,59 @@ def test_every_other_end_is_status_1_and_says_why(
     assert (status, result["outcome"]) == (1, outcome), result
     assert result["reason"]
     assert result["diff"] == ""
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "wanted"),
+    [
+        ("no-such-tool --all", "the program `no-such-tool` cannot be found"),
+        ("cd . && pyhton -m pytest", "the program `pyhton` cannot be found"),
+        ("python -m pytest -q", "nothing is red: `python -m pytest -q` passes here"),
+        (None, "nothing is red: "),
+        ("python -m pytest -q test_two.py", "file or directory not found: test_two.py"),
+        ("python -m pytest -q -k nothing", "collects no test"),
+        ("python -m unittest", "collects no test"),
+    ],
+)
+@pytest.mark.parametrize("face", ["fix", "repair"])
+def test_a_command_that_shows_nothing_to_repair_is_wrong_use(
+    tmp_path: Path, docker_ready: None, face: str, command: str | None, wanted: str
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "test_calc.py").write_text("def test_one():\n    assert 1 + 1 == 2\n")
+    done = metaagent(face, str(tree), *(["--test", command] if command else []), folder=tmp_path)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stdout == ""
+    heading, advice = done.stderr.splitlines()[-2:]
+    assert heading.startswith("metaagent: ")
+    assert wanted in heading
+    assert advice.startswith("  ")
+
+
+@pytest.mark.parametrize("face", ["fix", "repair"])
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (["--test", "python -m pytest 'tests"], "no closing quotation"),
+        (["--test", "make", "--since", "v1"], "is not in a git checkout"),
+        (["--test", "make", "--sandbox-max-files", "1"], "--sandbox-max-files"),
+        ([], "nothing to run"),
+    ],
+)
+def test_wrong_use_that_needs_no_sandbox_is_told_without_one(
+    tmp_path: Path, face: str, words: list[str], wanted: str
+) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    for name in ("a.py", "b.py"):
+        (tree / name).write_text("x = 1\n")
+    done = metaagent(face, str(tree), *words, folder=tmp_path, DOCKER_HOST=f"unix://{tmp_path}/absent.sock")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert wanted in done.stderr
+    assert done.stderr.startswith("metaagent: "), "no stage is begun"
 
 
 @pytest.mark.parametrize(

@@ -43,15 +43,34 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_uncommitted_changes_of_sources_come_first(checkout: Path) -> None:
+async def test_uncommitted_changes_of_sources_come_first_and_the_last_commit_counts_too(checkout: Path) -> None:
     commit(checkout, pkg__n="A = 2\n")
     write(checkout, pkg__m=NEW, pkg__unknown_to_git="B = 1\n")
     expected = SourceDiff(
-        files={"pkg/m.py": (6,)}, hunks=(RedHunk(path="pkg/m.py", line=6, lines=1, before="    return n * 2\n"),)
+        files={"pkg/m.py": (6,), "pkg/n.py": (1,)},
+        hunks=(
+            RedHunk(path="pkg/m.py", line=6, lines=1, before="    return n * 2\n"),
+            RedHunk(path="pkg/n.py", line=1, lines=1, before="A = 1\n"),
+        ),
     )
     assert await diff_of(checkout) == expected
     inside = await diff_of(checkout / "pkg")
-    assert (inside.files, [hunk.path for hunk in inside.hunks]) == ({"m.py": (6,)}, ["m.py"])
+    assert (list(inside.files), [hunk.path for hunk in inside.hunks]) == (["m.py", "n.py"], ["m.py", "n.py"])
+
+
+async def test_an_uncommitted_line_does_not_hide_what_the_last_commit_changed(checkout: Path) -> None:
+    commit(checkout, pkg__m=NEW)
+    write(checkout, pkg__n="A = 1\n# a note\n")
+    found = await diff_of(checkout)
+    assert found.files == {"pkg/m.py": (6,), "pkg/n.py": (2,)}
+    assert "    return n * 2\n" in [hunk.before for hunk in found.hunks]
+    write(checkout, pkg__m=NEW.replace("n // 2", "n // 3"))
+    assert (await diff_of(checkout)).files["pkg/m.py"] == (2, 6), "both changes of one file"
+
+
+async def test_uncommitted_changes_on_the_first_commit_count_alone(checkout: Path) -> None:
+    write(checkout, pkg__m=NEW)
+    assert (await diff_of(checkout)).files == {"pkg/m.py": (6,)}
 
 
 async def test_without_any_the_last_commit_is_meant(checkout: Path) -> None:

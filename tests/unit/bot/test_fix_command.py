@@ -2,27 +2,31 @@
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bot.domain.mission import MissionContext
+from bot.domain.patch import Candidate, Rival, RungNote
 from bot.errors import UsageError
 from bot.evidence.bundle import read_bundle
 from bot.fix_command import FixOrder, FixResult, run_fix
 from bot.pipeline import Line, OpenProgress
 from bot.settings import Settings
 from sandbox.errors import SandboxUnavailable
+from sandbox.types import TestReport
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.memory_lessons import MemoryLessons
 from tests.fakes.scripted_fixer import ScriptedFixer
-from tests.fakes.scripted_workspace import World
-from tests.unit.bot.mission.world import ADDS, MENDED, PATH, a_world, one_step_at_a_time
+from tests.fakes.scripted_workspace import Asked, World
+from tests.unit.bot.mission.world import ADDS, MENDED, PATH, a_fix, a_world, honest, one_step_at_a_time
 
 pytestmark = pytest.mark.usefixtures("loggers_as_they_were")
 Make = Callable[..., Settings]
 FIELDS = {
     *("outcome", "mission_id", "reason", "advice", "diff", "rung", "template", "confidence", "candidates_tried"),
-    *("plausible", "seconds", "cost_usd", "applied", "report", "evidence", "evidence_sha256"),
+    *("plausible", "seconds", "cost_usd", "applied", "choices", "report", "evidence", "evidence_sha256"),
 }
 
 
@@ -190,3 +194,92 @@ def test_a_host_without_a_sandbox_is_told(settings: Make, folder: Path) -> None:
     assert result.outcome == "ERROR"
     assert "Docker does not answer" in result.text
     assert result.json_object["advice"] == "start it"
+
+
+OTHER = ADDS.replace("== 1", "in (0, 2)")
+"""Mends the second bug of the world too, as far as its tests can tell."""
+
+
+def asking(files: dict[str, str], _: MissionContext) -> list[Candidate | RungNote]:
+    """Two fixes that behave differently, and no belief in either."""
+    rival = Rival(
+        template="t",
+        path=PATH,
+        line=6,
+        description="n % 2 in (0, 2)",
+        distinguishing_input="even(1)",
+        results=("False", "True"),
+        candidate_id="c-2",
+    )
+    best = a_fix(MENDED, id="c-1", title="one", behaviours=2, rivals=(rival,), score=0.2, confident=False)
+    return [best, a_fix(OTHER, id="c-2", title="two", behaviours=2)]
+
+
+def an_asking_bench() -> Bench:
+    bench = Bench(a_world(ADDS, base=None, run=believing))
+    bench.fixer = ScriptedFixer(asking)
+    return bench
+
+
+def believing(asked: Asked) -> TestReport:
+    """Runs of tests that take either fix."""
+    return honest(replace(asked, files={**asked.files, PATH: MENDED})) if asked.files[PATH] == OTHER else honest(asked)
+
+
+def test_a_question_shows_numbered_choices_and_how_to_take_one(settings: Make, folder: Path) -> None:
+    result = run_fix(FixOrder(path=str(folder), command="make check"), settings(), build=an_asking_bench().build)
+    assert result.outcome == "NEEDS_HUMAN"
+    assert "  1. one\n" in result.text
+    assert "  2. two\n     differs from 1 on even(1): 1 gives False, 2 gives True\n" in result.text
+    assert "+    return n % 2 in (0, 2)" in result.text
+    assert f"metaagent fix {folder} --test 'make check' --apply --choose 2\n" in result.text
+    assert result.text.count("0.2") == 1, "one number for how sure"
+    shown = [(c["number"], c["verified"], c["differs_on"]) for c in result.json_object["choices"]]
+    assert shown == [(1, True, ""), (2, False, "even(1)")]
+
+
+def test_a_question_is_not_applied_before_it_is_answered(settings: Make, folder: Path) -> None:
+    result = run_fix(FixOrder(path=str(folder), apply=True), settings(), build=an_asking_bench().build)
+    assert "the question has to be answered first" in result.text
+    assert (folder / PATH).read_text() == ADDS
+
+
+@pytest.mark.parametrize(("number", "source"), [(1, MENDED), (2, OTHER)])
+def test_a_choice_is_verified_and_applied(settings: Make, folder: Path, number: int, source: str) -> None:
+    run_fix(FixOrder(path=str(folder)), settings(), build=an_asking_bench().build)
+    result = run_fix(FixOrder(path=str(folder), apply=True, choose=number), settings(), build=an_asking_bench().build)
+    assert (result.outcome, result.json_object["applied"]) == ("FIXED", True)
+    assert (folder / PATH).read_text() == source
+    with pytest.raises(UsageError, match="no choices are kept"):
+        run_fix(FixOrder(path=str(folder), choose=number), settings(), build=an_asking_bench().build)
+
+
+def test_a_choice_that_fails_its_verification_is_not_applied(settings: Make, folder: Path) -> None:
+    run_fix(FixOrder(path=str(folder)), settings(), build=an_asking_bench().build)
+    order = FixOrder(path=str(folder), apply=True, choose=2)
+    result = run_fix(order, settings(), build=a_bench().build)
+    assert result.outcome == "NO_FIX"
+    assert (folder / PATH).read_text() == ADDS
+
+
+@pytest.mark.parametrize("number", [0, 3])
+def test_a_number_that_is_no_choice_is_refused(settings: Make, folder: Path, number: int) -> None:
+    run_fix(FixOrder(path=str(folder)), settings(), build=an_asking_bench().build)
+    with pytest.raises(UsageError, match=f"--choose {number} is not one of the choices"):
+        run_fix(FixOrder(path=str(folder), choose=number), settings(), build=an_asking_bench().build)
+
+
+def test_a_choice_for_a_file_that_changed_since_is_refused(settings: Make, folder: Path) -> None:
+    run_fix(FixOrder(path=str(folder)), settings(), build=an_asking_bench().build)
+    mine = f"# mine\n{ADDS}"
+    (folder / PATH).write_text(mine)
+    with pytest.raises(UsageError, match="does not fit the folder any more"):
+        run_fix(FixOrder(path=str(folder), apply=True, choose=1), settings(), build=an_asking_bench().build)
+    assert (folder / PATH).read_text() == mine
+
+
+def test_a_green_folder_is_wrong_use(settings: Make, folder: Path) -> None:
+    result = run_fix(FixOrder(path=str(folder)), settings(), build=a_bench(MENDED).build)
+    assert result.misuse is not None
+    assert result.misuse.message.startswith("nothing is red: `")
+    assert "--test" in result.misuse.advice

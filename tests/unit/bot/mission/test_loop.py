@@ -16,6 +16,7 @@ from bot.domain.patch import Candidate, Rival, Rung, RungNote
 from bot.domain.policy import Limits, PolicyLimits, RepositoryPolicy
 from bot.domain.verdict import Route
 from bot.errors import StoreError, Superseded
+from bot.lessons.calibration import confidence_by_rules
 from bot.mission.loop import run_mission
 from bot.ports import Workspace
 from bot.queue.memory import MemoryCheckpoint
@@ -560,7 +561,27 @@ async def test_a_lone_fix_that_is_not_believed_is_asked_about_too() -> None:
     assert context.outcome is Outcome.NEEDS_HUMAN
     assert context.question is not None
     assert context.question.startswith("Is this what is meant")
-    assert "0.30" in context.reason
+    assert "0.30" not in context.reason, "how sure we are is one number, and it is told once"
+    assert confidence_by_rules(context).value == 0.3
+    assert [choice.verified for choice in context.choices] == [True]
+
+
+async def test_the_choices_of_a_question_are_diffs_against_the_failing_commit() -> None:
+    other = MENDED.replace("a + b", "abs(a) + b")
+    lost = Rival(template="t", path=PATH, line=2, description="a later one", candidate_id="c-none")
+    told = lost.with_(description="abs(a) + b", candidate_id="c-2")
+    told = told.with_(distinguishing_input="add(-1, 2)", results=("1", "3"))
+    rivals = (lost, told)
+    best = a_fix(MENDED, id="c-1", behaviours=3, rivals=rivals, score=0.7, confident=False)
+    twin = a_fix(f"{MENDED}# the same behaviour\n", id="c-3")
+    context = await Stage(fixers=(always(best, twin, a_fix(other, id="c-2")),)).play()
+    assert context.outcome is Outcome.NEEDS_HUMAN
+    first, second = context.choices
+    assert (first.verified, second.verified) == (True, False)
+    assert (second.differs_on, second.results) == ("add(-1, 2)", ("1", "3"))
+    assert "-    return a - b\n+    return a + b\n" in first.diff
+    assert "-    return a - b\n+    return abs(a) + b\n" in second.diff
+    assert [edit.content.decode() for edit in second.edits] == [other]
 
 
 async def test_a_rung_that_has_to_ask_ends_the_mission_with_its_question() -> None:

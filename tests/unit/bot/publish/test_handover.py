@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from bot.domain.github import BranchRules, CommitState, PullRequestFile
 from bot.domain.mission import Confidence, MissionContext, Outcome
-from bot.domain.patch import VerifiedRun
+from bot.domain.patch import Choice, Rung, VerifiedRun
 from bot.domain.policy import DeliveryRule, PolicyLimits, RepositoryPolicy
 from bot.domain.publication import Publication
 from bot.domain.registry import FixState, OfferedFix
@@ -23,7 +23,6 @@ from sandbox.types import FileEdit, TrustTier
 from tests.builders import (
     DIFF,
     HEAD,
-    a_candidate,
     a_commanded_request,
     a_confidence,
     a_green_report,
@@ -32,7 +31,6 @@ from tests.builders import (
     a_report,
     a_request,
     a_verification,
-    an_attempt,
     an_iteration,
 )
 from tests.fakes.fake_github import FakeGitHub
@@ -507,17 +505,18 @@ async def test_a_fork_may_get_suggestions() -> None:
 
 async def test_a_question_is_kept_with_its_answers_and_shown_on_the_pull_request() -> None:
     world = World()
-    rival = a_candidate(
-        id="c-2", title="calculator.py: use abs()", changes=(a_candidate().changes[0].with_(content="y"),)
+    other = FileEdit(path="calculator.py", mode="100644", content=b"y")
+    choices = (
+        Choice(title="use + in add", diff="d1", edits=a_verification().edits, rung=Rung.SEARCH, verified=True),
+        Choice(title="calculator.py: use abs()", diff="d2", edits=(other,), rung=Rung.SEARCH),
     )
-    iteration = an_iteration(attempt=an_attempt(candidates=(a_candidate(), rival)))
-    context = fixed(iterations=(iteration,)).with_(outcome=Outcome.NEEDS_HUMAN, question="+ or abs()?")
+    context = fixed().with_(outcome=Outcome.NEEDS_HUMAN, question="+ or abs()?", choices=choices)
     await world.publish(context)
     proposal = await world.registry.proposal(42, pull_request=RED_PULL)
     assert proposal is not None
     assert [change.title for change in proposal.changes] == ["use + in add", "calculator.py: use abs()"]
     assert proposal.changes[0].edits == a_verification().edits
-    assert proposal.changes[1].edits == (FileEdit(path="calculator.py", mode="100644", content=b"y"),)
+    assert proposal.changes[1].edits == (other,)
     assert world.github.pull_labels[RED_PULL] == ["metaagent:needs-human"]
     (comment,) = world.github.comments
     assert re.search(r"^1\. use .{1,2} in add\n2\. calculator.py: use abs", comment.body, re.MULTILINE)
