@@ -7,6 +7,9 @@ from typing import Protocol
 from sandbox.spec import RunLimits
 from sandbox.types import USUAL, CommandResult, Door, Egress, FileEdit, Frozen, Surroundings
 
+TREE_NOTE = "tree"
+"""The note of an environment that serves one tree only, because code of it ran in the set-up: its digest."""
+
 
 class Kept(Frozen):
     """What a backend keeps for the next time, after a clean-up or without one."""

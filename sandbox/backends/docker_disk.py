@@ -1,20 +1,22 @@
 """The disk that images take: what is ours, how much it is, and what of it gives way."""
 
 import contextlib
+import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import docker
 from docker.errors import APIError, ImageNotFound
 
-from sandbox.backends.base import Kept
+from sandbox.backends.base import TREE_NOTE, Kept
 from sandbox.backends.retention import Entry, LastUses, Limits, doomed
 
 log = logging.getLogger(__name__)
 
 TOOLCHAIN = "metaagent-toolchain"
 ENVIRONMENT = "metaagent-env"
+NOTES_LABEL = "metaagent.notes"
 MADE_BY_US = "metaagent"
 """Comment of every image that we commit; unlike a label, nobody who builds on it takes it along."""
 
@@ -86,6 +88,7 @@ class Disk:
                     protected=image["Id"] in busy | parents or name in present,
                     counted=kind == ENVIRONMENT,
                     days=OTHER_VERSIONS_DAYS if _is_cheap(name) else None,
+                    one_tree=TREE_NOTE in read_notes(image.get("Labels")),
                 )
                 entries.append(entry)
         return entries
@@ -116,6 +119,15 @@ class Disk:
                 busy.add(image)
                 image = images.get(image, {}).get("ParentId")
         return busy
+
+
+def read_notes(labels: Mapping[str, str] | None) -> dict[str, str]:
+    """Return the short texts kept with an image, by its labels; nothing when they cannot be read."""
+    try:
+        found = json.loads((labels or {}).get(NOTES_LABEL, "{}"))
+    except ValueError:
+        return {}
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
 
 
 def _own_size(image: dict[str, Any], images: dict[str, dict[str, Any]]) -> int:

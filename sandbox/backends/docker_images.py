@@ -17,7 +17,7 @@ import docker
 from docker.errors import APIError, DockerException, ImageNotFound
 
 from sandbox.backends.base import Kept
-from sandbox.backends.docker_disk import ENVIRONMENT, MADE_BY_US, TOOLCHAIN, Disk
+from sandbox.backends.docker_disk import ENVIRONMENT, MADE_BY_US, NOTES_LABEL, TOOLCHAIN, Disk, read_notes
 from sandbox.backends.docker_hardening import LABEL, OWNER_LABEL, USER
 from sandbox.backends.docker_setup import tar_of
 from sandbox.backends.guest_tree import GuestTree
@@ -34,7 +34,6 @@ GUEST_LABEL = "metaagent.guest"
 """Which guest programs an image carries."""
 
 KEY_LABEL = "metaagent.environment"
-NOTES_LABEL = "metaagent.notes"
 BASE_NOTE = "base"
 """The note of a toolchain that names what lies below its guest programs."""
 
@@ -113,11 +112,7 @@ class Images:
 
     def notes(self, image: str) -> dict[str, str]:
         """The short texts kept with an environment."""
-        try:
-            found = json.loads(_labels(self.find(image) or {}).get(NOTES_LABEL, "{}"))
-        except ValueError:
-            return {}
-        return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+        return read_notes(_labels(self.find(image) or {}))
 
     def keep(self, container: Any, key: str, notes: Mapping[str, str]) -> str:
         """Keep a set-up container's root file system under a key."""

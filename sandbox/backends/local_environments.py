@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from sandbox.backends.base import Kept
+from sandbox.backends.base import TREE_NOTE, Kept
 from sandbox.backends.retention import DAY_S, Entry, LastUses, Limits, doomed
 from sandbox.errors import SandboxUnavailable
 
@@ -135,7 +135,9 @@ class Environments:
             name, kept = str(folder), known.get(str(folder))
             size = int(kept.get("size") or 0) if kept is not None else 0
             idle = now - (self._uses.last(name) or _changed(folder) or now)
-            entries.append(Entry(name=name, size=size, idle_s=idle, days=None if kept else limits.busy_s / DAY_S))
+            one_tree = kept is not None and TREE_NOTE in (kept.get("notes") or {})
+            days = None if kept else limits.busy_s / DAY_S
+            entries.append(Entry(name=name, size=size, idle_s=idle, days=days, one_tree=one_tree))
         gone = () if only_count else doomed(entries, limits)
         for entry in gone:
             if entry.name in keys:

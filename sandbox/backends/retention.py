@@ -1,4 +1,7 @@
-"""What is kept for the next time and what gives way: by age, then by size, those used least recently first."""
+"""What is kept for the next time and what gives way: by age, then by size, those used least recently first.
+
+What serves a single tree is of no use after the next push: it is kept for a shorter time, and gives way first.
+"""
 
 import hashlib
 import os
@@ -8,6 +11,9 @@ from pathlib import Path
 from sandbox.types import Frozen
 
 DAY_S = 86_400.0
+
+ONE_TREE_DAYS = 2.0
+"""Longest time that what serves one tree is kept without use, in days: a person may ask once more on the next day."""
 
 
 class Limits(Frozen):
@@ -32,19 +38,31 @@ class Entry(Frozen):
     """Whether it takes room from the limit of size; otherwise only its age counts."""
     days: float | None = None
     """How long it is kept, when that is not what the limits say."""
+    one_tree: bool = False
+    """Only one tree of one repository can use it."""
 
 
 def doomed(entries: Iterable[Entry], limits: Limits) -> tuple[Entry, ...]:
-    """What has to go: the too old, and then those used least recently until the rest has room."""
+    """Return what has to go: the too old, and then until the rest has room.
+
+    For room those of one tree go first, so that nobody's commits can push out what everybody uses; among equals those
+    used least recently.
+    """
     known = tuple(entries)
     free = [entry for entry in known if not entry.protected and entry.idle_s >= limits.busy_s]
-    old = [entry for entry in free if entry.idle_s > (limits.days if entry.days is None else entry.days) * DAY_S]
+    old = [entry for entry in free if entry.idle_s > _days(entry, limits) * DAY_S]
     size = sum(entry.size for entry in known if entry.counted and entry not in old)
-    for entry in sorted(free, key=lambda one: -one.idle_s):
+    for entry in sorted(free, key=lambda one: (not one.one_tree, -one.idle_s)):
         if size > limits.size and entry.counted and entry not in old:
             old.append(entry)
             size -= entry.size
     return tuple(old)
+
+
+def _days(entry: Entry, limits: Limits) -> float:
+    if entry.days is not None:
+        return entry.days
+    return min(limits.days, ONE_TREE_DAYS) if entry.one_tree else limits.days
 
 
 class LastUses:

@@ -1,5 +1,6 @@
 """Which images are ours, and which of them go."""
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 from docker.errors import APIError
 from typing_extensions import override
 
-from sandbox.backends.docker_disk import MADE_BY_US, Disk
+from sandbox.backends.base import TREE_NOTE
+from sandbox.backends.docker_disk import MADE_BY_US, NOTES_LABEL, Disk
 from sandbox.backends.retention import DAY_S, LastUses, Limits
 
 MB = 1_000_000
@@ -158,3 +160,16 @@ def test_uses_are_told_by_files_of_their_own(tmp_path: Path, daemon: Daemon) -> 
         os.utime(path, (1, 1))
     assert disk(daemon, uses).prune(()).removed == 1
     assert list((tmp_path / "uses").iterdir())  # the clock's own file stays
+
+
+def test_environments_of_one_tree_go_first(daemon: Daemon, uses: LastUses) -> None:
+    tree = {"Labels": {NOTES_LABEL: json.dumps({"record": "{}", TREE_NOTE: "d" * 64})}}
+    unreadable = {"Labels": {NOTES_LABEL: "{"}}
+    daemon.add("base", "metaagent-env:base", size=100, age_days=9)
+    daemon.add("tree", "metaagent-env:tree", size=150, parent="base", age_days=1, **tree)
+    daemon.add("old", "metaagent-env:old", size=150, parent="base", age_days=3, **tree)
+    daemon.add("odd", "metaagent-env:odd", size=150, parent="base", age_days=3, **unreadable)
+    assert disk(daemon, uses).prune(()).count == 3
+    assert daemon.removed == ["metaagent-env:old"]
+    disk(daemon, uses, 150).prune(())
+    assert daemon.removed == ["metaagent-env:old", "metaagent-env:tree"]

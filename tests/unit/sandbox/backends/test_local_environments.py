@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from sandbox.backends.base import TREE_NOTE
 from sandbox.backends.local_environments import PREFIX, Environments, interpreter_folders
 from sandbox.backends.retention import DAY_S, Limits
 from sandbox.errors import SandboxUnavailable
@@ -12,10 +13,10 @@ from sandbox.errors import SandboxUnavailable
 LIMITS = Limits(size=1 << 30, days=14, busy_s=600)
 
 
-def kept(environments: Environments, key: str, size: int = 10) -> str:
+def kept(environments: Environments, key: str, size: int = 10, **notes: str) -> str:
     folder = environments.new()
     (folder / "x").write_bytes(b"x" * size)
-    return environments.keep(folder, key, {"record": key})
+    return environments.keep(folder, key, {"record": key, **notes})
 
 
 def idle(root: Path, image: str, seconds: float) -> None:
@@ -37,6 +38,17 @@ def test_the_old_and_the_too_many_go(tmp_path: Path) -> None:
     assert (found.count, found.removed) == (1, 2)
     assert [environments.find(key) for key in "abc"] == [None, None, images["c"]]
     assert len(list(tmp_path.glob("env-*"))) == 1
+
+
+def test_environments_of_one_tree_go_first(tmp_path: Path) -> None:
+    environments = Environments(tmp_path)
+    shared, tree = kept(environments, "shared", 60_000), kept(environments, "tree", 60_000, **{TREE_NOTE: "d"})
+    old = kept(environments, "old", 60_000, **{TREE_NOTE: "d"})
+    for image, days in ((shared, 9), (tree, 1), (old, 3)):
+        idle(tmp_path, image, days * DAY_S)
+    assert environments.prune(LIMITS).removed == 1
+    assert environments.prune(LIMITS.model_copy(update={"size": 100_000})).removed == 1
+    assert [environments.find(key) for key in ("shared", "tree", "old")] == [shared, None, None]
 
 
 def test_what_was_used_a_moment_ago_stays(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from sandbox.backends.retention import DAY_S, Entry, LastUses, Limits, doomed
+from sandbox.backends.retention import DAY_S, ONE_TREE_DAYS, Entry, LastUses, Limits, doomed
 
 LIMITS = Limits(size=100, days=14)
 
@@ -52,3 +52,20 @@ def test_uses_are_remembered_until_forgotten(tmp_path: Path) -> None:
     uses.forget("a:b/c")
     uses.forget("a:b/c")
     assert uses.last("a:b/c") is None
+
+
+def test_what_serves_one_tree_goes_before_what_serves_all() -> None:
+    shared = Entry(name="shared", size=60, idle_s=DAY_S)
+    trees = [Entry(name=f"tree {hours}", size=30, idle_s=hours * 3600, one_tree=True) for hours in (1, 3, 2)]
+    assert names(shared, *trees) == ["tree 3", "tree 2"]
+    assert names(shared.with_(size=200), *trees) == ["tree 3", "tree 2", "tree 1", "shared"]
+    # A flood of them, each in use or about to be, pushes out nothing that others need.
+    assert names(shared, trees[0].with_(idle_s=5, size=500)) == ["shared"]
+
+
+def test_what_serves_one_tree_is_kept_for_a_shorter_time() -> None:
+    tree = Entry(name="tree", size=1, idle_s=(ONE_TREE_DAYS + 0.1) * DAY_S, one_tree=True)
+    assert names(tree, tree.with_(name="shared", one_tree=False)) == ["tree"]
+    assert names(tree.with_(idle_s=(ONE_TREE_DAYS - 0.1) * DAY_S)) == []
+    short = LIMITS.with_(days=ONE_TREE_DAYS / 4)
+    assert names(tree.with_(idle_s=ONE_TREE_DAYS / 2 * DAY_S), limits=short) == ["tree"]
