@@ -282,7 +282,8 @@ async def _admission(step: Step) -> Admission:
         local = request.with_(repository=None, folder=folder, tier=TrustTier.LOCAL)
         if step.event.from_fork:
             # A runner of one's own keeps environments: one that a fork's code could set up serves nobody else.
-            checkout = checkout.with_(tier=TrustTier.FORK)
+            fork = step.event.head_repository_id
+            checkout = checkout.with_(tier=TrustTier.FORK, head_repository_id=None if fork is None else str(fork))
         return _narrowed(Admission(request=local, policy=found, checkout=checkout), inputs)
     if step.github is None or request.repository is None:
         raise UsageError("the failing commit cannot be fetched without a token", "give the input github-token")

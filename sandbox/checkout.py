@@ -1,6 +1,7 @@
 """A source on its way into a sandbox: a fetched commit or a folder of this host, put into the work tree inside."""
 
 import asyncio
+import hashlib
 import io
 import os
 import re
@@ -115,6 +116,10 @@ class Source(Protocol):
         """What is placed, as a tar archive of regular files."""
         ...
 
+    async def digest(self) -> str:
+        """Return a digest of everything that `place` puts into a guest, history included."""
+        ...
+
     async def place(self, guest: Guest) -> None:
         """Put the work tree into a guest's work folder, in place of whatever is there."""
         ...
@@ -180,6 +185,17 @@ class CommitSource:
         files = await self.originals(self._repository.tree(self._revision))
         return await asyncio.to_thread(_archive, files)
 
+    async def digest(self) -> str:
+        """Return a digest of the commit in the work tree and of the history that comes with it.
+
+        A tree's id would not do: commands can also read messages, authors and the commit to compare with. Both
+        commits and the places where the history is cut decide what is in the bundle.
+        """
+        repository = self._repository
+        cuts = sorted(repository.shallow().decode().split())
+        placed = (self._sha, repository.head_sha, repository.base_sha or "", *cuts)
+        return hashlib.sha256("\n".join(placed).encode()).hexdigest()
+
     async def place(self, guest: Guest) -> None:
         """Unpack the bundle inside and check the commit out there."""
         bundle = await asyncio.to_thread(self._repository.bundle)
@@ -237,6 +253,10 @@ class FolderSource:
     async def archive(self) -> bytes:
         """The folder as it was taken in."""
         return self._archive
+
+    async def digest(self) -> str:
+        """Return a digest of the files that were taken in, local changes included."""
+        return (await asyncio.to_thread(hashlib.sha256, self._archive)).hexdigest()
 
     async def place(self, guest: Guest) -> None:
         """Unpack the files inside, and commit them there for tools that ask git."""

@@ -75,8 +75,12 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
     files = editable_files(recipe, names, contents)
 
     async def ensure() -> Environment:
-        origin = Origin(repository_id=checkout.source.repository_id, tier=checkout.tier)
-        return await parts.snapshotter.ensure(recipe, origin, files=files, place=source.place)
+        origin = Origin(
+            repository_id=checkout.source.repository_id,
+            tier=checkout.tier,
+            head_repository_id=checkout.head_repository_id,
+        )
+        return await parts.snapshotter.ensure(recipe, origin, files=files, checkout=source)
 
     environment, surroundings = await ensure(), checkout.surroundings
     try:

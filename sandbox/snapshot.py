@@ -5,12 +5,13 @@ import hashlib
 import json
 import platform
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 
-from sandbox.backends.base import Backend, Guest
+from sandbox.backends.base import TREE_NOTE, Backend, Guest
 from sandbox.image.build import UV_VERSION
 from sandbox.setup.install import Installed, install
 from sandbox.setup.interpreters import Interpreters
@@ -38,14 +39,24 @@ class Environment(Frozen):
 
 
 class Origin(Frozen):
-    """Whose code may run while an environment is set up."""
+    """The source of the code that may run while an environment is set up."""
 
     repository_id: str
     tier: TrustTier
+    head_repository_id: str | None = None
+    """The repository that a fork's commit was pushed to; None when there is none, or it is not known."""
 
 
-Materialize = Callable[[Guest], Awaitable[None]]
-"""Puts the checkout into a guest."""
+class Placeable(Protocol):
+    """A checkout that set-up commands can run in."""
+
+    async def digest(self) -> str:
+        """Return a digest of everything that `place` puts into a guest."""
+        ...
+
+    async def place(self, guest: Guest) -> None:
+        """Put the checkout into a guest."""
+        ...
 
 
 class _Order(Frozen):
@@ -80,7 +91,8 @@ class Snapshotter:
         self._backend = backend
         self._spec = spec
         self._interpreters = Interpreters(backend, spec)
-        self._locks: dict[str, asyncio.Lock] = {}
+        # Weak: keys of environments that serve one tree come and go with every commit.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def ensure(
         self,
@@ -88,15 +100,15 @@ class Snapshotter:
         origin: Origin,
         *,
         files: Mapping[str, str] | None = None,
-        place: Materialize | None = None,
+        checkout: Placeable | None = None,
     ) -> Environment:
-        """The environment of a recipe.
+        """Return the environment of a recipe.
 
         Args:
             recipe: What to install.
-            origin: Repository and trust tier, for environments in whose set-up repository code runs.
+            origin: Repository and trust tier, for environments in whose set-up code of others runs.
             files: `site/...` and `bin/...` files that make the checkout count as installed.
-            place: Puts the checkout into the set-up sandbox, when set-up commands need it.
+            checkout: Where set-up commands run; without it they are left out.
 
         Raises:
             SetupFailed: something could not be installed.
@@ -108,9 +120,9 @@ class Snapshotter:
         recipe = recipe.with_(python=self._interpreters.expected(recipe.python))
         order = _Order(base=base, stands_on=toolchain, recipe=recipe, files=dict(files or {}), origin=origin)
         order = await self._on_its_python(order)
-        if not recipe.setup or place is None:
+        if not recipe.setup or checkout is None:
             return await self._installed(order.with_(recipe=order.recipe.with_(setup=())))
-        return await self._furnished(order, place)
+        return await self._furnished(order, checkout)
 
     async def _on_its_python(self, order: _Order) -> _Order:
         """A Python that is not the image's own is fetched once: an environment of its own that all others stand on."""
@@ -118,7 +130,7 @@ class Snapshotter:
         if wanted is None:
             return order
         bare = order.with_(recipe=Recipe(command="", python=wanted), files={})
-        key = self._key(bare, private=False)
+        key = self._key(bare)
         async with self._lock(key):
             if (image := await self._backend.find_environment(key)) is not None:
                 return order.with_(stands_on=image)
@@ -131,16 +143,18 @@ class Snapshotter:
         return await self._on_its_python(order.with_(recipe=order.recipe.with_(python=python)))
 
     async def _installed(self, order: _Order) -> Environment:
-        """The environment with the requirements in it.
+        """Return the environment with the requirements in it.
 
-        A set-up that only unpacks wheels of named requirements runs no code of the repository, and its result is a
-        function of the lines in the key: the same environment serves every repository and tier, so that the first
-        run of a plain pytest repository finds it warm. As soon as anything is built, code of others has run in there:
-        then repository and tier are part of the key.
+        A set-up that only unpacks wheels of named requirements runs nothing, and its result is a function of the lines
+        in the key: the same environment serves every repository and tier, so that the first run of a plain pytest
+        repository finds it warm. A set-up that builds runs code of packages. That code sees no checkout, only the
+        requirements, constraints and files, which are all in the key: no tree can leave anything in there that
+        another tree did not ask for by name. Repository and tier are part of the key all the same.
         """
-        shared = self._key(order, private=False)
+        shared = self._key(order)
+        private = self._key(order, order.origin.model_dump(mode="json", include={"repository_id", "tier"}))
         async with self._lock(shared):
-            if (found := await self._find(order, shared, self._key(order, private=True))) is not None:
+            if (found := await self._find(order, shared, private)) is not None:
                 return found
             started = time.perf_counter()
             below = _read(await self._backend.environment_notes(order.stands_on))
@@ -150,34 +164,42 @@ class Snapshotter:
                     await self._interpreters.make_environment(shell, None)
                 done = await install(self._backend, shell, order.recipe, order.files)
                 done = done.with_(egress=_both(below.egress, done.egress))
-                key = self._key(order, private=True) if done.built else shared
-                kept = await self._keep(shell, order, key, done)
+                kept = await self._keep(shell, order, private if done.built else shared, done)
                 return kept.with_(setup_s=time.perf_counter() - started)
 
-    async def _furnished(self, order: _Order, place: Materialize) -> Environment:
-        """The same with the set-up commands run in it, by and for one repository and tier."""
+    async def _furnished(self, order: _Order, checkout: Placeable) -> Environment:
+        """Return the same with the set-up commands run in it: the environment of one tree.
+
+        The commands are the policy's, but the files that they run are the checkout's. So everything that they can
+        read of it is part of the key, and with it the repository, the tier and the fork. Which files they did read
+        is not asked: they may have learned from a file that is not there, or from the history.
+        """
         below = await self._installed(order.with_(recipe=order.recipe.with_(setup=())))
-        key = self._key(order, private=True)
+        tree = await checkout.digest()
+        key = self._key(order, {**order.origin.model_dump(mode="json"), "tree": tree})
         async with self._lock(key):
             if (found := await self._find(order, key)) is not None:
                 return found
             started = time.perf_counter() - below.setup_s
             async with self._backend.open_setup(below.image) as guest:
                 shell = await Shell.of(guest, self._spec)
-                await place(guest)
+                await checkout.place(guest)
                 for line in order.recipe.setup:
-                    done = await shell.run("/bin/sh", "-c", line, cwd=guest.workdir)
-                    await shell.check(done, line)
+                    ran = await shell.run("/bin/sh", "-c", line, cwd=guest.workdir)
+                    await shell.check(ran, line)
                 egress = _both(below.egress, await self._backend.end_egress(guest))
                 record = await self._backend.environment_notes(below.image)
                 built = _read(record).built
-                kept = await self._keep(shell, order, key, Installed(built=built, egress=egress))
+                done = Installed(built=built, egress=egress)
+                kept = await self._keep(shell, order, key, done, tree=tree)
                 return kept.with_(setup_s=time.perf_counter() - started)
 
-    async def _keep(self, shell: Shell, order: _Order, key: str, done: Installed) -> Environment:
+    async def _keep(
+        self, shell: Shell, order: _Order, key: str, done: Installed, *, tree: str | None = None
+    ) -> Environment:
         await shell.compile()
         record = _Record(lock_hash=await shell.lock_hash(), built=done.built, egress=done.egress)
-        notes = {"record": record.model_dump_json()}
+        notes = {"record": record.model_dump_json()} | ({} if tree is None else {TREE_NOTE: tree})
         image = await self._backend.keep_environment(shell.guest, key, notes=notes)
         return _environment(order, image, key, record)
 
@@ -191,7 +213,8 @@ class Snapshotter:
     def _lock(self, key: str) -> asyncio.Lock:
         return self._locks.setdefault(key, asyncio.Lock())
 
-    def _key(self, order: _Order, *, private: bool) -> str:
+    def _key(self, order: _Order, owner: Mapping[str, str | None] | None = None) -> str:
+        """Return the key of an order; an owner is the only one whom the environment serves."""
         recipe, spec = order.recipe, self._spec
         sources = (spec.python_downloads, spec.python_mirror, spec.python_downloads_json)
         parts: dict[str, Any] = {
@@ -204,7 +227,7 @@ class Snapshotter:
             "setup": recipe.setup,
             "files": sorted(order.files.items()),
             "index": spec.index_url,
-            "origin": order.origin.model_dump(mode="json") if private else None,
+            "origin": owner,
         }
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 

@@ -65,6 +65,8 @@ class PullRequestState(Frozen):
     base_ref: str
     from_fork: bool
     """Head is in another repository, or its repository is gone."""
+    head_repository_id: int | None = None
+    """The repository of the head; None when it is gone."""
     author: str = ""
     url: str = ""
     body: str = ""

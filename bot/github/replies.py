@@ -276,6 +276,7 @@ class PullReply(Slim):
             base_sha=self.base.sha,
             base_ref=self.base.ref,
             from_fork=elsewhere,
+            head_repository_id=self.head.repo.id if self.head.repo is not None else None,
             author=self.user.login if self.user else "",
             url=self.html_url,
             body=self.body or "",

@@ -52,6 +52,8 @@ class ActionEvent(Frozen):
     head_branch: str | None = None
     pull_request: int | None = None
     from_fork: bool = False
+    head_repository_id: int | None = None
+    """The repository of a pull request's head; None when it is gone."""
     actors: tuple[str, ...] = ()
     """Who set off the run, and the red run before it."""
     place: Literal["workspace", "remote"] = "workspace"
@@ -155,6 +157,7 @@ def _pull_request(event: ActionEvent, pull: _Pull) -> ActionEvent | Ignored:
         head_branch=pull.head.ref,
         pull_request=pull.number,
         from_fork=_is_elsewhere(pull.head.repo, event.repository),
+        head_repository_id=pull.head.repo.id if pull.head.repo is not None else None,
         # With `pull_request_target` the checkout is the base branch: nothing is red there.
         place="workspace" if event.name == "pull_request" else "remote",
     )

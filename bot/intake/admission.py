@@ -189,11 +189,18 @@ async def _admission(facts: Facts, github: GitHub) -> Admission:
     return Admission(
         request=request,
         policy=policy,
-        checkout=Checkout(source=source, tier=request.tier, hints=hints),
+        checkout=Checkout(source=source, tier=request.tier, head_repository_id=_fork(pull), hints=hints),
         job=job,
         base_branch=pull.base_ref if pull else None,
         read_only=request.tier is TrustTier.FORK or request.depth is not Depth.FIX,
     )
+
+
+def _fork(pull: PullRequestState | None) -> str | None:
+    """Return the repository that the head of a fork's pull request is in."""
+    if pull is None or not pull.from_fork or pull.head_repository_id is None:
+        return None
+    return str(pull.head_repository_id)
 
 
 async def _job(request: MissionRequest, repository: RepositoryRef, github: GitHub) -> FailedJob | None:

@@ -41,7 +41,7 @@ class FileEdit(Frozen):
 
 
 class TrustTier(StrEnum):
-    """Where a commit comes from; environments are never shared between tiers."""
+    """Where a commit comes from; no environment in which code of others ran is shared between tiers."""
 
     DEFAULT_BRANCH = "default-branch"
     BRANCH = "branch"
@@ -104,6 +104,8 @@ class Checkout(Frozen):
 
     source: GitSource | FolderSource | ArchiveSource
     tier: TrustTier = TrustTier.BRANCH
+    head_repository_id: str | None = None
+    """The repository that a fork's commit was pushed to: forks never share what their code set up."""
     hints: JobHints = JobHints()
     revision: Literal["head", "base"] = "head"
     """Which commit of the source stands in the work tree."""

@@ -126,6 +126,7 @@ class FakeStage:
             base_sha=self.main,
             base_ref="main",
             from_fork=False,
+            head_repository_id=self.repository.id,
             author="octo",
         )
 

@@ -68,7 +68,7 @@ async def test_pull_requests_are_found_by_number_branch_and_commit(stage: Stage)
     pull = await stage.github.pull_request(stage.repository, stage.pull)
     assert pull is not None
     assert (pull.head_sha, pull.head_ref, pull.base_ref) == (stage.head, "feature/one", "main")
-    assert not pull.from_fork
+    assert (pull.from_fork, pull.head_repository_id) == (False, stage.repository.id)
     assert [p.number for p in await stage.github.pull_requests_from(stage.repository, "feature/one")] == [stage.pull]
     assert [p.number for p in await stage.github.pull_requests_at(stage.repository, stage.head)] == [stage.pull]
     assert await stage.github.pull_requests_from(stage.repository, "absent") == ()

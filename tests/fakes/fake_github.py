@@ -138,6 +138,7 @@ class FakeGitHub(FakeRuns, FakeUpkeep, FakeHooks):
             base_sha=self.branches[base],
             base_ref=base,
             from_fork=False,
+            head_repository_id=repository.id,
             author=self.bot,
             url=f"https://github.invalid/{repository.full_name}/pull/{number}",
             body=body,

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from sandbox.backends.base import Guest
 from sandbox.backends.docker_container import DockerBackend
 from sandbox.backends.docker_disk import ENVIRONMENT, Disk
 from sandbox.backends.docker_hardening import connect
 from sandbox.backends.docker_images import KEY_LABEL
 from sandbox.backends.local_process import LocalBackend
 from sandbox.backends.retention import DAY_S, LastUses, Limits
+from sandbox.checkout import FolderSource as PlacedFolder
+from sandbox.diffs import Original
 from sandbox.errors import SetupFailed
-from sandbox.setup.install import pack
 from sandbox.snapshot import Environment, Origin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import Checkout, FolderSource, Recipe, RunVerdict, TrustTier
@@ -345,11 +345,9 @@ async def test_set_up_commands_on_this_host_stand_on_an_environment_of_their_own
             command="x", requirements=("iniconfig", "pytest"), setup=('echo "x = 42" > "$VIRTUAL_ENV/made.py"',)
         )
 
-        async def place(guest: Guest) -> None:
-            await guest.unpack(pack({"x": b"x"}), guest.workdir)
-
         snapshotter = Snapshotter(backend, spec)
-        found = await snapshotter.ensure(recipe, MINE, place=place)
+        checkout = PlacedFolder.of({"x": Original(content=b"x", mode="100644")})
+        found = await snapshotter.ensure(recipe, MINE, checkout=checkout)
         below = await snapshotter.ensure(recipe.with_(setup=()), MINE)
         assert below.warm
         assert below.image != found.image

@@ -108,6 +108,20 @@ async def test_what_was_fetched_is_not_fetched_again(server: GitServer, root: Pa
 
 
 @pytest.mark.anyio
+async def test_a_placed_commit_is_known_by_its_history_too(server: GitServer, root: Path, tmp_path: Path) -> None:
+    first = commit(root / "r", {"m.py": "1\n"})
+    second = commit(root / "r", {"m.py": "2\n"})
+    # The same tree once more: commands may read what its message says.
+    alike = commit(root / "r", {}, "another message")
+    wanted = [source(server, second), source(server, alike), source(server, alike, base=first)]
+    digests = [await CommitSource(await fetch(tmp_path, one), "head").digest() for one in wanted]
+    digests.append(await CommitSource(await fetch(tmp_path, wanted[0]), "base").digest())
+    assert len(set(digests)) == len(digests)
+    elsewhere = await fetch(tmp_path / "other", wanted[2])
+    assert await CommitSource(elsewhere, "head").digest() == digests[2]
+
+
+@pytest.mark.anyio
 async def test_what_was_used_longest_ago_goes_first(server: GitServer, root: Path, tmp_path: Path) -> None:
     shas = [commit(root / "r", {"m.bin": os.urandom(50_000)}) for _ in range(4)]
     for sha in shas:

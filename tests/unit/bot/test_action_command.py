@@ -215,10 +215,14 @@ def test_a_report_leaves_patch_summary_and_outputs_and_asks_github_nothing(runne
     assert "::notice file=calc.py,line=" in runner.said
 
 
-@pytest.mark.parametrize(("repo", "tier"), [(HERE, TrustTier.LOCAL), (FORK, TrustTier.FORK)])
-def test_a_forks_code_shares_no_environment_with_ours(runner: Runner, repo: dict[str, Any], tier: TrustTier) -> None:
+@pytest.mark.parametrize(
+    ("repo", "origin"), [(HERE, (TrustTier.LOCAL, None)), (FORK, (TrustTier.FORK, str(FORK["id"])))]
+)
+def test_a_forks_code_shares_no_environment_with_ours_or_other_forks(
+    runner: Runner, repo: dict[str, Any], origin: tuple[TrustTier, str | None]
+) -> None:
     assert runner.run("pull_request", pull_payload(repo), mode="report")["outcome"] == "FIXED"
-    assert {checkout.tier for checkout in runner.checkouts} == {tier}
+    assert {(checkout.tier, checkout.head_repository_id) for checkout in runner.checkouts} == {origin}
 
 
 def test_nothing_between_stop_and_resume_is_a_command(runner: Runner) -> None:

@@ -88,3 +88,22 @@ async def test_the_same_folder_makes_the_same_archive(tmp_path: Path) -> None:
     with tarfile.open(fileobj=io.BytesIO(seen[0])) as archive:
         assert all(member.uid == 0 and member.mode == 0o644 for member in archive)
     assert guest.commands == []
+
+
+@pytest.mark.anyio
+async def test_a_folder_is_known_by_all_that_would_be_placed(tmp_path: Path) -> None:
+    fill(tmp_path, "deps.sh", "pkg/m.py")
+
+    async def digest() -> str:
+        return await (await take_folder(str(tmp_path), SandboxSpec())).digest()
+
+    seen = [await digest()]
+    (tmp_path / "deps.sh").touch()
+    assert await digest() == seen[0]
+    (tmp_path / "deps.sh").write_text("deps.sh ")
+    seen.append(await digest())
+    (tmp_path / "deps.sh").chmod(0o755)
+    seen.append(await digest())
+    (tmp_path / "pkg/m.py").rename(tmp_path / "pkg/n.py")
+    seen.append(await digest())
+    assert len(set(seen)) == 4

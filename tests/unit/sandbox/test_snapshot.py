@@ -24,6 +24,24 @@ NO_PACKAGE = CommandResult(argv=(), exit_code=1, stderr="Because x was not found
 MISSING = CommandResult(argv=(), exit_code=2, stderr="No interpreter found for Python 3.9")
 
 
+class Tree:
+    """A checkout that is known by its digest.
+
+    Args:
+        digest: Of what would be placed.
+    """
+
+    def __init__(self, digest: str) -> None:
+        self._digest = digest
+        self.placed: list[object] = []
+
+    async def digest(self) -> str:
+        return self._digest
+
+    async def place(self, guest: object) -> None:
+        self.placed.append(guest)
+
+
 def without_wheels(argv: tuple[str, ...]) -> CommandResult | None:
     if any("fetch_sdists" in word for word in argv):
         return CommandResult(argv=argv, exit_code=0, results=b'{"sources": ["docopt==0.6.2"]}')
@@ -75,20 +93,52 @@ async def test_an_environment_in_which_something_was_built_serves_its_repository
 async def test_set_up_commands_run_in_the_placed_checkout_and_are_never_shared() -> None:
     backend = ScriptedBackend()
     snapshotter = Snapshotter(backend, SandboxSpec())
-    placed = []
-
-    async def place(guest: object) -> None:
-        placed.append(guest)
-
+    tree = Tree("one")
     recipe = RECIPE.with_(setup=("make gen",))
-    await snapshotter.ensure(recipe, MINE, place=place)
+    await snapshotter.ensure(recipe, MINE, checkout=tree)
     below, above = backend.setups
-    assert placed == [above]
+    assert tree.placed == [above]
     assert ("/bin/sh", "-c", "make gen") in above.commands
     assert backend.ended == [below, above]
-    assert (await snapshotter.ensure(recipe, MINE, place=place)).warm
-    assert not (await snapshotter.ensure(recipe, OTHER, place=place)).warm
+    assert (await snapshotter.ensure(recipe, MINE, checkout=tree)).warm
+    assert not (await snapshotter.ensure(recipe, OTHER, checkout=tree)).warm
     assert (await snapshotter.ensure(RECIPE, OTHER)).warm  # what lies below the commands is anybody's
+
+
+@pytest.mark.anyio
+async def test_what_a_tree_set_up_serves_that_tree_in_that_fork_only() -> None:
+    backend = ScriptedBackend()
+    snapshotter = Snapshotter(backend, SandboxSpec())
+    recipe = RECIPE.with_(setup=("sh deps.sh",))
+    forks = [OTHER.with_(head_repository_id=fork) for fork in (None, "7", "8")]
+    made = [
+        await snapshotter.ensure(recipe, origin, checkout=Tree(tree)) for origin in forks for tree in ("one", "two")
+    ]
+    assert not any(environment.warm for environment in made)
+    assert len({environment.key for environment in made}) == len(made)
+    assert (await Snapshotter(backend, SandboxSpec()).ensure(recipe, forks[1], checkout=Tree("two"))).key == made[3].key
+    assert [backend.notes[environment.image]["tree"] for environment in made] == ["one", "two"] * 3
+    # Nothing of a checkout is in what lies below: all of them stand on one.
+    assert len(backend.setups) == len(made) + 1
+
+
+@pytest.mark.anyio
+async def test_nothing_of_a_tree_is_in_the_key_of_what_no_command_of_it_touched() -> None:
+    backend = ScriptedBackend(without_wheels)
+    snapshotter = Snapshotter(backend, SandboxSpec())
+    built = await snapshotter.ensure(RECIPE, OTHER.with_(head_repository_id="7"), checkout=Tree("one"))
+    again = await snapshotter.ensure(RECIPE, OTHER.with_(head_repository_id="8"), checkout=Tree("two"))
+    assert (again.warm, again.key) == (True, built.key)
+    assert "tree" not in backend.notes[built.image]
+
+
+@pytest.mark.anyio
+async def test_locks_of_environments_are_not_kept_for_ever() -> None:
+    snapshotter = Snapshotter(ScriptedBackend(), SandboxSpec())
+    recipe = RECIPE.with_(setup=("make gen",))
+    for tree in range(20):
+        await snapshotter.ensure(recipe, MINE, checkout=Tree(str(tree)))
+    assert len(snapshotter._locks) == 0
 
 
 @pytest.mark.anyio
@@ -195,14 +245,11 @@ async def test_an_environment_with_a_python_found_below_the_commands_keeps_it() 
     backend = ScriptedBackend(lambda argv: MISSING if "3.9" in argv else None)
     snapshotter = Snapshotter(backend, SandboxSpec())
     recipe = RECIPE.with_(python="3.9", setup=("make gen",))
-
-    async def place(guest: object) -> None:
-        pass
-
-    first = await snapshotter.ensure(recipe, MINE, place=place)
-    again = await snapshotter.ensure(recipe, MINE, place=place)
+    tree = Tree("one")
+    first = await snapshotter.ensure(recipe, MINE, checkout=tree)
+    again = await snapshotter.ensure(recipe, MINE, checkout=tree)
     assert (again.warm, again.key) == (True, first.key)
-    assert first.key == (await Snapshotter(backend, SandboxSpec()).ensure(recipe, MINE, place=place)).key
+    assert first.key == (await Snapshotter(backend, SandboxSpec()).ensure(recipe, MINE, checkout=tree)).key
 
 
 @pytest.mark.anyio

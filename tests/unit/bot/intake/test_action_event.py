@@ -66,7 +66,8 @@ def test_a_pull_request_is_about_its_head_and_not_about_the_merge() -> None:
 
 @pytest.mark.parametrize("repo", [FORK, None])
 def test_a_head_elsewhere_is_a_fork_s_also_when_it_was_deleted(repo: dict[str, Any] | None) -> None:
-    assert read(pull(repo=repo), runner("pull_request")).from_fork
+    found = read(pull(repo=repo), runner("pull_request"))
+    assert (found.from_fork, found.head_repository_id) == (True, repo["id"] if repo else None)
 
 
 def test_with_pull_request_target_the_checkout_is_not_what_failed() -> None:

@@ -216,11 +216,20 @@ async def test_a_command_without_a_red_check_leaves_it_to_the_tests(github: Fake
 
 
 async def test_a_fork_is_read_only_and_its_own_tier(github: FakeGitHub) -> None:
-    github.pulls[3] = a_pull(from_fork=True, head_ref="main")
+    github.pulls[3] = a_pull(from_fork=True, head_ref="main", head_repository_id=4711)
     admission = await admit(commanded(), github)
     assert admission.read_only
     assert admission.checkout is not None
     assert admission.checkout.tier is TrustTier.FORK
+    assert admission.checkout.head_repository_id == "4711"
+
+
+@pytest.mark.parametrize("changes", [{"head_repository_id": 1}, {"from_fork": True, "head_repository_id": None}])
+async def test_only_a_fork_that_is_there_is_named(github: FakeGitHub, changes: dict[str, Any]) -> None:
+    github.pulls[3] = a_pull(**changes)
+    admission = await admit(commanded(), github)
+    assert admission.checkout is not None
+    assert admission.checkout.head_repository_id is None
 
 
 @pytest.mark.parametrize("changes", [{"state": "closed"}, {"head_ref": "metaagent/feature/01234567"}])
