@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from sandbox.backends.base import Guest
 from sandbox.errors import ChangeRejected
+from sandbox.known_answers import observe
 from sandbox.runners import detect_runner
 from sandbox.runners.base import GuestPlaces, Reading, RunRequest, TestRunner
 from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
@@ -13,6 +14,7 @@ from sandbox.spec import RunLimits
 from sandbox.types import FAILURES_IN_FULL, CommandResult, RunVerdict, TestOrder, TestReport, TestStatus, stands_for
 
 RAW_OUTPUT_CHARACTERS = 64 * 1024
+_ALL_FAILURES = 1_000_000
 _BAD = frozenset({TestStatus.FAIL, TestStatus.ERROR})
 
 
@@ -27,6 +29,7 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
     maxfail: int | None = None,
     working_directory: str = ".",
     environment: Mapping[str, str] | None = None,
+    confirm: bool = True,
 ) -> TestReport:
     """Run a test, lint or build command in a sandbox and judge it.
 
@@ -41,6 +44,8 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
         maxfail: Stop after so many failures.
         working_directory: Relative to the checkout.
         environment: Added to the sandbox's own few names.
+        confirm: Believe tests that passed only after known-answer copies of them gave the right answers:
+            of all that were asked for by name, or of a sample.
 
     Returns:
         The report; its `verdict` is PASS only when every record agrees that every test ran and passed.
@@ -61,7 +66,10 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
             wall_s=limits.wall_s,
             test_cpu_s=limits.test_cpu_s,
         )
-        report = await _run_step(guest, request, limits, posixpath.normpath(f"{working_directory}/{step.folder}"))
+        folder = posixpath.normpath(f"{working_directory}/{step.folder}")
+        report = await _run_step(guest, request, limits, folder)
+        if confirm and report.success and report.knows_tests:
+            report = await _confirmed(report, guest, request, limits=limits, folder=folder)
         reports.append(report)
         if not report.success:
             break
@@ -92,6 +100,30 @@ async def _run_step(guest: Guest, request: RunRequest, limits: RunLimits, folder
         fresh = {path: data for path, data in after.items() if before.get(path) != data}
         invocation = invocation.with_(found=fresh)
     return judge(request, runner, runner.read(request, invocation, result), result)
+
+
+async def _confirmed(
+    report: TestReport, guest: Guest, request: RunRequest, *, limits: RunLimits, folder: str
+) -> TestReport:
+    """Return the report of a run that passed, or one that does not pass if copies of its tests lied."""
+
+    async def run(names: tuple[str, ...]) -> TestReport:
+        again = request.with_(targets=names, order="given", maxfail=_ALL_FAILURES)
+        return await _run_step(guest, again, limits, folder)
+
+    answers = await observe(guest, run, report, targeted=bool(request.targets))
+    match answers.finding:
+        case "forged":
+            why = f"a copy of {answers.test[:200]} that must fail passed"
+            return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=f"tampered: {why}")
+        case "tampered":
+            return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=answers.test)
+        case "unconfirmed":
+            why = f"a copy of {answers.test[:200]} that must pass did not"
+            summary = f"{why}; {report.summary}"
+            return report.with_(success=False, verdict=RunVerdict.NO_VERDICT, summary=summary)
+        case _:
+            return report.with_(unconfirmed=answers.not_copied if request.targets else ())
 
 
 async def written_reports(guest: Guest, reports: tuple[str, ...]) -> dict[str, bytes]:

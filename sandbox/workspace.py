@@ -107,6 +107,7 @@ class SandboxWorkspace:
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         """The recipe's command (or another), read into structured failures.
 
@@ -116,6 +117,7 @@ class SandboxWorkspace:
             order: `random` shuffles by the seed.
             seed: Also seeds Python's hashing, so that two runs with one seed are alike.
             maxfail: Stop after so many failures.
+            confirm: Believe passing tests only after known-answer copies of them gave the right answers.
         """
         opened = await self._opened()
         return await run_tests(
@@ -126,6 +128,7 @@ class SandboxWorkspace:
             order=order,
             seed=seed,
             maxfail=maxfail,
+            confirm=confirm,
             working_directory=opened.recipe.working_directory,
             environment=opened.baseline.variables,
         )

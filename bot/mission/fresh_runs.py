@@ -147,9 +147,9 @@ async def _in_a_second(workspace: Workspace, change: Change, targets: tuple[str,
     if await workspace.changes() != change.edits:
         return None
     second = FreshSandbox(workspace, change, 2)
-    await second.run("full command again", seed=_SEED_AGAIN)
+    await second.run("full command again", seed=_SEED_AGAIN, confirm=not targets)
     if targets:
-        await second.run("other order", targets, seed=_SEED_ORDER, order="reversed")
+        await second.run("other order", targets, seed=_SEED_ORDER, order="reversed", confirm=True)
     return second
 
 

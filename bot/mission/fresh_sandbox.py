@@ -37,10 +37,16 @@ class FreshSandbox:
         self.runs: list[VerifiedRun] = []
 
     async def run(
-        self, label: Label, targets: tuple[str, ...] = (), *, seed: int = 0, order: TestOrder = "given"
+        self,
+        label: Label,
+        targets: tuple[str, ...] = (),
+        *,
+        seed: int = 0,
+        order: TestOrder = "given",
+        confirm: bool = False,
     ) -> TestReport:
         """One run with the change; each starts from the failing commit and the change alone, for runs write files."""
-        report = bounded(await self._with_the_change(targets, seed=seed, order=order))
+        report = bounded(await self._with_the_change(targets, seed=seed, order=order, confirm=confirm))
         self.runs.append(VerifiedRun(label=label, report=report, sandbox=self._number, seed=seed))
         return report
 
@@ -49,13 +55,13 @@ class FreshSandbox:
         return await self._with_the_change(())
 
     async def _with_the_change(
-        self, targets: tuple[str, ...], *, seed: int = 0, order: TestOrder = "given"
+        self, targets: tuple[str, ...], *, seed: int = 0, order: TestOrder = "given", confirm: bool = False
     ) -> TestReport:
         if not self._clean:
             await self._workspace.revert()
             await self._workspace.apply_changes(self._change.changes)
         self._clean = False
-        return await self._workspace.run_tests(targets=targets, order=order, seed=seed)
+        return await self._workspace.run_tests(targets=targets, order=order, seed=seed, confirm=confirm)
 
     async def without_the_change(self, targets: tuple[str, ...], *, seed: int) -> TestReport:
         """One run of the failing commit as it is."""

@@ -1,6 +1,6 @@
 """VERIFY: two fresh sandboxes, full command, nothing else broken; only this file may call a mission fixed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from bot.domain.mission import MissionContext
 from bot.domain.patch import Candidate, Verification, VerifiedRun
@@ -15,9 +15,9 @@ from bot.mission.guard import screen_edits
 from bot.mission.reports import failing_of, outcomes_of
 from bot.ports import Clock, OpenWorkspace, Workspace
 from sandbox.errors import ChangeRejected
-from sandbox.types import Checkout, StepKind, TestReport, TestStatus
+from sandbox.types import Checkout, RunVerdict, StepKind, TestReport, TestStatus
 
-_SHAKY_SHOWN = 5
+_TESTS_SHOWN = 5
 
 
 async def verify_fix(
@@ -84,7 +84,7 @@ def _elsewhere(found: Verification, elsewhere: Elsewhere) -> Verification:
     bound = [f"`{name}`: it passes in the usual surroundings only, without the change too" for name in elsewhere.bound]
     doubts = [f"`{name}` proves the change in the usual surroundings only" for name in elsewhere.unproven]
     return found.with_(
-        not_verified=(*found.not_verified, *bound[:_SHAKY_SHOWN]), doubts=(*found.doubts, *doubts[:_SHAKY_SHOWN])
+        not_verified=(*found.not_verified, *bound[:_TESTS_SHOWN]), doubts=(*found.doubts, *doubts[:_TESTS_SHOWN])
     )
 
 
@@ -121,6 +121,7 @@ def _judge(
     )
     facts = shown.with_(
         runs=runs,
+        not_verified=(*shown.not_verified, *_unconfirmed(runs)),
         table=table_of(was, now),
         newly_failing=broken,
         missing=missing,
@@ -162,6 +163,8 @@ def _red_reason(total: int, gone: int, last: TestReport) -> str:
     """What is left of the failures."""
     if total == 0:
         return f"the command still fails: {last.summary}"
+    if gone == total and last.verdict in {RunVerdict.TAMPERED, RunVerdict.NO_VERDICT}:
+        return f"the failures are gone, but the run is not believed: {last.summary}"
     if gone == total and not last.success:
         return f"the failures are gone, but the command still fails: {last.summary}"
     return "the failure is still there" if total == 1 else f"{total - gone} of {total} failures are still there"
@@ -181,6 +184,13 @@ def _rival_doubts(candidate: Candidate) -> tuple[str, ...]:
     )
 
 
+def _unconfirmed(runs: Sequence[VerifiedRun]) -> Iterator[str]:
+    """Say which passing tests were not confirmed by known-answer copies."""
+    names = dict.fromkeys(name for run in runs for name in run.report.unconfirmed)
+    for name in list(names)[:_TESTS_SHOWN]:
+        yield f"`{name}`: its file does not define it plainly, so no copy of it was run that must fail"
+
+
 def _not_verified(context: MissionContext) -> tuple[str, ...]:
     """What these runs say nothing about."""
     if context.facts is None:
@@ -192,4 +202,4 @@ def _not_verified(context: MissionContext) -> tuple[str, ...]:
         dropped.append("the tests: the failing step does not run them")
     elif context.test_results is not None and not context.test_results.knows_tests:
         dropped.append("single tests: the command's exit status is all that was seen")
-    return (*shaky[:_SHAKY_SHOWN], *dropped)
+    return (*shaky[:_TESTS_SHOWN], *dropped)

@@ -45,6 +45,7 @@ class Workspace(Protocol):
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         """The recipe's command (or another), read into structured failures.
 
@@ -54,6 +55,7 @@ class Workspace(Protocol):
             order: `random` shuffles by the seed.
             seed: Also seeds Python's hashing, so that two runs with one seed are alike.
             maxfail: Stop after so many failures.
+            confirm: Believe passing tests only after known-answer copies of them gave the right answers.
         """
         ...
 

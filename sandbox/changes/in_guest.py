@@ -37,7 +37,7 @@ async def apply_changes(guest: Files, changes: Sequence[FileChange]) -> tuple[st
         ChangeRejected: a change breaks a rule; nothing was written.
     """
     contents = {path: await guest.read(path, max_bytes=MAX_FILE_BYTES) for path in paths_needed(changes)}
-    executable = await _executable(guest, tuple(path for path, content in contents.items() if content is not None))
+    executable = await executable_paths(guest, tuple(path for path, content in contents.items() if content is not None))
     edits = tuple(
         edit.with_(mode="100755") if edit.mode != "deleted" and edit.path in executable else edit
         for edit in apply(changes, contents.get)
@@ -46,7 +46,7 @@ async def apply_changes(guest: Files, changes: Sequence[FileChange]) -> tuple[st
     return tuple(edit.path for edit in edits)
 
 
-async def _executable(guest: Files, paths: tuple[str, ...]) -> frozenset[str]:
+async def executable_paths(guest: Files, paths: tuple[str, ...]) -> frozenset[str]:
     """Which of the paths are executable: edits keep that, because a change of mode is a change."""
     if not paths:
         return frozenset()

@@ -127,6 +127,8 @@ class TestReport(Frozen):
     """Which reader made the report: `pytest`, `unittest`, `junit`, `diagnostics`, `command`."""
     outcomes: dict[str, TestStatus] = Field(default_factory=dict)
     """Every test that ran, by name."""
+    unconfirmed: tuple[str, ...] = ()
+    """Passing tests of which no known-answer copy could be made."""
     duration_s: float = 0.0
     steps: int = 1
     """How many commands of the command line ran, up to and with the one this report is about."""

@@ -136,6 +136,7 @@ class FakeWorkspace:
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         self._check()
         self.commands.append(command or self._facts.recipe.command)

@@ -39,6 +39,7 @@ class Asked:
     """Runs so far in all workspaces of this world, from 1."""
     seed: int = 0
     surroundings: Surroundings = USUAL
+    confirm: bool = False
 
 
 def a_run(outcomes: dict[str, str], *, targets: tuple[str, ...] = (), runner: str = "pytest") -> TestReport:
@@ -152,11 +153,12 @@ class ScriptedWorkspace(FakeWorkspace):
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
+        confirm: bool = False,
     ) -> TestReport:
         self._used("run_tests")
         await asyncio.sleep(0)
         number = len(self._world.runs) + 1
-        asked = Asked(self.texts(), self._revision, targets, order, number, seed, self._surroundings)
+        asked = Asked(self.texts(), self._revision, targets, order, number, seed, self._surroundings, confirm)
         self._world.runs.append(asked)
         return self._world.run(asked)
 

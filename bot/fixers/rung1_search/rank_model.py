@@ -29,8 +29,8 @@ WEIGHTS: Mapping[str, float] = {
 }
 """What one unit of each feature adds to the logarithm of the odds; set by hand, with the signs that
 docs/reference/repair.md explains, then moved by `benchmarks/rank_fit.py` on development sets and rounded. The fit sees
-every search twice: as it was, and as if what is right had not been found, which in a whole repository is common. `undoes`
-is by hand alone: the sets have no diff that turned a check red."""
+every search twice: as it was, and as if what is right had not been found, which in a whole repository is common.
+`undoes` is by hand alone: the sets have no diff that turned a check red."""
 
 NONE_OF_THEM = -3.0
 """The same logarithm for "no survivor is right", where failing tests run a few lines only."""

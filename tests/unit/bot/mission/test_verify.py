@@ -96,6 +96,49 @@ async def test_green_needs_four_runs_in_two_fresh_workspaces_and_a_red_one_witho
     assert found.seconds > 0
 
 
+async def test_the_last_run_of_a_fix_is_confirmed_by_known_answer_copies() -> None:
+    world = a_world()
+    found = await verified(world)
+    assert [run.confirm for run in world.runs if run.files[PATH] == MENDED] == [False, False, False, True]
+    assert not any("no copy" in text for text in found.not_verified)
+
+
+async def test_a_whole_run_is_confirmed_where_no_test_can_be_asked_for() -> None:
+    def run(asked: Asked) -> TestReport:
+        whole = a_run(outcomes(asked.files[PATH]))
+        if not asked.targets:
+            return whole
+        return whole.with_(success=False, verdict=RunVerdict.NO_VERDICT, outcomes={}, failures=(), failed=False)
+
+    world = a_world(run=run)
+    assert (await verified(world)).green
+    mended = [asked for asked in world.runs if asked.files[PATH] == MENDED]
+    assert [(asked.targets, asked.confirm) for asked in mended[1:]] == [((), False), ((), True)]
+
+
+@pytest.mark.parametrize("verdict", [RunVerdict.TAMPERED, RunVerdict.NO_VERDICT])
+async def test_a_fix_whose_tests_are_not_confirmed_is_not_believed(verdict: RunVerdict) -> None:
+    def run(asked: Asked) -> TestReport:
+        report = a_run(outcomes(asked.files[PATH]), targets=asked.targets)
+        refused = report.with_(success=False, verdict=verdict, summary="a copy of it that must fail passed")
+        return refused if asked.confirm else report
+
+    found = await verified(a_world(run=run))
+    assert not found.green
+    assert not found.partial
+    assert found.reason == "the failures are gone, but the run is not believed: a copy of it that must fail passed"
+
+
+async def test_tests_without_copies_are_named_as_not_verified() -> None:
+    def run(asked: Asked) -> TestReport:
+        report = a_run(outcomes(asked.files[PATH]), targets=asked.targets)
+        return report.with_(unconfirmed=(ADD,)) if asked.confirm else report
+
+    found = await verified(a_world(run=run))
+    assert found.green
+    assert any(ADD in text for text in found.not_verified)
+
+
 async def test_a_candidate_that_mends_nothing_costs_one_run() -> None:
     world = a_world()
     found = await verified(world, a_fix(f"{BROKEN}# nothing\n"))

@@ -1,0 +1,221 @@
+"""Write copies of test functions that must pass, and copies that must fail.
+
+A copy runs every statement of the original, with its assertions in another form, and ends with a
+check of numbers. In a copy that must fail this check is false, or an assertion of the original is
+negated. Both kinds look alike, so that a program has to evaluate a copy to tell them apart.
+"""
+
+import ast
+import copy
+from collections.abc import Iterable, Iterator, Mapping
+from random import Random  # noqa: TID251 - passed in
+
+from typing_extensions import override
+
+from sandbox.changes.syntax import parse
+from sandbox.types import Frozen
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+Qualname = tuple[str, ...]
+"""Names of classes and the function, outermost first: `("TestCart", "test_total")`."""
+
+_WORDS = ("amount", "batch", "count", "depth", "extra", "first", "given", "height", "index", "level")
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+class Copy(Frozen):
+    """One copy of a test function."""
+
+    original: Qualname
+    name: Qualname
+    passes: bool
+    """The known answer."""
+
+
+class Rewritten(Frozen):
+    """The text of a test file with copies in it."""
+
+    text: str
+    copies: tuple[Copy, ...]
+
+
+def add_copies(source: str, wanted: Mapping[Qualname, int], random: Random) -> Rewritten | None:
+    """Add copies under new names after the originals.
+
+    Args:
+        source: Text of the test file.
+        wanted: How many copies of each kind to add for each function.
+        random: Source of names, numbers and the order of copies.
+
+    Returns:
+        The new text and the copies of all functions that are plainly defined in the file, or None
+        when there is none.
+    """
+    tree = parse(source)
+    if tree is None:
+        return None
+    added: list[Copy] = []
+    for qualname, number in wanted.items():
+        place = _find(tree, qualname)
+        if place is None:
+            continue
+        body, function = place
+        kinds = [True, False] * number
+        random.shuffle(kinds)
+        first = body.index(function) + 1
+        for offset, passes in enumerate(kinds):
+            name = f"{function.name}_{random.choice(_WORDS)}_{random.randrange(100, 1000)}{offset}"
+            body.insert(first + offset, _copy(function, name, random, passes=passes))
+            added.append(Copy(original=qualname, name=(*qualname[:-1], name), passes=passes))
+    return _rewritten(tree, added)
+
+
+def replace_originals(source: str, wanted: Iterable[Qualname], random: Random, *, passes: bool) -> Rewritten | None:
+    """Put copies of one kind in the place of the originals, under the same names."""
+    tree = parse(source)
+    if tree is None:
+        return None
+    replaced: list[Copy] = []
+    for qualname in wanted:
+        place = _find(tree, qualname)
+        if place is None:
+            continue
+        body, function = place
+        body[body.index(function)] = _copy(function, function.name, random, passes=passes)
+        replaced.append(Copy(original=qualname, name=qualname, passes=passes))
+    return _rewritten(tree, replaced)
+
+
+def _rewritten(tree: ast.Module, copies: list[Copy]) -> Rewritten | None:
+    if not copies:
+        return None
+    try:
+        return Rewritten(text=ast.unparse(ast.fix_missing_locations(tree)) + "\n", copies=tuple(copies))
+    except (RecursionError, ValueError):
+        return None
+
+
+def _find(tree: ast.Module, qualname: Qualname) -> tuple[list[ast.stmt], Function] | None:
+    """Return the body that defines a function, and the function; None if it cannot be copied."""
+    body: list[ast.stmt] = tree.body
+    for name in qualname[:-1]:
+        classes = [node for node in body if isinstance(node, ast.ClassDef) and node.name == name]
+        if not classes:
+            return None
+        body = classes[-1].body
+    named = [node for node in body if isinstance(node, Function) and node.name == qualname[-1]]
+    # A generator runs later than its call, so its end says nothing about the test.
+    if not named or any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(named[-1])):
+        return None
+    return body, named[-1]
+
+
+def _own_nodes(function: Function) -> Iterator[ast.AST]:
+    """Yield the nodes of a function without those of functions and classes inside it."""
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, _SCOPES):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def _copy(function: Function, name: str, random: Random, *, passes: bool) -> Function:
+    made = copy.deepcopy(function)
+    made.name = name
+    if ast.get_docstring(made, clean=False) is not None:
+        made.body = made.body[1:]  # an example in it would be a test of its own
+    false_sum = not passes and not (random.randrange(2) and _negate_one(made, random))
+    local = f"{random.choice(_WORDS)}_{random.randrange(1000, 10000)}"
+    start, step = random.randrange(100, 900), random.randrange(10, 90)
+    claim = start + step + (random.randrange(1, 9) if false_sum else 0)
+    rewriter = _Rewriter(local, step, claim, random)
+    body = [rewriter.visit(statement) for statement in made.body]
+    begin = ast.Assign(targets=[ast.Name(local, ast.Store())], value=ast.Constant(start))
+    made.body = [begin, *_flat(body), rewriter.final()]
+    return made
+
+
+def _negate_one(function: Function, random: Random) -> bool:
+    """Negate an assertion that surely runs; return False if there is none."""
+    if any(isinstance(node, ast.Return) for node in _own_nodes(function)):
+        return False
+    certain = [node for node in function.body if isinstance(node, ast.Assert)]
+    if not certain:
+        return False
+    chosen = random.choice(certain)
+    chosen.test = ast.UnaryOp(ast.Not(), chosen.test)
+    return True
+
+
+def _flat(statements: list[ast.stmt | list[ast.stmt]]) -> Iterator[ast.stmt]:
+    for statement in statements:
+        if isinstance(statement, list):
+            yield from statement
+        else:
+            yield statement
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Give assertions another form, and check the numbers before the function returns.
+
+    Args:
+        local: Name of the local variable that holds the first number.
+        step: Added to it.
+        claim: What the copy says the sum is.
+        random: Chooses forms.
+    """
+
+    def __init__(self, local: str, step: int, claim: int, random: Random) -> None:
+        self._local = local
+        self._step = step
+        self._claim = claim
+        self._random = random
+        self._depth = 0
+
+    def final(self) -> ast.stmt:
+        """Return the statement that decides the copy's outcome."""
+        total = ast.BinOp(ast.Name(self._local, ast.Load()), ast.Add(), ast.Constant(self._step))
+        check = ast.Compare(total, [ast.Eq()], [ast.Constant(self._claim)])
+        return self._assertion(check, None)
+
+    @override
+    def visit_Assert(self, node: ast.Assert) -> ast.stmt:
+        """Write an assertion in another form."""
+        return self._assertion(self.visit(node.test), node.msg)
+
+    @override
+    def visit_Return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
+        """Check the numbers before the test returns early."""
+        return [self.final(), node] if self._depth == 0 else node
+
+    @override
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Leave the returns of an inner function alone."""
+        return self._inner(node)
+
+    @override
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        """Leave the returns of an inner function alone."""
+        return self._inner(node)
+
+    @override
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """Leave the returns of methods alone."""
+        return self._inner(node)
+
+    def _inner(self, node: ast.AST) -> ast.AST:
+        self._depth += 1
+        self.generic_visit(node)
+        self._depth -= 1
+        return node
+
+    def _assertion(self, test: ast.expr, message: ast.expr | None) -> ast.stmt:
+        form = self._random.randrange(3)
+        if form == 0:
+            error = ast.Call(ast.Name("AssertionError", ast.Load()), [message] if message else [], [])
+            return ast.If(ast.UnaryOp(ast.Not(), test), [ast.Raise(error, None)], [])
+        if form == 1:
+            return ast.Assert(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), test)), message)
+        number = ast.Constant(self._random.randrange(2, 100))
+        return ast.Assert(ast.BoolOp(ast.And(), [test, number]), message)
