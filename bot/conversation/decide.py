@@ -5,7 +5,7 @@ from bot.conversation.scene import Scene, fixes_here
 from bot.conversation.undo import withdraw
 from bot.conversation.work import answered, ask_for, no_place
 from bot.domain.registry import FixState, OfferedFix, Proposal, ProposedChange
-from bot.domain.request import MissionRequest
+from bot.domain.request import Feedback, MissionRequest
 from bot.publish.markdown import Section, fenced, fit
 
 YES = frozenset({"yes", "y", "yep", "yeah", "ok", "okay", "sure"})
@@ -59,7 +59,7 @@ async def reject(scene: Scene, desk: Desk) -> Done:
     proposal = await open_proposal(scene, desk)
     if isinstance(proposal, Done):
         return refuse(f"There is nothing to reject for {scene.place}: nothing of ours is open.")
-    return await _drop(proposal, scene, desk)
+    return await _drop(proposal, scene, desk, said=scene.command.reason)
 
 
 async def open_proposal(scene: Scene, desk: Desk) -> Proposal | Done:
@@ -137,8 +137,8 @@ def _patch(change: ProposedChange, desk: Desk) -> str:
     return fenced(desk.pen.prose(change.title, cap=200), desk.pen.block(change.diff, cap=_ROOM), info="diff").render()
 
 
-async def _drop(proposal: Proposal, scene: Scene, desk: Desk) -> Done:
-    """Nothing of it is wanted: it is closed, and its changes are known as refused."""
+async def _drop(proposal: Proposal, scene: Scene, desk: Desk, *, said: str = "") -> Done:
+    """Nothing of it is wanted: it is closed, its changes are known as refused, and the lesson keeps the reason."""
     at, by = desk.clock.now().isoformat(), scene.command.author
     for number, change in enumerate(proposal.changes, start=1):
         if not change.patch_id:
@@ -155,11 +155,23 @@ async def _drop(proposal: Proposal, scene: Scene, desk: Desk) -> Done:
                 for_pull_request=proposal.pull_request,
                 mission_id=proposal.proposal_id,
                 state=FixState.CLOSED,
-                note=f"rejected by {by} before it was opened",
+                note=f"rejected by {by} before it was opened{f': {said}' if said else ''}",
                 at=at,
             )
         )
     await desk.registry.propose(proposal.with_(decided="rejected"))
+    await desk.queue.feed_back(
+        Feedback(
+            repository=scene.repository,
+            pull_request=0,  # it never had one
+            merged=False,
+            branch=proposal.head_branch or "",
+            by=by,
+            delivery_id=scene.command.delivery_id,
+            mission_id=proposal.proposal_id,
+            said=said,
+        )
+    )
     if not proposal.changes:
         return done("The question is dropped.")
     what = "The change is" if len(proposal.changes) == 1 else "The changes are"

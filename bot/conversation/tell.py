@@ -11,6 +11,7 @@ from bot.domain.registry import FixState, LiveMission, OfferedFix
 from bot.policy.effective import DEFAULT, effective
 from bot.policy.policy_file import POLICY_PATH
 from bot.publish.markdown import Section, bullets, fit, table
+from bot.publish.picture import BOXES
 
 ROOM = 30_000
 """Characters of an answer."""
@@ -140,4 +141,6 @@ def _fix_row(fix: OfferedFix, desk: Desk) -> tuple[str, ...]:
 
 def _lesson(lesson: Lesson, desk: Desk) -> str:
     fate = f"#{lesson.pull_request} {lesson.fate}" if lesson.pull_request else lesson.outcome
-    return f"{desk.pen.prose(lesson.sentence, cap=500)} ({fate}, {lesson.created_at[:10]})"
+    words = [BOXES[box] for box in lesson.boxes if box in BOXES] + ([lesson.said] if lesson.said else [])
+    said = f"; people said: {desk.pen.prose('; '.join(words), cap=500)}" if words else ""
+    return f"{desk.pen.prose(lesson.sentence, cap=500)} ({fate}, {lesson.created_at[:10]}){said}"

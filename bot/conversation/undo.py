@@ -166,12 +166,12 @@ def _message(fix: OfferedFix, scene: Scene, desk: Desk) -> str:
 
 async def _note(fix: OfferedFix, state: FixState, scene: Scene, desk: Desk) -> None:
     """Remember that a person does not want it, and let the lessons learn it."""
-    by = scene.command.author
+    by, said = scene.command.author, scene.command.reason
 
     def unwanted(now: OfferedFix) -> OfferedFix:
         # What was merged while we closed it is where people work: its revert has to be known.
         merged = now.state in {FixState.MERGED, FixState.REVERTED} and state is FixState.CLOSED
-        return now if merged else now.with_(state=state, note=f"{state.value} by {by}")
+        return now if merged else now.with_(state=state, note=f"{state.value} by {by}{f': {said}' if said else ''}")
 
     await desk.registry.revise(fix.key, unwanted)
     if fix.pull_request is None or scene.policy.mode == "staged":
@@ -187,6 +187,7 @@ async def _note(fix: OfferedFix, state: FixState, scene: Scene, desk: Desk) -> N
             by=by,
             merge_sha=fix.merge_sha,
             delivery_id=scene.command.delivery_id,
+            said=said,
         )
     )
 

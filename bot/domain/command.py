@@ -70,3 +70,11 @@ class Command(Frozen):
     """The file of a review thread."""
     line: int | None = None
     delivery_id: str | None = None
+
+    @property
+    def reason(self) -> str:
+        """Return the reason that comes with `reject`, without the word `because` before it."""
+        if self.verb is not Verb.REJECT:
+            return ""
+        first, _, rest = self.target.partition(" ")
+        return rest.strip() if first.casefold().rstrip(":,") == "because" else self.target

@@ -57,6 +57,10 @@ class Lesson(Frozen):
     keywords: tuple[str, ...] = ()
     fate: Literal["open", "merged", "closed", "reverted", "unknown"] = "unknown"
     pull_request: int | None = None
+    said: str = ""
+    """The reason a person gave for refusing the fix."""
+    boxes: tuple[str, ...] = ()
+    """What reviewers ticked in the pull request: `right`, `cause`, `wrong`, `test`."""
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)
     """The confidence that was shown before calibration; what became of it calibrates the next one."""
 

@@ -230,6 +230,12 @@ class Feedback(Frozen):
     by: str = ""
     merge_sha: str | None = Field(default=None, pattern=SHA)
     delivery_id: str | None = None
+    mission_id: str | None = None
+    """Of a change that was refused before it had a pull request."""
+    said: str = ""
+    """The reason a person gave."""
+    boxes: tuple[str, ...] = ()
+    """The boxes that reviewers ticked, by name."""
 
 
 class Ignored(Frozen):

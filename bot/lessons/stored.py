@@ -91,8 +91,12 @@ class StoredLessons:
 
         def decide(tx: Transaction) -> int:
             tx.alone(f"lessons.{feedback.repository.id}")
-            asked = {"repository": str(feedback.repository.id), "pull_request": feedback.pull_request}
-            lessons = _rows(tx, f"{_HERE} AND pull_request = :pull_request", asked)
+            asked: dict[str, object] = {"repository": str(feedback.repository.id)}
+            if feedback.mission_id is not None:
+                lessons = _rows(tx, f"{_HERE} AND id = :id", asked | {"id": feedback.mission_id})
+            else:
+                number = {"pull_request": feedback.pull_request}
+                lessons = _rows(tx, f"{_HERE} AND pull_request = :pull_request", asked | number)
             for lesson in lessons:
                 _write(tx, with_fate(lesson, feedback))
             return len(lessons)

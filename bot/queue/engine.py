@@ -156,7 +156,8 @@ class DurableEngine:
     async def feed_back(self, feedback: Feedback) -> None:
         """Put a verdict of a human in line."""
         fate = feedback.fate or ("merged" if feedback.merged else "closed")
-        about = f"feedback:{feedback.repository.id}:{feedback.pull_request}:{fate}:{feedback.delivery_id or ''}"
+        of = feedback.mission_id or feedback.pull_request
+        about = f"feedback:{feedback.repository.id}:{of}:{fate}:{feedback.delivery_id or ''}"
         await self._ask(Rows.enqueue, NOTICES, about, feedback)
 
     async def notice(self, change: Change) -> None:

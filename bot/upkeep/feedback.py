@@ -54,7 +54,7 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
         if state is fix.state:
             return fix
         by = f" by {feedback.by}" if feedback.by else ""
-        words = "; ".join(part for part in (f"{fate}{by}", note) if part)
+        words = "; ".join(part for part in (f"{fate}{by}", feedback.said, note) if part)
         merge_sha = feedback.merge_sha or fix.merge_sha
         return fix.with_(state=state, closing=False, note=words, merge_sha=merge_sha)
 
@@ -67,7 +67,7 @@ async def take_feedback(feedback: Feedback, keeper: Keeper) -> int:
             await _test_is_wrong(fix, keeper)
     if needless or (fate == "closed" and await _was_ended_by_us(feedback, keeper)):
         return 0
-    return await keeper.lessons.feed_back(feedback)
+    return await keeper.lessons.feed_back(feedback.with_(boxes=boxes))
 
 
 def _next(fix: OfferedFix, state: FixState) -> FixState:

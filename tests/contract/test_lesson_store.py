@@ -32,6 +32,22 @@ async def test_an_empty_store_recalls_nothing(store: LessonStore) -> None:
     assert await store.forecasts(repository_id="42") == ()
 
 
+async def test_what_people_said_of_a_fix_reaches_its_lesson_and_stays(store: LessonStore) -> None:
+    await store.remember(a_lesson(id="m-1", mission_id="m-1", pull_request=17))
+    await store.remember(a_lesson(id="m-2", mission_id="m-2", pull_request=None))
+    said = a_feedback(pull_request=17, merged=False, said="it hides\nthe \x1b[31merror", boxes=("wrong", "test"))
+    assert await store.feed_back(said) == 1
+    assert await store.feed_back(a_feedback(pull_request=17, merged=False)) == 1
+    assert await store.feed_back(a_feedback(pull_request=0, merged=False, mission_id="m-2", said="no")) == 1
+    kept = {lesson.id: lesson for lesson in await store.newest(repository_id="42")}
+    assert (kept["m-1"].said, kept["m-1"].boxes, kept["m-1"].fate) == (
+        "it hides the error",
+        ("wrong", "test"),
+        "closed",
+    )
+    assert (kept["m-2"].said, kept["m-2"].boxes, kept["m-2"].fate) == ("no", (), "closed")
+
+
 async def test_a_lesson_comes_back_as_it_was_kept(store: LessonStore) -> None:
     lesson = a_lesson(sentence="quotes ' \" and \u2192 survive", confidence=0.5)
     await store.remember(lesson)

@@ -4,6 +4,7 @@ import pytest
 
 from bot.domain.registry import FixState
 from bot.domain.request import Answer
+from tests.builders import a_lesson
 from tests.unit.bot.conversation.desks import (
     FIX,
     FIX_BRANCH,
@@ -84,6 +85,45 @@ async def test_a_rejected_change_is_never_proposed_again(words: str) -> None:
     for patch in ("patch-1", "patch-2"):
         assert await office.registry.is_blocked(42, patch) is not None
     assert "Nothing waits" in (await office.say("apply")).text
+
+
+REASONS = [
+    ("reject", ""),
+    ("reject because it hides the error", "it hides the error"),
+    ("reject Because: rounding is meant", "rounding is meant"),
+    ("reject wrong file", "wrong file"),
+    ("undo", ""),
+]
+
+
+@pytest.mark.parametrize(("words", "reason"), REASONS)
+async def test_the_reason_of_a_person_is_kept_with_the_fix_and_given_to_the_lesson(words: str, reason: str) -> None:
+    office = Office()
+    put_fix(office)
+    assert (await office.say(words)).ok
+    (feedback,) = office.queue.feedback
+    assert feedback.said == reason
+    blocked = await office.registry.is_blocked(42, "patch-1")
+    assert blocked is not None
+    assert blocked.note == f"closed by alice{f': {reason}' if reason else ''}"
+
+
+@pytest.mark.parametrize(("words", "reason"), REASONS[:4])
+@pytest.mark.parametrize("changes", [0, 2])
+async def test_the_reason_against_a_change_that_was_only_shown_is_kept_too(
+    words: str, reason: str, changes: int
+) -> None:
+    office = Office()
+    proposal = put_proposal(office, changes)
+    await office.lessons.remember(a_lesson(id=proposal.proposal_id, mission_id=proposal.proposal_id))
+    assert (await office.say(words)).ok
+    (feedback,) = office.queue.feedback
+    assert (feedback.mission_id, feedback.said, feedback.merged) == (proposal.proposal_id, reason, False)
+    assert await office.lessons.feed_back(feedback) == 1
+    (lesson,) = await office.lessons.newest(repository_id="42")
+    assert (lesson.fate, lesson.said) == ("closed", reason)
+    shown = (await office.say("lessons")).text
+    assert (f"people said: {reason}" in shown) is bool(reason)
 
 
 async def test_a_question_without_changes_can_be_dropped() -> None:

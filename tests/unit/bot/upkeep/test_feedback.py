@@ -92,6 +92,8 @@ async def test_what_reviewers_ticked_is_kept() -> None:
     world.github.pulls[NUMBER] = world.github.pulls[NUMBER].with_(body=body)
     await take_feedback(a_feedback(merged=False, by="ada"), world.keeper)
     assert world.fix.note == "closed by ada; The test is wrong, not the code"
+    (lesson,) = await world.lessons.newest(repository_id=str(REPOSITORY.id))
+    assert (lesson.fate, lesson.boxes) == ("closed", ("test",))
     assert world.github.pull_labels[RED_PULL] == ["metaagent:test-change"]
 
 
