@@ -1,0 +1,116 @@
+"""A folder of this host, read without running anything in it and without following a link out of it."""
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+
+from sandbox.diffs import Original
+from sandbox.errors import ImportRejected
+from sandbox.spec import SandboxSpec
+
+_LEFT_OUT = frozenset(
+    (
+        *(".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".nox", ".venv", ".eggs", ".cache"),
+        *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".DS_Store"),
+    )
+)
+_PRIVATE = re.compile(
+    r"\.env(?:\.[\w-]+)?\.local|\.env|\.envrc|\.netrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)"
+)
+"""Files that hold a person's secrets; a commit never has them, a folder may."""
+
+
+def read_folder(root: Path, spec: SandboxSpec) -> tuple[dict[str, Original], set[str]]:
+    """Read the regular files of a folder; returns them by name, and notes on what was left out.
+
+    Raises:
+        ImportRejected: it is not a folder, or over a limit.
+    """
+    if not root.is_dir():
+        raise ImportRejected(f"{root} is not a folder.", "Name the folder of the project.")
+    files: dict[str, Original] = {}
+    notes: set[str] = set()
+    size = _Size(spec)
+    for path in _walk(root, notes):
+        with open(path, "rb", opener=_no_links) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            size.add(status.st_size)
+            mode = "100755" if status.st_mode & stat.S_IXUSR else "100644"
+            name = str(path.relative_to(root))
+            files[name] = Original(content=file.read(status.st_size), mode=mode)
+    return files, notes
+
+
+def count_files(root: Path, spec: SandboxSpec) -> int:
+    """Count the files that would be read.
+
+    Raises:
+        ImportRejected: they are over a limit.
+    """
+    size = _Size(spec)
+    for file in _walk(root, set()):
+        size.add(file.lstat().st_size)
+    return size.files
+
+
+class _Size:
+    """Adds files up, and refuses the one that is over a limit.
+
+    Args:
+        spec: Limits.
+    """
+
+    def __init__(self, spec: SandboxSpec) -> None:
+        self._spec = spec
+        self._bytes = 0
+        self.files = 0
+
+    def add(self, size: int) -> None:
+        """Count one more file.
+
+        Args:
+            size: In bytes.
+
+        Raises:
+            ImportRejected: that is too much.
+        """
+        self.files += 1
+        self._bytes += size
+        if self.files > self._spec.max_files:
+            message = f"The folder has more than {self._spec.max_files} files."
+            raise ImportRejected(message, "Raise max_files.", limit="max_files")
+        for limit, found in (("max_blob_bytes", size), ("max_tree_bytes", self._bytes)):
+            most = getattr(self._spec, limit)
+            if found > most:
+                what = "A file of the folder is" if limit == "max_blob_bytes" else "The folder's files are"
+                raise ImportRejected(f"{what} larger than {most} bytes.", f"Raise {limit}.", limit=limit)
+
+
+def _no_links(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def _walk(folder: Path, notes: set[str]) -> Iterable[Path]:
+    """Regular files below a folder in a fixed order."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        notes.add("unreadable folders")
+        return
+    if any(entry.name == "pyvenv.cfg" for entry in entries):
+        return  # a virtual environment: the sandbox makes its own
+    for entry in entries:
+        if entry.name in _LEFT_OUT or not re.fullmatch(r"[^\0-\x1f\x7f\udc80-\udcff]+", entry.name):
+            continue
+        if entry.is_symlink():
+            notes.add("symbolic links (left out)")
+        elif entry.is_dir(follow_symlinks=False):
+            yield from _walk(Path(entry.path), notes)
+        elif _PRIVATE.fullmatch(entry.name):
+            notes.add("files of secrets (left out)")
+        elif entry.is_file(follow_symlinks=False) and os.access(entry.path, os.R_OK):
+            yield Path(entry.path)
