@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from bot.domain.request import SHA, Ignored, RepositoryRef
 from bot.errors import UsageError
 from bot.github.events import Account, Id, Repository, Slim
-from bot.intake.guards import QUEUE_PREFIX, RED
+from bot.intake.guards import RED, is_queue_branch
 from sandbox.types import Frozen
 
 IN_WORKSPACE = frozenset({"push", "schedule", "workflow_dispatch", "repository_dispatch", "merge_group"})
@@ -218,4 +218,4 @@ def _branch(ref: str) -> str | None:
 
 def _lasting(branch: str | None) -> str | None:
     """A merge queue's branch is gone in minutes: a fix is shown, and goes nowhere."""
-    return None if branch is not None and branch.startswith(QUEUE_PREFIX) else branch
+    return None if is_queue_branch(branch) else branch

@@ -10,8 +10,8 @@ from sandbox.types import Frozen
 BRANCH_PREFIX = "metaagent/"
 """Every branch we make starts so; nothing that happens on one starts a mission."""
 
-QUEUE_PREFIX = "gh-readonly-queue/"
-"""A merge queue's branch is GitHub's own and gone in minutes; nobody can push a fix to it."""
+QUEUE_PREFIXES = ("gh-readonly-queue/", "automation/bors/", "mergify/merge-queue/", "trunk-merge/", "gtmq_")
+"""Beginnings of a merge queue's branches: GitHub, bors, Mergify, Trunk, Graphite. They are gone in minutes."""
 
 RED = frozenset({"failure", "timed_out"})
 """Conclusions a repair may answer to."""
@@ -93,6 +93,11 @@ def is_own_branch(branch: str | None) -> bool:
     return branch is not None and branch.startswith(BRANCH_PREFIX)
 
 
+def is_queue_branch(branch: str | None) -> bool:
+    """Return whether a merge queue made this branch and will remove it."""
+    return branch is not None and branch.startswith(QUEUE_PREFIXES)
+
+
 def other_bot(branch: str | None) -> str | None:
     """The bot this branch belongs to."""
     if branch is None:
@@ -134,7 +139,7 @@ def no_to_head(head: Head) -> str | None:
         return "it is our own branch"
     if (bot := other_bot(head.branch)) is not None:
         return f"the branch belongs to {bot}"
-    if head.branch is not None and head.branch.startswith(QUEUE_PREFIX):
+    if is_queue_branch(head.branch):
         return "the branch belongs to a merge queue"
     if not head.branch:
         return "the head is in a fork or its branch is gone"

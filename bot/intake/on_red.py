@@ -111,6 +111,8 @@ def on_workflow_job(delivery: Delivery, _: OwnApp) -> RedHead | Ignored:
     """`workflow_job.completed`: one job; it does not say whether its head is in a fork, so that is asked later."""
     event = cut(delivery, WorkflowJobEvent)
     job = event.workflow_job
+    if guards.no_to_conclusion(job.conclusion) is None and not job.head_branch:
+        return Ignored(reason="the job names no branch; the event of its workflow run says where the head is")
     head = Head(sha=job.head_sha, branch=job.head_branch, repository_id=event.repository.id)
     if (no := guards.no_to_conclusion(job.conclusion) or guards.no_to_head(head)) is not None:
         return Ignored(reason=no)

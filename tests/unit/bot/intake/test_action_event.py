@@ -51,8 +51,8 @@ def test_a_tag_has_no_branch() -> None:
     assert read({"repository": HERE}, runner("push", ref="refs/tags/v1")).head_branch is None
 
 
-def test_a_merge_queues_branch_takes_no_fix() -> None:
-    branch = "gh-readonly-queue/main/pr-5-0123"
+@pytest.mark.parametrize("branch", ["gh-readonly-queue/main/pr-5-0123", "automation/bors/auto-merge"])
+def test_a_merge_queues_branch_takes_no_fix(branch: str) -> None:
     queued = read({"repository": HERE}, runner("merge_group", ref=f"refs/heads/{branch}"))
     assert (queued.head_sha, queued.head_branch) == (HEAD, None)
     assert read(run(head_branch=branch), runner("workflow_run")).head_branch is None

@@ -101,6 +101,11 @@ def test_a_run_that_waits_for_approval_and_a_broken_workflow_file_say_so() -> No
         ({"branch": "dependabot/pip/x-1"}, "Dependabot"),
         ({"branch": "renovate/x"}, "Renovate"),
         ({"branch": "gh-readonly-queue/main/pr-3-abc"}, "merge queue"),
+        ({"branch": "automation/bors/auto"}, "merge queue"),
+        ({"branch": "automation/bors/try-merge"}, "merge queue"),
+        ({"branch": "mergify/merge-queue/0a1b2c"}, "merge queue"),
+        ({"branch": "trunk-merge/pr-3/0a1b2c"}, "merge queue"),
+        ({"branch": "gtmq_spec_0a1b2c"}, "merge queue"),
         ({"branch": None}, "fork"),
         ({"branch": ""}, "fork"),
         ({"pull_requests": [payloads.pull_request_link(head_repository=43)]}, "fork"),
@@ -112,9 +117,26 @@ def test_checks_that_are_not_ours_to_repair_are_ignored_with_the_reason(changes:
         changes = {"head_branch": changes["branch"]}
         assert reason in why_not(payloads.check_suite(**changes), "check_suite")
         assert reason in why_not(payloads.workflow_run(**changes), "workflow_run")
-        assert reason in why_not(payloads.workflow_job(**changes), "workflow_job")
+        if changes["head_branch"]:
+            assert reason in why_not(payloads.workflow_job(**changes), "workflow_job")
     elif "app" in changes:
         assert reason in why_not(payloads.check_suite(**changes), "check_suite")
+
+
+@pytest.mark.parametrize("branch", [None, "", "absent"])
+def test_a_job_that_names_no_branch_is_not_called_a_fork(branch: str | None) -> None:
+    """Its payload says nothing of where the head is; that of the workflow run does."""
+    payload = payloads.workflow_job(head_branch=branch)
+    if branch == "absent":
+        del payload["workflow_job"]["head_branch"]
+    reason = why_not(payload, "workflow_job")
+    assert "names no branch" in reason
+    assert "fork" not in reason
+
+
+def test_a_branch_that_only_sounds_like_a_merge_queue_is_answered() -> None:
+    for branch in ("automation/release", "automation/borscht", "feature/gh-readonly-queue/x"):
+        assert isinstance(routed(payloads.check_run(branch=branch), "check_run"), RedHead)
 
 
 def test_pull_requests_of_other_repositories_are_not_looked_at() -> None:
