@@ -14,6 +14,7 @@ from sandbox.importer import Importer
 from sandbox.recipe.detect import plan_recipe, relevant_files
 from sandbox.recipe.editable import editable_files
 from sandbox.recipe.given import check_given
+from sandbox.recipe.tools.npm import needs_node, settle_node
 from sandbox.snapshot import Environment, Origin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import ArchiveSource, Checkout, Fidelity, GitSource, Recipe, WorkspaceFacts
@@ -91,12 +92,21 @@ async def open_checkout(checkout: Checkout, parts: Parts, stack: AsyncExitStack)
         environment = await ensure()  # somebody removed it between finding and opening
         guest = await stack.enter_async_context(parts.backend.open(environment.image, surroundings=surroundings))
     parts.housekeeping.begin(added=not environment.warm)
+    recipe = await _with_programs(guest, recipe)
     baseline = Baseline(guest, source, recipe, parts.spec.command_wall_s, surroundings=surroundings)
     count = await baseline.make()
     facts = await _facts(guest, source, recipe, environment, backend=parts.backend)
     seconds = time.perf_counter() - started - environment.setup_s
     facts = facts.with_(files=count, open_s=seconds)
     return Opened(guest=guest, source=source, baseline=baseline, recipe=facts.recipe, facts=facts)
+
+
+async def _with_programs(guest: Guest, recipe: Recipe) -> Recipe:
+    """Settle what only the sandbox knows: whether it has Node.js."""
+    if not needs_node(recipe):
+        return recipe
+    found = await guest.run(("/bin/sh", "-c", "command -v node"), limits=RunLimits(wall_s=30.0))
+    return settle_node(recipe, present=found.ok)
 
 
 async def _facts(

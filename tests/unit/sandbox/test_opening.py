@@ -1,5 +1,6 @@
 """A checkout is opened: its environment found again when it vanished, and everything that differs told."""
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing_extensions import override
 
 from sandbox.errors import SandboxUnavailable, SetupFailed
 from sandbox.spec import SYSTEM_PATH, SandboxSpec
-from sandbox.types import USUAL, Checkout, CommandResult, Door, FolderSource, Recipe, Surroundings, TrustTier
+from sandbox.types import USUAL, Checkout, CommandResult, Door, FolderSource, JobHints, Recipe, Surroundings, TrustTier
 from sandbox.workspace import Sandboxes
 from tests.fakes.scripted_backend import ScriptedBackend, ScriptedGuest
 
@@ -112,3 +113,34 @@ async def test_our_own_programs_in_the_work_tree_are_the_systems(tmp_path: Path)
     ours = {command[-3]: env.get("PATH") for command, env in ran if command[-1] == "/work/prepared"}
     assert len(guest.commands) > len(ours)
     assert set(ours.values()) == {SYSTEM_PATH}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("present", [True, False], ids=["node", "no node"])
+async def test_only_a_sandbox_without_node_is_said_to_have_none(tmp_path: Path, present: bool) -> None:  # noqa: FBT001
+    def script(argv: tuple[str, ...]) -> CommandResult | None:
+        asked = argv[-1] == "command -v node"
+        return CommandResult(argv=argv, exit_code=0 if present else 127) if asked else None
+
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "package.json").write_text('{"scripts": {"test": "node t.js"}}')
+    source = FolderSource(path=str(folder))
+    sandboxes = Sandboxes(SandboxSpec(), ScriptedBackend(script), tmp_path / "data")
+    workflow = folder / ".github" / "workflows" / "ci.yml"
+    workflow.parent.mkdir(parents=True)
+    recipes = []
+    for command in ("npm test", "npx --yes tsc", "npm ci"):
+        job = {"runs-on": "ubuntu-latest", "steps": [{"run": command}]}
+        workflow.write_text(json.dumps({"on": "push", "jobs": {"check": job}}))
+        asked = Checkout(source=source, hints=JobHints(job_name="check"), tier=TrustTier.LOCAL)
+        async with sandboxes.open_workspace(asked) as workspace:
+            recipes.append((await workspace.facts()).recipe)
+    await sandboxes.close()
+    tested, checked, installed = recipes
+    for recipe in recipes:
+        assert any("the sandbox has no Node.js" in entry.reason for entry in recipe.fidelity) is not present
+        assert any("which the sandbox does not have" in text for text in recipe.obstacles) is not present
+    assert (tested.command, checked.command) == ("npm test", "npx --yes tsc")
+    assert bool(tested.obstacles or checked.obstacles) is not present
+    assert installed.obstacles, "packages are missing in any case"
