@@ -37,7 +37,7 @@ class LogReading(Frozen):
     error: str = ""
     """The line that tells best what went wrong."""
     excerpt: str = ""
-    """The lines around the first and the last error of that step, within a budget."""
+    """The whole step where it fits a budget, else its most telling lines with headlines and surroundings."""
     failures: tuple[TestResult, ...] = ()
     """What the step's tools named, a *weak* reading: names, places and messages, never a verdict."""
     failure_count: int = 0

@@ -1,28 +1,40 @@
-"""The lines of a step that tell what went wrong: around the first and the last error, within a budget of bytes."""
+"""The lines of a step that say what went wrong, with their headlines and surroundings, within a budget of bytes."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from sandbox.runners.printed.error_line import error_lines
+from sandbox.runners.ci_log.shapes import headlines, shape
+from sandbox.runners.printed.error_line import error_lines, hints, is_exit_mark, is_green
 
 BUDGET = 8 * 1024
 LINE_BYTES = 600
-BEFORE = 8
-AFTER = 12
 _GAP = 40
-"""Bytes of the line that tells of a gap."""
+"""Bytes of the line that says how many are left out."""
 _ENDS = 4
-"""Of the lines that tell plainly, so many of the first and of the last are sure to be shown."""
+"""Of the lines of one kind, so many of the first and of the last are sure to be shown."""
+_RARE = 2
+"""Lines of a shape that occurs more often are the course of the work, not its failure."""
+
+
+class _Anchor(NamedTuple):
+    """A line that is shown with its surroundings."""
+
+    at: int
+    before: int
+    after: int
 
 
 def excerpt(lines: Sequence[str], *, budget: int = BUDGET) -> str:
-    """The lines around the errors; where lines are left out it says how many.
+    """Return the whole step where it fits, else the lines around the errors and how many are left out.
 
     Args:
         lines: Of one step.
         budget: Most bytes.
     """
-    weak, strong = error_lines(lines)
-    chosen = _chosen(lines, _wanted(len(lines), weak, strong), budget)
+    chosen = _chosen(lines, range(len(lines)), budget)
+    if len(chosen) < len(lines):
+        chosen = _chosen(lines, _wanted(lines), budget)
     parts: list[str] = []
     last = -1
     for index in sorted(chosen):
@@ -36,7 +48,7 @@ def excerpt(lines: Sequence[str], *, budget: int = BUDGET) -> str:
 
 
 def _chosen(lines: Sequence[str], wanted: Iterable[int], budget: int) -> set[int]:
-    """Line numbers, the most telling first, until the budget is spent."""
+    """Return line numbers, the most telling first, until the budget is spent."""
     chosen: set[int] = set()
     left = budget
     for index in wanted:
@@ -54,25 +66,57 @@ def _chosen(lines: Sequence[str], wanted: Iterable[int], budget: int) -> set[int
     return chosen
 
 
-def _wanted(count: int, weak: list[int], strong: list[int]) -> Iterable[int]:
-    """Line numbers in the order of their worth."""
-    sure = strong or weak
-    anchors = [*sure[:_ENDS], *sure[-_ENDS:], *weak[:1], *weak[-_ENDS:]]
-    if not anchors:
-        # Nothing names an error: the end of the step is where it stopped.
-        yield from range(count - 1, max(-1, count - 40), -1)
-        return
-    yield from anchors
-    for distance in range(1, BEFORE + 1):
+def _wanted(lines: Sequence[str]) -> Iterator[int]:
+    """Yield line numbers in the order of their worth."""
+    shapes = [shape(line) for line in lines]
+    count = Counter(shapes)
+    rare = [count[found] <= _RARE for found in shapes]
+    errors, strong = error_lines(lines)
+    weak = [index for index in errors if not is_exit_mark(lines[index])]
+    soft = [index for index, line in enumerate(lines) if rare[index] and hints(line)]
+    end = next((index for index in range(len(lines) - 1, -1, -1) if _says(lines[index])), len(lines) - 1)
+    sure = _first_of_each(strong, shapes)
+    likely = [index for index in _first_of_each(weak, shapes) if rare[index]]
+    anchors = [
+        *(_Anchor(index, 8, 12) for index in _ends(sure)),
+        *(_Anchor(index, 6, 6) for index in _ends(likely)),
+        *([_Anchor(end, 16, 1)] if rare[end] or not sure else []),
+        *(_Anchor(index, 2, 3) for index in _ends(soft)),
+    ]
+    yield from (anchor.at for anchor in anchors)
+    for anchor in anchors:
+        yield from headlines(lines, anchor.at)
+    green = [is_green(line) for line in lines]
+    yield from (index for index in _around(anchors) if 0 <= index < len(lines) and not green[index])
+    yield from (*strong, *likely, *reversed(soft), *weak)
+    yield from (index for index in range(len(lines) - 1, -1, -1) if rare[index])
+
+
+def _around(anchors: Sequence[_Anchor]) -> Iterator[int]:
+    """Yield what surrounds the anchors, the nearest first."""
+    for distance in range(1, max(max(anchor.before, anchor.after) for anchor in anchors) + 1):
         for anchor in anchors:
-            yield anchor - distance
-            if distance <= AFTER // 2:
-                yield anchor + distance
-    yield from strong[_ENDS:-_ENDS]
-    for distance in range(1, AFTER + 1):
-        for anchor in anchors:
-            yield anchor + distance
-    yield from weak
+            if distance <= anchor.before:
+                yield anchor.at - distance
+            if distance <= anchor.after:
+                yield anchor.at + distance
+
+
+def _first_of_each(indexes: Sequence[int], shapes: Sequence[str]) -> list[int]:
+    """Return the first line of each shape: a message that repeats is one message."""
+    first: dict[str, int] = {}
+    for index in indexes:
+        first.setdefault(shapes[index], index)
+    return list(first.values())
+
+
+def _ends(indexes: Sequence[int]) -> list[int]:
+    return [*indexes[:_ENDS], *indexes[max(_ENDS, len(indexes) - _ENDS) :]]
+
+
+def _says(line: str) -> bool:
+    """Return whether a line is more than a blank, a test that went well, or the runner's word about the end."""
+    return bool(line.strip()) and not (is_exit_mark(line) or is_green(line))
 
 
 def _short(line: str) -> str:

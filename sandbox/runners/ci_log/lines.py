@@ -7,7 +7,8 @@ MAX_CHARACTERS = 16 * 1024 * 1024
 MAX_LINES = 200_000
 HEAD_LINES = 20_000
 LINE_CHARACTERS = 2000
-_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\([A-Z0-9]|[=>])")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\([A-Z0-9]|[=>]|\][^\x07\x1b\n]{0,1000}(?:\x07|\x1b\\))")
+"""Colours, movements, and the links that some tools put around their rules."""
 _STAMP = slice(0, 19)
 """`2026-07-30T19:16:42`, of a time that ends within 31 characters with `Z`."""
 _STAMP_END = 31

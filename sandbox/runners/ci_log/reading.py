@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 
 from sandbox.gate import Needles, clean, needles_of
+from sandbox.runners.ci_log.choice import StepHint, failed_step
 from sandbox.runners.ci_log.excerpt import excerpt
 from sandbox.runners.ci_log.lines import log_lines
 from sandbox.runners.ci_log.signals import find_signals
-from sandbox.runners.ci_log.steps import Step, StepHint, failed_step, split_log
+from sandbox.runners.ci_log.steps import Step, split_log
 from sandbox.runners.findings import Checkout, as_results
 from sandbox.runners.matchers import EVERY
 from sandbox.runners.matchers.engine import match_lines
 from sandbox.runners.printed import read_test_lines
-from sandbox.runners.printed.error_line import best_error, told_errors
+from sandbox.runners.printed.error_line import best_error, is_exit_mark, told_errors
 from sandbox.types import FAILURES_IN_FULL, LogReading, TestResult
 
 MAX_FAILURES = 200
@@ -36,14 +37,14 @@ def read_log(log: str, *, hint: StepHint | None = None, secrets: Sequence[str] |
     lines = log_lines(log)
     texts = lines.texts
     step = failed_step(split_log(lines), hint, lambda step: _weight(step, texts))
-    if step is None:
+    if step is None or not any(text.strip() for text in texts[step.start : step.end]):
         return LogReading()
     own = _own_lines(texts[step.start : step.end])
     headline = texts[step.start].removeprefix("##[group]Run ")
     reading = _read_step(step, own, headline if headline != texts[step.start] else "")
     # What the runner says about the whole job stands outside of every step.
     marks = [text for text in texts if text.startswith("##[error]")][-_MARKS:]
-    signs = find_signals([*marks, *own]) if step.failed or step.exit_code is None else find_signals(own)
+    signs = find_signals(own, marks if step.failed or step.exit_code is None else ())
     return _gated(reading.with_(signals=tuple(signs), signs=signs), secrets)
 
 
@@ -60,8 +61,9 @@ def _own_lines(lines: list[str]) -> list[str]:
 def _weight(step: Step, texts: list[str]) -> int:
     """How much in a step looks like a failure, up to a bound."""
     weight = 0
-    for _, plain in told_errors(_own_lines(texts[step.start : step.end])[-_WEIGHED:]):
-        weight += 3 if plain else 1
+    lines = _own_lines(texts[step.start : step.end])[-_WEIGHED:]
+    for index, plain in told_errors(lines):
+        weight += 0 if is_exit_mark(lines[index]) else 3 if plain else 1
         if weight >= MOST_WEIGHT:
             break
     return weight

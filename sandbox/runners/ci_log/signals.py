@@ -17,6 +17,13 @@ _SAID: dict[LogSignal, tuple[str, ...]] = {
         r"exceeded the maximum execution time",
         r"^##\[error\]The action .{1,200} has timed out after",
         r"^##\[error\].{0,100}[Tt]he job .{0,100}exceeded",
+        # timeout(1) leaves with 124, and scripts around it say so in words of their own.
+        r"(?:exit(?:ed)?(?: with)?(?: code| status)?|return(?:ed|ing)(?: code| status)?|rc ?=|status) ?:? ?124\b",
+        r"^timeout: sending signal ",
+        r"\b(?:took|ran|running|runs) (?:for )?(?:>|longer than|more than|over) ?\d{1,6} ?(?:s|sec|m|min|h|hour)",
+        r"\b[Kk]ill(?:ed|ing) .{0,100}(?:after|due to|because of) (?:a )?time-?out\b",
+        r"(?i:\b(?:job|step|suite|build|command|process|script|task|run|stage|shard)\b.{0,60} (?:has )?timed out)",
+        r"(?i:\b(?:time limit|deadline|time-?out) (?:of .{1,40} )?(?:was |has been )?(?:exceeded|reached|expired)\b)",
     ),
     LogSignal.CANCELLED: (
         r"^##\[error\]The operation was canceled",
@@ -75,6 +82,7 @@ _SAID: dict[LogSignal, tuple[str, ...]] = {
         r"\bConnectionResetError\b",
         r"Max retries exceeded with url",
         r"Read timed out",
+        r"(?i:\b(?:download|upload|fetch|clone|pull|transfer)(?:ing|s)?\b.{0,80} (?:has |have )?timed out)",
         r"\bReadTimeoutError\b",
         r"TLS handshake timeout",
         r"\bdial tcp\b",
@@ -104,14 +112,28 @@ _SAID: dict[LogSignal, tuple[str, ...]] = {
     ),
 }
 """In the order in which they explain one another: a lost runner also cancels."""
+OF_THE_JOB = frozenset({LogSignal.RUNNER_LOST, LogSignal.TIMED_OUT, LogSignal.CANCELLED, LogSignal.DISK_FULL})
+"""These end the job, wherever the runner writes them; the others concern the step that prints them."""
 _PATTERNS = {signal: re.compile("|".join(said)) for signal, said in _SAID.items()}
 _ANY = re.compile("|".join(phrase for said in _SAID.values() for phrase in said))
 _HERE = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]")
 """What a program says to itself is no network."""
 
 
-def find_signals(lines: Iterable[str]) -> dict[LogSignal, str]:
-    """Each signal with the first line that shows it, the most telling first."""
+def find_signals(own: Iterable[str], marks: Iterable[str] = ()) -> dict[LogSignal, str]:
+    """Return each signal with the first line that shows it, the most telling first.
+
+    Args:
+        own: Lines of the failed step.
+        marks: What the runner marked as errors anywhere in the job.
+    """
+    of_job = {signal: line for signal, line in _found(marks).items() if signal in OF_THE_JOB}
+    found = of_job | _found(own)
+    return {signal: found[signal] for signal in _PATTERNS if signal in found}
+
+
+def _found(lines: Iterable[str]) -> dict[LogSignal, str]:
+    """Return each signal with the first line that shows it."""
     found: dict[LogSignal, str] = {}
     for whole in lines:
         line = whole[:_LOOKED_AT]
@@ -122,4 +144,4 @@ def find_signals(lines: Iterable[str]) -> dict[LogSignal, str]:
                 continue
             if signal is not LogSignal.NETWORK or _HERE.search(line) is None:
                 found[signal] = line
-    return {signal: found[signal] for signal in _PATTERNS if signal in found}
+    return found

@@ -8,13 +8,27 @@ _ERROR = re.compile(
     r"|[Dd]enied"
     r"|[Uu]nauthorized|[Tt]raceback|[Cc]onflict|CONFLICT|[Cc]annot|[Uu]nable to|[Nn]ot found|[Rr]efus(?:ed|ing)"
     r"|[Tt]imed out|[Nn]o such|[Ii]nvalid|[Mm]issing|[Dd]irty|[Ss]egmentation fault|core dumped|[Cc]ancell?ed"
+    r"|[Tt]imeout|TIMEOUT|[Rr]ejected|[Uu]nexpected|[Uu]nresolved|[Uu]nknown|[Uu]ndefined|[Mm]ismatch(?:es|ed)?"
+    r"|[Ff]orbidden|[Ii]ncompatible|[Ii]ncorrect|[Cc]orrupt(?:ed)?|[Ee]xceed(?:s|ed)|[Ee]xpired|[Bb]roken"
+    r"|[Uu]nreachable|[Cc]rash(?:ed)?|[Vv]iolat(?:es|ed|ions?)|not ok|[Oo]ut of memory|took (?:>|longer|more) ?\S+"
+    r"|(?:returning|returned|rc=) ?[1-9]\d{0,2}"
     r"|SIG[A-Z]{3,6})\b"
     r"|[A-Za-z](?:Error|Exception)\b"
+    # An API's answer: JSON with an error, or with a status of 400 and more.
+    r'|"(?:error|errors|error_description|documentation_url)" ?:'
+    r'|"(?:status|code|statusCode|status_code)" ?: ?"?(?:[45]\d\d\b|[Ff]ail)'
+    r"|\bHTTP(?:/[\d.]{1,4})? [45]\d\d\b"
+    # Crosses, in front of what a test runner calls red.
+    r"|^ {0,8}[\u2715\u2716\u2717\u2718\u274c\u00d7] "
 )
 _WORDS = (
     "error", "fatal", "fail", "panic", "abort", "kill", "denied", "unauthorized", "traceback", "conflict", "cannot",
     "unable", "not found", "refus", "timed out", "no such", "invalid", "missing", "dirty", "segmentation",
-    "core dumped", "cancel", "sig", "exception", "exit", "interrupt", "____", "##[",
+    "core dumped", "cancel", "sig", "exception", "exit", "interrupt", "____", "##[", "timeout", "reject",
+    "unexpected", "unresolved", "unknown", "undefined", "mismatch", "forbidden", "incompatible", "incorrect",
+    "corrupt", "exceed", "expired", "broken", "unreachable", "crash", "violat", "not ok", "out of memory", "took ",
+    "returning", "returned", "rc=", "documentation_url", '"status', '"code"', "http",
+    "\u2715", "\u2716", "\u2717", "\u2718", "\u274c", "\u00d7",
 )  # fmt: skip
 """Without one of these a line needs no closer look."""
 _STRONG = re.compile(
@@ -35,6 +49,20 @@ _NOISE = re.compile(
     r"|^(?:Cache|Compilation|Failed|Non-)[\w ()/+]{0,40} {2,}\d|(?:passed|PASSED|ok)(?: \[.{0,30}\])?$"
     r"|unraisableexception|DeprecationWarning|UserWarning"
 )
+_HINT = re.compile(
+    r"\b(?:[Ee]xpected|[Aa]ctual|[Rr]eceived|[Gg]ot|[Ww]anted|[Ii]nstead|should|must|needs?|[Rr]equired?|differs?"
+    r"|[Dd]iffer(?:ent|ence)|larger|smaller|below|above|over|less than|more than|lacks?|[Uu]nused|[Dd]uplicated?"
+    r"|[Oo]utdated|stale|would|[Ww]arning|WARN|never|nowhere|not|no|doesn't|don't|isn't|can't|won't|disallowed"
+    r"|deprecated|changed|typo|budget|limit|threshold)\b"
+    r"|^[ \t]{0,12}[\w./@+-]{1,200}\.\w{1,10}:\d{1,7}\b|\b[A-Z]{1,8}\d{2,5}\b|\b[45]\d\d\b"
+    r"|\^{2,}|~{3,}|<--|->|=>|==>|!|^[-+](?![-+])|^@@ "
+)
+"""Words, places and signs of a finding that uses no word for an error."""
+_GREEN = re.compile(
+    r"^[ \t]{0,12}(?:(?:PASSED|PASS|SKIPPED|XFAIL|SUCCESS|OK)\b|ok \d|--- PASS|\[ {0,4}(?:OK|PASSED) {0,4}\]"
+    r"|[\u2713\u2714\u221a] )"
+    r"| (?:PASSED|XFAIL|SKIPPED(?: \(.{1,100}\))?)(?: +\[ {0,3}\d{1,3}%\])?$"
+)
 _HARMLESS = re.compile(r"^ERROR: pip's dependency resolver")
 _LEFT = re.compile(r"^\+{1,4} exit [1-9]\d{0,2}$")
 _RUNNER = re.compile(r"^##\[error\](?:Process completed with exit code|\[OSDC\]|Executing the custom container)")
@@ -48,12 +76,27 @@ def told_errors(lines: Sequence[str]) -> Iterator[tuple[int, bool]]:
     for index, whole in enumerate(lines):
         line = whole[:LOOKED_AT]
         lowered = line.lower()
-        if not any(word in lowered for word in _WORDS):
+        if not any(word in lowered for word in _WORDS) or is_green(line):
             continue
         if _STRONG.match(line) and not _HARMLESS.match(line):
             yield index, True
         elif _LEFT.match(line) or (_ERROR.search(line) and not _NOISE.search(line) and not _HARMLESS.match(line)):
             yield index, False
+
+
+def hints(line: str) -> bool:
+    """Return whether a line may belong to a finding though it names no error."""
+    return bool(_HINT.search(line[:LOOKED_AT])) and not (_NOISE.search(line[:LOOKED_AT]) or is_green(line))
+
+
+def is_green(line: str) -> bool:
+    """Return whether a test runner says in a line that a test went well; its name can hold any word."""
+    return bool(_GREEN.search(line[:LOOKED_AT]))
+
+
+def is_exit_mark(line: str) -> bool:
+    """Return whether a line only says that something ended with a status."""
+    return bool(_RUNNER.match(line) or _LEFT.match(line))
 
 
 def error_lines(lines: Sequence[str]) -> tuple[list[int], list[int]]:
@@ -67,7 +110,7 @@ def best_error(lines: Sequence[str]) -> str:
     weak, strong = error_lines(lines)
     # Who says it plainly says it first; else what came last before the end is nearest to it.
     for index in (*strong, *reversed(weak)):
-        if _RUNNER.match(lines[index]) or _LEFT.match(lines[index]):
+        if is_exit_mark(lines[index]):
             continue
         return lines[index].removeprefix("##[error]").strip()[:LOOKED_AT]
     return _last_paragraph(lines)

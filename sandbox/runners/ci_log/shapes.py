@@ -1,0 +1,49 @@
+"""The shape of a log line, which lines of the same kind share, and the headlines above a line."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+_LOOKED_AT = 200
+_TOKENS = 8
+_HEADLINE = re.compile(r"^\s{0,4}(?:>>>|=+>|[=\-_*#\u2500\u2501\u2550]{3,} ?\S|#{1,6} |\u25cf |\*+ \S)|\S.{0,200}:$")
+REACH = 30
+"""Lines above a finding that are searched for its headline."""
+_LEVELS = 3
+"""Most headlines of one finding: each is indented less than the one below it."""
+
+
+def shape(line: str) -> str:
+    """Return a line with its numbers and names taken out: the lines of one kind of message share it."""
+    return " ".join(_token(word) for word in line[:_LOOKED_AT].split()[:_TOKENS])
+
+
+def _token(word: str) -> str:
+    if any(letter in word for letter in "/\\._:"):
+        return "P"
+    return "0" if any(letter.isdigit() for letter in word) else word.lower()
+
+
+def headlines(lines: Sequence[str], index: int) -> Iterator[int]:
+    """Yield the lines above one that name what it belongs to, the nearest first.
+
+    Args:
+        lines: Of one step.
+        index: Of the finding.
+    """
+    depth = _indent(lines[index])
+    found = 0
+    for above in range(index - 1, max(-1, index - REACH - 1), -1):
+        line = lines[above]
+        if not line.strip() or line.startswith("##["):
+            continue
+        marked = _HEADLINE.match(line) is not None
+        if marked or _indent(line) < depth:
+            yield above
+            depth = min(depth, _indent(line))
+            found += 1
+            if found == _LEVELS or (marked and depth == 0):
+                return
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
