@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from fastapi.responses import JSONResponse
 
 from bot import __version__
 from bot.errors import MetaAgentError
+from bot.health import health_router
 from bot.intake.webhook import webhook_router
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
@@ -55,14 +55,7 @@ def create_app(
             answer_within_s=settings.webhook_answer_s,
         )
     )
-
-    @app.get("/healthz")
-    async def healthz() -> JSONResponse:
-        """Alive: the process answers, and what it takes in is handed on."""
-        working = service.is_working
-        body = {"status": "ok" if working else "stopped", "version": __version__}
-        return JSONResponse(body, 200 if working else 503)
-
+    app.include_router(health_router(lambda: service.is_working, service.missing))
     return app
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fastapi import FastAPI
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import RedirectResponse
 
 from bot import __version__
 from bot.clock import SystemClock
@@ -13,10 +13,13 @@ from bot.errors import SettingsError
 from bot.github.app_client import AppClient
 from bot.github.app_facts import AppFacts
 from bot.github.manifest import NewApp, convert
+from bot.health import health_router
 from bot.settings import APP_FILE, Settings
 from bot.setup.door import Door
 from bot.setup.stored import make_room
 from bot.setup.web import SetUp, setup_router
+
+NO_APP = "a GitHub App: open /setup with the code from the console"
 
 Tell = Callable[[str], None]
 """Says something on the console."""
@@ -70,11 +73,10 @@ def create_setup_app(settings: Settings, door: Door, done: Callable[[NewApp], No
         """There is only one thing to do."""
         return RedirectResponse("/setup")
 
-    @app.get("/healthz")
-    async def healthz() -> JSONResponse:
-        """Alive, and not at work."""
-        return JSONResponse({"status": "waiting for set-up", "version": __version__}, 503)
+    async def missing() -> tuple[str, ...]:
+        return (NO_APP,)
 
+    app.include_router(health_router(lambda: True, missing))
     return app
 
 

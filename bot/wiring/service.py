@@ -29,6 +29,7 @@ from bot.domain.request import (
 from bot.errors import DeliveryRejected, NotPermitted, SettingsError, StoreError
 from bot.github.events import read_delivery
 from bot.github.gateway import GitHubGateway
+from bot.health import DatabaseProbe
 from bot.intake.identity import OwnApp
 from bot.intake.settle import Watch, settle
 from bot.intake.webhook import take_in
@@ -150,6 +151,7 @@ class Service:
         self.inbox = Inbox(inbox, self._clock, self.engine.status)
         self._dispatcher = Dispatcher(self.inbox, self.engine)
         self._running: list[asyncio.Task[None]] = []
+        self._probe = DatabaseProbe(lambda: self._database.do(lambda tx: tx.execute("SELECT 1")))
         self._rights = Rights(self.github.release).held
 
     async def start(self) -> None:
@@ -184,6 +186,11 @@ class Service:
     def is_working(self) -> bool:
         """Whether deliveries are handed on to the engine."""
         return self.engine.is_working and bool(self._running) and not self._running[0].done()
+
+    async def missing(self) -> tuple[str, ...]:
+        """Return what the process lacks to take work in."""
+        lacking = () if self.is_working else ("work that is taken in is not handed on; restart the process",)
+        return lacking if await self._probe.answers() else (*lacking, "the database does not answer")
 
     async def stop(self) -> None:
         """Stop taking work; what runs is taken up at the next start."""

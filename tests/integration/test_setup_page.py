@@ -84,7 +84,7 @@ def healthy(address: str) -> bool:
     end = time.monotonic() + WITHIN_S
     while time.monotonic() < end:
         try:
-            if httpx.get(f"{address}/healthz", trust_env=False).status_code == 200:
+            if httpx.get(f"{address}/readyz", trust_env=False).status_code == 200:
                 return True
         except httpx.HTTPError:
             pass

@@ -43,6 +43,17 @@ async def test_healthz_is_not_well_while_nothing_is_handed_on(complete: Settings
     assert (answer.status_code, answer.json()) == (503, {"status": "stopped", "version": __version__})
 
 
+async def test_readyz_says_what_is_missing(complete: Settings) -> None:
+    app = create_app(complete)
+    async with client(app) as http:
+        before = await http.get("/readyz")
+        async with app.router.lifespan_context(app):
+            ready, alive = await http.get("/readyz"), await http.get("/healthz")
+    assert before.status_code == 503
+    assert any("not handed on" in text for text in before.json()["missing"])
+    assert (ready.status_code, ready.json()["missing"], alive.status_code) == (200, [], 200)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [("GET", "/", 404), ("GET", "/docs", 404), ("GET", "/redoc", 404), ("GET", "/webhook", 405), ("POST", "/x", 404)],

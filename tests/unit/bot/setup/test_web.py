@@ -266,6 +266,8 @@ async def test_every_answer_is_sealed(person: Person) -> None:
 async def test_while_nothing_is_set_up_nothing_takes_work(settings: Make) -> None:
     app = create_setup_app(settings(), Door(FixedClock()), lambda _: None)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=HOME) as http:
-        assert (await http.get("/healthz")).status_code == 503
+        assert (await http.get("/healthz")).status_code == 200, "a restart would change nothing"
+        ready = await http.get("/readyz")
+        assert (ready.status_code, "/setup" in ready.json()["missing"][0]) == (503, True)
         assert (await http.post("/webhook")).status_code == 404
         assert (await http.get("/")).headers["location"] == "/setup"

@@ -1,0 +1,69 @@
+"""Two questions about a process: is it alive (`/healthz`), and can it take work (`/readyz`)?"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from bot import __version__
+from bot.errors import StoreError
+
+ANSWER_S = 2.0
+"""How long a database may take to answer before it counts as away, in seconds."""
+
+
+def health_router(is_alive: Callable[[], bool], missing: Callable[[], Awaitable[tuple[str, ...]]]) -> APIRouter:
+    """Return the routes for probes.
+
+    Args:
+        is_alive: Whether a restart would change nothing.
+        missing: What the process lacks to take work; empty when it is ready.
+    """
+    router = APIRouter()
+
+    @router.get("/healthz")
+    async def healthz() -> JSONResponse:
+        """Liveness: restart the process when this fails."""
+        alive = is_alive()
+        return _answer("ok" if alive else "stopped", ok=alive)
+
+    @router.get("/readyz")
+    async def readyz() -> JSONResponse:
+        """Readiness: send no work here while this fails."""
+        lacking = await missing()
+        return _answer("not ready" if lacking else "ready", ok=not lacking, missing=list(lacking))
+
+    return router
+
+
+def _answer(status: str, *, ok: bool, **more: object) -> JSONResponse:
+    return JSONResponse({"status": status, "version": __version__, **more}, 200 if ok else 503)
+
+
+class DatabaseProbe:
+    """Asks the database for a sign of life, once at a time however many probes wait.
+
+    Args:
+        ask: A short transaction.
+        within_s: How long it may take, in seconds.
+    """
+
+    def __init__(self, ask: Callable[[], Awaitable[object]], within_s: float = ANSWER_S) -> None:
+        self._ask = ask
+        self._within_s = within_s
+        self._asking: asyncio.Task[bool] | None = None
+
+    async def answers(self) -> bool:
+        """Return whether the database can be used."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._succeeds())
+        done, _ = await asyncio.wait({self._asking}, timeout=self._within_s)
+        return bool(done) and self._asking.result()
+
+    async def _succeeds(self) -> bool:
+        try:
+            await self._ask()
+        except StoreError:
+            return False
+        return True
