@@ -56,6 +56,12 @@ def failed_step(steps: Sequence[Step], hint: StepHint | None, weigh: Weigh) -> S
     return _first_cause(red) if red else _unmarked(steps, weigh)
 
 
+def gated_step(steps: Sequence[Step], gate: Step) -> Step | None:
+    """Return the nearest step with an error before one that only passes its failure on: it was allowed to fail."""
+    before = [step for step in steps if step.end <= gate.start and step.own and step.errors and not is_aftermath(step)]
+    return before[-1] if before else None
+
+
 def _titles(hint: StepHint) -> set[str]:
     """Return the headlines that a step of that name may have."""
     return {hint.name, hint.name.removeprefix("Run ")} - {""}

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sandbox.gate import Needles, clean, needles_of
-from sandbox.runners.ci_log.choice import StepHint, failed_step
+from sandbox.runners.ci_log.choice import StepHint, failed_step, gated_step
 from sandbox.runners.ci_log.excerpt import excerpt
 from sandbox.runners.ci_log.lines import log_lines
 from sandbox.runners.ci_log.signals import find_signals
@@ -21,6 +21,8 @@ STEP_TAIL = 5000
 """Lines of the failed step that are read for failures: its start, and its end."""
 FIELD_CHARACTERS = 2000
 MOST_WEIGHT = 9
+_GATE_LINES = 3
+"""Lines that a step prints at most when it only passes on the failure of an earlier one."""
 _MARKS = 500
 _WEIGHED = 1500
 """Lines of a failed step that are looked at to weigh it against others."""
@@ -36,12 +38,15 @@ def read_log(log: str, *, hint: StepHint | None = None, secrets: Sequence[str] |
     """
     lines = log_lines(log)
     texts = lines.texts
-    step = failed_step(split_log(lines), hint, lambda step: _weight(step, texts))
+    steps = split_log(lines)
+    step = failed_step(steps, hint, lambda step: _weight(step, texts))
     if step is None or not any(text.strip() for text in texts[step.start : step.end]):
         return LogReading()
     own = _own_lines(texts[step.start : step.end])
     headline = texts[step.start].removeprefix("##[group]Run ")
-    reading = _read_step(step, own, headline if headline != texts[step.start] else "")
+    before = gated_step(steps, step) if _is_gate(own) else None
+    earlier = _own_lines(texts[before.start : before.end]) if before else []
+    reading = _read_step(step, own, headline if headline != texts[step.start] else "", earlier)
     # What the runner says about the whole job stands outside of every step.
     marks = [text for text in texts if text.startswith("##[error]")][-_MARKS:]
     signs = find_signals(own, marks if step.failed or step.exit_code is None else ())
@@ -58,6 +63,12 @@ def _own_lines(lines: list[str]) -> list[str]:
     return lines
 
 
+def _is_gate(lines: Sequence[str]) -> bool:
+    """Return whether a step only fails because of an earlier one: it prints little, and no error."""
+    printed = [line for line in lines if line.strip() and not is_exit_mark(line)]
+    return len(printed) <= _GATE_LINES and not any(plain for _, plain in told_errors(printed))
+
+
 def _weight(step: Step, texts: list[str]) -> int:
     """How much in a step looks like a failure, up to a bound."""
     weight = 0
@@ -69,13 +80,23 @@ def _weight(step: Step, texts: list[str]) -> int:
     return weight
 
 
-def _read_step(step: Step, lines: list[str], command: str) -> LogReading:
+def _read_step(step: Step, own: list[str], command: str, earlier: list[str]) -> LogReading:
+    """Return what a step's lines say.
+
+    Args:
+        step: The failed step.
+        own: Its lines.
+        command: The first line of what it ran.
+        earlier: Lines of the step it is a gate for: shown before its own, and read where it prints nothing.
+    """
+    prints = any(line.strip() and not is_exit_mark(line) for line in own)
+    lines = own if prints else [*earlier, *own]
     failures = read_test_lines(lines, Checkout()) or as_results(match_lines(EVERY, lines))
     return LogReading(
         step=step.name or None,
         command=command,
         error=(failures[0].error_message if failures else "") or best_error(lines),
-        excerpt=excerpt(lines),
+        excerpt=excerpt([*earlier, *own]),
         failures=failures[:MAX_FAILURES],
         failure_count=len(failures),
         exit_code=step.exit_code,

@@ -14,6 +14,7 @@ from sandbox.types import GitSource, TrustTier
 from tests.builders import a_check, a_repository
 from tests.fakes.fake_github import FakeGitHub
 from tests.fakes.memory_registry import MemoryRegistry
+from tests.job_logs import begun, ended, text
 
 pytestmark = pytest.mark.anyio
 HEAD, BASE, TIP = "a" * 40, "b" * 40, "c" * 40
@@ -121,6 +122,23 @@ async def test_the_red_job_s_log_is_read_and_its_reading_kept(github: FakeGitHub
     assert admission.ci_log.failing == {"tests/test_a.py::test_x"}
     assert "hunter2" not in admission.model_dump_json()
     assert type(admission).model_validate_json(admission.model_dump_json()) == admission
+
+
+async def test_of_two_red_steps_the_log_of_the_first_is_read(github: FakeGitHub) -> None:
+    log = begun()
+    steps = []
+    for number, (name, command) in enumerate((("compare", "./ci/compare.sh"), ("report", "cat out/*.log || true")), 1):
+        begin = log.moment
+        log.step(command, ["the answers differ" if number == 1 else "error: worker 3 failed"], 1)
+        steps.append(JobStep(name=name, number=number, conclusion="failure", started_at=begin, completed_at=log.moment))
+    ended(log)
+    github.jobs[99] = FailedJob(id=99, name="tests", run_id=5, steps=tuple(steps))
+    github.logs[99] = text(log)
+    admission = await admit(automatic(), github)
+    assert admission.ci_log is not None
+    assert (admission.ci_log.step, admission.ci_log.command) == ("compare", "./ci/compare.sh")
+    assert "the answers differ" in admission.ci_log.excerpt
+    assert "worker 3" not in admission.ci_log.excerpt
 
 
 async def test_a_job_without_a_log_is_admitted_all_the_same(github: FakeGitHub) -> None:

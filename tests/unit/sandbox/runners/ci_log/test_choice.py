@@ -196,3 +196,30 @@ def test_an_outage_in_a_later_step_is_none_of_the_failed_one() -> None:
     assert read_log(text(log)).signals == ()
     log.write("##[error]The runner has received a shutdown signal.")
     assert read_log(text(log)).signals == (LogSignal.RUNNER_LOST,)
+
+
+@pytest.mark.parametrize("lines", [(), ("The tests failed, see above.",)])
+def test_a_step_that_passes_on_an_earlier_failure_is_shown_with_it(lines: tuple[str, ...]) -> None:
+    log = begun()
+    red(log, "pytest -q", "tests/test_m.py:3: in test_x", "FAILED tests/test_m.py::test_x - assert 1 == 2")
+    log.write("##[end-action id=__self.tests;outcome=failure;conclusion=success;duration_ms=1]")
+    begin = log.moment
+    red(log, "exit 1", *lines)
+    end = log.moment
+    ended(log)
+    reading = read_log(text(log), hint=StepHint("Fail if a test failed", begin, end))
+    assert reading.step == "Fail if a test failed"
+    assert "FAILED tests/test_m.py::test_x" in reading.excerpt
+    assert reading.error == (lines[0] if lines else "assert 1 == 2")
+    assert reading.failing == (set() if lines else {"tests/test_m.py::test_x"})
+
+
+def test_a_step_that_says_what_failed_is_shown_alone() -> None:
+    log = begun()
+    red(log, "mypy src", "src/a.py:1: error: not a type")
+    log.write("##[end-action id=__self.types;outcome=failure;conclusion=success;duration_ms=1]")
+    red(log, "./ci/compare.sh", "Error: the answers differ")
+    ended(log)
+    reading = read_log(text(log))
+    assert reading.error == "Error: the answers differ"
+    assert "not a type" not in reading.excerpt
