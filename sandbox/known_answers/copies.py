@@ -182,7 +182,17 @@ class _Rewriter(ast.NodeTransformer):
     @override
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         """Write an assertion in another form."""
-        return self._assertion(self.visit(node.test), node.msg)
+        disguised = _Disguise(self._random).visit(self.visit(node.test))
+        return self._assertion(disguised, node.msg)
+
+    @override
+    def visit_Expr(self, node: ast.Expr) -> ast.stmt:
+        """Write the values of `self.assertEqual(...)` and the like in another form."""
+        call = self.generic_visit(node.value)
+        named = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr
+        if isinstance(call, ast.Call) and named and named.startswith("assert"):
+            call.args = [_Disguise(self._random).visit(argument) for argument in call.args]
+        return node
 
     @override
     def visit_Return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
@@ -219,3 +229,31 @@ class _Rewriter(ast.NodeTransformer):
             return ast.Assert(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), test)), message)
         number = ast.Constant(self._random.randrange(2, 100))
         return ast.Assert(ast.BoolOp(ast.And(), [test, number]), message)
+
+
+class _Disguise(ast.NodeTransformer):
+    """Write numbers and texts as sums, so that no program finds an expected value by its text.
+
+    Args:
+        random: Chooses the summands.
+    """
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
+    @override
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        """Write a number or a text as a sum."""
+        value = node.value
+        if type(value) is int:
+            part = self._random.randrange(1, 100)
+            return ast.BinOp(ast.Constant(value + part), ast.Sub(), ast.Constant(part))
+        if type(value) is str and len(value) > 1:
+            cut = self._random.randrange(1, len(value))
+            return ast.BinOp(ast.Constant(value[:cut]), ast.Add(), ast.Constant(value[cut:]))
+        return node
+
+    @override
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.expr:
+        """Leave a formatted string alone: its parts can only be constants."""
+        return node

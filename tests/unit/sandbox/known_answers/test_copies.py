@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import inspect
+import re
 from random import Random
 from typing import Any
 
@@ -58,6 +59,12 @@ def run(text: str, name: Qualname, *arguments: object) -> bool:
         ),
         ("class T:\n    def test_a(self):\n        super().__init__()\n        assert self\n", "T::test_a", ()),
         ("class A:\n\tclass B:\n\t\tdef test_a(self):\n\t\t\tassert self\n", "A::B::test_a", ()),
+        (
+            "def test_a():\n    t = __import__('unittest').TestCase()\n    t.assertEqual('ab' + 'c', 'abc')\n",
+            "test_a",
+            (),
+        ),
+        ("def test_a():\n    assert f'{5:>{3}}' == '  5' and -2 == [1, -2][1] and True is True\n", "test_a", ()),
         ("async def test_a():\n    assert 1\n", "test_a", ()),
         ('def test_a():\n    assert f"""{1}\n b""" == "1\\n b"\n', "test_a", ()),
         ("def test_a():\n    for i in range(3):\n        if i == 2:\n            assert i > 1\n", "test_a", ()),
@@ -98,6 +105,7 @@ def test_no_text_or_order_gives_an_answer_away() -> None:
     for seed in SEEDS:
         made = copied("def test_a(x=1):\n    assert x == 1\n", "test_a", seed=seed)
         assert made.text.count("    assert x == 1\n") == 1
+        assert len(re.findall(r"x == 1(?!\d| -)", made.text)) == 1
         orders.add(tuple(copy.passes for copy in made.copies))
     assert orders == {(True, False), (False, True)}
 

@@ -41,19 +41,26 @@ def seeded(seed: int) -> Random:
 class Suite:
     """Runs the functions of one file in a process of its own, and lets a forger change the outcomes."""
 
-    def __init__(self, folder: Path, source: str, forger: Forger = lambda outcomes, text: outcomes) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        source: str,
+        forger: Forger = lambda outcomes, text: outcomes,
+        loader: Callable[[str], str] = str,
+    ) -> None:
         program = CommandResult(argv=("/bin/sh",), exit_code=0)
         self.guest = FakeGuest({"test_m.py": ("100644", source.encode())}, {"/bin/sh": lambda *_: program})
         self.runs: list[tuple[str, ...]] = []
         self.verdict = RunVerdict.FAIL
         self._folder = folder
         self._forger = forger
+        self._loader = loader
 
     async def run(self, names: tuple[str, ...]) -> TestReport:
         self.runs.append(names)
         text = self.guest.files["test_m.py"][1].decode()
         path = self._folder / "test_m.py"
-        path.write_text(text)
+        path.write_text(self._loader(text))
         functions = [name.removeprefix("test_m.py::") for name in names]
         command = [sys.executable, "-c", RUN, str(path), *functions]
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: ASYNC221
@@ -100,6 +107,15 @@ async def test_no_forger_is_confirmed(tmp_path: Path, forger: Forger, seed: int)
     answers = await Suite(tmp_path, RED, forger).observed(seed=seed)
     assert answers.finding in {"forged", "unconfirmed"}
     assert answers.test == "test_m.py::test_a"
+
+
+@pytest.mark.parametrize("source", [RED, RED.replace("3", "'three'"), RED.replace("assert 1 + 1 == 3", "assert 3 < 2")])
+async def test_a_loader_that_changes_expected_values_is_not_confirmed(tmp_path: Path, source: str) -> None:
+    def load(text: str) -> str:
+        return text.replace("3 < 2", "1 < 2").replace("'three'", "2").replace("== 3", "== 2")
+
+    answers = await Suite(tmp_path, source, loader=load).observed()
+    assert answers.finding in {"forged", "unconfirmed"}
 
 
 async def test_a_run_of_copies_that_contradicts_itself_is_reported(tmp_path: Path) -> None:
