@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from sandbox.backends.base import TREE_NOTE
 from sandbox.backends.docker_container import DockerBackend
-from sandbox.backends.docker_disk import ENVIRONMENT, Disk
+from sandbox.backends.docker_disk import ENVIRONMENT, NOTES_LABEL, Disk
 from sandbox.backends.docker_hardening import connect
 from sandbox.backends.docker_images import KEY_LABEL
 from sandbox.backends.local_process import LocalBackend
@@ -177,11 +178,12 @@ async def test_only_environments_of_ours_that_nobody_uses_are_removed(
     mark = uuid.uuid4().hex[:12]
     uses = LastUses(tmp_path / "uses")
 
-    def keep(name: str, days: float) -> str:
+    def keep(name: str, days: float, **notes: str) -> str:
         """An image as a set-up leaves it, last used so long ago."""
         container = client.containers.create(toolchain, ["/bin/true"], network_mode="none")
         repository, _, tag = name.partition(":")
-        container.commit(repository=repository, tag=tag, conf={"Labels": {KEY_LABEL: tag}})
+        labels = {KEY_LABEL: tag, NOTES_LABEL: json.dumps(notes)}
+        container.commit(repository=repository, tag=tag, conf={"Labels": labels})
         container.remove()
         made.append(name)
         uses.touch(name)
@@ -190,17 +192,18 @@ async def test_only_environments_of_ours_that_nobody_uses_are_removed(
 
     old, used = keep(f"{ENVIRONMENT}:{mark}-old", 20), keep(f"{ENVIRONMENT}:{mark}-used", 20)
     foreign, new = keep(f"somebody-{mark}:1", 20), keep(f"{ENVIRONMENT}:{mark}-new", 1)
+    tree, alike = keep(f"{ENVIRONMENT}:{mark}-tree", 3, **{TREE_NOTE: mark}), keep(f"{ENVIRONMENT}:{mark}-alike", 3)
     busy = client.containers.create(used, ["/bin/true"], network_mode="none")
     try:
         before = {tag for image in client.images.list() for tag in image.tags}
         # What is there besides is given a use of now: the other sandboxes of this machine are not for this test.
-        for tag in before - {old, used, foreign, new}:
+        for tag in before - {old, used, foreign, new, tree, alike}:
             uses.touch(tag)
         Disk(client, uses, Limits(size=1 << 50, days=14)).prune((toolchain,))
         after = {tag for image in client.images.list() for tag in image.tags}
-        assert before - after == {old}
+        assert before - after == {old, tree}, "one that serves a single tree is kept for a shorter time"
         Disk(client, uses, Limits(size=0, days=14)).prune((toolchain,))
-        assert after - {tag for image in client.images.list() for tag in image.tags} == {new}
+        assert after - {tag for image in client.images.list() for tag in image.tags} == {new, alike}
     finally:
         busy.remove()
         made[:] = [used, foreign]

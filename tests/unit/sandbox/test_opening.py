@@ -144,3 +144,24 @@ async def test_only_a_sandbox_without_node_is_said_to_have_none(tmp_path: Path, 
     assert (tested.command, checked.command) == ("npm test", "npx --yes tsc")
     assert bool(tested.obstacles or checked.obstacles) is not present
     assert installed.obstacles, "packages are missing in any case"
+
+
+@pytest.mark.anyio
+async def test_what_set_up_commands_made_is_kept_for_one_tree_of_one_fork(tmp_path: Path) -> None:
+    backend = ScriptedBackend()
+    sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
+    first = checkout(tmp_path, RECIPE.with_(setup=("sh deps.sh",))).with_(
+        tier=TrustTier.FORK, head_repository_id="mallory"
+    )
+
+    async def facts(wanted: Checkout) -> tuple[str, bool]:
+        async with sandboxes.open_workspace(wanted) as workspace:
+            found = await workspace.facts()
+        return found.environment_key, found.warm
+
+    opened = [await facts(first), await facts(first), await facts(first.with_(head_repository_id="bob"))]
+    (tmp_path / "project/deps.sh").write_text("echo planted")
+    opened.append(await facts(first))
+    await sandboxes.close()
+    assert [warm for _, warm in opened] == [False, True, False, False]
+    assert len({key for key, _ in opened}) == 3
