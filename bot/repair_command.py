@@ -1,8 +1,7 @@
 """metaagent repair: the search for a fix on a folder, by itself; shows what it found and writes nothing."""
 
 import asyncio
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from bot.errors import UsageError
 from bot.fixers.rung1_search.attempt import Attempt, attempt
 from bot.fixers.rung1_search.findings import is_about_findings
 from bot.fixers.rung1_search.plain_run import keep_what_holds
-from bot.fixers.rung1_search.request import request_for
+from bot.fixers.rung1_search.request import chosen, holding_out, request_for
 from bot.mission.analyze import analyze_failures
 from bot.misuse import misuse_in
 from bot.pipeline import Line, folder_checkout
@@ -147,24 +146,12 @@ async def _request(
 
 
 def _bounded(order: RepairOrder, request: SearchRequest, line: Line) -> SearchRequest:
-    held_out = _half(request.passing, order.seed) if order.half else ()
-    return request.with_(
-        passing=tuple(test for test in request.passing if test not in set(held_out)),
-        held_out=held_out,
+    held_out = chosen(request.passing, len(request.passing) // 2, order.seed) if order.half else ()
+    return holding_out(request, held_out).with_(
         time_limit_s=order.seconds or line.limits.search_s,
         max_candidates=order.candidates or line.limits.max_candidates,
         max_survivors=max(request.max_survivors, order.show),
     )
-
-
-def _half(passing: Sequence[str], seed: int) -> tuple[str, ...]:
-    """A half of the tests by chance, for a seed always the same."""
-
-    def place(test: str) -> str:
-        return hashlib.sha256(f"{seed}/{test}".encode()).hexdigest()
-
-    chosen = set(sorted(passing, key=place)[: len(passing) // 2])
-    return tuple(test for test in passing if test in chosen)
 
 
 def _outcome(found: Attempt, report: TestReport, show: int) -> Searched:

@@ -71,6 +71,8 @@ class Candidate(Frozen):
     """On how many inputs it was compared with its rivals and with the program before."""
     mutants: Mutants | None = None
     """Where that was measured."""
+    held_out: int = 0
+    """Passing tests near the failure that its search did not see; the verification runs them."""
     cost_usd: float = 0.0
     seconds: float = 0.0
 

@@ -149,8 +149,8 @@ class Limits(Frozen):
     """Runs in all, the first one counted, when runs disagree or the first one is green."""
     triage_wall_s: float = Field(default=300.0, gt=0)
     """How long reruns may go on; three of them are made in any case."""
-    maxfail: int = 5
-    """Failures after which a second run stops when the first one timed out."""
+    maxfail: int = Field(default=5, ge=0)
+    """Failures after which the first run of the tests stops; a whole run follows then. 0 for none."""
     mission_wall_s: float = 1800.0
     """How long a mission may take."""
     search_s: float = 90.0

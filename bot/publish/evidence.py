@@ -186,9 +186,17 @@ def _fix(candidate: Candidate, verification: Verification) -> dict[str, Any]:
         "inputs": candidate.inputs,
         "mutants": candidate.mutants.model_dump() if candidate.mutants else None,
         "mutants_note": mutants(candidate),
+        "held_out": candidate.held_out,
         "warnings": list(candidate.warnings),
         "patch_sha256": hashlib.sha256(verification.diff.encode()).hexdigest(),
     }
+
+
+def held_out(candidate: Candidate) -> str:
+    """Return how many passing tests the search did not see, in words."""
+    if not candidate.held_out:
+        return "none"
+    return f"{candidate.held_out} passing near the failure; the verification ran them"
 
 
 def mutants(candidate: Candidate) -> str:

@@ -8,7 +8,7 @@ from bot.domain.mission import MissionContext, Outcome
 from bot.domain.patch import Candidate, TestChange
 from bot.publish.before_acting import before_acting
 from bot.publish.ci_section import ci_section
-from bot.publish.evidence import agreement, commands, cost_per_rung, evidence, excerpts, mutants
+from bot.publish.evidence import agreement, commands, cost_per_rung, evidence, excerpts, held_out, mutants
 from bot.publish.markdown import BODY_LIMIT, Section, bullets, fenced, fit, table
 from bot.publish.picture import bar, boxes, timeline
 from bot.publish.story import Story, headline, marker, patch_marker, winner
@@ -316,6 +316,7 @@ def _facts(story: Story) -> list[tuple[str, str]]:
             ("plausible candidates", str(candidate.plausible)),
             ("different behaviours among them", str(candidate.behaviours)),
             ("mutants of the patched lines killed", mutants(candidate)),
+            ("tests held out from the search", held_out(candidate)),
             ("fresh runs", agreement(verification)),
             ("verdict", pen.prose(verification.reason)),
         ]

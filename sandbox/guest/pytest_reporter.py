@@ -98,8 +98,9 @@ class Reporter:
         for name, value in COMPARABLE.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
-        if self._asked["maxfail"] is not None:
-            config.option.maxfail = self._asked["maxfail"]
+        asked, own = self._asked["maxfail"], config.option.maxfail
+        if asked is not None:
+            config.option.maxfail = min(asked, own) if own else asked
         if self._asked["targets"]:
             config.args = list(self._asked["targets"])
         yield

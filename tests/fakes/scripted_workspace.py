@@ -40,6 +40,7 @@ class Asked:
     seed: int = 0
     surroundings: Surroundings = USUAL
     confirm: bool = False
+    maxfail: int | None = None
 
 
 def a_run(outcomes: dict[str, str], *, targets: tuple[str, ...] = (), runner: str = "pytest") -> TestReport:
@@ -158,7 +159,7 @@ class ScriptedWorkspace(FakeWorkspace):
         self._used("run_tests")
         await asyncio.sleep(0)
         number = len(self._world.runs) + 1
-        asked = Asked(self.texts(), self._revision, targets, order, number, seed, self._surroundings, confirm)
+        asked = Asked(self.texts(), self._revision, targets, order, number, seed, self._surroundings, confirm, maxfail)
         self._world.runs.append(asked)
         return self._world.run(asked)
 

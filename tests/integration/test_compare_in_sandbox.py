@@ -95,17 +95,23 @@ async def test_calls_on_invented_inputs_reach_no_file_and_no_process(backend: Ba
     assert not ranked[0].profile.side_effects
 
 
-async def test_tests_that_are_held_out_are_run_on_survivors_alone(backend: Backend, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "shown", [("test_maths.py::test_zero", "test_maths.py::test_one"), ("test_maths.py::test_zero",)]
+)
+async def test_tests_that_are_held_out_are_run_on_survivors_alone(
+    backend: Backend, tmp_path: Path, shown: tuple[str, ...]
+) -> None:
     files = {
         "maths.py": "def scale(value, by):\n    return value - by\n",
         "test_maths.py": (
             "from maths import scale\n\n\ndef test_scale():\n    assert scale(2, 2) == 4\n\n\n"
-            "def test_zero():\n    assert scale(0, 0) == 0\n\n\ndef test_one():\n    assert scale(2, 1) == 1 or scale(2, 3) == 6\n"
+            "def test_zero():\n    assert scale(0, 0) == 0\n\n\ndef test_one():\n    assert scale(2, 1) == 1 or scale(2, 3) == 6\n\n\n"
+            "def test_only_alone():\n    import os\n    assert os.getpid() == os.getpgid(0)\n"
         ),
     }
     ranked, compared = await searched(
         backend, tmp_path, files, "test_maths.py::test_scale",
-        passing=("test_maths.py::test_zero", "test_maths.py::test_one"), held_out=("test_maths.py::test_one",),
+        passing=shown, held_out=("test_maths.py::test_one", "test_maths.py::test_only_alone"),
     )  # fmt: skip
     assert any(profile.held_out_failed for profile in compared.profiles)
     assert not ranked[0].profile.held_out_failed

@@ -154,6 +154,8 @@ async def test_the_failure_limit_stops_the_run(tmp_path: Path) -> None:
     report = await run(tmp_path, maxfail=2)
     assert report.failure_count == 2
     assert report.verdict is RunVerdict.FAIL
+    own = {"pytest -x": 1, "pytest --maxfail=3": 2, "pytest --maxfail 0": 2}
+    assert {command: (await run(tmp_path, command, maxfail=2)).failure_count for command in own} == own
 
 
 async def test_a_crash_names_the_test_it_happened_in(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from bot.fixers.rung1_search.findings import is_about_findings, mend_findings
 from bot.fixers.rung1_search.near import near_misses, suspects_of
 from bot.fixers.rung1_search.partial import partial_candidate, partial_fixes
 from bot.fixers.rung1_search.rank_shown import candidate_of
-from bot.fixers.rung1_search.request import request_of
+from bot.fixers.rung1_search.request import held_out_of, holding_out, request_of
 from bot.fixers.rung1_search.requirements import missing_requirement
 from bot.ports import Recall, Workspace
 from sandbox.types import SearchRequest, TestReport
@@ -60,6 +60,7 @@ class SearchFixer:
             return
         facts = await workspace.facts()
         request = _bounded(await request_of(self._recall, context, diagnosis, facts, report), budget)
+        request = holding_out(request, held_out_of(report, context.request.seed))
         found = await attempt(workspace, request)
         if not found.survivors:
             for fixes in partial_fixes(found.near, report.failing):

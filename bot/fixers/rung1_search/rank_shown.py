@@ -72,6 +72,7 @@ def candidate_of(shown: Shown, found: Attempt) -> Candidate:
         confident=ranked.confident,
         inputs=ranked.inputs,
         mutants=mutants_of(ranked),
+        held_out=len(found.request.held_out),
         seconds=found.done.seconds,
     )
 

@@ -1,6 +1,7 @@
 """What the sandbox is asked to search: the failing tests, where to look first, what may not be edited."""
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import MissionContext
@@ -23,6 +24,46 @@ PROTECTED = (
     "noxfile.py",
 )
 """Never edited by a search: what judges the fix, and what configures the judge."""
+
+
+HOLD_OUT_FROM = 6
+"""Fewer passing tests than this near the failure are all shown to the search."""
+_SHARE = 3
+"""One in so many is held out."""
+
+
+def held_out_of(report: TestReport, seed: int) -> tuple[str, ...]:
+    """Return a third of the passing tests in the files of failing ones.
+
+    They judge a fix, and the search never sees them.
+
+    Args:
+        report: The red run.
+        seed: Chooses them.
+    """
+    files = {_file_of(name) for name in report.failing}
+    near = [name for name in sorted(report.passing) if _file_of(name) in files]
+    return chosen(near, len(near) // _SHARE, seed) if len(near) >= HOLD_OUT_FROM else ()
+
+
+def chosen(tests: Sequence[str], count: int, seed: int) -> tuple[str, ...]:
+    """Return so many tests by chance, always the same for a seed, in their order."""
+
+    def place(test: str) -> str:
+        return hashlib.sha256(f"{seed}/{test}".encode()).hexdigest()
+
+    taken = set(sorted(tests, key=place)[:count])
+    return tuple(test for test in tests if test in taken)
+
+
+def holding_out(request: SearchRequest, tests: Sequence[str]) -> SearchRequest:
+    """Return a request whose search does not see these passing tests."""
+    hidden = frozenset(tests)
+    return request.with_(passing=tuple(test for test in request.passing if test not in hidden), held_out=tuple(tests))
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def request_for(

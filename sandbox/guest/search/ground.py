@@ -117,7 +117,7 @@ class Ground:
         self.seed = request.seed
         self.protected = request.protected
         self.root = os.path.realpath(request.root)
-        items = find_items(session, self.root, request.failing, request.passing)
+        items = find_items(session, self.root, request.failing, (*request.passing, *request.held_out))
         if not items.failing:
             raise Refused("none of the failing tests can be collected here")
         held_out = set(request.held_out)
