@@ -155,7 +155,7 @@ def _green_reason(total: int, runs: int) -> str:
     """A command that names nothing has no failures to count."""
     if total == 0:
         return f"the command passes in {runs} runs"
-    gone_now = "the failure is gone" if total == 1 else f"all {total} failures are gone"
+    gone_now = {1: "the failure is gone", 2: "both failures are gone"}.get(total, f"all {total} failures are gone")
     return f"{gone_now} in {runs} runs, and nothing else changed"
 
 

@@ -1,0 +1,80 @@
+"""The blocks of a page as a reader meets them: commands to run, and what they print."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+_SECONDS = re.compile(r"\b\d+\.\d+ ?s\b|\b\d+\.\d+(?= s\b)")
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block.
+
+    Attributes:
+        kind: `sh` for commands, `text` for what they print.
+        text: Without the page's indentation.
+    """
+
+    kind: str
+    text: str
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """Read the fenced blocks of a page, in order."""
+    for match in _FENCE.finditer((ROOT / page).read_text()):
+        lines = match["text"].splitlines()
+        text = "\n".join(line.removeprefix(match["indent"]).rstrip() for line in lines)
+        yield Block(kind=match["kind"], text=text)
+
+
+def same(text: str) -> str:
+    """Replace what differs between two runs: seconds, and blanks at the ends of lines."""
+    return _SECONDS.sub("N s", "\n".join(line.rstrip() for line in text.strip().splitlines()))
+
+
+class Shell:
+    """Runs the commands of a page in an empty folder, as a new user would: no settings, a home of their own.
+
+    Args:
+        folder: Empty.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        home, self._here = folder / "home", folder / "here"
+        for made in (home, self._here):
+            made.mkdir()
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("METAAGENT_", "XDG_", "GIT_"))}
+        person = {f"GIT_{who}_{what}": "Ada" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        programs = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        self._environment = {**kept, **person, "HOME": str(home), "PATH": programs}
+
+    @property
+    def here(self) -> Path:
+        """The folder the commands run in."""
+        return self._here
+
+    def run(self, text: str, *, folder: Path | None = None) -> str:
+        """Run a block that stops at its first error; what it printed on standard output.
+
+        Args:
+            text: The block.
+            folder: Where; the page's own folder when not given.
+        """
+        done = subprocess.run(
+            ["bash", "-e", "-c", text],
+            cwd=folder or self._here,
+            env=self._environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        assert done.returncode == 0, f"{text}\n{done.stdout}{done.stderr}"
+        return done.stdout
