@@ -10,7 +10,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from sandbox.changes.suspicions import LINE_RULES, Concern, Severity
+from sandbox.changes.capabilities import reached
+from sandbox.changes.comparisons import careless
+from sandbox.changes.reachable import DOUBTED, MESSAGES, Kind
+from sandbox.changes.suspicions import LINE_RULES, REACHING, Concern, Severity
 from sandbox.changes.syntax import is_python, parse, same_program
 from sandbox.gate import TOKEN_SHAPES
 
@@ -25,9 +28,6 @@ _TESTS = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]+test\w*[ \t]*\(|\bTestCase
 _COOKIE = re.compile(r"\A(?:[^\n]*\n)?[ \t\f]*#[^\n]{0,200}coding[:=][ \t]*(?!utf-?8\b|ascii\b)[-\w.]", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"\w+")
 _FAR_RIGHT = re.compile(r"[ \t]{100}(?=\S)")
-_COMPARISONS = frozenset(
-    {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__bool__", "__contains__", "__instancecheck__"}
-)
 _HIDDEN_CATEGORIES = frozenset({"Cf", "Co", "Cs", "Zl", "Zp"})
 _CONTROLS = frozenset(map(chr, (*range(9), 11, *range(14, 32), 127, *range(128, 160), *range(0xE0100, 0xE01F0))))
 """No text needs them; the form feed (12) is an old custom."""
@@ -48,7 +48,8 @@ def screen(old: str, new: str, path: str) -> tuple[Concern, ...]:
     found += _assertions(old, new, path)
     if is_python(path):
         found += _syntax(old, new, path)
-    return tuple(found)
+    refused = {concern.rule for concern in found if concern.severity is _R}
+    return tuple(concern for concern in found if concern.severity is _R or concern.rule not in refused)
 
 
 def added_lines(old: str, new: str) -> list[tuple[int, str]]:
@@ -65,10 +66,15 @@ def added_lines(old: str, new: str) -> list[tuple[int, str]]:
 
 def _lines(old: str, new: str, path: str) -> Iterator[Concern]:
     added = added_lines(old, new)
+    is_read = is_python(path) and parse(new) is not None
     for rule in LINE_RULES:
-        if len(rule.pattern.findall(new)) > len(rule.pattern.findall(old)):
+        known = len(rule.pattern.findall(old))
+        if len(rule.pattern.findall(new)) > known:
             line = next((number for number, text in added if rule.pattern.search(text)), None)
-            yield Concern(severity=rule.severity, rule=rule.name, path=path, line=line, message=rule.message)
+            # A program that is read as one is judged by what it reaches; of other text the words are all there is.
+            is_new = rule.name in REACHING and not known and not is_read
+            severity = _R if is_new else rule.severity
+            yield Concern(severity=severity, rule=rule.name, path=path, line=line, message=rule.message)
 
 
 def _characters(old: str, new: str, path: str) -> Iterator[Concern]:
@@ -156,14 +162,19 @@ def _assertions(old: str, new: str, path: str) -> Iterator[Concern]:
 
 
 def _syntax(old: str, new: str, path: str) -> Iterator[Concern]:
-    after = parse(new)
+    before, after = parse(old), parse(new)
     if after is None:
-        yield Concern(severity=_D, rule="syntax", path=path, message="the new text cannot be parsed")
+        # What could be read and no longer can would pass unread.
+        severity = _D if before is None else _R
+        yield Concern(severity=severity, rule="syntax", path=path, message="the new text cannot be parsed")
         return
-    before = parse(old)
+    yield from _reached(before, after, path)
+    lines = list(careless(after))
+    if len(lines) > (len(list(careless(before))) if before is not None else 0):
+        message = "a comparison does not look at what it compares"
+        yield Concern(severity=_R, rule="always-equal", path=path, line=max(lines), message=message)
     checks: tuple[tuple[Severity, str, str, Callable[[ast.AST], bool]], ...] = (
         (_R, "swallow", "an exception is swallowed", _swallows),
-        (_R, "always-equal", "a comparison always answers the same", _answers_always),
         (_D, "constant-condition", "a condition is always the same", _is_constant_condition),
     )
     for severity, rule, message, matches in checks:
@@ -171,6 +182,18 @@ def _syntax(old: str, new: str, path: str) -> Iterator[Concern]:
         known = sum(matches(node) for node in ast.walk(before)) if before is not None else 0
         if len(lines) > known:
             yield Concern(severity=severity, rule=rule, path=path, line=max(lines), message=message)
+
+
+def _reached(before: ast.Module | None, after: ast.Module, path: str) -> Iterator[Concern]:
+    """What the new program can reach and the old one could not, once of each kind."""
+    known = reached(before) if before is not None else {}
+    lines: dict[Kind, int] = {}
+    for reach, line in reached(after).items():
+        if reach not in known:
+            lines[reach.kind] = min(line, lines.get(reach.kind, line))
+    for kind, line in lines.items():
+        severity = _D if kind in DOUBTED else _R
+        yield Concern(severity=severity, rule=kind.value, path=path, line=line, message=MESSAGES[kind])
 
 
 def _swallows(node: ast.AST) -> bool:
@@ -194,34 +217,6 @@ def _is_constant(step: ast.stmt) -> bool:
     if isinstance(step, ast.Return):
         return step.value is None or isinstance(step.value, ast.Constant)
     return isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant)
-
-
-def _answers_always(node: ast.AST) -> bool:
-    """A comparison method whose body is nothing but `return True` (or another constant)."""
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
-        named = any(getattr(target, "id", "") in _COMPARISONS for target in node.targets)
-        return named and isinstance(node.value.body, ast.Constant)
-    if isinstance(node, ast.Dict):
-        pairs = zip(node.keys, node.values, strict=True)
-        return any(
-            isinstance(k, ast.Constant) and k.value in _COMPARISONS and isinstance(v, ast.Lambda) for k, v in pairs
-        )
-    if not isinstance(node, ast.FunctionDef) or node.name not in _COMPARISONS:
-        return False
-    steps = [step for step in node.body if not (isinstance(step, ast.Expr) and isinstance(step.value, ast.Constant))]
-    if len(steps) != 1 or not isinstance(steps[0], ast.Return):
-        return False
-    value = steps[0].value
-    if isinstance(value, ast.Constant):
-        return value.value is not NotImplemented
-    # A comparison that does not look at what it compares itself with.
-    others = {argument.arg for argument in node.args.args}
-    names = {inner.id for inner in ast.walk(value) if isinstance(inner, ast.Name)} if value is not None else set()
-    return len(others) > 1 and not others & names and "NotImplemented" not in names
-
-
-def _names_comparison(key: ast.expr | None) -> bool:
-    return isinstance(key, ast.Constant) and key.value in _COMPARISONS
 
 
 def _is_constant_condition(node: ast.AST) -> bool:

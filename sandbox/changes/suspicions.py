@@ -45,6 +45,9 @@ def _doubt(name: str, message: str, *patterns: str) -> LineRule:
     )
 
 
+REACHING = frozenset({"process", "network", "introspection"})
+"""Rules whose first match in a text that is no readable Python is refused."""
+
 LINE_RULES: tuple[LineRule, ...] = (
     _refuse(
         "suppression",

@@ -368,7 +368,7 @@ async def test_what_the_change_is_to_repair_is_not_excused_by_its_own_failure_wi
     assert "one of two different surroundings" in (await verified(in_both({**LOST, **ASLEEP}, bare=ASLEEP))).reason
 
 
-@pytest.mark.parametrize("asks", [False])
+@pytest.mark.parametrize("asks", [False, True])
 async def test_a_test_that_is_skipped_elsewhere_proves_the_change_here_unless_the_change_asks_where_it_is(
     asks: bool,  # noqa: FBT001
 ) -> None:
