@@ -8,12 +8,15 @@ _ERROR = re.compile(
     r"|[Dd]enied"
     r"|[Uu]nauthorized|[Tt]raceback|[Cc]onflict|CONFLICT|[Cc]annot|[Uu]nable to|[Nn]ot found|[Rr]efus(?:ed|ing)"
     r"|[Tt]imed out|[Nn]o such|[Ii]nvalid|[Mm]issing|[Dd]irty|[Ss]egmentation fault|core dumped|[Cc]ancell?ed"
-    r"|[Tt]imeout|TIMEOUT|[Rr]ejected|[Uu]nexpected|[Uu]nresolved|[Uu]nknown|[Uu]ndefined|[Mm]ismatch(?:es|ed)?"
+    r"|SIG[A-Z]{3,6})\b"
+    r"|[A-Za-z](?:Error|Exception)\b"
+)
+_WIDER = re.compile(
+    r"\b(?:[Tt]imeout|TIMEOUT|[Rr]ejected|[Uu]nexpected|[Uu]nresolved|[Uu]nknown|[Uu]ndefined|[Mm]ismatch(?:es|ed)?"
     r"|[Ff]orbidden|[Ii]ncompatible|[Ii]ncorrect|[Cc]orrupt(?:ed)?|[Ee]xceed(?:s|ed)|[Ee]xpired|[Bb]roken"
     r"|[Uu]nreachable|[Cc]rash(?:ed)?|[Vv]iolat(?:es|ed|ions?)|not ok|[Oo]ut of memory|took (?:>|longer|more) ?\S+"
     r"|(?:returning|returned|rc=) ?[1-9]\d{0,2}"
-    r"|SIG[A-Z]{3,6})\b"
-    r"|[A-Za-z](?:Error|Exception)\b"
+    r")\b"
     # An API's answer: JSON with an error, or with a status of 400 and more.
     r'|"(?:error|errors|error_description|documentation_url)" ?:'
     r'|"(?:status|code|statusCode|status_code)" ?: ?"?(?:[45]\d\d\b|[Ff]ail)'
@@ -21,6 +24,7 @@ _ERROR = re.compile(
     # Crosses, in front of what a test runner calls red.
     r"|^ {0,8}[\u2715\u2716\u2717\u2718\u274c\u00d7] "
 )
+"""Less certain words: they point to a finding, and are an error's message only where nothing else is."""
 _WORDS = (
     "error", "fatal", "fail", "panic", "abort", "kill", "denied", "unauthorized", "traceback", "conflict", "cannot",
     "unable", "not found", "refus", "timed out", "no such", "invalid", "missing", "dirty", "segmentation",
@@ -80,8 +84,13 @@ def told_errors(lines: Sequence[str]) -> Iterator[tuple[int, bool]]:
             continue
         if _STRONG.match(line) and not _HARMLESS.match(line):
             yield index, True
-        elif _LEFT.match(line) or (_ERROR.search(line) and not _NOISE.search(line) and not _HARMLESS.match(line)):
+        elif _LEFT.match(line) or (_names_trouble(line) and not _NOISE.search(line) and not _HARMLESS.match(line)):
             yield index, False
+
+
+def _names_trouble(line: str) -> bool:
+    """Return whether a line has a word for an error, or one that is often used for it."""
+    return bool(_ERROR.search(line) or _WIDER.search(line))
 
 
 def hints(line: str) -> bool:
@@ -109,7 +118,8 @@ def best_error(lines: Sequence[str]) -> str:
     """The line that tells best what went wrong; empty when none does."""
     weak, strong = error_lines(lines)
     # Who says it plainly says it first; else what came last before the end is nearest to it.
-    for index in (*strong, *reversed(weak)):
+    named = [index for index in weak if _ERROR.search(lines[index][:LOOKED_AT])]
+    for index in (*strong, *reversed(named), *reversed(weak)):
         if is_exit_mark(lines[index]):
             continue
         return lines[index].removeprefix("##[error]").strip()[:LOOKED_AT]

@@ -159,6 +159,9 @@ def test_workers_and_reruns_are_seen_through() -> None:
         ("Traceback\nValueError: no\n##[error]Process completed with exit code 1.", "ValueError: no"),
         ("##[error]Something went wrong\n", "Something went wrong"),
         ("it looked fine\n\nPlease split your change.\nIt is too large.\n", "Please split your change."),
+        ("the build failed in src\nskipping an unknown key\n", "the build failed in src"),
+        ("two keys read\nanother key is unknown\nkeys written\n", "another key is unknown"),
+        ("PASSED test_login_failed\nthe build failed in src\nok 3 - connection refused\n", "the build failed in src"),
         ("", ""),
     ],
 )
