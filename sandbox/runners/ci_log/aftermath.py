@@ -16,8 +16,7 @@ _ACTION_WORDS = frozenset(
 """In the name of an action."""
 _PROGRAM_WORDS = frozenset(
     {
-        "upload", "cleanup", "teardown", "notify", "slack", "codecov", "coveralls", "artifacts", "collect", "dump",
-        "stop", "prune",
+        "upload", "cleanup", "teardown", "notify", "slack", "codecov", "coveralls", "collect", "dump", "stop", "prune",
     }
 )  # fmt: skip
 """In the first words of a command: `./ci/clean-up.sh`, `python -m tools.upload_stats`."""
@@ -60,7 +59,7 @@ def _looks_after(command: str) -> bool:
     """Return whether a command of a script uploads, shows or cleans up, or may fail."""
     if _TOLERANT.search(command):
         return True
-    words = [word for word in command.split() if word != "sudo"][:4]
+    words = [word for word in command.split() if word != "sudo" and not word.startswith("-")][:4]
     program = words[0].rsplit("/", 1)[-1] if words else ""
     if _words(" ".join(words[:3])) & _PROGRAM_WORDS:
         return True

@@ -72,6 +72,17 @@ def test_a_step_that_looks_after_things_is_the_cause_when_it_alone_is_red() -> N
     assert read_log(text(log)).step == "cat expected.txt"
 
 
+@pytest.mark.parametrize(
+    "command", ["pytest --collect-only", "make artifacts", "cat seed.sql | psql app", "git diff --exit-code"]
+)
+def test_work_that_only_resembles_looking_after_is_the_cause(command: str) -> None:
+    log = begun()
+    red(log, command, *WORDS_ONLY)
+    red(log, "./ci/package.sh", *OLD_LOGS)
+    ended(log)
+    assert read_log(text(log)).step == command
+
+
 def test_a_script_that_ends_itself_with_a_status_means_to_fail() -> None:
     check = ('if [ -n "$(git status --porcelain)" ]; then', '  echo "generated files are stale"', "  exit 1", "fi")
     log = begun()
