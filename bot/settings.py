@@ -17,6 +17,7 @@ from bot.domain.policy import Limits
 from bot.domain.storage import StorageSpec, usual_names
 from bot.errors import SettingsError
 from bot.store.database import key_password, without_password
+from bot.user_folder import WHERE, default_data_dir
 from sandbox.spec import SandboxSpec
 
 PREFIX = "METAAGENT_"
@@ -58,7 +59,7 @@ class Settings(BaseModel):
     webhook_secret: SecretStr | None = Field(default=None, description="Secret the webhooks are signed with.")
     github_api_url: str = Field(default=GITHUB_API, description="GitHub's API, also of an Enterprise Server.")
     app_slug: str = Field(default="metaagent", description="The App's slug; its bot user is `<slug>[bot]`.")
-    data_dir: Path = Field(default=Path(".metaagent"), description="Where databases, the store and caches are kept.")
+    data_dir: Path = Field(default_factory=lambda: default_data_dir(os.environ), description=WHERE)
     database_url: str | None = Field(
         default=None,
         description="The engine's database, and ours in it or beside it: an SQLite file in the data directory by "
@@ -96,11 +97,7 @@ class Settings(BaseModel):
     )
     host: str = Field(default="127.0.0.1", description="Address `serve`, `web` and `setup` listen on.")
     port: int = Field(
-        default=8080,
-        ge=0,
-        le=65_535,
-        description="Port they listen on; 0 takes a free one.",
-        json_schema_extra=ANYBODYS,
+        default=8080, ge=0, le=65_535, description="Their port; 0 takes a free one.", json_schema_extra=ANYBODYS
     )
     public_url: str | None = Field(
         default=None,
@@ -270,7 +267,7 @@ def leaves(model: type[BaseModel] = Settings, above: tuple[str, ...] = (), *, an
             yield from leaves(kind, (*above, name), anybodys=marked)
             continue
         text = getattr(kind, "__name__", None) if isinstance(kind, type) else str(kind)
-        default = "" if field.default is None else str(field.default)
+        default = "" if field.default is None or field.default_factory is not None else str(field.default)
         yield Leaf(
             path=(*above, name),
             kind=text or str(kind),
@@ -310,6 +307,7 @@ def load(
     for key, value in (options or {}).items():
         tables.put(merged, tuple(key.split(".")), value)
         origins[key] = "--" + key.replace(".", "-").replace("_", "-")
+    merged.setdefault("data_dir", default_data_dir(variables))
     _adopt_app(merged, origins)
     _adopt_keys(merged, origins, variables)
     _adopt_storage(merged, origins, variables)
@@ -363,7 +361,7 @@ def _refuse_a_strangers(origins: Mapping[str, str]) -> None:
 
 def _adopt_app(into: dict[str, Any], origins: dict[str, str]) -> None:
     """The App that set-up stored counts when no part of one is given otherwise: parts of two Apps are of no use."""
-    path = Path(into.get("data_dir") or Settings.model_fields["data_dir"].default) / APP_FILE
+    path = Path(into["data_dir"]) / APP_FILE
     if any(into.get(name) is not None for name in OF_AN_APP) or not path.is_file():
         return
     try:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from bot.errors import StoreError
 from bot.store.server import connecting, impatient
+from bot.user_folder import keep_out_of_commits
 
 Answer = TypeVar("Answer")
 Row = Sequence[Any]
@@ -265,7 +266,7 @@ def make_private(path: Path) -> None:
     Raises:
         OSError: it cannot be made.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    keep_out_of_commits(path.parent)
     with suppress(FileExistsError):
         path.touch(mode=0o600, exist_ok=False)  # one that is there is not opened: closing it would drop SQLite's locks
 
