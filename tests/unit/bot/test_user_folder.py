@@ -20,10 +20,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("variables", "wanted"),
     [
-        ({"XDG_DATA_HOME": "/x/data", "HOME": "/home/ann"}, "/x/data/metaagent"),
-        ({"XDG_DATA_HOME": "", "HOME": "/home/ann"}, "/home/ann/.local/share/metaagent"),
-        ({"XDG_DATA_HOME": "relative/is/ignored", "HOME": "/home/ann"}, "/home/ann/.local/share/metaagent"),
-        ({"HOME": "/home/ann"}, "/home/ann/.local/share/metaagent"),
+        ({"XDG_DATA_HOME": "/x/data", "HOME": "/home/x"}, "/x/data/metaagent"),
+        ({"XDG_DATA_HOME": "", "HOME": "/home/x"}, "/home/x/.local/share/metaagent"),
+        ({"XDG_DATA_HOME": "relative/is/ignored", "HOME": "/home/x"}, "/home/x/.local/share/metaagent"),
+        ({"HOME": "/home/x"}, "/home/x/.local/share/metaagent"),
         ({}, ".metaagent"),
     ],
 )
@@ -42,11 +42,11 @@ def test_what_is_said_wins(here: Path) -> None:
 @pytest.mark.parametrize("name", ["app.json", "engine.sqlite", "metaagent.sqlite"])
 def test_a_folder_of_an_earlier_version_goes_on_where_it_is_the_users_own(here: Path, name: str) -> None:
     EARLIER.mkdir()
-    assert default_data_dir({"HOME": "/home/ann"}) != EARLIER, "an empty folder holds nothing to go on with"
+    assert default_data_dir({"HOME": "/home/x"}) != EARLIER, "an empty folder holds nothing to go on with"
     (EARLIER / name).touch(mode=0o600)
-    assert default_data_dir({"HOME": "/home/ann"}) == EARLIER
+    assert default_data_dir({"HOME": "/home/x"}) == EARLIER
     (EARLIER / name).chmod(0o644)
-    assert default_data_dir({"HOME": "/home/ann"}) != EARLIER, "a clone brings files like this"
+    assert default_data_dir({"HOME": "/home/x"}) != EARLIER, "a clone brings files like this"
 
 
 def statuses(folder: Path) -> str:
