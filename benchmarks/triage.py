@@ -17,6 +17,7 @@ from typing import Any
 
 from benchmarks.measure import as_users_have_it, report, summary
 from bot.domain.mission import Outcome
+from bot.mission.triage.rates import called_a_flake
 from sandbox.backends import open_backend
 from sandbox.workspace import Sandboxes
 from tests.integration.git_http import serve_git
@@ -67,6 +68,7 @@ def figures(played: Sequence[Played]) -> dict[str, Any]:
         kinds[one.world.kind].append(one)
     flakes = [p for p in played if p.world.rate is not None and p.world.rate >= SEEN_FROM]
     called = [p.outcome is Outcome.FLAKY for p in flakes]
+    expected = [called_a_flake(p.world.rate) for p in flakes if p.world.rate is not None]
     refused = [p for p in played if p.world.expected <= NO_FIX_FOR or p.outcome in NO_FIX_FOR]
     return {
         "repositories": len(played),
@@ -75,6 +77,7 @@ def figures(played: Sequence[Played]) -> dict[str, Any]:
         "kinds": {kind: {"of": len(ps), "right": sum(p.right for p in ps)} for kind, ps in sorted(kinds.items())},
         "flakes_from_0.3": len(flakes),
         "flakes_from_0.3_called_so": round(statistics.mean(called), 4) if called else None,
+        "flakes_from_0.3_expected": round(statistics.mean(expected), 4) if expected else None,
         "flaky_or_base_red": len(refused),
         "flaky_or_base_red_with_a_fix": sum(p.got_a_fix for p in refused),
         "said_what_is_missing": [p.world.name for p in played if p.right and p.world.says not in p.told],

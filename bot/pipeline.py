@@ -24,7 +24,8 @@ from bot.intake.admission import admit
 from bot.lessons.by_model import looked_back
 from bot.lessons.calibration import confidence_after
 from bot.lessons.reflect import reflect
-from bot.mission.loop import MissionPorts, run_mission
+from bot.mission.continuous import run_continuous_improvement, told
+from bot.mission.loop import MissionPorts
 from bot.policy.policy_file import read_folder_policy
 from bot.ports import (
     Checkpoint,
@@ -227,7 +228,16 @@ async def _mission(admission: Admission, checkout: Checkout, line: Line, checkpo
             meter=line.meters.of(admission.request, admission.policy) if line.meters else None,
         )
         try:
-            return await run_mission(admission.request, admission.policy, checkout, ports, ci_log=admission.ci_log)
+            contexts = await run_continuous_improvement(
+                admission.request,
+                admission.policy,
+                checkout,
+                ports,
+                # A meter books one mission, and the service's missions are counted.
+                limit=line.limits.missions_in_a_row if line.meters is None else 1,
+                ci_log=admission.ci_log,
+            )
+            return told(contexts)
         except Exception as error:  # a fault of ours must still be told, with a reference that finds it in the log
             reference = f"{admission.request.mission_id}:{type(error).__name__}"
             log.exception("mission broke", extra={"mission": admission.request.mission_id, "reference": reference})

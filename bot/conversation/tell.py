@@ -8,6 +8,7 @@ from bot.conversation.scene import Scene, fixes_here, missions_here
 from bot.conversation.verbs import OPTIONS, table_of_verbs
 from bot.domain.lesson import Lesson
 from bot.domain.registry import FixState, LiveMission, OfferedFix
+from bot.lessons.calibration import brier_score, reliability_curve
 from bot.policy.effective import DEFAULT, effective
 from bot.policy.policy_file import POLICY_PATH
 from bot.publish.markdown import Section, bullets, fit, table
@@ -16,7 +17,6 @@ from bot.publish.picture import BOXES
 ROOM = 30_000
 """Characters of an answer."""
 SHOWN = 20
-DOCUMENTATION = "docs/reference/commands.md"
 
 _OPEN_FIRST = (FixState.OPEN, FixState.MERGED)
 
@@ -75,8 +75,14 @@ async def lessons(scene: Scene, desk: Desk) -> Done:
     sections = [Section(lead=f"**{what}**"), bullets("", [_lesson(one, desk) for one in found])]
     if not found:
         sections = [Section(lead=f"**{what}**: nothing yet.")]
-    if forecasts:
-        sections.append(Section(lead=f"Of {len(forecasts)} decided fixes {merged} were merged."))
+    error = brier_score(forecasts)
+    if error is not None:
+        lead = f"Of {len(forecasts)} decided fixes {merged} were merged. Brier score of the confidence: {error:.2f}."
+        rows = [
+            (f"{one.low:.1f} to {one.high:.1f}", str(one.count), f"{one.mean_forecast:.2f}", f"{one.merged_share:.2f}")
+            for one in reliability_curve(forecasts)
+        ]
+        sections += [Section(lead=lead), table("", ("confidence", "fixes", "mean", "merged"), rows)]
     return done(fit(sections, limit=ROOM))
 
 

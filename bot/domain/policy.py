@@ -151,6 +151,8 @@ class Limits(Frozen):
     """How long reruns may go on; three of them are made in any case."""
     maxfail: int = Field(default=5, ge=0)
     """Failures after which the first run of the tests stops; a whole run follows then. 0 for none."""
+    missions_in_a_row: int = Field(default=1, ge=1, le=10)
+    """Missions of one command line call, each on what the one before repaired in part; the service runs one."""
     mission_wall_s: float = 1800.0
     """How long a mission may take."""
     search_s: float = 90.0

@@ -8,9 +8,6 @@ from bot.domain.command import Verb
 from sandbox.gate import clean
 from sandbox.types import Frozen
 
-CALL = "/metaagent"
-"""Whoever wants something of us begins so."""
-
 _CALL = re.compile(r"/metaagent(?=\s|$)", re.IGNORECASE)
 _OPTION = re.compile(
     r"(?:^|(?<=\s))(?:--|\u2014)(?P<key>[A-Za-z][A-Za-z0-9-]{0,39})"  # phones turn two hyphens into a dash

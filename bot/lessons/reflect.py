@@ -82,7 +82,7 @@ def failures_of(context: MissionContext) -> tuple[TestResult, ...]:
     return ()
 
 
-def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of fifteen
+def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of all outcomes
     tests = ", ".join(_tests(context)[:3]) or context.test_command or "the command"
     match outcome:
         case Outcome.FIXED:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from bot.domain.decision import TaskSummary
 from bot.domain.diagnosis import Diagnosis
 from bot.domain.mission import Iteration, MissionContext
 from bot.domain.model import Passage
@@ -137,6 +138,13 @@ def criteria(known: Sequence[AcceptanceCriterion]) -> Passage:
     listed = [f"{c.id} {'(passed) ' if c.passed else ''}{c.description}" for c in known[:_CRITERIA]]
     more = [f"... and {len(known) - _CRITERIA} more"] if len(known) > _CRITERIA else []
     return Passage(label="acceptance criteria", text=_listed([*listed, *more]))
+
+
+def task(summary: TaskSummary) -> Passage:
+    """A task in one line, and the criteria that say when it is done."""
+    runs = f"{summary.worker_runs_count} {'run' if summary.worker_runs_count == 1 else 'runs'} of workers so far"
+    text = f"{line(summary.title)} ({summary.state}, {runs})\n{criteria(summary.acceptance_criteria).text}"
+    return Passage(label="task and acceptance criteria", text=text)
 
 
 def change(diff: str) -> Passage:

@@ -11,7 +11,7 @@ from bot.domain.policy import RepositoryPolicy
 from bot.domain.request import MissionRequest
 from bot.mission.loop import MissionPorts, run_mission
 from bot.ports import Checkpoint
-from sandbox.types import Checkout
+from sandbox.types import Checkout, LogReading
 
 Value = TypeVar("Value", bound=BaseModel)
 
@@ -27,6 +27,7 @@ async def run_continuous_improvement(
     ports: MissionPorts,
     *,
     limit: int = MISSIONS,
+    ci_log: LogReading | None = None,
 ) -> tuple[MissionContext, ...]:
     """Missions one after another, each on what the one before mended.
 
@@ -36,9 +37,10 @@ async def run_continuous_improvement(
         checkout: The failing commit.
         ports: Everything from outside.
         limit: How many missions at most.
+        ci_log: What the red job's log says.
 
     Returns:
-        Every mission, in order; the last one has the outcome of all.
+        Every mission, in order.
     """
     contexts: list[MissionContext] = []
     for number in range(1, limit + 1):
@@ -47,13 +49,23 @@ async def run_continuous_improvement(
             _numbered(request, number),
             policy,
             checkout,
-            replace(ports, checkpoint=_Prefixed(ports.checkpoint, f"mission-{number}")),
+            ports if number == 1 else replace(ports, checkpoint=_Prefixed(ports.checkpoint, f"mission-{number}")),
             starting_from=fix[0].changes if fix else (),
+            ci_log=ci_log,
         )
         contexts.append(context)
         if context.outcome not in _GOES_ON:
             break
     return tuple(contexts)
+
+
+def told(contexts: tuple[MissionContext, ...]) -> MissionContext:
+    """Return the mission to tell of: the last one with a change, else the last one.
+
+    Args:
+        contexts: Missions one after another.
+    """
+    return next((context for context in reversed(contexts) if context.fix), contexts[-1])
 
 
 def _numbered(request: MissionRequest, number: int) -> MissionRequest:

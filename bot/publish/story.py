@@ -1,4 +1,4 @@
-"""What a report tells: one finished mission, the outcome as told, and the words for each of the fifteen outcomes."""
+"""What a report tells: one finished mission, the outcome as told, and the words for every outcome."""
 
 import hashlib
 import re
@@ -96,7 +96,7 @@ def headline(story: Story) -> str:
     return f"{story.outcome.value}: {_words(story)}"
 
 
-def _words(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of fifteen, checked for completeness by mypy
+def _words(story: Story) -> str:  # noqa: C901, PLR0911, PLR0912 - a table of all outcomes, checked for completeness by mypy
     match story.outcome:
         case Outcome.FIXED:
             return f"verified in a fresh sandbox, found by {winner(story)}"

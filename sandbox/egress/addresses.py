@@ -8,7 +8,6 @@ import ipaddress
 from collections.abc import Sequence
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 NEVER: Sequence[tuple[str, tuple[str, ...]]] = (
     ("unspecified", ("0.0.0.0/8", "::/128")),

@@ -75,13 +75,8 @@ class Project(Frozen):
         return wanted.with_(lines=lines).plus(Wanted(local=folders, missing=missing))
 
 
-def read_project(contents: Mapping[str, bytes], folder: str, log: FidelityLog) -> Project:
-    """The project in a folder of the checkout, from pyproject.toml, setup.cfg, setup.py, tox.ini, pytest.ini."""
-    return project_in(Files(contents, None, log), folder)
-
-
 def project_in(files: Files, folder: str) -> Project:
-    """The project in a folder of the checkout."""
+    """The project in a folder of the checkout, from pyproject.toml, setup.cfg, setup.py, tox.ini, pytest.ini."""
     toml, setup = files.toml(beside(folder, "pyproject.toml")), files.ini(beside(folder, "setup.cfg"))
     calls = read_setup_call(files, folder)
     project, poetry, flit = section(toml, "project"), section(toml, "tool", "poetry"), section(toml, "tool", "flit")

@@ -22,7 +22,7 @@ def read_lock(files: Files, folder: str, name: str) -> tuple[str, ...]:
         name: `poetry.lock`, `uv.lock`, `pdm.lock`, `pylock.toml` or `Pipfile.lock`.
     """
     path = beside(folder, name)
-    if path not in files.names:
+    if not is_lock(name) or path not in files.names:
         return ()
     raw = files.contents.get(path)
     if raw is None or len(raw) > _MOST_BYTES:

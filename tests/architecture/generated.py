@@ -1,9 +1,11 @@
 """What is generated into the documentation: `python -m tests.architecture.generated --write` rewrites it."""
 
+import ast
 import contextlib
 import difflib
 import importlib
 import io
+import itertools
 import os
 import pkgutil
 import sys
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.cli import COMMANDS, main
+from bot.domain.mission import Outcome
 from bot.settings import leaves
 from tests.architecture.action_pages import action_page
 from tests.architecture.chat_pages import chat_page
@@ -114,7 +117,37 @@ def _example(old: str, new: str) -> str:
     return f"{before} becomes {after}" if before and after else f"{before or after} {'goes' if before else 'is added'}"
 
 
+def outcomes_page() -> str:
+    """A row for each outcome, with the sentence that stands under it in the source."""
+    (outcome,) = (
+        node
+        for node in ast.parse((ROOT / "bot" / "domain" / "mission.py").read_text()).body
+        if isinstance(node, ast.ClassDef) and node.name == Outcome.__name__
+    )
+    meanings = {
+        name.targets[0].id: str(text.value.value)
+        for name, text in itertools.pairwise(outcome.body)
+        if isinstance(name, ast.Assign)
+        and isinstance(name.targets[0], ast.Name)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+    }
+    return "\n".join(
+        [
+            "# Outcomes",
+            "",
+            f"Every mission ends in exactly one of {len(Outcome)} outcomes, and says so.",
+            "",
+            "| outcome | meaning |",
+            "| --- | --- |",
+            *(f"| `{one.value}` | {meanings[one.name]} |" for one in Outcome),
+            "",
+        ]
+    )
+
+
 PAGES = {
+    "outcomes.md": outcomes_page,
     "settings.md": settings_page,
     "command-line.md": command_page,
     "templates.md": templates_page,

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.domain.mission import Outcome
 from tests.architecture.generated import PAGES, REFERENCE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,3 +30,14 @@ def test_links_between_documents_lead_somewhere(path: Path) -> None:
 def test_files_named_in_a_document_exist(path: Path) -> None:
     for name in re.findall(r"`((?:bot|sandbox|tests)/[\w/]+(?:\.py|/))`", path.read_text()):
         assert (ROOT / name).exists(), name
+
+
+@pytest.mark.parametrize("path", [p for p in DOCUMENTS if p.name not in PAGES], ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_document_counts_or_lists_the_outcomes_by_hand(path: Path) -> None:
+    text = path.read_text()
+    counted = re.findall(
+        r"\b(?:\d+|(?:fif|six|four|seven)teen)\s+outcomes\b|\bone of (?:fif|six|four|seven)teen\b", text
+    )
+    assert counted == []
+    listed = {outcome for outcome in Outcome if re.search(rf"\b{outcome.value}\b", text)}
+    assert listed != set(Outcome), "link to docs/reference/outcomes.md"

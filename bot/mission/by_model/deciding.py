@@ -1,6 +1,6 @@
 """DECIDE by a model: it may be more careful than the rules, never bolder, and it calls nothing fixed."""
 
-from bot.domain.decision import Action, Decision, NextAction, WorkerCall
+from bot.domain.decision import Action, Decision, NextAction, TaskSummary, WorkerCall
 from bot.domain.mission import MissionContext
 from bot.domain.model import Passage, Question
 from bot.domain.plan import AcceptanceCriterion, CriterionType
@@ -68,12 +68,28 @@ def _question(rules: NextAction, context: MissionContext) -> Question:
         gaps={
             "diagnosis": () if diagnosis is None else passages.diagnosis(diagnosis),
             "plan": () if plan is None else passages.plan(plan),
-            "criteria": passages.criteria(context.acceptance_criteria),
             "attempts": passages.attempts(context),
             "confidence": Passage(label="confidence", text=f"{weighed}\nrisks: {risks or 'none'}", trusted=True),
+            "task": passages.task(summary_of(context)),
             "iteration": f"{len(context.iterations)} of {context.budget.iterations}",
             "worker": rules.worker_call.worker_type if rules.worker_call else "",
         },
+    )
+
+
+def summary_of(context: MissionContext) -> TaskSummary:
+    """Return the mission as a task in one line.
+
+    Args:
+        context: Where it stands.
+    """
+    plan = context.current.plan if context.current else None
+    name = " ".join(part for part in (plan.task_id, plan.goal) if part) if plan else ""
+    return TaskSummary(
+        title=name or context.test_command,
+        state=context.state.value,
+        acceptance_criteria=context.acceptance_criteria,
+        worker_runs_count=sum(iteration.attempt is not None for iteration in context.iterations),
     )
 
 

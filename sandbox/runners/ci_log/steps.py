@@ -13,7 +13,6 @@ SCRIPT_LINES = 60
 
 _LAST_LINES = 20
 """Lines at the end of a step that are searched for its last word."""
-_GROUP = "##[group]"
 _RUN = "##[group]Run "
 _HOOK = "##[group]Run '/"
 """What a self-hosted runner runs around every step; it belongs to the step."""

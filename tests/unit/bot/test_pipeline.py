@@ -17,6 +17,7 @@ from bot.domain.evidence import EvidenceLimits, KeptEvidence
 from bot.domain.github import CommitState
 from bot.domain.lesson import Lesson
 from bot.domain.mission import MissionContext, Outcome
+from bot.domain.policy import Limits
 from bot.domain.request import MissionRequest
 from bot.errors import GitHubError, NotPermitted, StoreError, UsageError
 from bot.evidence.bundle import read_bundle
@@ -383,6 +384,13 @@ async def test_a_folder_is_repaired_without_anybody_to_tell() -> None:
     )
     assert stage.github.calls == []
     assert [lesson.repository_id for lesson in stage.lessons.lessons.values()] == ["local:/checkout"]
+
+
+@pytest.mark.parametrize(("in_a_row", "outcome"), [(1, Outcome.PARTIAL), (3, Outcome.FIXED)])
+async def test_missions_in_a_row_go_on_from_what_the_one_before_repaired(in_a_row: int, outcome: Outcome) -> None:
+    line = replace(Stage(a_world(base=None)).line, limits=Limits(iterations=1, missions_in_a_row=in_a_row))
+    context = await handle_folder(a_folder_request("/checkout"), line, MemoryCheckpoint(through_json=True))
+    assert context.outcome is outcome, context.reason
 
 
 async def test_a_folder_with_a_policy_of_its_own_is_rebuilt_by_it(tmp_path: Path) -> None:

@@ -2,14 +2,15 @@
 
 import pytest
 
-from sandbox.recipe.declared import Project, read_project
+from sandbox.recipe.declared import Project, project_in
 from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.files import Files
 
 
 def read(**contents: str) -> tuple[Project, FidelityLog]:
     log = FidelityLog()
     files = {name.replace("__", "."): text.encode() for name, text in contents.items()}
-    return read_project(files, ".", log), log
+    return project_in(Files(files, None, log), "."), log
 
 
 def test_pyproject_tells_dependencies_extras_and_groups() -> None:
@@ -122,7 +123,7 @@ def test_dependencies_that_lie_elsewhere_are_never_asked_of_an_index() -> None:
         "app/pyproject.toml": b'[project]\nname="app"\ndependencies=["core","far","ws","six"]\n[tool.uv.sources]\ncore={path="../core"}\nfar={git="https://example.org"}\nws={workspace=true}\n',
         "ws/pyproject.toml": b'[project]\nname="ws"\n',
     }
-    project = read_project(files, "app", log)
+    project = project_in(Files(files, None, log), "app")
     found = project.found_elsewhere(project.wanted)
     assert found.lines == ("six",)
     assert [local.folder for local in found.local] == ["core", "ws"]
