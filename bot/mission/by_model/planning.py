@@ -1,5 +1,6 @@
 """PLAN by a model: its goal and steps; the rules' acceptance criteria stay, and it may only add to them."""
 
+import itertools
 from collections.abc import Collection, Sequence
 
 from bot.domain.mission import MissionContext
@@ -15,6 +16,7 @@ from bot.ports import Mind
 _STEPS = 20
 _MORE_CRITERIA = 10
 _VERIFY = "verify"
+_ID_CHARS = 20
 
 
 async def plan_by_model(mind: Mind, rules: Plan, context: MissionContext, rungs: Collection[Rung]) -> Plan:
@@ -109,10 +111,9 @@ def with_more(
         description = passages.line(criterion.description)
         if description and description not in said and added + len(more) < _MORE_CRITERIA:
             said.add(description)
-            number = len(known) + len(more) + 1
             more.append(
                 AcceptanceCriterion(
-                    id=f"AC-{number}",
+                    id=_own_id(criterion.id, {one.id for one in (*known, *more)}),
                     description=description,
                     type=criterion.type,
                     critical=criterion.critical,
@@ -120,6 +121,13 @@ def with_more(
                 )
             )
     return (*known, *more)
+
+
+def _own_id(said: str, taken: Collection[str]) -> str:
+    """Return the id a model gave, by which it may speak of the criterion later; another where that is taken."""
+    wanted = passages.line(said, _ID_CHARS)
+    free = (f"AC-{number}" for number in itertools.count(len(taken) + 1))
+    return wanted if wanted and wanted not in taken else next(name for name in free if name not in taken)
 
 
 def _steps(said: tuple[PlanStep, ...]) -> tuple[PlanStep, ...]:

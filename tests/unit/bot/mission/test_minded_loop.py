@@ -461,6 +461,19 @@ async def test_a_critical_criterion_that_a_model_calls_false_blocks_fixed(
     assert undecided is (own.critical and not own.passed and not own.denied)
 
 
+async def test_a_model_speaks_of_its_criterion_by_the_id_it_gave() -> None:
+    said = {
+        **but("plan_task", acceptance_criteria=[{**OWN, "id": "speed"}, {"id": "speed", "description": "b"}]),
+        **but("next_action", updated_acceptance_criteria=[{"id": "speed", "passed": False}]),
+    }
+    context = await one_bug(a_mind(said), fixers=(always(a_fix(MENDED)),)).play()
+    assert context.outcome is Outcome.NO_FIX
+    assert "mul is untouched" in context.reason
+    names = [criterion.id for criterion in context.acceptance_criteria]
+    assert "speed" in names
+    assert len(set(names)) == len(names)
+
+
 async def test_the_name_of_a_models_task_is_kept() -> None:
     plan = {"task_id": "TASK-42", "acceptance_criteria": [{"description": "it adds"}]}
     context = await one_bug(a_mind({"plan_task": plan})).play()
