@@ -138,7 +138,8 @@ async def _verify(run: Run, candidate: Candidate, number: int) -> Verification:
 async def _reviewed(run: Run, candidate: Candidate, found: Verification) -> Verification:
     """The verdict after a model's critique of the change: it can refuse what is green, and never the other way."""
     threshold = run.ports.limits.change_threshold
-    if not run.mind.has(Role.JUDGE) or (threshold <= 0.0 and not any(c.check is None for c in found.criteria)):
+    own = any(criterion.critical and criterion.check is None for criterion in found.criteria)
+    if not run.mind.has(Role.JUDGE) or (threshold <= 0.0 and not own):
         return found
     review = await run.mind.or_rules(
         ChangeReview(by="rules"),

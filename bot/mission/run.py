@@ -17,7 +17,11 @@ from sandbox.types import Checkout, Frozen
 Stage = TypeVar("Stage", bound=BaseModel)
 Judged = TypeVar("Judged", bound=Frozen)
 
-_STATES = {"fix": MissionState.RUNNING, "verify": MissionState.VALIDATING}
+_STATES = {
+    "fix": MissionState.RUNNING,
+    "verify": MissionState.VALIDATING,
+    "choices": MissionState.VALIDATING,
+}
 """The state of a mission during a stage; every other stage is a part of planning."""
 
 
