@@ -16,7 +16,7 @@ USER 0:0
 COPY --from=build /opt/bot /opt/bot
 RUN command -v git >/dev/null \
  || { apt-get update && apt-get install -y --no-install-recommends git && rm -rf /var/lib/apt/lists/*; }
-RUN mkdir -p /data && chown 65532:65532 /data
+RUN mkdir -p -m 0700 /data && chown 65532:65532 /data
 USER 65532:65532
 ENV METAAGENT_DATA_DIR=/data METAAGENT_HOST=0.0.0.0 PATH=/opt/bot/bin:/usr/local/bin:/usr/bin:/bin
 VOLUME /data

@@ -73,7 +73,9 @@ class Deliveries:
 
     def request(self, number: int) -> bytes:
         """The bytes of one request."""
-        event, body = self.bodies[number % len(self.bodies)]
+        event, payload = self.bodies[number % len(self.bodies)]
+        # A body that came before is refused as a replay, so each is one of its own.
+        body = payload.rstrip()[:-1] + b',"sent":%d,"round":"%s"}' % (number, self.name.encode())
         headers = payloads.signed(body, event, f"{self.name}-{number}")
         lines = [f"POST {self.path} HTTP/1.1", "host: 127.0.0.1", f"content-length: {len(body)}"]
         lines += [f"{name}: {value}" for name, value in headers.items()]
@@ -190,10 +192,11 @@ def _free_port() -> int:
 
 def _serve(port: int, folder: Path) -> None:
     """Our receiver alone: signature, routing, durable inbox; what it writes down is handed to nobody."""
-    import uvicorn
     from fastapi import FastAPI
 
     from bot.clock import SystemClock
+    from bot.domain.http import HttpLimits
+    from bot.front.server import GuardedServer
     from bot.intake.identity import OwnApp
     from bot.intake.webhook import webhook_router
     from bot.queue.inbox import BUSY_S, Inbox
@@ -206,7 +209,7 @@ def _serve(port: int, folder: Path) -> None:
     app = FastAPI()
     own = OwnApp(app_id=payloads.APP_ID, slug="metaagent")
     app.include_router(webhook_router(secret=payloads.SECRET, inbox=inbox, own=own))
-    uvicorn.run(app, host="127.0.0.1", port=port, log_config=None, access_log=False)
+    GuardedServer(app, HttpLimits(), port=port).run()
 
 
 # --- sending ----------------------------------------------------------------------------------------

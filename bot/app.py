@@ -11,8 +11,10 @@ from bot import __version__
 from bot.errors import MetaAgentError
 from bot.health import health_router
 from bot.intake.webhook import webhook_router
+from bot.private import forbid_core_dumps
 from bot.settings import Settings
 from bot.telemetry import set_up_logging
+from bot.wiring.data_folder import close_data_dir
 from bot.wiring.service import Role, Service
 
 
@@ -53,6 +55,7 @@ def create_app(
             own=service.own,
             max_body=settings.webhook_max_bytes,
             answer_within_s=settings.webhook_answer_s,
+            limits=settings.http,
         )
     )
     app.include_router(health_router(lambda: service.is_working, service.missing))
@@ -66,13 +69,13 @@ def serve(settings: Settings, role: Role = Role.SERVE) -> None:
         SettingsError: something a service cannot do without is missing.
         QueueError: another process already works on this data.
     """
-    import uvicorn
+    from bot.front.server import GuardedServer
 
-    set_up_logging(level=settings.log_level, secrets=settings.secrets)
+    _begin(settings)
     failures: list[MetaAgentError] = []
     app = create_app(settings, failures.append, role)
     try:
-        uvicorn.run(app, host=settings.host, port=settings.port, log_config=None, access_log=False)
+        GuardedServer(app, settings.http, host=settings.host, port=settings.port).run()
     except SystemExit:
         # The server's own way to say that it could not start; ours says why.
         if failures:
@@ -87,8 +90,15 @@ def work(settings: Settings) -> None:
         SettingsError: something a worker cannot do without is missing.
         QueueError: the database does not do, or cannot be reached.
     """
-    set_up_logging(level=settings.log_level, secrets=settings.secrets)
+    _begin(settings)
     asyncio.run(_work(Service(settings, Role.WORKER)))
+
+
+def _begin(settings: Settings) -> None:
+    """Set up what every process of a service needs first."""
+    forbid_core_dumps()
+    set_up_logging(level=settings.log_level, secrets=settings.secrets)
+    close_data_dir(settings.data_dir)
 
 
 async def _work(service: Service) -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, SecretStr, Validat
 from bot import tables
 from bot.domain.account import ModelLimits, Quota
 from bot.domain.evidence import EvidenceLimits
+from bot.domain.http import HttpLimits
 from bot.domain.model import ANY_HOST
 from bot.domain.policy import Limits
 from bot.domain.storage import StorageSpec, usual_names
@@ -152,6 +153,7 @@ class Settings(BaseModel):
         le=8.0,
         description="Longest wait, in seconds, for the database to take a delivery; then GitHub is answered 503.",
     )
+    http: HttpLimits = Field(default=HttpLimits(), description="Limits of the HTTP server.")
     limits: Limits = Field(default=Limits(), description="Limits of a mission.", json_schema_extra=ANYBODYS)
     models: ModelLimits = Field(default=ModelLimits(), description="What models may cost and take.")
     quota: Quota = Field(default=Quota(), description="What missions may take in a day.")

@@ -4,6 +4,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from bot.private import make_private_folder
+
 WHERE = "Where databases, the store and caches are kept; by default `metaagent` in `XDG_DATA_HOME`."
 """The setting's description."""
 
@@ -45,7 +47,7 @@ def keep_out_of_commits(folder: Path) -> None:
     Raises:
         OSError: nothing can be written there.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     ignore = folder / ".gitignore"
     if folder.name == EARLIER.name and not ignore.exists():
         ignore.write_text(_IGNORE_ALL)

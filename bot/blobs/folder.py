@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from bot.blobs.shelf import Entry, Shelf
 from bot.errors import StoreError
+from bot.private import make_private_folder
 
 HALF_WRITTEN = ".writing-"
 ABANDONED = timedelta(days=1)
@@ -115,9 +116,7 @@ class FolderShelf(Shelf):
 
     def _make(self, folder: Path) -> None:
         try:
-            self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for above in (*reversed(folder.relative_to(self._root).parents), folder.relative_to(self._root)):
-                (self._root / above).mkdir(mode=0o700, exist_ok=True)
+            make_private_folder(folder)
         except OSError as error:
             raise _trouble(folder, "made", error) from error
 

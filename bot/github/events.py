@@ -1,7 +1,5 @@
 """Check a webhook's signature and cut its payload down to the few fields we use."""
 
-import hashlib
-import hmac
 import re
 from typing import Annotated, Any, TypeVar
 
@@ -10,6 +8,7 @@ from pydantic_core import from_json
 
 from bot.domain.request import SHA, RepositoryRef
 from bot.errors import DeliveryRejected
+from bot.github.signature import Signature
 from sandbox.types import Frozen
 
 Id = Annotated[int, Field(ge=0, lt=2**63)]
@@ -323,29 +322,37 @@ class Delivery(Frozen):
     event: str
     action: str | None = None
     body: dict[str, Any]
+    fingerprint: str | None = None
+    """Tells the same signed body under another id; None for what was not signed."""
 
 
 def signature_is_valid(secret: str, body: bytes, header: str | None) -> bool:
-    """Whether `X-Hub-Signature-256` is the HMAC of the raw body.
-
-    Compared as bytes: a header with non-ASCII characters is wrong, not an error.
-    """
-    if not secret or header is None:
-        return False
-    expected = "sha256=" + hmac.new(secret.encode(), body, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(expected.encode(), header.encode("utf-8", "surrogateescape"))
+    """Return True if `X-Hub-Signature-256` is the HMAC of a raw body."""
+    signature = Signature(secret)
+    signature.update(body)
+    return signature.matches(header)
 
 
-def read_delivery(event: str | None, delivery: str | None, body: bytes) -> Delivery:
-    """The delivery as a value.
+def check_headers(event: str | None, delivery: str | None) -> tuple[str, str]:
+    """Return a delivery's event and id as its headers give them.
 
     Raises:
-        DeliveryRejected: a header is missing or malformed, or the body is not a JSON object.
+        DeliveryRejected: one is missing or malformed.
     """
     if event is None or _WORD.fullmatch(event) is None:
         raise DeliveryRejected("the X-GitHub-Event header is missing or malformed", status=400)
     if delivery is None or _DELIVERY.fullmatch(delivery) is None:
         raise DeliveryRejected("the X-GitHub-Delivery header is missing or malformed", status=400)
+    return event, delivery
+
+
+def read_delivery(event: str | None, delivery: str | None, body: bytes, *, fingerprint: str | None = None) -> Delivery:
+    """The delivery as a value.
+
+    Raises:
+        DeliveryRejected: a header is missing or malformed, or the body is not a JSON object.
+    """
+    event, delivery = check_headers(event, delivery)
     try:
         content = from_json(body, allow_inf_nan=False)
     except ValueError as error:
@@ -354,7 +361,7 @@ def read_delivery(event: str | None, delivery: str | None, body: bytes) -> Deliv
         raise DeliveryRejected("the body is not a JSON object", status=400)
     action = content.get("action")
     named = isinstance(action, str) and _WORD.fullmatch(action) is not None
-    return Delivery(id=delivery, event=event, action=action if named else None, body=content)
+    return Delivery(id=delivery, event=event, action=action if named else None, body=content, fingerprint=fingerprint)
 
 
 def cut(delivery: Delivery, event: type[Event]) -> Event:

@@ -1,4 +1,8 @@
-"""POST /webhook: check, cut down, route, write down, answer 202 within a second."""
+"""POST /webhook: check, cut down, route, write down, answer 202 within a second.
+
+Nobody is known before the last byte of a body is there, so everything up to then is within limits: what the headers
+show is refused before the body is read, and all bodies together have one budget.
+"""
 
 import asyncio
 import logging
@@ -7,11 +11,15 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
+from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 
 from bot.domain.delivery import Receipt
+from bot.domain.http import HttpLimits
 from bot.errors import DeliveryRejected, QueueError, SettingsError
-from bot.github.events import Delivery, read_delivery, signature_is_valid
+from bot.front.bodies import Bodies
+from bot.github.events import Delivery, check_headers, read_delivery
+from bot.github.signature import SIGNATURE, Signature
 from bot.intake.identity import OwnApp
 from bot.intake.router import route
 from bot.ports import DeliveryInbox
@@ -19,10 +27,10 @@ from bot.ports import DeliveryInbox
 MAX_BODY = 25 * 1024 * 1024
 """GitHub sends nothing larger."""
 
-SENT_WITHIN_S = 8.0
-"""GitHub gives up after 10 s."""
 ANSWER_WITHIN_S = 0.9
 """Whether the database can be written is known by then, or GitHub is told to come again."""
+RETRY_AFTER = {"retry-after": "10"}
+"""Sent with every 503, in seconds."""
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +42,7 @@ def webhook_router(
     own: OwnApp,
     max_body: int = MAX_BODY,
     answer_within_s: float = ANSWER_WITHIN_S,
+    limits: HttpLimits | None = None,
 ) -> APIRouter:
     """The route that takes GitHub's deliveries.
 
@@ -43,27 +52,37 @@ def webhook_router(
         own: Who we are.
         max_body: Largest body read, in bytes.
         answer_within_s: When to give up on the inbox.
+        limits: Limits on all bodies together; the defaults when not given.
 
     Raises:
         SettingsError: there is no secret; an empty one would let everybody in.
     """
     if not secret:
         raise SettingsError("no webhook secret", "set METAAGENT_WEBHOOK_SECRET to the secret of the GitHub App")
+    limits = limits or HttpLimits()
+    bodies = Bodies(limits.bodies_bytes, max_body, limits.body_s)
 
     async def receive(request: Request) -> JSONResponse:
         """Take one delivery."""
         try:
-            async with asyncio.timeout(SENT_WITHIN_S):
-                delivery = await _authentic(request, secret, max_body)
-            receipt = await _in_time(take_in(delivery, inbox, own), answer_within_s)
+            signature, event, name = _checked(request.headers)
+            with bodies.open(request.headers.get("content-length")) as body:
+                signed = Signature(secret)
+                await bodies.read(body, request.stream(), signed.update)
+                if not signed.matches(signature):
+                    raise _unsigned()
+                delivery = read_delivery(event, name, b"".join(body.parts), fingerprint=signed.fingerprint)
+                receipt = await _in_time(take_in(delivery, inbox, own), answer_within_s)
         except ClientDisconnect:
             return JSONResponse({"error": "the sender went away"}, 400)
         except DeliveryRejected as error:
             log.warning("delivery rejected: %s", error.message, extra={"status": error.status})
-            return JSONResponse({"error": error.message}, error.status)
+            again = RETRY_AFTER if error.status == 503 else None  # noqa: PLR2004
+            return JSONResponse({"error": error.message}, error.status, again)
         except (QueueError, TimeoutError) as error:
             log.warning("delivery not taken: %s", getattr(error, "message", "the inbox does not answer"))
-            return JSONResponse({"error": "the inbox cannot be written now; deliver again"}, 503)
+            message = "the inbox cannot be written now; deliver again"
+            return JSONResponse({"error": message}, 503, RETRY_AFTER)
         return JSONResponse(receipt.model_dump(include={"delivery", "result", "reason"}), 202)
 
     router = APIRouter()
@@ -80,7 +99,7 @@ async def take_in(delivery: Delivery, inbox: DeliveryInbox, own: OwnApp) -> Rece
         QueueError: it could not be written.
     """
     decision = route(delivery, own)
-    receipt = await inbox.accept(delivery.id, delivery.event, delivery.action, decision)
+    receipt = await inbox.accept(delivery.id, delivery.event, delivery.action, decision, delivery.fingerprint)
     # Most deliveries are none of our business; why is in the inbox.
     log.log(
         logging.INFO if receipt.result == "queued" else logging.DEBUG,
@@ -109,28 +128,20 @@ async def _in_time(taking: Coroutine[Any, Any, Receipt], within_s: float) -> Rec
         task.cancel()
 
 
-async def _authentic(request: Request, secret: str, max_body: int) -> Delivery:
-    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+def _checked(headers: Headers) -> tuple[str, str, str]:
+    """Return signature, event and id of a delivery; refuse what needs no body to be refused.
+
+    Raises:
+        DeliveryRejected: a header is missing or malformed.
+    """
+    signature = headers.get("x-hub-signature-256", "")
+    if SIGNATURE.fullmatch(signature) is None:
+        raise _unsigned()
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != "application/json":
         raise DeliveryRejected("the content type must be application/json", status=415)
-    signature = request.headers.get("x-hub-signature-256")
-    body = await _bounded_body(request, max_body)
-    if not signature_is_valid(secret, body, signature):
-        raise DeliveryRejected("the signature is missing or wrong", status=401)
-    return read_delivery(request.headers.get("x-github-event"), request.headers.get("x-github-delivery"), body)
+    return signature, *check_headers(headers.get("x-github-event"), headers.get("x-github-delivery"))
 
 
-async def _bounded_body(request: Request, max_body: int) -> bytes:
-    """The raw body; stops reading as soon as it is too long, whatever its header says."""
-    too_large = DeliveryRejected(f"the body is larger than {max_body} bytes", status=413)
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > max_body:
-        raise too_large
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > max_body:
-            raise too_large
-        parts.append(part)
-    return b"".join(parts)
+def _unsigned() -> DeliveryRejected:
+    return DeliveryRejected("the signature is missing or wrong", status=401)

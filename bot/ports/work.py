@@ -69,8 +69,18 @@ class MissionQueue(Protocol):
 class DeliveryInbox(Protocol):
     """Where deliveries are written down before they are answered."""
 
-    async def accept(self, delivery: str, event: str, action: str | None, decision: Work | Ignored) -> Receipt:
-        """Write it down, durably, and say what becomes of it. Raises QueueError when that cannot be done now."""
+    async def accept(  # noqa: PLR0917 -- one column each
+        self, delivery: str, event: str, action: str | None, decision: Work | Ignored, fingerprint: str | None = None
+    ) -> Receipt:
+        """Write it down, durably, and say what becomes of it. Raises QueueError when that cannot be done now.
+
+        Args:
+            delivery: GitHub's id.
+            event: Its event.
+            action: The event's action.
+            decision: Work, or why there is none.
+            fingerprint: Of the signed body; the same one under another id is a duplicate.
+        """
         ...
 
 

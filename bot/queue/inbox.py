@@ -61,8 +61,18 @@ class Inbox:
         """Close the connection."""
         self._table.close()
 
-    async def accept(self, delivery: str, event: str, action: str | None, decision: Work | Ignored) -> Receipt:
+    async def accept(  # noqa: PLR0917 -- one column each
+        self, delivery: str, event: str, action: str | None, decision: Work | Ignored, fingerprint: str | None = None
+    ) -> Receipt:
         """Write a delivery down and say what becomes of it.
+
+        Args:
+            delivery: GitHub's id.
+            event: Its event.
+            action: The event's action.
+            decision: Work, or why there is none.
+            fingerprint: Of the signed body. The same one under another id is a duplicate, also of a mission that
+                failed: GitHub keeps the id when it delivers again.
 
         Raises:
             QueueError: it could not be written.
@@ -73,6 +83,7 @@ class Inbox:
             action=action,
             decision=decision,
             received_at=self._clock.now().isoformat(),
+            fingerprint=fingerprint,
         )
         receipt = await self._write(entry)
         mission = receipt.mission_id

@@ -19,13 +19,14 @@ from bot.store.database import SQLITE, Database, Transaction
 from sandbox.types import Frozen
 
 WRITE = """
-INSERT INTO delivery (id, event, action, received_at, state, reason, mission_id, work)
-VALUES (:id, :event, :action, :received_at, :state, :reason, :mission_id, :work)
+INSERT INTO delivery (id, event, action, received_at, state, reason, mission_id, work, fingerprint)
+VALUES (:id, :event, :action, :received_at, :state, :reason, :mission_id, :work, :fingerprint)
 ON CONFLICT (id) DO UPDATE SET times = delivery.times + 1
 """
 WRITE_AGAIN = WRITE + ", state = excluded.state, work = excluded.work, reason = excluded.reason"
 """A delivery of a mission that failed waits once more."""
 KNOWN = "SELECT id FROM delivery WHERE id IN ({})"
+BODIES = "SELECT fingerprint FROM delivery WHERE fingerprint IN ({}) AND fingerprint IS NOT NULL"
 LIVE = """
 SELECT mission_id FROM delivery
 WHERE mission_id IN ({}) AND mission_id IS NOT NULL AND state NOT IN ('ignored', 'duplicate')
@@ -66,6 +67,8 @@ class Entry:
     action: str | None
     decision: Work | Ignored
     received_at: str
+    fingerprint: str | None = None
+    """Of its signed body."""
     again: bool = False
     """Its mission failed: let it through once more."""
 
@@ -188,16 +191,19 @@ class InboxTable:
 
 
 def _written(tx: Transaction, entries: Sequence[Entry]) -> list[Receipt]:
-    """Three statements for all: of two groups with the same missions one comes after the other."""
+    """A few statements for all: of two groups with the same missions one comes after the other."""
     tx.alone("inbox")
     new = [entry for entry in entries if not entry.again]
     known = _found(tx, KNOWN, [entry.delivery for entry in new])
+    bodies = _found(tx, BODIES, [entry.fingerprint for entry in new if entry.fingerprint is not None])
     live = _found(tx, LIVE, [entry.mission_id for entry in new if entry.mission_id is not None])
     receipts = []
     rows: dict[bool, list[dict[str, object]]] = {False: [], True: []}
     for entry in entries:
-        receipt = _receipt(entry, known, live)
+        receipt = _receipt(entry, known, bodies, live)
         known.add(entry.delivery)
+        if entry.fingerprint is not None:
+            bodies.add(entry.fingerprint)
         if receipt.result == "queued" and receipt.mission_id is not None:
             live.add(receipt.mission_id)
         receipts.append(receipt)
@@ -207,12 +213,17 @@ def _written(tx: Transaction, entries: Sequence[Entry]) -> list[Receipt]:
     return receipts
 
 
-def _receipt(entry: Entry, known: set[str], live: set[str]) -> Receipt:
-    """What becomes of it, given the deliveries that came and the missions that were asked for."""
+def _receipt(entry: Entry, known: set[str], bodies: set[str], live: set[str]) -> Receipt:
+    """What becomes of it, given the deliveries and bodies that came and the missions that were asked for."""
     earlier = None
-    if not entry.again and entry.delivery in known:
+    if entry.again:
+        pass
+    elif entry.delivery in known:
         earlier = "this delivery came before"
-    elif not entry.again and entry.mission_id in live:
+    elif entry.fingerprint in bodies:
+        # Without its mission: a replay must not begin a mission again that failed.
+        return Receipt(delivery=entry.delivery, result="duplicate", reason="its body came before, under another id")
+    elif entry.mission_id in live:
         earlier = "another check of the same commit asked before"
     if earlier is not None:
         return Receipt(delivery=entry.delivery, result="duplicate", reason=earlier, mission_id=entry.mission_id)
@@ -232,6 +243,7 @@ def _row(entry: Entry, receipt: Receipt) -> dict[str, object]:
         "reason": receipt.reason,
         "mission_id": receipt.mission_id,
         "work": entry.decision.model_dump_json() if queued else None,
+        "fingerprint": entry.fingerprint,
     }
 
 

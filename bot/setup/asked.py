@@ -42,7 +42,8 @@ def origin_of(request: Request, settings: Settings, *, is_closed: bool) -> str:
         return origin
     port = host.rpartition(":")[2] if ":" in host else "80"
     advice = (
-        "Open this page over https, and set METAAGENT_PUBLIC_URL to that address; or through a tunnel: "
+        "Open this page over https, and set METAAGENT_PUBLIC_URL to that address, or METAAGENT_HTTP__PROXIES to the "
+        "proxy's; or through a tunnel: "
         f"ssh -L {port}:localhost:{port} this-machine, then http://localhost:{port}/setup."
     )
     message = "Over plain HTTP everybody on the way could read the App's keys."

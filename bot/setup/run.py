@@ -14,6 +14,7 @@ from bot.github.app_client import AppClient
 from bot.github.app_facts import AppFacts
 from bot.github.manifest import NewApp, convert
 from bot.health import health_router
+from bot.private import forbid_core_dumps
 from bot.settings import APP_FILE, Settings
 from bot.setup.door import Door
 from bot.setup.stored import make_room
@@ -35,8 +36,9 @@ def run_setup(settings: Settings, tell: Tell) -> Path:
     Raises:
         SettingsError: an App is set already, nothing can be stored, or the port is taken.
     """
-    import uvicorn
+    from bot.front.server import GuardedServer
 
+    forbid_core_dumps()
     if not settings.needs_setup:
         raise SettingsError("an App is set already", "`metaagent doctor` says whether it works")
     make_room(settings.data_dir)
@@ -48,7 +50,7 @@ def run_setup(settings: Settings, tell: Tell) -> Path:
 
     door = Door(SystemClock())
     app = create_setup_app(settings, door, done)
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    server = GuardedServer(app, settings.http)
     with _listening(settings.host, settings.port) as listener:
         tell(_invitation(settings, listener.getsockname()[1], door.code))
         server.run(sockets=[listener])

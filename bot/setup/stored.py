@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bot.errors import SettingsError
 from bot.github.manifest import NewApp
+from bot.private import make_private_folder
 from bot.settings import APP_FILE
 
 _OWNER_ONLY = 0o600
@@ -21,7 +22,7 @@ def make_room(folder: Path) -> None:
     if (folder / APP_FILE).exists():
         raise SettingsError(f"{folder / APP_FILE} holds an App already", "move it away to set up another one")
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
         probe = folder / f"{APP_FILE}.probe"
         probe.touch(_OWNER_ONLY)
         probe.unlink()

@@ -68,7 +68,9 @@ class Importer:
             repository = ImportedRepository(folder, self._spec, source.sha, base)
             repository.check()
             return repository
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for above in (*reversed(self._folder.parents), self._folder):
+            if not above.is_dir():  # `parents=True` would leave those above open to other users
+                above.mkdir(mode=0o700, exist_ok=True)
         owners.sweep(self._folder, f"{_UNFINISHED}*")
         fresh = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self._folder))
         try:

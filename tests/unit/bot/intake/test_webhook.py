@@ -17,6 +17,7 @@ import pytest
 from fastapi import FastAPI
 
 from bot.domain.delivery import Receipt
+from bot.domain.http import HttpLimits
 from bot.domain.request import RedHead
 from bot.errors import QueueError, SettingsError
 from bot.github.events import read_delivery
@@ -287,3 +288,110 @@ async def test_a_signature_over_another_encoding_of_the_same_json_is_a_401(inbox
     headers = payloads.signed(body, "check_run", **{"x-hub-signature-256": f"sha256={digest}"})
     async with client_for(inbox) as client:
         assert (await client.post("/webhook", content=body, headers=headers)).status_code == 401
+
+
+class Upload:
+    """A body that counts how much of it was read."""
+
+    def __init__(self, *parts: bytes, ends: bool = True) -> None:
+        self.parts = parts
+        self.ends = ends
+        self.read = 0
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for part in self.parts:
+            self.read += len(part)
+            yield part
+        if not self.ends:
+            await asyncio.sleep(60)
+
+
+async def read_of(inbox: DeliveryInbox, headers: dict[str, str], **options: Any) -> tuple[httpx.Response, int]:
+    """The answer to a request, and how many bytes of its body the route asked for."""
+    asked = 0
+    app = FastAPI()
+    app.include_router(webhook_router(secret=payloads.SECRET, inbox=inbox, own=OWN, **options))
+
+    async def counted(scope: Any, receive: Any, send: Any) -> None:
+        async def receive_counted() -> Any:
+            nonlocal asked
+            message = await receive()
+            asked += len(message.get("body", b""))
+            return message
+
+        await app(scope, receive_counted, send)
+
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(counted), base_url="http://bot") as client:
+        return await client.post("/webhook", content=Upload(b"x" * 1024), headers=headers), asked
+
+
+@pytest.mark.parametrize(
+    ("changed", "status"),
+    [
+        ({"x-hub-signature-256": None}, 401),
+        ({"x-hub-signature-256": ""}, 401),
+        ({"x-hub-signature-256": "0" * 64}, 401),
+        ({"x-hub-signature-256": "sha1=" + "0" * 40}, 401),
+        ({"x-hub-signature-256": "sha256=" + "0" * 63}, 401),
+        ({"x-hub-signature-256": "sha256=" + "0" * 65}, 401),
+        ({"x-hub-signature-256": "sha256=" + "g" * 64}, 401),
+        ({"x-hub-signature-256": "sha256=" + "A" * 64}, 401),
+        ({"x-hub-signature-256": None, "content-type": "text/plain", "x-github-event": None}, 401),
+        ({"content-type": "text/plain"}, 415),
+        ({"x-github-event": None}, 400),
+        ({"x-github-event": "Push!"}, 400),
+        ({"x-github-delivery": None}, 400),
+        ({"x-github-delivery": "a b"}, 400),
+        ({"content-length": str(25 * 1024 * 1024 + 1)}, 413),
+    ],
+)
+async def test_what_headers_show_is_refused_before_the_body_is_read(
+    inbox: Inbox, changed: dict[str, str | None], status: int
+) -> None:
+    headers = {k: v for k, v in {**payloads.signed(b"", "ping"), **changed}.items() if v is not None}
+    answer, read = await read_of(inbox, headers)
+    assert (answer.status_code, read) == (status, 0)
+
+
+async def test_a_well_formed_signature_lets_the_body_be_read_and_a_wrong_one_is_a_401(inbox: Inbox) -> None:
+    answer, read = await read_of(inbox, payloads.signed(b"another body", "ping"))
+    assert (answer.status_code, read) == (401, 1024)
+
+
+async def test_what_exceeds_the_budget_is_a_503_that_says_when_to_come_again(inbox: Inbox) -> None:
+    limits = HttpLimits(bodies_bytes=1 << 20)
+    headers = payloads.signed(b"", "ping")
+    async with client_for(inbox, limits=limits, max_body=1 << 20) as client:
+        large = asyncio.create_task(
+            client.post("/webhook", content=Upload(b"x" * 900_000, ends=False), headers=headers)
+        )
+        await asyncio.sleep(0.1)
+        body = payloads.encoded(payloads.check_run()) + b" " * 200_000
+        small = await client.post("/webhook", content=body, headers=payloads.signed(body, "check_run"))
+        displaced = await large
+    assert (small.status_code, small.json()["result"]) == (202, "queued")
+    assert displaced.status_code == 503
+    assert int(displaced.headers["retry-after"]) > 0
+
+
+async def test_a_body_that_does_not_end_is_a_408(inbox: Inbox) -> None:
+    async with client_for(inbox, limits=HttpLimits(body_s=0.1)) as client:
+        headers = payloads.signed(b"", "ping")
+        answer = await client.post("/webhook", content=Upload(b"{", ends=False), headers=headers)
+    assert answer.status_code == 408
+
+
+async def test_while_the_inbox_is_away_the_answer_says_when_to_come_again() -> None:
+    answer = await deliver(BrokenInbox(), payloads.check_run(), "check_run")
+    assert (answer.status_code, int(answer.headers["retry-after"]) > 0) == (503, True)
+
+
+@pytest.mark.parametrize("event", ["check_run", "issue_comment", "ping", "unheard_of"])
+async def test_a_signed_body_under_another_id_or_event_is_processed_once(inbox: Inbox, event: str) -> None:
+    commands = payloads.comment("/metaagent fix")
+    await deliver(inbox, commands, "issue_comment", "d-1")
+    for number in range(3):
+        again = await deliver(inbox, commands, event, f"replay-{number}")
+        assert (again.status_code, again.json()["result"]) == (202, "duplicate")
+        assert "another id" in again.json()["reason"]
+    assert [one.delivery for one in await inbox.waiting()] == ["d-1"]

@@ -350,3 +350,56 @@ async def test_a_row_of_another_version_does_not_hold_up_the_others_and_waits_fo
     assert await inbox.waiting() == ()
     open_database(url).run(lambda tx: tx.change(write, {"work": newer}))
     assert await inbox.waiting() == (), "nobody came who could"
+
+
+async def accept_body(inbox: Inbox, delivery: str, fingerprint: str | None, mission: str = "m-1") -> str:
+    decision = a_request(mission)
+    return (await inbox.accept(delivery, "check_run", "completed", decision, fingerprint)).result
+
+
+async def test_a_body_under_another_id_is_a_duplicate_in_every_process_and_after_a_restart(
+    inbox: Inbox, other: Inbox, url: str, clock: FixedClock
+) -> None:
+    command = Command(command_id="c-1", verb=Verb.FIX, repository=a_repository(), author="mona")
+    first = await inbox.accept("d-1", "issue_comment", "created", command, "f-1")
+    # What is asked for has another name each time: nothing but the body tells.
+    replayed = command.with_(command_id="c-2", delivery_id="d-2")
+    second = await other.accept("d-2", "issue_comment", "created", replayed, "f-1")
+    inbox.close()
+    reopened = Inbox(open_database(url), clock)
+    reopened.open()
+    third = await reopened.accept("d-3", "check_run", None, replayed.with_(command_id="c-3"), "f-1")
+    reopened.close()
+    assert [one.result for one in (first, second, third)] == ["queued", "duplicate", "duplicate"]
+
+
+async def test_bodies_written_at_the_same_time_count_once_each(inbox: Inbox, other: Inbox) -> None:
+    both = [accept_body(one, f"d-{n}-{id(one)}", f"f-{n % 5}", f"m-{n}") for n in range(20) for one in (inbox, other)]
+    results = await asyncio.gather(*both)
+    assert (results.count("queued"), results.count("duplicate")) == (5, 35)
+
+
+async def test_a_replay_does_not_begin_a_failed_mission_again_and_a_redelivery_does(
+    inbox: Inbox, queue: MemoryQueue
+) -> None:
+    assert await accept_body(inbox, "d-1", "f-1") == "queued"
+    await Dispatcher(inbox, queue).deliver()
+    queue.states["m-1"] = "failed"
+    assert await accept_body(inbox, "d-2", "f-1") == "duplicate"
+    assert await accept_body(inbox, "d-1", "f-1") == "queued"
+
+
+async def test_deliveries_without_a_fingerprint_are_told_apart_by_their_ids_only(inbox: Inbox) -> None:
+    results = [await accept_body(inbox, f"d-{n}", None, f"m-{n}") for n in range(3)]
+    assert results == ["queued"] * 3
+
+
+async def test_a_body_is_forgotten_with_its_delivery(inbox: Inbox, queue: MemoryQueue, clock: FixedClock) -> None:
+    await accept_body(inbox, "d-1", "f-1")
+    await Dispatcher(inbox, queue).deliver()
+    clock.advance(timedelta(days=29).total_seconds())
+    await inbox.purge(timedelta(days=30))
+    assert await accept_body(inbox, "d-2", "f-1", "m-2") == "duplicate"
+    clock.advance(timedelta(days=31).total_seconds())
+    await inbox.purge(timedelta(days=30))
+    assert await accept_body(inbox, "d-3", "f-1", "m-3") == "queued"

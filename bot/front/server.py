@@ -1,0 +1,67 @@
+"""Make the HTTP server of the service: uvicorn, with limits on what an unknown client can make it hold."""
+
+import asyncio
+import socket
+from functools import partial
+from typing import Any, cast
+
+import uvicorn
+from typing_extensions import override
+
+from bot.domain.http import HttpLimits
+from bot.front.bodies import READ_BYTES
+from bot.front.connections import Connections, fit_open_files
+from bot.front.protocol import GuardedProtocol
+
+STOP_S = 15.0
+"""Time for open requests when the service stops: a body and its answer fit in."""
+
+
+class GuardedServer(uvicorn.Server):
+    """uvicorn's server with guarded connections.
+
+    Args:
+        app: The ASGI application.
+        limits: Limits on connections, time and proxies.
+        host: Address to listen on.
+        port: Port to listen on.
+    """
+
+    def __init__(self, app: Any, limits: HttpLimits, *, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.connections = Connections(fit_open_files(limits.connections), now=_now)
+        protocol = partial(GuardedProtocol, self.connections, limits)
+        super().__init__(
+            uvicorn.Config(
+                app,
+                host=host,
+                port=port,
+                http=cast(type[asyncio.Protocol], protocol),
+                ws="none",
+                log_config=None,
+                access_log=False,
+                # An empty list, not None: uvicorn's default is to believe every process of this machine.
+                proxy_headers=bool(limits.proxies),
+                forwarded_allow_ips=list(limits.proxies),
+                timeout_graceful_shutdown=int(STOP_S),
+            )
+        )
+
+    @override
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for server in self.servers:
+            for listener in server.sockets:
+                # Connections inherit it. It bounds what one read brings: the reads of all connections that are ready
+                # come before the next answer, and the kernel would let the buffer grow to megabytes. The event loop's
+                # own object lacks the method, so a copy of the descriptor is used.
+                with socket.fromfd(listener.fileno(), listener.family, listener.type) as same:
+                    same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, READ_BYTES)
+
+    @override
+    async def on_tick(self, counter: int) -> bool:
+        self.connections.tick()
+        return await super().on_tick(counter)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

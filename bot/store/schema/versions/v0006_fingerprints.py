@@ -1,0 +1,17 @@
+"""A delivery is known by its body, too: a signed body that is sent again under another id is a duplicate."""
+
+from alembic import op
+from sqlalchemy import Column
+from sqlalchemy import text as sql
+
+from bot.store.schema.columns import TEXT
+
+revision = "0006"
+down_revision = "0005"
+
+
+def upgrade() -> None:
+    """Make what is new; deliveries that came before have no fingerprint."""
+    op.add_column("delivery", Column("fingerprint", TEXT))
+    known = sql("fingerprint IS NOT NULL")
+    op.create_index("delivery_by_fingerprint", "delivery", ["fingerprint"], sqlite_where=known, postgresql_where=known)
