@@ -19,10 +19,12 @@ def gone(before: TestReport, after: TestReport) -> frozenset[str]:
         after: Another run.
     """
     was, now = failing_of(outcomes_of(before)), outcomes_of(after)
+    # The commands of a line run up to the first that is not green.
+    past = after.success or after.steps > before.steps
     if before.runner == "diagnostics":
-        return was - failing_of(now) if after.runner == "diagnostics" or after.success else frozenset()
+        return was - failing_of(now) if after.runner == "diagnostics" or past else frozenset()
     if not before.knows_tests:
-        return was if after.success else frozenset()
+        return was if past else frozenset()
     passed = {name for name, status in now.items() if status is TestStatus.PASS}
     # A file or folder that could not be collected is a failure without `::`; it is gone when tests of it pass.
     mended = {n for n in was if "::" not in n and n not in now and any(stands_for(n, p) for p in passed)}
@@ -32,7 +34,8 @@ def gone(before: TestReport, after: TestReport) -> frozenset[str]:
 def newly_failing(before: TestReport, runs: Sequence[VerifiedRun]) -> tuple[str, ...]:
     """Tests that fail in some run and did not fail before.
 
-    A test the red run never reached (it stopped early, or its file could not be collected) is not blamed on the change.
+    A test the red run never reached (it stopped early, its file could not be collected, or a later command of the line
+    runs it) is not blamed on the change.
 
     Args:
         before: The red run.
@@ -40,13 +43,19 @@ def newly_failing(before: TestReport, runs: Sequence[VerifiedRun]) -> tuple[str,
     """
     was = outcomes_of(before)
     uncollected = [name for name in failing_of(was) if "::" not in name]
-    failing = {name for run in runs for name in failing_of(outcomes_of(run.report))} - failing_of(was)
+    failing = {name for run in runs for name in _blamed(before, was, run.report)} - failing_of(was)
     if before.knows_tests:
         unknown = {n for n in failing if n not in was}
         failing -= (
             unknown if stopped_early(before) else {n for n in unknown if any(stands_for(u, n) for u in uncollected)}
         )
     return tuple(sorted(failing))
+
+
+def _blamed(before: TestReport, was: dict[str, TestStatus], after: TestReport) -> frozenset[str]:
+    """Return what fails in a run and could have been seen in the red one."""
+    failing = failing_of(outcomes_of(after))
+    return failing & was.keys() if after.steps > before.steps else failing
 
 
 def missing_tests(before: TestReport, whole: Sequence[TestReport]) -> tuple[str, ...]:

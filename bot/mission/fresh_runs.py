@@ -12,6 +12,7 @@ from bot.mission.elsewhere import Elsewhere, explain, lost_in
 from bot.mission.fresh_sandbox import Change, FreshSandbox
 from bot.mission.reports import slim, targets_of
 from bot.mission.signatures import no_verdict
+from bot.mission.uncovered import uncovered
 from bot.ports import OpenWorkspace, Workspace
 from sandbox.types import CHANGED, Checkout, Frozen, RunVerdict, TestReport
 
@@ -86,7 +87,8 @@ async def run_fresh(workspace: Workspace, standby: Standby, change: Change, cont
         change: What is tried.
         context: The red run, and what triage found.
     """
-    before = context.test_results
+    later = uncovered(context)
+    before = later.report if later else context.test_results
     if before is None:
         return FreshRuns()
     first = FreshSandbox(workspace, change, 1)
@@ -155,11 +157,14 @@ async def _in_a_second(workspace: Workspace, change: Change, targets: tuple[str,
 
 async def _control(first: FreshSandbox, context: MissionContext, targets: tuple[str, ...]) -> TestReport | None:
     """The failing tests without the change, while the second sandbox is at work; None where that tells nothing."""
-    before, triage = context.test_results, context.triage
-    if before is None or not _controllable(before, triage):
+    later, triage = uncovered(context), context.triage
+    before = later.report if later else context.test_results
+    # Triage says nothing about what it did not see.
+    if before is None or not _controllable(before, None if later else triage):
         return None
     together = triage is not None and triage.order_dependent
-    return await first.without_the_change(() if together else targets, seed=_SEED_AGAIN)
+    ground = later.changes if later else ()
+    return await first.without_the_change(() if together else targets, seed=_SEED_AGAIN, ground=ground)
 
 
 def _controllable(before: TestReport, triage: Triage | None) -> bool:

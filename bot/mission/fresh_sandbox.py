@@ -63,8 +63,12 @@ class FreshSandbox:
         self._clean = False
         return await self._workspace.run_tests(targets=targets, order=order, seed=seed, confirm=confirm)
 
-    async def without_the_change(self, targets: tuple[str, ...], *, seed: int) -> TestReport:
-        """One run of the failing commit as it is."""
+    async def without_the_change(
+        self, targets: tuple[str, ...], *, seed: int, ground: tuple[FileChange, ...] = ()
+    ) -> TestReport:
+        """One run of the failing commit as it is, or with the partial fix the change stands on."""
         await self._workspace.revert()
+        if ground:
+            await self._workspace.apply_changes(ground)
         self._clean = False
         return await self._workspace.run_tests(targets=targets, seed=seed)

@@ -111,7 +111,7 @@ def _rules(context: MissionContext, report: TestReport, workspace: Workspace) ->
             made[number] = await analyze_failures(
                 report,
                 workspace,
-                kind=context.triage.kind if context.triage else FailureKind.BUG,
+                kind=_kind(context, report),
                 red_diff=context.facts.red_diff if context.facts else SourceDiff(),
                 lessons=context.lessons,
                 passes=number,
@@ -119,6 +119,15 @@ def _rules(context: MissionContext, report: TestReport, workspace: Workspace) ->
         return made[number]
 
     return looked
+
+
+def _kind(context: MissionContext, report: TestReport) -> FailureKind:
+    """Return the kind triage found, or that of a later command of the line, which triage did not see."""
+    kind = context.triage.kind if context.triage else FailureKind.BUG
+    first = context.test_results
+    if first is None or report.steps <= first.steps:
+        return kind
+    return FailureKind.LINT if report.runner == "diagnostics" else FailureKind.BUG
 
 
 async def _assessed(diagnosis: Diagnosis, mind: Billed | None) -> LiveAssessment:

@@ -13,6 +13,7 @@ from bot.mission.fresh_runs import Standby, run_fresh, shaky_of
 from bot.mission.fresh_sandbox import Change
 from bot.mission.guard import screen_edits
 from bot.mission.reports import failing_of, outcomes_of
+from bot.mission.uncovered import uncovered
 from bot.ports import Clock, OpenWorkspace, Workspace
 from sandbox.errors import ChangeRejected
 from sandbox.types import Checkout, RunVerdict, StepKind, TestReport, TestStatus
@@ -93,16 +94,21 @@ def _judge(
 ) -> Verification:
     """Compare before and after."""
     whole = [r.report for r in runs if r.label in {"full command", "full command again"}]
-    was = outcomes_of(before)
+    later = uncovered(context)
+    # What a later command of the line showed is known too; the first red run still has to be repaired.
+    last = later.report if later else before
+    was = outcomes_of(last) | outcomes_of(before)
     now = outcomes_of(whole[0]) if whole else outcomes_of(runs[0].report)
     seen = [outcomes_of(report) for report in whole] or [now]
-    broken = newly_failing(before, runs)
-    missing = missing_tests(before, whole)
+    broken = tuple(name for name in newly_failing(last, runs) if name not in failing_of(was))
+    missing = missing_tests(last, whole)
     skips = {n for outcomes in seen for n, s in outcomes.items() if s is TestStatus.SKIP}
     skipped = tuple(sorted(n for n in skips if was.get(n, TestStatus.SKIP) is not TestStatus.SKIP))
     suite = len(whole) > 1 and all(run.report.success for run in runs)
     # Every run includes the failing tests: what is gone is gone in all of them.
-    gone = frozenset[str].intersection(*(gone_of(before, run.report) for run in runs)) if whole else frozenset[str]()
+    always_gone = [_gone(before, last, run.report) for run in runs]
+    gone = frozenset[str].intersection(*always_gone) if whole else frozenset[str]()
+    gained = gone - shaky_of(context.triage) - (gone_of(before, last) if later else frozenset())
     criteria = judged(
         context.acceptance_criteria,
         Findings(
@@ -116,9 +122,7 @@ def _judge(
     harmless = not (broken or missing or skipped)
     green = suite and harmless and failing_of(was) <= gone and all_critical_passed(criteria)
     # A test that also passes without any change proves nothing by passing.
-    partial = (
-        not green and harmless and bool(gone - shaky_of(context.triage)) and not disagree(runs) and not whole[0].success
-    )
+    partial = not green and harmless and bool(gained) and not disagree(runs) and not whole[0].success
     facts = shown.with_(
         runs=runs,
         not_verified=(*shown.not_verified, *_unconfirmed(runs)),
@@ -130,12 +134,16 @@ def _judge(
         green=green,
         partial=partial,
     )
-    return facts.with_(reason=_reason(facts, before, len(gone)))
+    return facts.with_(reason=_reason(facts, len(failing_of(was)), len(gone)))
 
 
-def _reason(found: Verification, before: TestReport, gone: int) -> str:
+def _gone(before: TestReport, last: TestReport, after: TestReport) -> frozenset[str]:
+    """Return the failures of the first red run, and of the last one, that a run shows as gone."""
+    return gone_of(before, after) | gone_of(last, after)
+
+
+def _reason(found: Verification, total: int, gone: int) -> str:
     """The verdict in one sentence."""
-    total = len(failing_of(outcomes_of(before)))
     if found.green:
         return _green_reason(total, len(found.runs))
     if found.newly_failing:

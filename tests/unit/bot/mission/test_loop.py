@@ -21,7 +21,7 @@ from bot.mission.loop import run_mission
 from bot.ports import Workspace
 from bot.queue.memory import MemoryCheckpoint
 from sandbox.errors import ImportRejected, SandboxDied, SandboxError, SandboxUnavailable, SetupFailed
-from sandbox.types import Checkout, RunVerdict, StepKind, TestReport
+from sandbox.types import Checkout, RunVerdict, StepKind, TestReport, TestStatus
 from tests.builders import a_change, a_lint_recipe, a_recalled_lesson, a_request, facts
 from tests.fakes.fixed_clock import FixedClock
 from tests.fakes.scripted_fixer import KnownLessons, ScriptedFixer
@@ -52,6 +52,80 @@ Value = TypeVar("Value", bound=BaseModel)
 def always(*proposals: Candidate | RungNote) -> ScriptedFixer:
     """A fixer that proposes the same whatever the files are."""
     return ScriptedFixer(lambda _files, _context: proposals)
+
+
+# --- command lines of several commands ---------------------------------------------------------
+
+
+def in_order(asked: Asked) -> TestReport:
+    """`ruff check . && pytest`: the tests run when the linter is content."""
+    source = asked.files[PATH]
+    if "import os" in source and not asked.targets:
+        return a_run({f"{PATH}:1:F401": "F401: unused"}, runner="diagnostics").with_(ended_at="ruff check .")
+    return a_run(outcomes(source), targets=asked.targets).with_(steps=2)
+
+
+def linted_then_mended(files: dict[str, str], _: MissionContext) -> list[Candidate | RungNote]:
+    """Takes the import away, then mends one bug."""
+    source = files[PATH]
+    if "import os" in source:
+        return [a_fix(source.replace("import os\n", ""), id="lint")]
+    if "return a + b" not in source:
+        return [a_fix(source.replace("a - b", "a + b", 1), id="bug")]
+    return [RungNote(reason="nothing left to mend")]
+
+
+async def test_what_the_repair_of_one_command_uncovers_is_repaired_next() -> None:
+    world = a_world(f"import os\n{EVENS}", base=None, run=in_order)
+    context = await Stage(world=world, fixers=(ScriptedFixer(linted_then_mended),)).play()
+    assert context.outcome is Outcome.FIXED, context.reason
+    first, second = (iteration.verification for iteration in context.iterations)
+    assert first is not None
+    assert second is not None
+    assert (first.partial, first.newly_failing) == (True, ())
+    changed = {change.name: (change.before, change.after) for change in second.table}
+    assert changed[ADD] == (TestStatus.FAIL, TestStatus.PASS)
+    assert second.control is not None, "the uncovered tests are run once without the change that mends them"
+    assert second.control.failing == {ADD}
+    assert [edit.content.decode() for edit in second.edits] == [MENDED]
+
+
+async def test_what_is_uncovered_and_not_repaired_leaves_a_partial_fix() -> None:
+    world = a_world(f"import os\n{BROKEN}", base=None, run=in_order)
+    context = await Stage(world=world, fixers=(ScriptedFixer(linted_then_mended),)).play()
+    assert context.outcome is Outcome.PARTIAL, context.reason
+    assert context.fix is not None
+    assert "-import os" in context.fix[1].diff
+
+
+async def test_a_change_that_breaks_what_was_uncovered_is_no_progress() -> None:
+    def breaking(files: dict[str, str], _: MissionContext) -> list[Candidate | RungNote]:
+        source = files[PATH]
+        if "import os" in source:
+            return [a_fix(source.replace("import os\n", ""), id="lint")]
+        return [a_fix(source.replace("a - b", "a + b"), id="breaks sub")]
+
+    world = a_world(f"import os\n{EVENS}", base=None, run=in_order)
+    context = await Stage(world=world, fixers=(ScriptedFixer(breaking),)).play()
+    assert context.outcome is Outcome.PARTIAL, context.reason
+    assert context.fix is not None
+    assert [edit.content.decode() for edit in context.fix[1].edits] == [EVENS]
+    refused = context.iterations[1].verification
+    assert refused is not None
+    assert (refused.partial, refused.newly_failing) == (False, (SUB,))
+
+
+async def test_tests_that_are_uncovered_by_chance_are_not_called_fixed() -> None:
+    def chancy(asked: Asked) -> TestReport:
+        source = asked.files[PATH]
+        if "import os" in source and not asked.targets:
+            return in_order(asked)
+        lucky = asked.targets and "return a + b" not in source
+        return a_run({ADD: ""} if lucky else outcomes(source), targets=asked.targets).with_(steps=2)
+
+    world = a_world(f"import os\n{EVENS}", base=None, run=chancy)
+    context = await Stage(world=world, fixers=(ScriptedFixer(linted_then_mended),)).play()
+    assert context.outcome is Outcome.FLAKY, context.reason
 
 
 # --- fixed ----------------------------------------------------------------------------------------
