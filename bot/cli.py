@@ -180,7 +180,7 @@ def _repair(arguments: argparse.Namespace) -> int:
         path=arguments.path,
         command=arguments.test,
         since=arguments.since,
-        seconds=arguments.seconds,
+        seconds=arguments.time_limit,
         candidates=arguments.candidates,
         show=arguments.show,
         seed=arguments.seed,

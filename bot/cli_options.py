@@ -8,13 +8,13 @@ _SINCE = "commit it was green at, in a git checkout (default: the parent of HEAD
 def fix(parser: argparse.ArgumentParser) -> None:
     """Of `metaagent fix`."""
     _project(parser)
-    parser.add_argument("--test", metavar="COMMAND", help="the command that is red; detected when not given")
+    _test(parser, "the command that is red; detected when not given")
     parser.add_argument("--apply", action="store_true", help="write a verified fix into the folder")
     choose = "verify the choice of this number, of the last question about the folder"
     parser.add_argument("--choose", type=int, metavar="N", help=choose)
     _json(parser)
     _seed(parser)
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="for the search of a fix")
+    _time_limit(parser)
     parser.add_argument("--rungs", default="0,1,2", help="rungs to climb: 0 tools, 1 search, 2 model (default 0,1,2)")
     parser.add_argument("--evidence", metavar="FILE", help="write the evidence bundle there, for metaagent replay")
 
@@ -22,11 +22,8 @@ def fix(parser: argparse.ArgumentParser) -> None:
 def repair(parser: argparse.ArgumentParser) -> None:
     """Of `metaagent repair`."""
     _project(parser)
-    parser.add_argument(
-        "--test", metavar="COMMAND", help="the pytest or unittest command that is red; detected when not given"
-    )
-    seconds = "of search (default: the setting limits.search_s)"
-    parser.add_argument("--seconds", type=float, metavar="SECONDS", help=seconds)
+    _test(parser, "the pytest or unittest command that is red; detected when not given")
+    _time_limit(parser)
     parser.add_argument("--candidates", type=int, metavar="N", help="most candidates to try")
     parser.add_argument("--show", type=int, default=5, metavar="N", help="most candidates to show (default 5)")
     half = "keep half of the passing tests back to judge what is found"
@@ -123,6 +120,17 @@ def _project(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="REV", help=_SINCE)
 
 
+def _test(parser: argparse.ArgumentParser, text: str) -> None:
+    # The policy says test_command, the Action test-command; both names are understood here.
+    names = ("--test", "--test-command", "--command")
+    parser.add_argument(*names, dest="test", metavar="COMMAND", help=text)
+
+
+def _time_limit(parser: argparse.ArgumentParser) -> None:
+    text = "for the search of a fix, in seconds (default: the setting limits.search_s)"
+    parser.add_argument("--time-limit", "--seconds", type=float, metavar="SECONDS", help=text)
+
+
 def _seed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="seed of everything random (default 0)")
 
@@ -139,4 +147,6 @@ def settings(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--config", metavar="FILE", help="settings file (default metaagent.toml when it is there)")
     for leaf in leaves():
         text = " ".join(filter(None, (leaf.description, f"[{leaf.default}]" if leaf.default else "")))
-        group.add_argument(leaf.option, dest=f"setting:{leaf.key}", metavar="VALUE", help=text.replace("%", "%%"))
+        # Other users of a machine read command lines: an option for a secret is understood, and not offered.
+        shown = argparse.SUPPRESS if leaf.is_secret else text.replace("%", "%%")
+        group.add_argument(leaf.option, dest=f"setting:{leaf.key}", metavar="VALUE", help=shown)

@@ -29,7 +29,7 @@ from bot.kept_choices import KeptChoices, chosen, keep_choices
 from bot.lessons.calibration import confidence_by_rules
 from bot.misuse import misuse_of
 from bot.pipeline import handle_folder
-from bot.progress import TerminalProgress
+from bot.progress import TerminalProgress, telling_searches
 from bot.publish.markdown import Pen
 from bot.publish.remembered import proposed
 from bot.publish.terminal import report_text
@@ -146,6 +146,8 @@ async def _mission(
     file = EvidenceFile(Path(order.evidence), settings.evidence) if order.evidence else None
     async with open_line(settings, build, None if order.as_json else TerminalProgress()) as opened:
         line = replace(opened, keep_evidence=file.keep) if file is not None else opened
+        if not order.as_json:
+            line = replace(line, open_workspace=telling_searches(line.open_workspace))
         if choice is not None:
             line = replace(line, fixers=(_chosen_fixer(choice, folder),))
         name = hashlib.sha256(f"{folder}\n{line.clock.now().isoformat()}".encode()).hexdigest()[:12]

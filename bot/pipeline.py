@@ -129,7 +129,26 @@ async def handle_request(request: MissionRequest, line: Line, github: GitHub, ch
     publication = await checkpoint.step("publish", Publication, lambda: _publish(context, line, github, kept))
     await note_answer(request, publication, line.registry)
     await _remember(context, publication, line, checkpoint)
+    _log_end(context, publication)
     return context
+
+
+def _log_end(context: MissionContext, publication: Publication) -> None:
+    """Log one line that an operator can search for by repository, pull request or commit."""
+    request = context.request
+    log.info(
+        "mission ended",
+        extra={
+            "mission": context.mission_id,
+            "repository": request.repository.full_name if request.repository else None,
+            "check": request.check.name if request.check else None,
+            "commit": request.head_sha,
+            "for_pull_request": request.pull_request,
+            "outcome": str(publication.outcome or context.outcome),
+            "pull_request": publication.pull_request,
+            "seconds": round(context.seconds, 1),
+        },
+    )
 
 
 async def handle_folder(request: MissionRequest, line: Line, checkpoint: Checkpoint) -> MissionContext:

@@ -2,12 +2,15 @@
 
 import logging
 import sys
-from typing import TextIO
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager
+from typing import Any, TextIO, cast
 
+from bot.domain.counted import counted
 from bot.domain.mission import MissionContext
-from bot.ports import Progress
+from bot.ports import OpenWorkspace, Progress, Workspace
 from sandbox.gate import clean
-from sandbox.types import Survivor, TrialDone, TrialEvent, TrialProgress, TrialStarted
+from sandbox.types import Checkout, SearchRequest, Survivor, TrialDone, TrialEvent, TrialProgress, TrialStarted
 
 _log = logging.getLogger("metaagent.mission")
 EVERY_S = 5.0
@@ -77,7 +80,8 @@ class SearchProgress:
         """Print what is worth a line."""
         match event:
             case TrialStarted():
-                said = f"  started      {event.candidates} candidates, {event.baseline_failing} failing tests"
+                failing = counted(event.baseline_failing, "failing test")
+                said = f"  started      {counted(event.candidates, 'candidate')}, {failing}"
             case Survivor():
                 said = f"  found        {event.path}:{event.line} after {event.tried} tried, {event.seconds:.1f} s"
             case TrialProgress() if event.seconds >= self._next_s:
@@ -89,3 +93,45 @@ class SearchProgress:
                 return
         self._stream.write(f"{clean(said)}\n")
         self._stream.flush()
+
+
+def telling_searches(open_workspace: OpenWorkspace, stream: TextIO | None = None) -> OpenWorkspace:
+    """Return a door to workspaces whose searches are shown on a terminal while they run.
+
+    Args:
+        open_workspace: Opens them.
+        stream: Where to write; standard error by default.
+    """
+
+    @asynccontextmanager
+    async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
+        async with open_workspace(checkout) as workspace:
+            yield cast("Workspace", _TellingWorkspace(workspace, stream))
+
+    return door
+
+
+class _TellingWorkspace:
+    """Passes everything on, and shows the events of each search.
+
+    Args:
+        workspace: The real one.
+        stream: Where to write.
+    """
+
+    def __init__(self, workspace: Workspace, stream: TextIO | None) -> None:
+        self._workspace = workspace
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._workspace, name)
+
+    async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
+        """Search, and print what is worth a line."""
+        progress = SearchProgress(self._stream)
+        events = self._workspace.search(request)
+        # A listener that stops early also stops the search.
+        async with aclosing(cast("AsyncGenerator[TrialEvent]", events)):
+            async for event in events:
+                progress.tell(event)
+                yield event

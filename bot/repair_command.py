@@ -79,7 +79,7 @@ def run_repair(order: RepairOrder, settings: Settings, *, build: BuildLine = bui
     """
     folder = a_folder(order.path).resolve()
     check_test_command(order.command)
-    check_seconds("--seconds", order.seconds)
+    check_seconds("--time-limit (or --seconds)", order.seconds)
     if order.candidates is not None and order.candidates < 1:
         raise UsageError("--candidates must be at least 1")
     if not 1 <= order.show <= MOST_SHOWN:

@@ -243,6 +243,8 @@ class Leaf(BaseModel):
     description: str
     anybodys: bool
     """Whether a file nobody named may say it."""
+    is_secret: bool = False
+    """It is not offered as an option: other users of a machine read command lines."""
 
     @property
     def option(self) -> str:
@@ -276,6 +278,7 @@ def leaves(model: type[BaseModel] = Settings, above: tuple[str, ...] = (), *, an
             default=default,
             description=field.description or "",
             anybodys=marked,
+            is_secret="SecretStr" in str(kind),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from bot.domain.counted import counted
 from bot.domain.lesson import Forecast
 from bot.domain.mission import Confidence, MissionContext
 from bot.domain.patch import Candidate, Rung, Verification
@@ -109,10 +110,13 @@ def _doubts(candidate: Candidate, verification: Verification) -> list[tuple[floa
         weight = -min(0.3, 0.1 * (candidate.behaviours - 1))
         found.append((weight, f"{candidate.behaviours} passing candidates behave differently"))
     found += _of_the_search(candidate)
-    if candidate.warnings:
-        found.append((-min(0.3, 0.1 * len(candidate.warnings)), f"{len(candidate.warnings)} warnings about the change"))
-    if verification.doubts:
-        found.append((-min(0.3, 0.1 * len(verification.doubts)), f"{len(verification.doubts)} doubts of the verifier"))
+    for what, texts in (
+        ("warning about the change", candidate.warnings),
+        ("doubt of the verifier", verification.doubts),
+    ):
+        if texts:
+            noun, _, about = what.partition(" ")
+            found.append((-min(0.3, 0.1 * len(texts)), f"{counted(len(texts), noun)} {about}"))
     if len({run.report.verdict for run in verification.runs}) > 1:
         found.append((-0.4, "the fresh runs disagree"))
     return found

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from bot.domain.counted import counted
 from bot.fixers.rung1_search.attempt import Attempt, Shown
 from bot.publish.markdown import Pen
 from sandbox.diffs import Original, write_diff
@@ -181,7 +182,8 @@ def _in_full(one: dict[str, Any]) -> list[str]:
     facts = [f"cluster {one['cluster']}, score {one['score']:.2f}, {one['template']}, {one['lane']} lane"]
     facts.append(f"suspicion {one['suspicion']:.2f}, found as number {one['tried']} after {one['seconds']:.1f} s")
     if one["agreeing"] > 1:
-        facts.append(f"{one['agreeing'] - 1} other edits behave alike")
+        others = one["agreeing"] - 1
+        facts.append(counted(others, "other edit behaves alike", plural="other edits behave alike"))
     facts += _observed(one["observed"])
     facts += [f"{d['input']} gives {d['gives']}, another candidate {d['other']}" for d in one["differs"]]
     facts += [f"doubt: {doubt}" for doubt in one["doubts"]]

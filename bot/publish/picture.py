@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from bot.domain.counted import counted
 from bot.domain.mission import Iteration, Outcome
 from bot.publish.markdown import Section
 from bot.publish.story import RUNG_NAMES, Story
@@ -66,7 +67,7 @@ def _stages(iteration: Iteration) -> Iterator[tuple[str, list[str]]]:
         suspects = len(iteration.diagnosis.suspects)
         yield "Analyze", [f"{suspects} suspect {'place' if suspects == 1 else 'places'}"]
     if iteration.plan is not None:
-        said = [f"{len(iteration.plan.steps)} steps"]
+        said = [counted(len(iteration.plan.steps), "step")]
         said += [f"critic {iteration.critique.overall:.2f}"] if iteration.critique else []
         yield "Plan", said
     if iteration.attempt is not None:

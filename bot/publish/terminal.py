@@ -1,5 +1,6 @@
 """The same story for a terminal: plain text, gated, no markup. Pure."""
 
+from bot.domain.counted import counted
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Choice
 from bot.publish.evidence import agreement
@@ -39,7 +40,8 @@ def _text_of_models(story: Story) -> list[str]:
     lines = ["", "Models"]
     for model, spend in spend_by(calls, "model").items():
         tokens = f"{spend.usage.input_tokens} tokens in, {spend.usage.output_tokens} out"
-        lines.append(f"  {story.pen.line(model, cap=200)}: {spend.calls} calls, {tokens}, cost {spend_in_words(spend)}")
+        spent = f"{counted(spend.calls, 'call')}, {tokens}, cost {spend_in_words(spend)}"
+        lines.append(f"  {story.pen.line(model, cap=200)}: {spent}")
     by = [f"{stage} by {who}" for stage, who in speakers(story.context).items()]
     return [*lines, f"  decided: {', '.join(by)}"] if by else lines
 

@@ -40,7 +40,8 @@ def settings_page() -> str:
         meaning = " ".join(leaf.description.split()).replace("|", "\\|")
         default = f"`{leaf.default}`" if leaf.default else ""
         mark = " \\*" if leaf.anybodys else ""
-        lines.append(f"| `{leaf.key}`{mark} | `{leaf.variable}` | `{leaf.option}` | {default} | {meaning} |")
+        option = "none: a secret" if leaf.is_secret else f"`{leaf.option}`"
+        lines.append(f"| `{leaf.key}`{mark} | `{leaf.variable}` | {option} | {default} | {meaning} |")
     return "\n".join(lines) + "\n"
 
 

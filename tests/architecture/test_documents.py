@@ -41,3 +41,17 @@ def test_no_document_counts_or_lists_the_outcomes_by_hand(path: Path) -> None:
     assert counted == []
     listed = {outcome for outcome in Outcome if re.search(rf"\b{outcome.value}\b", text)}
     assert listed != set(Outcome), "link to docs/reference/outcomes.md"
+
+
+PLACEHOLDER = re.compile(r"example\.(?:org/metaagent|net)|@0{40}|<YOUR|TODO")
+
+
+def test_what_a_reader_would_copy_holds_no_unmarked_placeholder() -> None:
+    copied = [*DOCUMENTS, *(ROOT / "examples").rglob("*.yml")]
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in copied
+        for line in path.read_text().splitlines()
+        if PLACEHOLDER.search(line) and "put the commit of a release here" not in line
+    ]
+    assert found == []

@@ -27,8 +27,24 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("command", [name for name, one in COMMANDS.items() if one.takes_settings])
 def test_help_of_a_command_lists_every_setting(capsys: pytest.CaptureFixture[str], command: str) -> None:
     text = helped(capsys, command)
-    missing = [leaf.option for leaf in leaves() if f"  {leaf.option} VALUE" not in text]
+    missing = [leaf.option for leaf in leaves() if not leaf.is_secret and f"  {leaf.option} VALUE" not in text]
     assert not missing
+    offered = [leaf.option for leaf in leaves() if leaf.is_secret and leaf.option in text.split()]
+    assert offered == [], "other users of the machine read command lines"
+
+
+def test_settings_that_hold_a_secret_are_known() -> None:
+    secret = {leaf.key for leaf in leaves() if leaf.is_secret}
+    assert secret >= {"private_key", "webhook_secret", "model_key", "openai_api_key", "storage.key"}
+    assert not secret & {"private_key_file", "app_id", "port"}
+
+
+@pytest.mark.parametrize("command", ["fix", "repair"])
+@pytest.mark.parametrize("test", ["--test", "--test-command", "--command"])
+@pytest.mark.parametrize("limit", ["--time-limit", "--seconds"])
+def test_one_thing_has_one_name_and_its_other_names_are_understood(command: str, test: str, limit: str) -> None:
+    arguments = _parser(command).parse_args([command, ".", test, "make", limit, "7"])
+    assert (arguments.test, arguments.time_limit) == ("make", 7.0)
 
 
 def test_no_two_settings_share_an_option_or_a_variable() -> None:

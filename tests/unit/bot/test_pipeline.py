@@ -136,6 +136,19 @@ async def test_a_red_check_becomes_a_pull_request_and_a_lesson() -> None:
     assert [request.mission_id for request in stage.listened] == ["m-0001"]
 
 
+async def test_a_mission_that_ended_is_one_line_of_the_log_with_names_people_know(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stage = Stage(a_world(ADDS))
+    with caplog.at_level(logging.INFO, logger="bot.pipeline"):
+        await stage.play()
+    (line,) = [record for record in caplog.records if record.getMessage() == "mission ended"]
+    (number,) = stage.github.pulls
+    told = {"repository": "octo/calculator", "outcome": "FIXED", "pull_request": number, "mission": "m-0001"}
+    assert line.__dict__.items() >= {**told, "commit": HEAD}.items()
+    assert line.__dict__["seconds"] >= 0
+
+
 def inside(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.is_file())
 

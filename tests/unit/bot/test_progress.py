@@ -2,13 +2,24 @@
 
 import io
 import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
 from bot.domain.mission import MissionContext
-from bot.progress import BothProgress, LogProgress, SearchProgress, SilentProgress, TerminalProgress
-from sandbox.types import TrialDone, TrialProgress, TrialStarted
+from bot.ports import Workspace
+from bot.progress import (
+    BothProgress,
+    LogProgress,
+    SearchProgress,
+    SilentProgress,
+    TerminalProgress,
+    telling_searches,
+)
+from sandbox.types import Checkout, FolderSource, SearchRequest, TrialDone, TrialProgress, TrialStarted
 from tests.builders import a_running_mission, an_iteration
+from tests.fakes.searching_workspace import SearchingWorkspace
 
 pytestmark = pytest.mark.anyio
 
@@ -57,8 +68,26 @@ async def test_a_search_tells_its_stages_and_now_and_then_that_it_goes_on() -> N
         progress.tell(TrialProgress(tried=10 * second, seconds=second))
     progress.tell(TrialDone(reason="time", tried=120, seconds=12.0))
     assert stream.getvalue().splitlines() == [
-        "  started      100 candidates, 1 failing tests",
+        "  started      100 candidates, 1 failing test",
         "  searching    50 tried, 5.0 s",
         "  searching    100 tried, 10.0 s",
         "  time         120 tried, 12.0 s",
     ]
+
+
+async def test_searches_of_a_mission_are_shown_while_they_run() -> None:
+    stream = io.StringIO()
+    searching = SearchingWorkspace({"a.py": "x = 1\n"}, {"t": ("a.py", "x = 2")}, [("1", "2")])
+
+    @asynccontextmanager
+    async def door(checkout: Checkout) -> AsyncIterator[Workspace]:
+        yield searching
+
+    checkout = Checkout(source=FolderSource(path="/", repository_id="local:/"))
+    async with telling_searches(door, stream)(checkout) as workspace:
+        assert await workspace.list_files() == ("a.py",), "everything else is passed on"
+        heard = [event async for event in workspace.search(SearchRequest(command="pytest", failing=("t",)))]
+    assert isinstance(heard[-1], TrialDone)
+    lines = stream.getvalue().splitlines()
+    assert any(line.startswith("  found        a.py:1 ") for line in lines)
+    assert lines[-1].split()[1:3] == [str(heard[-1].tried), "tried,"]

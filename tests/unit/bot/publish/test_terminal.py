@@ -50,6 +50,6 @@ def test_models_are_told_with_what_they_cost_as_far_as_that_is_known() -> None:
     calls = (a_model_call(), a_model_call(), a_model_call(model="openai-chat:mine", cost_usd=None))
     text = report_text(a_mission(calls=calls))
     assert "  anthropic:strong: 2 calls, 1800 tokens in, 200 out, cost $0.0200\n" in text
-    assert "  openai-chat:mine: 1 calls, 900 tokens in, 100 out, cost unknown\n" in text
+    assert "  openai-chat:mine: 1 call, 900 tokens in, 100 out, cost unknown\n" in text
     assert "  decided: analyze by rules, plan by rules, critique by rules" in text
     assert "Models" not in report_text(a_mission())
