@@ -243,8 +243,7 @@ class Leaf(BaseModel):
     description: str
     anybodys: bool
     """Whether a file nobody named may say it."""
-    is_secret: bool = False
-    """It is not offered as an option: other users of a machine read command lines."""
+    is_secret: bool = False  # not offered as an option: other users of a machine read command lines
 
     @property
     def option(self) -> str:
