@@ -233,7 +233,7 @@ def _doctor(arguments: argparse.Namespace) -> int:
     from bot.settings import load_from_options
     from bot.setup.finding import render
 
-    findings = examine(load_from_options(vars(arguments)), live=arguments.live)
+    findings = examine(load_from_options(vars(arguments)), live=arguments.live, face=arguments.face)
     if arguments.json:
         print(json.dumps([finding.model_dump() for finding in findings]))
     else:

@@ -58,6 +58,8 @@ def doctor(parser: argparse.ArgumentParser) -> None:
     """Of `metaagent doctor`."""
     live = "ask GitHub too: rights, events, whether webhooks arrive, whether CI runs on our commits"
     parser.add_argument("--live", action="store_true", help=live)
+    face = "look only at what this way in needs; at everything when not given"
+    parser.add_argument("--for", dest="face", choices=("terminal", "action", "service"), help=face)
     _json(parser)
 
 

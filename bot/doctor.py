@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -12,7 +13,7 @@ from bot.domain.model import Usage
 from bot.errors import MetaAgentError
 from bot.publish.who_spoke import spend_in_words
 from bot.settings import Settings
-from bot.setup.finding import Finding
+from bot.setup.finding import Face, Finding
 from bot.store.database import SQLITE, Database, is_postgres
 from bot.store.opening import own_url
 from bot.store.schema.current import NONE, head, is_ours, revision_of
@@ -24,19 +25,30 @@ from sandbox.errors import SandboxError
 MIN_FREE_BYTES = 5 << 30
 
 
-def examine(settings: Settings, *, live: bool = False) -> tuple[Finding, ...]:
+def examine(settings: Settings, *, live: bool = False, face: Face | None = None) -> tuple[Finding, ...]:
     """Look at everything a mission needs; changes nothing and starts no mission.
 
     Args:
         settings: All settings.
         live: Ask GitHub for what only it can say: events, installations, whether webhooks arrive and CI will run.
+        face: Only what this one needs; None looks at everything.
     """
-    return tuple(asyncio.run(_examine(settings, live=live)))
+    return tuple(asyncio.run(_examine(settings, live=live, face=face)))
 
 
-async def _examine(settings: Settings, *, live: bool) -> list[Finding]:
+async def _examine(settings: Settings, *, live: bool, face: Face | None) -> list[Finding]:
     findings = [_disk(settings), _git(), *await _storage(settings), await _sandbox(settings), *set_up(settings)]
-    findings += [_secret(settings), _key(settings)]
+    if face in {None, "action"}:
+        findings.append(_installer())
+    if face in {None, "service"}:
+        found = await _service(settings, live=live)
+        findings += [finding.with_(faces=("service",)) for finding in found]
+    return [*findings, *_models(settings), *await _spent(settings)]
+
+
+async def _service(settings: Settings, *, live: bool) -> list[Finding]:
+    """What only the service needs: an App, its secret and its rights."""
+    findings = [_secret(settings), _key(settings)]
     if findings[-1].state == "ok" and settings.app_id:
         findings.append(await _app(settings))
         if live:
@@ -44,7 +56,16 @@ async def _examine(settings: Settings, *, live: bool) -> list[Finding]:
     elif live:
         message = "without an App there is nobody to ask"
         findings.append(Finding(subject="live", state="missing", message=message, advice="run `metaagent setup`"))
-    return [*findings, *_models(settings), *await _spent(settings)]
+    return findings
+
+
+def _installer() -> Finding:
+    """What the Action's step installs itself with."""
+    subject: tuple[Face, ...] = ("action",)
+    if find_spec("venv") and find_spec("ensurepip"):
+        return Finding(subject="Python venv", state="ok", message="can be made", faces=subject)
+    advice = "install the venv package of your system's Python, or use actions/setup-python"
+    return Finding(subject="Python venv", state="missing", message="no ensurepip", advice=advice, faces=subject)
 
 
 def _disk(settings: Settings) -> Finding:

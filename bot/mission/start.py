@@ -2,7 +2,7 @@
 
 from bot.domain.mission import Budget, MissionContext, Outcome
 from bot.domain.policy import RepositoryPolicy
-from bot.domain.request import MissionRequest
+from bot.domain.request import MissionRequest, Trigger
 from bot.mission.mind import Billed
 from bot.mission.reports import bounded
 from bot.mission.run import MissionPorts, Run
@@ -50,6 +50,7 @@ async def begin(
     )
 
     steps = Steps(request.mission_id, ports.checkpoint, ports.clock, Billed(ports.mind, pending.budget))
+    steps.at_terminal = request.trigger is Trigger.COMMAND_LINE
 
     async def started() -> _Started:
         await ports.progress.stage(pending, "triage")

@@ -22,6 +22,8 @@ Stage = TypeVar("Stage", bound=BaseModel)
 _LOG_TAIL = 1500
 """Characters of a failed set-up's log that go into the advice."""
 
+_FOR_THE_TERMINAL = "then run the same command again. `metaagent doctor --for terminal` says what else is missing"
+
 _FOR_THE_OPERATOR = (
     "whoever runs MetaAgent looks at Docker there, and at the log. Re-run the check when it is well again"
 )
@@ -56,13 +58,15 @@ def end(outcome: Outcome, reason: str, *, advice: str = "", question: str | None
     return Ended(Trouble(outcome=outcome, reason=reason, advice=advice, question=question))
 
 
-def trouble_of(error: SandboxError | MetaAgentError, reference: str) -> Trouble:
+def trouble_of(error: SandboxError | MetaAgentError, reference: str, *, at_terminal: bool = False) -> Trouble:
     """What an error means for the mission.
 
     Args:
         error: What a port raised.
         reference: Where it happened: mission and step.
+        at_terminal: Whether the person who reads the outcome runs MetaAgent, and needs no log line beside it.
     """
+    level = logging.INFO if at_terminal else logging.ERROR
     if isinstance(error, SetupFailed):
         log = error.log.strip()[-_LOG_TAIL:]
         advice = "\n\n".join(part for part in (error.advice, log) if part)
@@ -81,9 +85,10 @@ def trouble_of(error: SandboxError | MetaAgentError, reference: str) -> Trouble:
         innocent = ": not the fault of this repository" if isinstance(error, HostGone) else ""
         reason = f"{error.message.rstrip('.')}{innocent}"
         own = f"{error.advice.rstrip('.')}; " if error.advice else ""
-        _logger.error("mission ends as ERROR: %s", reason, extra={"reference": reference})
-        return Trouble(outcome=Outcome.ERROR, reason=reason, advice=own + _FOR_THE_OPERATOR, reference=reference)
-    _logger.error("mission ends as ERROR: %s", error.message, extra={"reference": reference})
+        _logger.log(level, "mission ends as ERROR: %s", reason, extra={"reference": reference})
+        advice = own + (_FOR_THE_TERMINAL if at_terminal else _FOR_THE_OPERATOR)
+        return Trouble(outcome=Outcome.ERROR, reason=reason, advice=advice, reference=reference)
+    _logger.log(level, "mission ends as ERROR: %s", error.message, extra={"reference": reference})
     return Trouble(outcome=Outcome.ERROR, reason=error.message, advice=error.advice, reference=reference)
 
 
@@ -117,6 +122,8 @@ class Steps:
         self._clock = clock
         self.seconds = 0.0
         """The remembered durations of all steps so far, added up."""
+        self.at_terminal = False
+        """Whether the person who reads the outcome runs MetaAgent."""
         self.meter: Meter | None = None
         """Asked before every step how long it may take; None leaves it to the mission's own budget."""
         self.lost: Callable[[], Awaitable[None]] | None = None
@@ -146,7 +153,7 @@ class Steps:
                 if await self._may_pass(error):
                     self._since = None
                     raise  # not the stage's trouble yet: the checkpoint waits and tries again
-                trouble = trouble_of(error, f"{self._mission_id}:{name}")
+                trouble = self._trouble_of(error, name)
             seconds = self._running_s()
             self._since = None
             return kind(
@@ -161,7 +168,7 @@ class Steps:
         try:
             done = await self._checkpoint.step(name, kind, measured)
         except (GitHubError, SandboxError) as error:
-            raise Ended(trouble_of(error, f"{self._mission_id}:{name}")) from error
+            raise Ended(self._trouble_of(error, name)) from error
         self.seconds += done.seconds
         self.calls += done.calls
         self.mind.waiting = done.waiting
@@ -170,6 +177,9 @@ class Steps:
         if done.value is None:
             raise end(Outcome.ERROR, f"the remembered step {name} holds no value")
         return done.value
+
+    def _trouble_of(self, error: SandboxError | MetaAgentError, name: str) -> Trouble:
+        return trouble_of(error, f"{self._mission_id}:{name}", at_terminal=self.at_terminal)
 
     async def close(self) -> None:
         """Nothing comes any more; also of a step that was broken off the time is booked."""

@@ -180,6 +180,29 @@ def test_the_local_backend_refuses_to_run_as_root(tmp_path: Path) -> None:
     assert "root" in result.get("message", result.get("reason", ""))
 
 
+def test_docker_that_does_not_answer_is_told_once_with_the_next_step(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text("x = 1\n")
+    (tmp_path / "test_m.py").write_text("from m import x\ndef test_x(): assert x == 2\n")
+    words = ("fix", str(tmp_path), "--test", "python -m pytest -q")
+    done = metaagent(*words, folder=tmp_path, DOCKER_HOST=f"unix://{tmp_path}/absent.sock")
+    assert done.returncode == 2
+    assert not [line for line in (done.stdout + done.stderr).splitlines() if line.startswith("{")], "a raw log line"
+    assert "Docker does not answer" in done.stdout + done.stderr
+    assert "run the same command again" in " ".join((done.stdout + done.stderr).split())
+
+
+def test_doctor_looks_at_what_one_way_in_needs(tmp_path: Path) -> None:
+    absent = {"DOCKER_HOST": f"unix://{tmp_path}/absent.sock"}
+    looked = {}
+    for face in ("terminal", "action", "service"):
+        done = metaagent("doctor", "--for", face, "--json", folder=tmp_path, **absent)
+        looked[face] = {finding["subject"] for finding in json.loads(done.stdout)}
+        assert "sandbox docker" in looked[face]
+        assert done.returncode == 1, "without Docker none of them works"
+    assert looked["service"] - looked["terminal"] == {"webhook secret", "GitHub App"}
+    assert looked["action"] - looked["terminal"] == {"Python venv"}
+
+
 def test_doctor_names_what_is_missing(tmp_path: Path) -> None:
     done = metaagent("doctor", "--json", folder=tmp_path, DOCKER_HOST=f"unix://{tmp_path}/absent.sock")
     findings = {finding["subject"]: finding for finding in json.loads(done.stdout)}

@@ -29,6 +29,15 @@ def test_a_bare_machine_is_told_secret_and_app(settings: Make) -> None:
     assert "permissions" not in findings, "without an App nobody is asked"
 
 
+def test_a_terminal_and_the_action_need_no_app(settings: Make) -> None:
+    for face in ("terminal", "action"):
+        findings = examine(settings(), face=face)
+        assert [one.subject for one in findings if one.state == "missing"] == []
+    service = examine(settings(), face="service")
+    assert {one.subject for one in service if one.state == "missing"} == {"webhook secret", "GitHub App"}
+    assert render(service).count("(for the service only)") == 2
+
+
 def test_the_sandbox_that_is_set_is_looked_at(settings: Make) -> None:
     finding = found(settings())["sandbox local"]
     assert finding.state == "ok"

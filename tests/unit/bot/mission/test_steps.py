@@ -110,6 +110,21 @@ def test_people_are_told_whose_fault_a_host_is_that_does_not_come_back() -> None
     assert "Re-run the check" in trouble.advice
 
 
+@pytest.mark.parametrize(
+    "error", [HostGone("Docker does not answer.", "Start it."), SandboxUnavailable("No pip.", "x")]
+)
+def test_at_a_terminal_the_outcome_is_told_once_with_the_next_step(
+    error: SandboxError, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING")
+    trouble = trouble_of(error, "local:1:one", at_terminal=True)
+    assert caplog.records == []
+    assert "whoever" not in trouble.advice
+    assert not isinstance(error, HostGone) or "run the same command again" in trouble.advice
+    trouble_of(error, "m-1:one")
+    assert len(caplog.records) == 1, "a service's log has it"
+
+
 @pytest.mark.anyio
 async def test_what_github_never_grants_is_trouble() -> None:
     async def away() -> SourceDiff:
