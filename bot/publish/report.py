@@ -202,7 +202,7 @@ def _confidence(story: Story) -> Section | None:
         items.append("after verification: no number (there is too little to go by)")
     items += [f"counts: {pen.prose(factor, cap=200)}" for factor in after.factors]
     iteration = story.context.current
-    items += before_acting(iteration, pen) if iteration is not None else []
+    items += before_acting(iteration, lambda text: pen.prose(text, cap=300)) if iteration is not None else []
     return bullets("Confidence", items) if items else None
 
 

@@ -10,7 +10,7 @@ from bot.domain.evidence import KeptEvidence
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Candidate, Rung, Verification
 from bot.domain.request import Depth, Trigger
-from bot.domain.verdict import Route
+from bot.publish.before_acting import asks_for_caution
 from bot.publish.markdown import Pen
 from sandbox.gate import Needles, needles_of
 from sandbox.types import Frozen
@@ -57,11 +57,11 @@ class Story(Frozen):
 
     @property
     def is_cautious(self) -> bool:
-        """Return whether the confidence before acting asked for caution, and no person has chosen the change."""
-        iteration, answer = self.context.current, self.context.request.answer
-        confidence = iteration.confidence if iteration else None
+        """Return whether caution was asked for before acting, and no person has chosen the change."""
+        answer = self.context.request.answer
         chosen = answer is not None and answer.choice is not None
-        return confidence is not None and confidence.action is not Route.EXECUTE and not chosen
+        iteration = self.context.current
+        return iteration is not None and asks_for_caution(iteration) and not chosen
 
     @property
     def is_heard(self) -> bool:

@@ -3,7 +3,8 @@
 from bot.domain.counted import counted
 from bot.domain.mission import Confidence, MissionContext, Outcome
 from bot.domain.patch import Choice
-from bot.publish.evidence import agreement
+from bot.publish.before_acting import before_acting
+from bot.publish.evidence import agreement, held_out
 from bot.publish.markdown import Pen
 from bot.publish.report import ROWS_SHOWN, before_and_after, reproduce_command
 from bot.publish.story import Story, a_story, headline, winner
@@ -64,6 +65,11 @@ def _text_of_fix(story: Story) -> list[str]:
     if story.confidence.value is not None:
         sure = "calibrated" if story.confidence.calibrated else "rule of thumb, not calibrated"
         lines.append(f"  confidence {story.confidence.value:.2f} ({sure})")
+    if candidate.held_out:
+        lines.append(f"  tests held out from the search: {held_out(candidate)}")
+    iteration = story.context.current
+    if iteration is not None and story.is_cautious:
+        lines += [f"  {words}" for words in before_acting(iteration, pen.line)[:1]]
     lines += [f"  not verified: {pen.line(text)}" for text in verification.not_verified]
     return lines
 

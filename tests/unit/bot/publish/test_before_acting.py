@@ -9,6 +9,7 @@ from bot.publish.before_acting import before_acting
 from bot.publish.markdown import Pen
 from bot.publish.report import mission_report
 from bot.publish.story import a_story
+from bot.publish.terminal import report_text
 from tests.builders import a_confidence, a_meta, a_next_action, an_iteration
 from tests.unit.bot.mission.minded import a_mind
 from tests.unit.bot.mission.test_minded_loop import DOUBTS, one_bug
@@ -16,7 +17,7 @@ from tests.unit.bot.mission.test_minded_loop import DOUBTS, one_bug
 
 def told(route: Route, **iteration: object) -> list[str]:
     confidence = a_confidence(action=route, overall=0.5)
-    return before_acting(an_iteration(confidence=confidence, **iteration), Pen())
+    return before_acting(an_iteration(confidence=confidence, **iteration), Pen().line)
 
 
 @pytest.mark.anyio
@@ -26,11 +27,15 @@ async def test_what_a_doubting_model_held_back_and_why_the_rest_went_on_is_one_s
     context = await one_bug(a_mind(answers)).play()
     assert context.outcome is Outcome.FIXED
     (line,) = [line for line in mission_report(a_story(context)).splitlines() if "before acting" in line]
+    in_a_terminal = [line for line in report_text(context).splitlines() if "before acting" in line]
     action = context.iterations[0].next_action
     assert action is not None
     if not action.held:
         assert "held back" not in line
+        assert bool(in_a_terminal) is a_story(context).is_cautious
+        assert "draft" not in line or a_story(context).is_cautious
         return
+    assert "rungs 0 and 1 went on, because they cost nothing" in in_a_terminal[0]
     assert "held back was what costs money (rung 2)" in line
     assert "rungs 0 and 1 went on, because they cost nothing" in line
 

@@ -9,6 +9,7 @@ from bot.fixers.rung1_search.engine import SearchFixer
 from bot.fixers.rung1_search.request import held_out_of
 from bot.publish.report import mission_report
 from bot.publish.story import a_story
+from bot.publish.terminal import report_text
 from sandbox.types import SpanEdit, Survivor, TestReport, TestStatus, TrialDone
 from tests.builders import a_candidate, a_diagnosis, a_mission, a_report, a_running_mission, an_iteration
 from tests.fakes.fake_workspace import FakeWorkspace
@@ -70,3 +71,5 @@ def test_the_report_says_how_many_were_held_out(held: int, words: str) -> None:
     mission = a_mission(iterations=(an_iteration(candidate=a_candidate(held_out=held)),))
     (line,) = [one for one in mission_report(a_story(mission)).splitlines() if "held out from the search" in one]
     assert line.endswith(words)
+    in_a_terminal = "tests held out from the search: 4 passing near the failure" in report_text(mission)
+    assert in_a_terminal is bool(held)
