@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from bot.domain.mission import Budget, Iteration, MissionContext, MissionState, Outcome
 from bot.domain.model import ModelCall, total
 from bot.domain.policy import Limits
+from bot.mission.look_at import look_at
 from bot.mission.mind import Billed
 from bot.mission.steps import Steps, Trouble
 from bot.ports import Checkpoint, Clock, Fixer, Meter, Mind, OpenWorkspace, Progress, Recall
@@ -158,7 +159,7 @@ class Run:
         return self.context.ended(
             outcome,
             reason,
-            advice=trouble.advice,
+            advice=trouble.advice or (look_at(self.context) if outcome is Outcome.NO_FIX else ""),
             question=trouble.question,
             error_reference=trouble.reference,
             seconds=round(self._steps.seconds, 3),
