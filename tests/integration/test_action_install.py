@@ -104,15 +104,19 @@ def test_a_python_in_the_tool_cache_serves_where_there_is_no_other(
     tmp_path: Path, wheelhouse: Path, clean_path: str
 ) -> None:
     """A hosted runner may have its only new enough Python there, put there in this job."""
-    programs = tmp_path / "programs"
-    programs.mkdir()
+    proof = tmp_path / "proof"
+    for python in PYTHON_NAMES:
+        plant(tmp_path / python, proof)  # the current folder is the workspace
+    programs = tmp_path / "cache" / "programs"
+    programs.mkdir(parents=True)
     for name in ("sh", "dirname", "tr", "awk", "paste", "mktemp", "env"):
         found = shutil.which(name, path=clean_path)
         assert found is not None
         (programs / name).symlink_to(found)
-    (tmp_path / "cache" / "bin").mkdir(parents=True)
+    (tmp_path / "cache" / "bin").mkdir()
     (tmp_path / "cache" / "bin" / "python3").symlink_to(os.path.realpath(sys.executable))
     without = step(tmp_path, path=str(programs), **offline(wheelhouse))
     assert (without.returncode, "Python 3.11 or newer is missing" in without.stdout) == (2, True)
     done = step(tmp_path, path=f"{programs}:{tmp_path / 'cache' / 'bin'}", **offline(wheelhouse))
     assert IGNORED in done.stdout
+    assert not proof.exists()
