@@ -5,6 +5,7 @@ Nothing here understands a program: what it could reach counts, whether it does 
 """
 
 import ast
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -76,7 +77,7 @@ class _Reader:
             yield from ((reach, line) for reach in self._shapes(node))
             if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value in UIDS:
                 yield Reach(Kind.PLACE, ""), line
-        asks = any(name.startswith(("os.environ", "os.getenv")) for name in dotted)
+        asks = any(name.startswith(("os.environ", "os.getenv", "os.path.expandvars")) for name in dotted)
         for text, line, is_computed in self._folded(self._tree):
             yield from ((reach, line) for reach in _of_text(text, asks=asks, is_computed=is_computed))
         if self._folder.is_exhausted:
@@ -142,15 +143,24 @@ class _Reader:
         """What a call gives: an attribute by its name, a module by its name, a module's names."""
         if self._is(function, "vars"):
             return self._attribute(first, "__dict__")
-        if self._is(function, "getattr") and others:
-            name = self._folder.text(others[0])
-            if name is not None:
-                return self._attribute(first, name)
-            return "a computed attribute" if self._dotted(first) in MODULES else None
+        if self._is(function, "type") and not others:
+            return self._attribute(first, "__class__")
+        if isinstance(function, ast.Attribute) and function.attr == "__getattribute__":
+            first, others = (first, others) if others else (function.value, [first])
+            return self._looked_up(first, others[0])
+        if others and (self._is(function, "getattr") or self._dotted(function) == "inspect.getattr_static"):
+            return self._looked_up(first, others[0])
         if self._dotted(function) in {"__import__", "importlib.import_module", "importlib.__import__"}:
             name = self._folder.text(first)
             return _same(name) if name is not None else "a computed program"
         return None
+
+    def _looked_up(self, owner: ast.expr, key: ast.expr) -> str | None:
+        """An attribute by a text."""
+        name = self._folder.text(key)
+        if name is not None:
+            return self._attribute(owner, name)
+        return "a computed attribute" if self._dotted(owner) in MODULES else None
 
     def _attribute(self, owner: ast.expr, name: str) -> str | None:
         if name in MODULES and not isinstance(owner, ast.Name):
@@ -183,13 +193,32 @@ class _Reader:
             case ast.Call(func=ast.Name(id="eval" | "exec" | "compile"), args=[program, *_]):
                 yield from self._program(program)
             case _:
+                yield from self._attributes(node)
+
+    def _attributes(self, node: ast.AST) -> Iterator[Reach]:
+        """Attributes that are set, or taken by a pattern."""
+        match node:
+            case ast.MatchClass(kwd_attrs=names):
+                yield from (reach for name in names for reach in self._got(name))
+            case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, *_]):
+                yield from self._patched(owner)
+            case ast.Attribute(value=owner, ctx=ast.Store() | ast.Del()):
+                yield from self._patched(owner)
+            case _:
                 pass
+
+    def _patched(self, owner: ast.expr) -> Iterator[Reach]:
+        """A module of the standard library, or a class of one, that is given another attribute."""
+        name = self._dotted(owner) or ""
+        if name.split(".")[0] in sys.stdlib_module_names:
+            yield Reach(Kind.PATCH, "")
 
     @staticmethod
     def _got(name: str) -> Iterator[Reach]:
         """What a getter of attributes reaches, whatever object it is given."""
-        yield from _reaches(f"os.{name}")
-        yield from _reaches(ATTRIBUTES.get(name, ""))
+        for part in name.split("."):
+            yield from _reaches(f"os.{part}")
+            yield from _reaches(ATTRIBUTES.get(part, ""))
 
     def _program(self, node: ast.expr) -> Iterator[Reach]:
         """What a text that is run as code can reach."""
@@ -240,7 +269,7 @@ def _of_text(text: str, *, asks: bool, is_computed: bool) -> Iterator[Reach]:
         yield Reach(Kind.RUNNER, "test")
     if PLACES.search(plain):
         yield Reach(Kind.PLACE, "")
-    if asks and CI_NAMES.fullmatch(plain):
+    if asks and CI_NAMES.fullmatch(plain.strip("${}")):
         yield Reach(Kind.CI, "")
     if plain == "__main__":
         yield Reach(Kind.MAIN, "")

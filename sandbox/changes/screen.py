@@ -47,7 +47,8 @@ def screen(old: str, new: str, path: str) -> tuple[Concern, ...]:
     found = [*_characters(old, new, path), *_lookalikes(old, new, path), *_lines(old, new, path)]
     found += _assertions(old, new, path)
     if is_python(path):
-        found += _syntax(old, new, path)
+        said = {(concern.severity, concern.rule) for concern in found}
+        found += [c for c in _syntax(old, new, path) if (c.severity, c.rule) not in said]
     refused = {concern.rule for concern in found if concern.severity is _R}
     return tuple(concern for concern in found if concern.severity is _R or concern.rule not in refused)
 
