@@ -16,7 +16,7 @@ Value = str | bytes | int | list["Value"]
 
 MAX_LENGTH = 2000
 MAX_BITS = 4096
-MAX_EXPANSIONS = 20_000
+MAX_EXPANSIONS = 5_000
 _METHODS = frozenset(
     {
         *("join", "replace", "lower", "upper", "strip", "lstrip", "rstrip", "title", "capitalize", "swapcase"),

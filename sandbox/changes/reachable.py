@@ -158,8 +158,9 @@ TEST_WORDS = re.compile(
 )
 _OURS = "|".join(re.escape(place) for each in (USUAL, CHANGED) for place in (each.workdir, each.home))
 PLACES = re.compile(
-    rf"{_OURS}|{CHANGED.hostname}|/opt/(?:env|metaagent)\b|METAAGENT_CHECKOUT|\.dockerenv\b|^/(?:proc|sys|work|build|github|home|run|root)(?:/|$)"
-    r"|^/etc/(?:passwd|group|host\w*|mtab|os-release|machine-id)$|\{\w*(?:[.\[][\w\].]*)?__\w+__",
+    rf"{_OURS}|{CHANGED.hostname}|/opt/(?:env|metaagent)\b|METAAGENT_CHECKOUT|\.dockerenv\b"
+    r"|^/(?:proc|sys|work|build|github|home|run|root)(?:/|$)"
+    r"|^/etc/(?:passwd|group|host\w*|mtab|os-release|machine-id)$|\{\w{0,40}(?:[.\[][\w\].]{0,80})?__\w{1,30}__",
     re.IGNORECASE,
 )
 UIDS = frozenset({USUAL.uid, CHANGED.uid})
