@@ -140,7 +140,7 @@ class SandboxSpec(Frozen):
     python_downloads_json: str | None = None
     """List of the Pythons that uv can fetch; None takes the one built into it."""
     pool: int = 1
-    """Sandboxes started before they are asked for, per hot environment; 0 starts none."""
+    """Sandboxes started before they are asked for, per hot environment and surroundings; 0 starts none."""
     pool_idle_s: float = 600.0
     """Those of an environment that nobody asked for so long are removed."""
     local_uid: int | None = None

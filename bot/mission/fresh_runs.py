@@ -107,7 +107,7 @@ async def run_fresh(workspace: Workspace, standby: Standby, change: Change, cont
         return FreshRuns(runs=tuple(first.runs))
     control = asyncio.create_task(_control(first, context, targets))
     try:
-        found = await _again(full, standby, change, context, targets=targets)
+        found = await _again(full, standby, change, before, targets=targets)
         report = await control
     finally:
         control.cancel()
@@ -120,7 +120,7 @@ async def run_fresh(workspace: Workspace, standby: Standby, change: Change, cont
 
 
 async def _again(
-    full: TestReport, standby: Standby, change: Change, context: MissionContext, *, targets: tuple[str, ...]
+    full: TestReport, standby: Standby, change: Change, before: TestReport, *, targets: tuple[str, ...]
 ) -> FreshRuns:
     """The runs of the second sandbox; where the suite itself asks for the usual surroundings, in those."""
     second = await _in_a_second(await standby.ready(), change, targets)
@@ -132,7 +132,7 @@ async def _again(
     elsewhere = await explain(
         second,
         full,
-        context,
+        before,
         checkout=standby.checkout,
         open_workspace=standby.open_workspace,
         asks=change.asks_for_surroundings,

@@ -364,6 +364,16 @@ async def test_a_test_that_asks_for_its_surroundings_without_the_change_too_cost
     assert world.open_now == 0
 
 
+async def test_a_test_whose_name_holds_its_surroundings_costs_no_fix() -> None:
+    def named(asked: Asked) -> TestReport:
+        place = "there" if asked.surroundings == CHANGED else "here"
+        found = {**outcomes(asked.files[PATH]), f"tests/test_math.py::test_at[{place}]": ""}
+        return a_run(found, targets=asked.targets)
+
+    before = named(Asked(files={PATH: BROKEN}, revision="head", targets=(), order="given", number=0))
+    assert (await verified(a_world(run=named), before=before)).green
+
+
 async def test_what_the_change_is_to_repair_is_not_excused_by_its_own_failure_without_it() -> None:
     assert "one of two different surroundings" in (await verified(in_both({**LOST, **ASLEEP}, bare=ASLEEP))).reason
 
