@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import os
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,8 @@ def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_lin
     context, kept = asyncio.run(_mission(order, folder, settings, build, rungs=rungs, choice=choice))
     result = _result(context, _apply(context, folder) if order.apply else None, order)
     if choice is None or result.json_object["applied"]:
-        keep_choices(settings.data_dir, folder, KeptChoices(command=order.command, choices=context.choices))
+        with suppress(OSError):  # without a place for them a person still sees the diffs
+            keep_choices(settings.data_dir, folder, KeptChoices(command=order.command, choices=context.choices))
     return _with_evidence(result, order.evidence, kept)
 
 

@@ -132,6 +132,15 @@ class TestOfTheSearch:
         assert first.candidate.inputs == 9
         assert "Compared on 9 inputs" in first.candidate.explanation
 
+    async def test_rivals_are_named_by_the_ids_of_the_proposals(self) -> None:
+        (change,) = WHOLE_ONE.changes
+        content = f"{change.content}\n\nLIMIT = 7\n"
+        other = WHOLE_ONE.with_(id="other", changes=(change.with_(content=content),))
+        tried = await SearchTrials(MemoryLessons()).try_changes(a_failure(), (WHOLE_ONE, other), time_limit_s=60)
+        candidates = [one.candidate for one in tried if one.candidate is not None]
+        rivals = {one.id: [rival.candidate_id for rival in one.rivals] for one in candidates}
+        assert rivals == {WHOLE_ONE.id: ["other"], "other": [WHOLE_ONE.id]}
+
     async def test_a_new_file_is_judged_by_a_plain_run_alone(self) -> None:
         wants = {"test_new.py::test_it": ("new.py", "X = 1"), NEG: WANTS[NEG]}
         workspace = SearchingWorkspace({"calculator.py": SOURCE}, wants)

@@ -1,10 +1,11 @@
 """SearchTrials: candidates of any origin, tried, ranked and improved with what the search has."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from bot.domain.patch import Candidate
 from bot.fixers.rung1_search.attempt import Attempt, Shown, attempt
+from bot.fixers.rung1_search.changes import identity_of
 from bot.fixers.rung1_search.given import given_change
 from bot.fixers.rung1_search.onward import search_onward
 from bot.fixers.rung1_search.rank_shown import candidate_of, compared_words
@@ -49,13 +50,14 @@ class SearchTrials:
         }
         found = await self._ranked(failure, before, tuple(given.values()), ends) if before else None
         shown = {_key(one.ranked.survivor.edits): one for one in found.shown} if found else {}
+        ids = _ids(found, given) if found else {}
         tried = []
         for one, (made, seen) in zip(proposed, runs, strict=True):
             if seen is None:
                 tried.append(Tried(proposed=one, passes=False, output=made.refused or NO_TIME))
                 continue
             place = shown.get(_key(given[one.id].edits)) if one.id in given else None
-            tried.append(_tried(one, seen, place, found))
+            tried.append(_tried(one, seen, place, found, ids=ids))
         return best_first(tried)
 
     async def search_from(
@@ -89,10 +91,24 @@ async def _run(failure: Failure, one: Proposed, before: TestReport | None, ends:
     return made, await seen_with(failure.workspace, one.changes, before, time_limit_s=left)
 
 
-def _tried(one: Proposed, seen: Seen, shown: Shown | None, found: Attempt | None) -> Tried:
+def _ids(found: Attempt, given: Mapping[str, GivenChange]) -> dict[str, str]:
+    """Return, by the id a candidate has in the search, the id it was proposed with."""
+    proposed = {_key(change.edits): name for name, change in given.items()}
+    return {
+        identity_of(survivor.edits): proposed[_key(survivor.edits)]
+        for survivor in found.survivors
+        if _key(survivor.edits) in proposed
+    }
+
+
+def _tried(one: Proposed, seen: Seen, shown: Shown | None, found: Attempt | None, *, ids: Mapping[str, str]) -> Tried:
     candidate = None
-    if seen.passes:
-        candidate = _ranked_candidate(one, shown, found) if shown and found else _plain_candidate(one, seen)
+    if seen.passes and shown and found:
+        candidate = _ranked_candidate(one, shown, found)
+        rivals = (r.with_(candidate_id=ids.get(r.candidate_id, "")) for r in candidate.rivals)
+        candidate = candidate.with_(rivals=tuple(rivals))
+    elif seen.passes:
+        candidate = _plain_candidate(one, seen)
     return Tried(
         proposed=one,
         passes=seen.passes,
