@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import assert_never
 
+from bot.domain.counted import counted
 from bot.domain.lesson import Insight, Lesson, RecalledLesson, Reflection, SuggestedImprovement
 from bot.domain.mission import MissionContext, Outcome
 from bot.domain.publication import Publication
@@ -106,9 +107,9 @@ def _sentence(context: MissionContext, outcome: Outcome) -> str:  # noqa: C901, 
         case Outcome.NO_FIX:
             if _only_looked(context):
                 return f"{tests} was reproduced, and only that was asked for: {context.reason}"
-            return f"no fix for {tests} after {context.candidates_tried} candidates: {context.reason}"
+            return f"no fix for {tests} after {counted(context.candidates_tried, 'candidate')}: {context.reason}"
         case Outcome.BUDGET:
-            return f"the budget ended before {tests} was fixed ({context.candidates_tried} candidates tried)"
+            return f"the budget ended before {tests} was fixed ({counted(context.candidates_tried, 'candidate')} tried)"
         case Outcome.STALE:
             return f"the branch moved while {tests} was looked at"
         case Outcome.DUPLICATE:
@@ -141,9 +142,10 @@ def _result(context: MissionContext, outcome: Outcome) -> Insight:
 
 def _cost(context: MissionContext) -> Insight:
     spent = f"{context.seconds:.1f} s, ${context.cost_usd:.4f}"
+    candidates = counted(context.candidates_tried, "candidate")
     return Insight(
         category="efficiency",
-        description=f"{context.candidates_tried} candidates in {len(context.iterations)} iterations, {spent}",
+        description=f"{candidates} in {counted(len(context.iterations), 'iteration')}, {spent}",
         evidence=f"mission {_line(context.mission_id)}",
     )
 

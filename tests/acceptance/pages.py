@@ -10,6 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<kind>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL)
+_TRIED = re.compile(r"\b\d+ tried\b")
+"""How many candidates a search tries before it ends depends on how fast the machine is."""
 _SECONDS = re.compile(r"\b\d+\.\d+ ?s\b|\b\d+\.\d+(?= s\b)")
 
 
@@ -35,8 +37,8 @@ def blocks(page: str) -> Iterator[Block]:
 
 
 def same(text: str) -> str:
-    """Replace what differs between two runs: seconds, and blanks at the ends of lines."""
-    return _SECONDS.sub("N s", "\n".join(line.rstrip() for line in text.strip().splitlines()))
+    """Replace what depends on the machine: seconds, candidates tried meanwhile, and blanks at the ends of lines."""
+    return _SECONDS.sub("N s", _TRIED.sub("N tried", "\n".join(line.rstrip() for line in text.strip().splitlines())))
 
 
 class Shell:

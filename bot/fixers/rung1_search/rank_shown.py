@@ -1,5 +1,6 @@
 """A ranked survivor for people and the mission: its rivals, the input that tells them apart, and its grounds."""
 
+from bot.domain.counted import counted
 from bot.domain.patch import Candidate, Mutants, Rival, Rung
 from bot.fixers.rung1_search.attempt import Attempt, Shown
 from bot.fixers.rung1_search.changes import identity_of
@@ -33,7 +34,7 @@ def compared_words(ranked: Ranked) -> str:
     profile = ranked.profile
     if not ranked.inputs:
         return ""
-    told = f" Compared on {ranked.inputs} inputs"
+    told = f" Compared on {counted(ranked.inputs, 'input')}"
     changed = profile.changed_passing + profile.changed_neighbours
     near = profile.passing_calls + profile.neighbours
     if near:
@@ -80,7 +81,7 @@ def candidate_of(shown: Shown, found: Attempt) -> Candidate:
 def _explanation(ranked: Ranked, plausible: int, tried: int) -> str:
     survivor = ranked.survivor
     told = f"{survivor.description} at {survivor.path}:{survivor.line} ({survivor.template})."
-    told += f" {tried} candidates tried, {plausible} made every known test pass"
+    told += f" {counted(tried, 'candidate')} tried, {plausible} made every known test pass"
     told += f", in {ranked.behaviours} different behaviours." if ranked.behaviours > 1 else ", all behaving alike."
     if ranked.rivals:
         rival = ranked.rivals[0]
