@@ -1,61 +1,84 @@
-"""Whether a collected test is what its file says: the function that stands there under that name, at that line.
+"""Tell whether a collected test is what its file says: the function defined there under that name, at that line.
 
 A conftest can put another function in a test's place before anybody sees the first one. The source tells: where a
-module plainly defines a test (undecorated, or with marks only), the code that runs must begin there.
+module plainly defines a test (undecorated, or with marks only), the code that runs must be what that place compiles to.
 """
 
 import ast
 import os
 import sys
 import sysconfig
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Dict
 
-_LARGEST = 2000000
 _WRAPPERS = 20
 STAR = "*"
 
 
 class Origins:
-    """Where the tests of a session come from. Made before anything of the repository is imported."""
+    """Where the tests of a session come from. Made before anything of the repository is imported.
 
-    def __init__(self) -> None:
+    Args:
+        compiled: Knows what files compile to.
+    """
+
+    def __init__(self, compiled: Any) -> None:
         self._realpath = os.path.realpath
         self._parse = ast.parse
+        self._compiled = compiled
         self._tables: Dict[str, Dict[str, int]] = {}
+        self._paths: Dict[str, str] = {}
         roots = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
         self._trusted = tuple({self._realpath(root) + os.sep for root in roots} | {os.path.dirname(__file__) + os.sep})
 
     def exchanged(self, item: Any) -> bool:
-        """Whether something else stands in the place of a test."""
-        path = self._realpath(str(getattr(item, "path", None) or getattr(item, "fspath", "")))
+        """Return whether a test of pytest's is something else than its file says."""
+        path = str(getattr(item, "path", None) or getattr(item, "fspath", ""))
+        names = item.nodeid.split("[")[0].split("::")[1:]
+        name = "::".join(name for name in names if name != "()")
+        return self.differs(getattr(item, "_obj", None) or getattr(item, "obj", None), path, name)
+
+    def differs(self, function: Any, path: str, name: str) -> bool:
+        """Return whether a function is not the one that a file plainly defines under that name (`Class::name`)."""
+        path = self._real(path)
         if not path.endswith(".py"):
             return False
-        names = item.nodeid.split("[")[0].split("::")[1:]
-        expected = self._table(path).get("::".join(name for name in names if name != "()"))
+        expected = self._table(path).get(name)
         if expected is None:
             return False
-        code = self._code(getattr(item, "_obj", None) or getattr(item, "obj", None))
-        return code is None or (self._realpath(code[0]), code[1]) != (path, expected)
+        function = self._innermost(function)
+        code = getattr(function, "__code__", None)
+        if code is None or (self._real(code.co_filename), code.co_firstlineno) != (path, expected):
+            return True
+        return not self._compiled.holds(code, path) or not self._sees_its_module(function)
 
-    def _code(self, function: Any) -> Optional[Tuple[str, int]]:
-        """Where the code begins, below wrappers of installed plugins, which say what they wrap."""
+    def _sees_its_module(self, function: Any) -> bool:
+        """Return whether the globals of a function are those of the module that is imported under that name."""
+        names = function.__globals__
+        module = sys.modules.get(names.get("__name__", ""))
+        return module is None or vars(module) is names or getattr(module, "__file__", None) != names.get("__file__")
+
+    def _innermost(self, function: Any) -> Any:
+        """Return the function below wrappers of installed plugins, which say what they wrap."""
         for _ in range(_WRAPPERS):
             function = getattr(function, "__func__", function)
             code = getattr(function, "__code__", None)
-            if code is None:
-                return None
             inner = getattr(function, "__wrapped__", None)
-            if inner is None or not self._realpath(code.co_filename).startswith(self._trusted):
-                return code.co_filename, code.co_firstlineno
+            if code is None or inner is None or not self._real(code.co_filename).startswith(self._trusted):
+                return function
             function = inner
         return None
+
+    def _real(self, path: str) -> str:
+        """Return the real path, asked of the file system once."""
+        if path not in self._paths:
+            self._paths[path] = self._realpath(path)
+        return self._paths[path]
 
     def _table(self, path: str) -> Dict[str, int]:
         if path not in self._tables:
             try:
-                with open(path, "rb") as file:
-                    self._tables[path] = definitions(self._parse(file.read(_LARGEST)))
-            except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+                self._tables[path] = definitions(self._parse(self._compiled.text(path) or b""))
+            except (ValueError, SyntaxError, RecursionError, MemoryError):
                 self._tables[path] = {}
         return self._tables[path]
 
@@ -108,7 +131,8 @@ def rewriting(modules: "Dict[str, Any] | None" = None) -> Dict[str, Any]:
     found: Dict[str, Any] = {"compile": compile, "ast.parse": ast.parse}
     rewrite = (sys.modules if modules is None else modules).get("_pytest.assertion.rewrite")
     if rewrite is not None:
-        found["rewrite_asserts"] = getattr(rewrite, "rewrite_asserts", None)
+        for name in ("rewrite_asserts", "_rewrite_test"):
+            found[name] = getattr(rewrite, name, None)
         hook = getattr(rewrite, "AssertionRewritingHook", None)
         for name in ("exec_module", "find_spec"):
             found["AssertionRewritingHook." + name] = hook.__dict__.get(name) if hook is not None else None

@@ -14,18 +14,28 @@ import shutil
 import sys
 import tempfile
 import time
-from typing import Any, Dict
+from typing import Any, Dict, Iterable, List
 
 RESULTS = 3
+# The modules whose functions decide how a test ends, and those that make code of its text.
+JUDGING = (
+    "_pytest.runner", "_pytest.python", "_pytest.unittest", "_pytest.reports", "_pytest.skipping", "_pytest.nodes",
+    "_pytest.outcomes", "_pytest.python_api", "_pytest.raises", "pluggy._callers", "pluggy._execution", "pluggy._hooks",
+    "pluggy._result", "pluggy.callers", "pluggy.hooks", "unittest.case", "unittest.suite", "unittest.async_case",
+)  # fmt: skip
+COMPILING = ("_pytest.assertion", "_pytest.assertion.rewrite", "ast", "unittest.loader", "pluggy._manager")
 HERE = os.path.dirname(os.path.abspath(__file__))
+LOADED: Dict[str, Any] = {}
 
 
 def load_sibling(name: str) -> Any:
-    """A guest module by its file: no folder of ours on `sys.path`, no name of ours that the repository could miss."""
+    """Return a guest module by its file: no folder of ours is on `sys.path`, no name of ours in `sys.modules`."""
+    if name in LOADED:
+        return LOADED[name]
     spec = importlib.util.spec_from_file_location("_metaagent_" + name, os.path.join(HERE, name + ".py"))
     if spec is None or spec.loader is None:
         raise ImportError(name)
-    module = importlib.util.module_from_spec(spec)
+    module = LOADED[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
@@ -49,13 +59,20 @@ def import_pytest() -> Any:
     return pytest
 
 
+def loaded(names: Iterable[str]) -> List[Any]:
+    """Return the modules that this version of pytest has."""
+    return [sys.modules[name] for name in names if name in sys.modules]
+
+
 def main() -> int:
     """Run the session and leave with its status."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
     config = read_config()
     # Shortly before the host ends us, the reporter looks where a test hangs.
     config["look_at"] = time.monotonic() + config["wall_s"] - min(2.0, config["wall_s"] * 0.2)
-    channel = load_sibling("record_channel").Channel(RESULTS, bytes.fromhex(config.pop("key")), HERE)
+    records, harden = load_sibling("record_channel"), load_sibling("hardened").hardened
+    callers = records.places(globals())
+    channel = records.Channel(RESULTS, bytes.fromhex(config.pop("key")), callers, harden)
     try:
         pytest = import_pytest()
     except ImportError as error:
@@ -63,11 +80,18 @@ def main() -> int:
         sys.stderr.write("No module named pytest\n")
         return 1
     describer = load_sibling("failure_detail").Describer(config["root"])
-    config["origins"] = load_sibling("identity")
     config["shuffled"] = load_sibling("order").shuffled
     config["watch"] = load_sibling("hang_watch").HangWatch
     config["limit"] = load_sibling("cpu_limit").CpuLimit(config["test_cpu_s"], describer.stack)
-    reporter = load_sibling("pytest_reporter").Reporter(channel, describer, config)
+    config["rewriting"] = load_sibling("identity").rewriting
+    config["canary_maker"] = load_sibling("canaries")
+    compiled = load_sibling("compiled").Compiled(config["targets"])
+    compiled.take_over()
+    guards = load_sibling("guarding").Guards(channel, callers, compiled, load_sibling)
+    module = load_sibling("pytest_reporter")
+    guards.begin(loaded(JUDGING), loaded(COMPILING), [module, load_sibling("cpu_limit")])
+    reporter = module.Reporter(channel, describer, config, guards)
+    plugins = [reporter, module.Ready(reporter, guards.arm)]
     channel.send(["begin", "%d.%d.%d" % sys.version_info[:3], pytest.__version__])
     if config["python_path"]:
         os.environ["PYTHONPATH"] = config["python_path"]
@@ -76,7 +100,7 @@ def main() -> int:
     cache = tempfile.mkdtemp(prefix="pytest-cache-")
     sys.argv[:] = ["pytest"] + config["args"]
     try:
-        status = int(pytest.main(["-o", "cache_dir=" + cache] + config["args"], plugins=[reporter]))
+        status = int(pytest.main(["-o", "cache_dir=" + cache] + config["args"], plugins=plugins))
     finally:
         reporter.stop_watching()
         shutil.rmtree(cache, ignore_errors=True)

@@ -3,12 +3,13 @@
 The records, each a JSON list that starts with its kind:
 
 `begin` python, pytest · `broken` why · `root` rootdir · `items` node ids (JSON, zlib, base64) · `start` index ·
-`test` index, phases, raw, milliseconds · `fail` index, phase, detail · `collect` node id, detail · `canary` number,
-phases, raw · `hang` index, frames · `patched` names · `internal` text · `end` status, deselected · `exit` status.
+`ran` index, 1 the test's own function returned, 0 it raised · `test` index, phases, milliseconds ·
+`fail` index, phase, detail · `collect` node id, detail · `canary` number, phases, ran · `hang` index, frames ·
+`patched` names · `traced` names · `internal` text · `end` status, deselected · `exit` status.
 
 `phases` is one letter for set-up, call and teardown: p passed, f failed, s skipped, x failed as expected, X passed
-though expected to fail, r to be run again, - did not happen. `raw` is what the test itself did, seen below every hook:
-1 it returned, 0 it raised, null it was not called. A report that says passed over a raw 0 was tampered with.
+though expected to fail, r to be run again, - did not happen. `ran` is seen from directly around the test's function
+(`call_witness`), below every hook. A report that says passed without it was tampered with.
 """
 
 import base64
@@ -22,13 +23,12 @@ import pytest
 from _pytest import python as pytest_python
 from _pytest import runner as pytest_runner
 from _pytest import unittest as pytest_unittest
-from _pytest.fixtures import FuncFixtureInfo
+from _pytest.reports import TestReport
 
 Hook = Generator[None, Any, None]
 
 PHASES = ("setup", "call", "teardown")
 MANY_ITEMS = 15000
-CANARY_FOLDERS = 8
 EXCHANGED_TOLD = 5
 # Options of plugins that would make two runs differ, with the value that makes them alike.
 COMPARABLE = {
@@ -37,17 +37,8 @@ COMPARABLE = {
 }  # fmt: skip
 
 
-def canary_passes() -> None:
-    """A test that must pass."""
-
-
-def canary_fails() -> None:
-    """A test that must fail."""
-    raise AssertionError("this one has to fail")
-
-
 def watched_functions() -> Dict[str, Any]:
-    """The functions that carry a verdict; nobody has a reason to replace them."""
+    """Return the functions that carry a verdict: there is no good reason to replace them."""
     return {
         "Function.runtest": pytest_python.Function.__dict__.get("runtest"),
         "Function.setup": pytest_python.Function.__dict__.get("setup"),
@@ -56,7 +47,7 @@ def watched_functions() -> Dict[str, Any]:
         "call_and_report": pytest_runner.call_and_report,
         "pytest_runtest_call": pytest_runner.pytest_runtest_call,
         "CallInfo.from_call": pytest_runner.CallInfo.__dict__.get("from_call"),
-        "TestReport.from_item_and_call": pytest.TestReport.__dict__.get("from_item_and_call"),
+        "TestReport.from_item_and_call": TestReport.__dict__.get("from_item_and_call"),
     }
 
 
@@ -67,9 +58,10 @@ class Reporter:
         channel: Where records go.
         describer: Turns failures into dictionaries.
         config: What the host asked for; see `pytest_entry`.
+        guards: What watches over the session.
     """
 
-    def __init__(self, channel: Any, describer: Any, config: Dict[str, Any]) -> None:
+    def __init__(self, channel: Any, describer: Any, config: Dict[str, Any], guards: Any) -> None:
         self._shuffled = config["shuffled"]
         self._send = channel.send
         self._asked = config
@@ -77,17 +69,22 @@ class Reporter:
         self._limit = config["limit"]
         self._watch = config["watch"](config["look_at"], self._look)
         self._run_protocol = pytest_runner.runtestprotocol
-        self._rewriting = config["origins"].rewriting
-        self._exchanged = config["origins"].Origins().exchanged
+        self._compiled = guards.compiled
+        self._origins = guards.origins
+        self._guards = guards
+        self._canary_maker = config["canary_maker"]
+        self._witnessed = guards.witnessed
+        self._remember, self._place_of, self._ended = guards.remember, guards.place_of, guards.ended
+        self._rewriting = config["rewriting"]
         self._watched = {**watched_functions(), **self._rewriting()}
         self._codes: Dict[int, Any] = {}
-        self._replaced: List[str] = []
+        self._told: List[str] = []
         self._canaries: Dict[int, Any] = {}
-        self._indexes: Dict[int, int] = {}
+        self._items = 0
         self._deselected = 0
         self._current: Union[int, str, None] = None
         self._phases: Dict[str, str] = {}
-        self._raw: Dict[int, int] = {}
+        self._canary_ran: Any = None
         self._seconds = 0.0
 
     # --- the session ------------------------------------------------------------------------------
@@ -109,6 +106,7 @@ class Reporter:
     def pytest_sessionstart(self, session: Any) -> None:
         """Tell where node ids start from."""
         self._describer.rootdir = str(session.config.rootpath)
+        self._compiled.config = session.config
         self._send(["root", self._describer.rootdir])
         self._watch.start()
 
@@ -155,6 +153,7 @@ class Reporter:
             paths = [[id(node) for node in item.listchain()[1:-1]] for item in session.items]
             session.items[:] = [session.items[index] for index in self._shuffled(paths, self._asked["seed"])]
         self._record_items(session)
+        self._check_seals()
         if session.testsfailed or session.config.option.collectonly:
             yield
             return
@@ -168,10 +167,7 @@ class Reporter:
         """The session's own idea of its status."""
         yield
         self._watch.stop()
-        changed = [name for name, function in self._present().items() if function is not self._watched[name]]
-        changed += self._replaced
-        if changed:
-            self._send(["patched", changed])
+        self._check_seals()
         self._send(["end", int(session.exitstatus), self._deselected])
 
     @pytest.hookimpl(tryfirst=True)
@@ -179,14 +175,26 @@ class Reporter:
         """Pytest itself, or a plugin, broke."""
         self._send(["internal", str(excrepr)[-4000:]])
 
-    def _present(self) -> Dict[str, Any]:
-        return {**watched_functions(), **self._rewriting()}
+    def _check_seals(self) -> None:
+        """Report what was replaced; at once, and each name once."""
+        present = {**watched_functions(), **self._rewriting()}
+        self._tell([name for name, function in present.items() if function is not self._watched[name]])
+        self._tell(self._guards.call_seals.broken() + self._guards.other_seals.broken())
+
+    def _tell(self, changed: List[str]) -> None:
+        new = [name for name in changed if name not in self._told]
+        if new and len(self._told) < EXCHANGED_TOLD:
+            self._told += new
+            self._send(["patched", new[:EXCHANGED_TOLD]])
 
     def _record_items(self, session: Any) -> None:
         names = []
         for index, item in enumerate(session.items):
-            self._indexes[id(item)] = index
             names.append(self._describer.node_id(item.nodeid))
+            path = str(getattr(item, "path", None) or getattr(item, "fspath", ""))
+            inner = [name for name in item.nodeid.split("[")[0].split("::")[1:] if name != "()"]
+            self._remember(item, index, path, "::".join(inner))
+        self._items = len(names)
         self._send(["items", base64.b64encode(zlib.compress(json.dumps(names).encode("ascii"), 6)).decode("ascii")])
 
     # --- one test ---------------------------------------------------------------------------------
@@ -194,13 +202,14 @@ class Reporter:
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> Hook:
         """One record when a test starts, one when it is over."""
-        index = self._indexes.get(id(item), self._describer.node_id(item.nodeid))
-        self._current, self._phases, self._raw, self._seconds = index, {}, {}, 0.0
-        if len(self._indexes) <= MANY_ITEMS:
+        place = self._place_of(item)
+        index = place[0] if place is not None else self._describer.node_id(item.nodeid)
+        self._current, self._phases, self._seconds = index, {}, 0.0
+        if self._items <= MANY_ITEMS:
             self._send(["start", index])
         yield
         phases = "".join(self._phases.get(phase, "-") for phase in PHASES)
-        self._send(["test", index, phases, self._raw.get(id(item)), int(self._seconds * 1000)], held=True)
+        self._send(["test", index, phases, int(self._seconds * 1000)], held=True)
         self._current = None
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
@@ -217,24 +226,54 @@ class Reporter:
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: Any) -> Hook:
-        """See what the test does from below every hook."""
+        """See how the test's function ends, from below every hook."""
         self._check_identity(item)
-        original = item.runtest
-        raw = self._raw
+        original, obj, limit = item.runtest, item.__dict__.get("_obj"), self._limit
+        is_function = isinstance(item, pytest.Function)
+        call = self._witnessed(item.obj, item, self._check_call, self._after) if is_function else None
 
         def runtest() -> None:
+            limit.__enter__()
             try:
-                with self._limit:
-                    original()
+                original()
             except BaseException:
-                raw[id(item)] = 0
+                self._record_end(item, 0)
                 raise
+            finally:
+                limit.__exit__()
             # A unittest case keeps its exceptions to itself until the report is made.
-            raw[id(item)] = 0 if getattr(item, "_excinfo", None) else 1
+            if getattr(item, "_excinfo", None):
+                self._record_end(item, 0)
+            elif call is None:
+                self._record_end(item, 1)
 
         item.runtest = runtest
+        case = asynchronous_case(item) if call is not None else None
+        if case is not None:
+            case.__dict__[item.name] = call
+        elif call is not None:
+            item.obj = call
         yield
         item.__dict__.pop("runtest", None)
+        if case is not None:
+            case.__dict__.pop(item.name, None)
+        elif call is not None:
+            item.obj = obj
+
+    def _after(self, item: Any, function: Any, returned: int) -> None:
+        self._check_call(item, function)
+        self._record_end(item, returned)
+
+    def _record_end(self, item: Any, returned: int) -> None:
+        if not self._ended(item, returned):
+            self._canary_ran = returned
+
+    def _check_call(self, item: Any, function: Any) -> None:
+        """Right before and after the function runs: is it the one of its file, and does a foreign function trace it?"""
+        self._guards.report_tracing()
+        place = self._place_of(item)
+        if place is not None and self._origins.differs(function, place[1], place[2]):
+            self._tell(["%s was exchanged" % self._describer.node_id(item.nodeid)[:200]])
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Hook:
@@ -263,40 +302,31 @@ class Reporter:
     def _check_identity(self, item: Any) -> None:
         """Plugins wrap a test's function and say so (`__wrapped__`); who exchanges it does not."""
         exchanged = id(item) in self._codes and self._codes[id(item)] is not code_of(item)
-        exchanged = exchanged or (id(item) not in self._canaries and self._exchanged(item))
-        if (exchanged or "runtest" in item.__dict__) and len(self._replaced) < EXCHANGED_TOLD:
-            self._replaced.append("%s was exchanged" % self._describer.node_id(item.nodeid)[:200])
+        exchanged = exchanged or (id(item) not in self._canaries and self._origins.exchanged(item))
+        if exchanged or "runtest" in item.__dict__:
+            self._tell(["%s was exchanged" % self._describer.node_id(item.nodeid)[:200]])
+        self._tell(self._guards.call_seals.broken())
 
     # --- canaries ---------------------------------------------------------------------------------
 
     def _run_canaries(self, session: Any, *, named: bool = False) -> None:
         """One test that must pass and one that must fail, beside the real ones, told to nobody but us."""
-        parents: Dict[str, Any] = {}
-        names: Dict[int, str] = {}
-        for item in session.items:
-            if isinstance(item, pytest.Function):
-                module = item.getparent(pytest.Module)
-                if module is not None:
-                    parents.setdefault(os.path.dirname(module.nodeid.split("::")[0]), module)
-                    names[id(module)] = item.name
-            if len(parents) >= CANARY_FOLDERS:
-                break
-        for parent in list(parents.values()) or [session]:
-            for number, function in enumerate((canary_passes, canary_fails)):
+        for item in self._canary_maker.beside(session.items):
+            for number in (0, 1):
+                name = getattr(item, "originalname", None) if named else None
                 try:
-                    name = names.get(id(parent)) if named else None
-                    self._run_canary(parent, number, function, name or self._asked["canaries"][number])
+                    self._run_canary(item, number, name or self._asked["canaries"][number])
                 except Exception as error:
                     self._send(["canary", number, "---", None, type(error).__name__])
 
-    def _run_canary(self, parent: Any, number: int, function: Any, name: str) -> None:
-        bare = FuncFixtureInfo(argnames=(), initialnames=(), names_closure=[], name2fixturedefs={})
-        item = pytest.Function.from_parent(parent, name=name, callobj=function, fixtureinfo=bare)
-        self._canaries[id(item)] = item
-        self._raw = {}
-        reports = self._run_protocol(item, log=False, nextitem=None)
-        phases: Dict[str, str] = {str(report.when): phase_letter(report) for report in reports}
-        self._send(["canary", number, "".join(phases.get(phase, "-") for phase in PHASES), self._raw.get(id(item))])
+    def _run_canary(self, beside: Any, number: int, name: str) -> None:
+        for item in self._canary_maker.collected(beside, number, name):
+            self._canaries[id(item)] = item
+            self._canary_ran = None
+            reports = self._run_protocol(item, log=False, nextitem=None)
+            phases: Dict[str, str] = {str(report.when): phase_letter(report) for report in reports}
+            letters = "".join(phases.get(phase, "-") for phase in PHASES)
+            self._send(["canary", number, letters, self._canary_ran])
 
     # --- tests that do not end --------------------------------------------------------------------
 
@@ -311,6 +341,19 @@ class Reporter:
         self._watch.stop()
 
 
+class Ready:
+    """A plugin beside the reporter: when pytest has read its functions, there is no reason to read them again."""
+
+    def __init__(self, reporter: Reporter, arm: Any) -> None:
+        self._reporter = reporter
+        self._arm = arm
+
+    def pytest_plugin_registered(self, plugin: Any) -> None:
+        """Begin to watch over our functions."""
+        if plugin is self._reporter:
+            self._arm()
+
+
 def code_of(item: Any) -> Any:
     """The code object a test's function comes down to; None for tests that are no functions."""
     function = getattr(item, "_obj", None) if isinstance(item, pytest.Function) else None
@@ -318,6 +361,13 @@ def code_of(item: Any) -> Any:
         return getattr(inspect.unwrap(function), "__code__", None) if function is not None else None
     except ValueError:
         return None
+
+
+def asynchronous_case(item: Any) -> Any:
+    """Return the instance of an asynchronous test of unittest's, which calls the method by its name."""
+    if not isinstance(item, pytest_unittest.TestCaseFunction) or not inspect.iscoroutinefunction(item.obj):
+        return None
+    return getattr(item, "_testcase", None) or getattr(item, "_instance", None)
 
 
 def phase_letter(report: Any) -> str:

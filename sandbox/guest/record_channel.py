@@ -11,7 +11,11 @@ import hashlib
 import json
 import os
 import sys
-from typing import Any, Callable, List
+from types import CodeType
+from typing import Any, Callable, Dict, List, Set, Tuple
+
+Place = Tuple[int, int]
+Harden = Callable[[Any], Any]
 
 START = "0" * 12
 ESSENTIAL_BYTES = 3900000
@@ -47,24 +51,47 @@ class Channel:
     Args:
         descriptor: Where to write; moved away from its number, so that a test does not hit it by chance.
         key: Signs the lines.
-        callers: The folder of the programs that may write; None allows everybody.
+        callers: The places that may write, as `place` gives them; None allows everybody. It may still grow.
+        harden: Puts functions out of reach of the tests; see `hardened`.
     """
 
-    __slots__ = ("close", "send")
+    __slots__ = ("close", "report", "send")
 
-    def __init__(self, descriptor: int, key: bytes, callers: "str | None" = None) -> None:
+    def __init__(
+        self,
+        descriptor: int,
+        key: bytes,
+        callers: "Set[Place] | None" = None,
+        harden: Harden = lambda function: function,
+    ) -> None:
         moved = os.dup(descriptor)
         os.close(descriptor)
-        self.send, self.close = _writer(moved, hashlib.blake2b(key=key, digest_size=_DIGITS), callers)
+        keyed = hashlib.blake2b(key=key, digest_size=_DIGITS)
+        self.send, self.report, self.close = _writer(moved, keyed, callers, harden)
 
 
-def _caller_check(callers: "str | None") -> Callable[[], bool]:
-    """Whether whoever called the function that asks is one of our programs."""
-    frame_of = sys._getframe
-    return lambda: callers is None or frame_of(2).f_code.co_filename.startswith(callers)
+def place(code: Any, names: Dict[str, Any]) -> Place:
+    """Name a piece of code by itself and the names it sees: a file name or a copy of the code is not enough."""
+    return id(code), id(names)
 
 
-def _writing(write: Callable[[int, bytes], int]) -> Callable[[int, bytes], bool]:
+def places(names: Dict[str, Any]) -> Set[Place]:
+    """Return the places of all functions that a module of ours defines."""
+    found: Set[Place] = set()
+    waiting = [value for value in names.values() if getattr(value, "__module__", None) == names["__name__"]]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, type):
+            waiting.extend(vars(value).values())
+        value = getattr(value, "__func__", getattr(value, "fget", value))
+        code = value if isinstance(value, CodeType) else getattr(value, "__code__", None)
+        if isinstance(code, CodeType):
+            found.add(place(code, names))
+            waiting.extend(part for part in code.co_consts if isinstance(part, CodeType))
+    return found
+
+
+def _writing(write: Callable[[int, bytes], int], harden: Harden) -> Any:
     def write_all(descriptor: int, data: bytes) -> bool:
         try:
             while data:
@@ -73,21 +100,42 @@ def _writing(write: Callable[[int, bytes], int]) -> Callable[[int, bytes], bool]
             return False
         return True
 
-    return write_all
+    return harden(write_all)
 
 
-def _writer(descriptor: int, keyed: Any, callers: "str | None") -> "tuple[Callable[..., bool], Callable[[], None]]":
-    """The two functions of a channel: what they hold is in no attribute."""
-    close_it, getpid, encode, is_ours = os.close, os.getpid, encoder(), _caller_check(callers)
-    here, write_all = getpid(), _writing(os.write)
-    digits, written, waiting = START, 0, b""
+def _putting(state: List[Any], keyed: Any, harden: Harden) -> Any:
+    """Return the function that signs and writes a record of any kind, with what it changes in `state`."""
+    getpid, encode, write_all = os.getpid, encoder(), _writing(os.write, harden)
+    here = getpid()
 
-    def signed(payload: bytes) -> bytes:
-        nonlocal digits
+    def put(record: List[Any], most: int, *, held: bool) -> bool:
+        if getpid() != here or state[3] < 0:
+            return False
+        payload = encode(record)
+        if state[1] + len(payload) > most:
+            return False
         hashed = keyed.copy()
-        hashed.update(digits.encode("ascii") + payload)
-        digits = str(hashed.hexdigest())
-        return digits.encode("ascii") + b" " + payload + b"\n"
+        hashed.update(state[0].encode("ascii") + payload)
+        state[0] = hashed.hexdigest()
+        line = state[0].encode("ascii") + b" " + payload + b"\n"
+        state[1] += len(line)
+        state[2] += line
+        if held:
+            return True
+        line, state[2] = state[2], b""
+        if not write_all(state[3], line):
+            state[3] = -1
+        return bool(state[3] >= 0)
+
+    return harden(put)
+
+
+def _writer(descriptor: int, keyed: Any, callers: "Set[Place] | None", harden: Harden) -> Tuple[Any, Any, Any]:
+    """Return the functions of a channel: to send, to report tampering, and to close."""
+    close_it, frame_of = os.close, sys._getframe
+    # The digits of the last line, the bytes written, lines that wait, where to write (-1 when it is closed).
+    state: List[Any] = [START, 0, b"", descriptor]
+    put_safely = _putting(state, keyed, harden)
 
     def send(record: List[Any], *, detail: bool = False, held: bool = False) -> bool:
         """Write one record; returns whether there was room.
@@ -97,29 +145,20 @@ def _writer(descriptor: int, keyed: Any, callers: "str | None") -> "tuple[Callab
             detail: It is left out when there were many already.
             held: It may wait for the next record that may not: fewer, larger writes.
         """
-        nonlocal descriptor, written, waiting
-        if getpid() != here or descriptor < 0:
-            return False
-        if not is_ours():
-            record, detail, held = ["patched", ["a test wrote records"]], False, False
-        payload = encode(record)
-        if written + len(payload) > (DETAIL_BYTES if detail else ESSENTIAL_BYTES):
-            return False
-        line = signed(payload)
-        written += len(line)
-        waiting += line
-        if held:
-            return True
-        line, waiting = waiting, b""
-        if not write_all(descriptor, line):
-            descriptor = -1
-        return descriptor >= 0
+        caller = frame_of(1)
+        if callers is not None and (id(caller.f_code), id(caller.f_globals)) not in callers:
+            return bool(put_safely(["patched", ["a test wrote records"]], ESSENTIAL_BYTES, held=False))
+        return bool(put_safely(record, DETAIL_BYTES if detail else ESSENTIAL_BYTES, held=held))
+
+    def report(kind: str, text: str) -> None:
+        """Write what speaks against the session; anybody may."""
+        if state[1] < DETAIL_BYTES:
+            put_safely([kind, [text]], ESSENTIAL_BYTES, held=False)
 
     def close() -> None:
         """No record follows."""
-        nonlocal descriptor
-        if descriptor >= 0:
-            close_it(descriptor)
-            descriptor = -1
+        if state[3] >= 0:
+            close_it(state[3])
+            state[3] = -1
 
-    return send, close
+    return harden(send), harden(report), harden(close)

@@ -21,11 +21,11 @@ NO_TESTS = 5
 NO_TESTS_SINCE = (3, 12)
 
 
-def load_sibling(name: str) -> Any:
-    """A guest module by its file: no folder of ours on `sys.path`, no name of ours that the repository could miss."""
-    spec = importlib.util.spec_from_file_location("_metaagent_" + name, os.path.join(HERE, name + ".py"))
+def load_entry() -> Any:
+    """Return `pytest_entry` by its file: no folder of ours is on `sys.path`, no name of ours in `sys.modules`."""
+    spec = importlib.util.spec_from_file_location("_metaagent_pytest_entry", os.path.join(HERE, "pytest_entry.py"))
     if spec is None or spec.loader is None:
-        raise ImportError(name)
+        raise ImportError("pytest_entry")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -34,17 +34,20 @@ def load_sibling(name: str) -> Any:
 class Session:
     """What was asked for, and who records."""
 
-    def __init__(self, config: Any, channel: Any) -> None:
+    def __init__(self, config: Any, channel: Any, load: Any, guards: Any) -> None:
         self.config = config
-        self.module = load_sibling("unittest_recorder")
-        describer = load_sibling("failure_detail").Describer(config["root"])
+        self.canaries = load("unittest_canaries")
+        describer = load("failure_detail").Describer(config["root"])
         self.describer = describer
-        self.limit = load_sibling("cpu_limit").CpuLimit(config["test_cpu_s"], describer.stack)
-        self.recorder = self.module.Recorder(channel, describer, config["root"], self.limit)
-        self.shuffled = load_sibling("order").shuffled
+        self.limit = load("cpu_limit").CpuLimit(config["test_cpu_s"], describer.stack)
+        self.recorder = load("unittest_recorder").Recorder(
+            channel, describer, config["root"], self.limit, guards=guards
+        )
+        self.shuffled = load("order").shuffled
+        self.modules: List[Any] = []
         self.failures = 0
         self.status: Optional[int] = None
-        watch = load_sibling("hang_watch").HangWatch
+        watch = load("hang_watch").HangWatch
         self.watch = watch(config["look_at"], lambda frame: self._hangs(channel, frame))
 
     def _hangs(self, channel: Any, frame: Any) -> bool:
@@ -73,6 +76,7 @@ class Session:
             paths = [name.split("::")[:-1] for name in names]
             tests = [tests[index] for index in self.shuffled(paths, self.config["seed"])]
         self.recorder.collected(tests)
+        self.modules = self.canaries.modules_of(tests)
         return unittest.TestSuite(tests) if targets or order != "given" else suite
 
 
@@ -190,6 +194,7 @@ class Runner(unittest.TextTestRunner):
         """Run the tests that the command found."""
         session, run = self.session, super().run
         suite = session.chosen(test)
+        session.recorder.check_seals()
         run_canaries(session)
         session.watch.start()
         try:
@@ -210,8 +215,9 @@ def bound(kind: Any, session: Session, **more: Any) -> Any:
 def run_canaries(session: Session) -> None:
     """One test that must pass and one that must fail, through the same machinery."""
     quiet = bound(Quiet, session)
-    for name in session.module.CANARY_NAMES:
-        unittest.TestSuite([session.module.Canary(name)]).run(quiet())
+    for number, test in session.canaries.made(session.modules, session.config["canaries"], flat):
+        session.recorder.expect(test, number)
+        unittest.TestSuite([test]).run(quiet())
 
 
 def status_of(result: Any) -> int:
@@ -224,18 +230,26 @@ def status_of(result: Any) -> int:
 def main() -> int:
     """Run the session and leave with its status."""
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
-    entry = load_sibling("pytest_entry")
+    entry = load_entry()
+    load = entry.load_sibling
     config = entry.read_config()
     config["look_at"] = time.monotonic() + config["wall_s"] - min(2.0, config["wall_s"] * 0.2)
-    channel = load_sibling("record_channel").Channel(RESULTS, bytes.fromhex(config.pop("key")), HERE)
-    session = Session(config, channel)
+    records, harden = load("record_channel"), load("hardened").hardened
+    callers = records.places(globals())
+    channel = records.Channel(RESULTS, bytes.fromhex(config.pop("key")), callers, harden)
+    compiled = load("compiled").Compiled(os.path.join(config["root"], target) for target in config["targets"])
+    guards = load("guarding").Guards(channel, callers, compiled, load)
+    own = [load("unittest_recorder"), load("cpu_limit"), sys.modules[__name__]]
+    guards.begin(entry.loaded(entry.JUDGING), entry.loaded(entry.COMPILING), own)
+    session = Session(config, channel, load, guards)
     channel.send(["begin", "%d.%d.%d" % sys.version_info[:3], "unittest"])
     if config["python_path"]:
         os.environ["PYTHONPATH"] = config["python_path"]
-    load_sibling("pytest_command").extend_sys_path(config["python_path"], adds_cwd=config["adds_cwd"])
+    load("pytest_command").extend_sys_path(config["python_path"], adds_cwd=config["adds_cwd"])
     runner, program = bound(Runner, session, resultclass=bound(Recording, session)), unittest.main
     sys.argv[:] = ["python -m unittest"] + config["args"]
     arguments: List[str] = list(sys.argv)
+    guards.arm()
     try:
         program(module=None, argv=arguments, testRunner=runner, exit=False)
     except SystemExit as error:

@@ -1,6 +1,6 @@
 """Records what really happened to every unittest test, for a judge outside who trusts nobody inside.
 
-The records are those of `pytest_reporter`, with the node ids pytest would give. `phases` and `raw` mean the same: a
+The records are those of `pytest_reporter`, with the node ids pytest would give. `phases` and `ran` mean the same: a
 test that is reported as passed though its method did not return was tampered with.
 """
 
@@ -14,28 +14,13 @@ import unittest
 import zlib
 from typing import Any, Dict, List, Optional, Tuple
 
-CANARY_NAMES = ("canary_passes", "canary_fails")
 FRAME = re.compile(r'File "([^"\n]{1,400})", line (\d{1,7}), in (\S{1,100})')
 EXCHANGED_TOLD = 5
 TEARDOWNS = ("tearDownClass", "tearDownModule")
 
 
-class Canary(unittest.TestCase):
-    """One test that must pass, one that must fail, told to nobody but us."""
-
-    def canary_passes(self) -> None:
-        """A test that must pass."""
-        self.assertEqual(1 + 1, 2)
-        self.assertTrue(self)
-
-    def canary_fails(self) -> None:
-        """A test that must fail."""
-        self.assertEqual(1 + 1, 3)
-        self.assertTrue(None)
-
-
 def watched_functions() -> Dict[str, Any]:
-    """The functions that carry a verdict; nobody has a reason to replace them."""
+    """Return the functions that carry a verdict: there is no good reason to replace them."""
     case, suite, result = unittest.TestCase.__dict__, unittest.BaseTestSuite.__dict__, unittest.TestResult.__dict__
     found = {"TestCase." + name: case.get(name) for name in ("run", "__call__", "fail", "assertEqual", "assertTrue")}
     found.update({"TestSuite." + name: suite.get(name) for name in ("run", "__call__", "addTest")})
@@ -52,9 +37,11 @@ class Recorder:
         describer: Turns failures into dictionaries.
         root: The checkout.
         limit: Bounds what a test may compute.
+        guards: What watches over the session; None where no verdict is made.
     """
 
-    def __init__(self, channel: Any, describer: Any, root: str, limit: Any) -> None:
+    def __init__(self, channel: Any, describer: Any, root: str, limit: Any, *, guards: Any = None) -> None:
+        self._guards = guards
         self._limit = limit
         self._send = channel.send
         self._describer = describer
@@ -63,11 +50,12 @@ class Recorder:
         self._clock = time.monotonic
         self._watched = watched_functions()
         self._codes: Dict[int, Any] = {}
-        self._replaced: List[str] = []
+        self._told: List[str] = []
         self._indexes: Dict[int, int] = {}
         self._tests: List[Any] = []
         self._reported: Dict[int, bool] = {}
         self._canary: Optional[int] = None
+        self._canaries: Dict[int, int] = {}
         self._started = 0.0
         self._raw: Optional[int] = None
         self._letters: Dict[str, str] = {}
@@ -85,6 +73,9 @@ class Recorder:
             self._codes[id(test)] = code_of(test)
             self._tests.append(test)
             names.append(self.node_id(test))
+            if self._guards is not None:
+                file, _, inner = names[-1].partition("::")
+                self._guards.remember(test, len(names) - 1, os.path.join(self._root, file), inner)
         self._send(["items", base64.b64encode(zlib.compress(json.dumps(names).encode("ascii"), 6)).decode("ascii")])
 
     def node_id(self, test: Any) -> str:
@@ -120,13 +111,15 @@ class Recorder:
             self.current = None
             return
         self.current, self._letters, self._raw, self._started = test, {}, None, self._clock()
-        if type(test) is Canary:
-            self._canary = CANARY_NAMES.index(method_name(test))
-        else:
-            self._canary = None
+        self._canary = self._canaries.get(id(test))
+        if self._canary is None:
             self._check_identity(test)
             self._send(["start", self.index(test)])
         self._wrap(test)
+
+    def expect(self, test: Any, number: int) -> None:
+        """Take a test for a canary."""
+        self._canaries[id(test)] = number
 
     def stop(self, test: Any) -> None:
         """A test is over."""
@@ -138,7 +131,7 @@ class Recorder:
         if self._canary is not None:
             self._send(["canary", self._canary, self._phases(), self._raw])
         elif self.current is test:
-            self._report(test, self._phases(), self._raw, self._clock() - self._started)
+            self._report(test, self._phases(), self._clock() - self._started)
         self.current = None
 
     def outcome(self, test: Any, letter: str, error: Any = None) -> None:
@@ -172,15 +165,24 @@ class Recorder:
 
     def finish(self, status: int) -> None:
         """The session is over."""
-        changed = [name for name, function in watched_functions().items() if function is not self._watched[name]]
-        changed += self._replaced
-        if changed:
-            self._send(["patched", changed])
+        self.check_seals()
         self._send(["end", status, 0])
 
-    def _report(self, test: Any, phases: str, raw: Optional[int], seconds: float) -> None:
+    def check_seals(self) -> None:
+        """Report what was replaced; at once, and each name once."""
+        self._tell([name for name, function in watched_functions().items() if function is not self._watched[name]])
+        if self._guards is not None:
+            self._tell(self._guards.call_seals.broken())
+
+    def _tell(self, changed: List[str]) -> None:
+        new = [name for name in changed if name not in self._told]
+        if new and len(self._told) < EXCHANGED_TOLD:
+            self._told += new
+            self._send(["patched", new[:EXCHANGED_TOLD]])
+
+    def _report(self, test: Any, phases: str, seconds: float) -> None:
         self._reported[id(test)] = True
-        self._send(["test", self.index(test), phases, raw, int(seconds * 1000)], held=True)
+        self._send(["test", self.index(test), phases, int(seconds * 1000)], held=True)
 
     def _phases(self) -> str:
         call = self._letters.get("call", "-")
@@ -223,7 +225,7 @@ class Recorder:
             index = self.index(member)
             if letter == "f":
                 self._detail(index, "teardown" if late else "setup", error)
-            self._report(member, "s--" if letter == "s" else "ppf" if late else "f--", 1 if late else None, 0.0)
+            self._report(member, "s--" if letter == "s" else "ppf" if late else "f--", 0.0)
 
     def _why_broken(self, cause: Any) -> Dict[str, Any]:
         """The loader keeps a traceback as text: its last line is the error, its frames are those of the module."""
@@ -246,38 +248,38 @@ class Recorder:
     def _wrap(self, test: Any) -> None:
         name = getattr(test, "_testMethodName", None)
         method = getattr(test, name, None) if name is not None else None
-        if method is None or not hasattr(test, "__dict__"):
+        if self._guards is None or method is None or not hasattr(test, "__dict__"):
             return
-        recorder = self
-        if inspect.iscoroutinefunction(method):
+        call = self._guards.witnessed(method, test, self._before, self._after)
+        if call is not None:
+            test.__dict__[name] = call
 
-            async def awaited(*args: Any, **named: Any) -> Any:
-                recorder._raw = 0
-                with recorder._limit:
-                    value = await method(*args, **named)
-                recorder._limit.insist()
-                recorder._raw = 1
-                return value
+    def _before(self, test: Any, method: Any) -> None:
+        self._raw = 0
+        self._check_call(test, method)
+        self._limit.__enter__()
 
-            test.__dict__[name] = like(awaited, method)
-            return
+    def _after(self, test: Any, method: Any, returned: int) -> None:
+        self._limit.__exit__()
+        self._check_call(test, method)
+        self._raw = 0 if self._limit.stopped else returned
+        self._guards.ended(test, self._raw)
+        if returned:
+            self._limit.insist()
 
-        def called(*args: Any, **named: Any) -> Any:
-            recorder._raw = 0
-            with recorder._limit:
-                value = method(*args, **named)
-            recorder._limit.insist()
-            recorder._raw = 1
-            return value
-
-        test.__dict__[name] = like(called, method)
+    def _check_call(self, test: Any, method: Any) -> None:
+        """Right before and after the method runs: is it the one of its file, and does a foreign function trace it?"""
+        self._guards.report_tracing()
+        place = self._guards.place_of(test)
+        if place is not None and self._guards.origins.differs(method, place[1], place[2]):
+            self._tell(["%s was exchanged" % self.node_id(test)[:200]])
 
     def _check_identity(self, test: Any) -> None:
-        if id(test) not in self._codes or len(self._replaced) >= EXCHANGED_TOLD:
-            return
-        shadowed = method_name(test) in getattr(test, "__dict__", {})
-        if shadowed or self._codes[id(test)] is not code_of(test):
-            self._replaced.append("%s was exchanged" % self.node_id(test)[:200])
+        if id(test) in self._codes:
+            shadowed = method_name(test) in getattr(test, "__dict__", {})
+            if shadowed or self._codes[id(test)] is not code_of(test):
+                self._tell(["%s was exchanged" % self.node_id(test)[:200]])
+        self.check_seals()
 
 
 class Described:
@@ -295,15 +297,6 @@ class Excinfo:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-def like(function: Any, method: Any) -> Any:
-    """A stand-in that carries what decorators left on the method (skip, expected failure)."""
-    function.__dict__.update(getattr(method, "__dict__", {}))
-    function.__name__ = getattr(method, "__name__", "test")
-    function.__doc__ = getattr(method, "__doc__", None)
-    function.__wrapped__ = method
-    return function
 
 
 def code_of(test: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Read the records of a test session, whoever ran it: raw outcomes, canaries, expected names, agreement of the ends."""
+"""Read the records of a test session: how each test ended, canaries, expected names, agreement of the ends."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,9 @@ class SessionReader:
         self._seen: set[str] = set()
         self._running: str | None = None
         self._hang: list[Any] = []
-        self._raw_contradictions: list[str] = []
+        self._returned: dict[str, bool] = {}
+        self._unseen: list[str] = []
+        self._traced: list[str] = []
         self._canaries: list[tuple[int, str, Any]] = []
         self._patched: list[str] = []
         self._broken = ""
@@ -65,12 +67,14 @@ class SessionReader:
                 self._running = self._name(index)
             case ["fail", int() | str() as index, str(), dict() as detail]:
                 self._details.setdefault(self._name(index), [detail])
-            case ["test", int() | str() as index, str(phases), int() | None as raw, int(milliseconds)]:
-                self._take_test(self._name(index), phases, raw, milliseconds)
+            case ["ran", int() as index, 0 | 1 as returned]:
+                self._returned[self._name(index)] = bool(returned)
+            case ["test", int() | str() as index, str(phases), int(milliseconds)]:
+                self._take_test(self._name(index), phases, milliseconds)
             case ["collect", str(name), dict() as detail]:
                 self._results.append(_result(name, TestStatus.ERROR, detail, 0))
-            case ["canary", int(number), str(phases), raw, *_]:
-                self._canaries.append((number, phases, raw))
+            case ["canary", int(number), str(phases), returned, *_]:
+                self._canaries.append((number, phases, returned))
             case _:
                 self._take_session(record)
 
@@ -79,7 +83,9 @@ class SessionReader:
             case ["hang", int() | str() as index, list(frames)]:
                 self._running, self._hang = self._name(index), frames
             case ["patched", list(names)]:
-                self._patched = [str(name) for name in names]
+                self._patched += [str(name) for name in names]
+            case ["traced", list(names)]:
+                self._traced += [str(name) for name in names]
             case ["broken", str(why)]:
                 self._broken = why
             case ["internal", str(text)]:
@@ -93,7 +99,7 @@ class SessionReader:
             case _:
                 pass
 
-    def _take_test(self, name: str, phases: str, raw: int | None, milliseconds: int) -> None:
+    def _take_test(self, name: str, phases: str, milliseconds: int) -> None:
         setup, call, teardown = ((*phases, "-", "-", "-"))[:3]
         self._running = None
         self._seen.add(name)
@@ -102,8 +108,8 @@ class SessionReader:
         else:
             status = _STATUS.get(setup if setup != "p" else call, TestStatus.ERROR)
         detail = (self._details.get(name) or [{}])[0]
-        if status is TestStatus.PASS and raw != 1:
-            self._raw_contradictions.append(name)
+        if status is TestStatus.PASS and not self._returned.get(name):
+            self._unseen.append(name)
         if status is TestStatus.PASS and teardown != "p":
             status = TestStatus.ERROR
         self._results.append(_result(name, status, detail, milliseconds))
@@ -139,12 +145,12 @@ class SessionReader:
         )
 
     def _contradictions(self) -> Iterator[str]:
-        if self._raw_contradictions:
-            yield f"reported as passed although the test itself did not return: {self._raw_contradictions[0][:200]}"
-        for number, phases, raw in self._canaries:
-            if number == 0 and phases == "ppp" and raw == 1:
+        if self._unseen:
+            yield f"reported as passed although the test itself did not return: {self._unseen[0][:200]}"
+        for number, phases, returned in self._canaries:
+            if number == 0 and phases == "ppp" and returned == 1:
                 continue
-            if number == 1 and phases == "pfp" and raw == 0:
+            if number == 1 and phases == "pfp" and returned == 0:
                 continue
             if "-" not in phases[:2]:
                 yield f"a test that must {'fail' if number else 'pass'} did not"
@@ -166,6 +172,8 @@ class SessionReader:
         kinds = {number for number, phases, _ in self._canaries if "-" not in phases}
         if kinds != {0, 1} and not any(result.status is TestStatus.ERROR for result in self._results):
             return "the control tests did not run"
+        if self._traced:
+            return f"code of the repository traced the tests: {self._traced[0][:200]}"
         return ""
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import tarfile
 
 import pytest
@@ -12,11 +13,14 @@ from sandbox.judge import run_tests
 from sandbox.snapshot import Origin, Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
 from sandbox.types import Recipe, RunVerdict, TrustTier
-from tests.hostile.forgeries import FAILING, REPOSITORIES
+from tests.hostile import forged_execution, forged_reports, forgeries
+from tests.hostile.forgeries import FAILING
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.anyio]
 
 WALL_S = 30.0
+REPOSITORIES = {**forgeries.REPOSITORIES, **forged_execution.REPOSITORIES, **forged_reports.REPOSITORIES}
+UNITTEST = forged_reports.UNITTEST
 NAIVE = """
 import json, os, subprocess, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -49,13 +53,22 @@ def folder_of(name: str) -> str:
     return f"c{list(REPOSITORIES).index(name)}"
 
 
-async def filled(guest: Guest) -> None:
+def target_of(files: dict[str, str]) -> str:
+    """The failing test of a repository."""
+    text = files.get("test_a.py", FAILING)
+    if "\ndef test_target" in f"\n{text}":
+        return "test_a.py::test_target"
+    (kind,) = re.findall(r"^class (\w+)", text, re.MULTILINE)
+    return f"test_a.py::{kind}::test_target"
+
+
+async def filled(guest: Guest, repositories: dict[str, dict[str, str]] = REPOSITORIES) -> None:
     """Every repository in a folder of its own."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
-        for name, files in REPOSITORIES.items():
+        for number, files in enumerate(repositories.values()):
             for path, text in {"test_a.py": FAILING, **files}.items():
-                member = tarfile.TarInfo(f"{folder_of(name)}/{path}")
+                member = tarfile.TarInfo(f"c{number}/{path}")
                 content = text.encode()
                 member.size, member.mode = len(content), 0o755
                 tar.addfile(member, io.BytesIO(content))
@@ -67,16 +80,35 @@ async def test_no_forgery_is_believed(backend: DockerBackend, image: str) -> Non
     believed = {}
     async with backend.open(image) as guest:
         await filled(guest)
-        for name in REPOSITORIES:
+        for name, files in REPOSITORIES.items():
             folder = folder_of(name)
-            target = f"{folder}/test_a.py::test_target"
+            target = f"{folder}/{target_of(files)}"
             command = "python -m pytest -q -p no:cacheprovider"
             limits = RunLimits(wall_s=WALL_S)
             report = await run_tests(guest, command, limits=limits, targets=[target], working_directory=folder)
             if report.success or report.verdict is RunVerdict.PASS or "ESCAPE:" in report.raw_output:
                 believed[name] = report.summary
     assert believed == {}
-    assert len(REPOSITORIES) >= 60
+    assert len(REPOSITORIES) >= 160
+
+
+async def test_no_forgery_against_unittest_is_believed(backend: DockerBackend, image: str) -> None:
+    believed = {}
+    async with backend.open(image) as guest:
+        await filled(guest, UNITTEST)
+        for number, (name, files) in enumerate(UNITTEST.items()):
+            module = "test_real" if "test_real.py" in files else "test_a"
+            report = await run_tests(
+                guest,
+                f"python -m unittest {module}",
+                limits=RunLimits(wall_s=WALL_S),
+                targets=[f"c{number}/{module}.py::T::test_target"],
+                working_directory=f"c{number}",
+            )
+            if report.success or report.verdict is RunVerdict.PASS:
+                believed[name] = report.summary
+    assert believed == {}
+    assert len(UNITTEST) >= 15
 
 
 async def test_the_honest_repository_beside_them_is_believed(backend: DockerBackend, image: str) -> None:
@@ -95,9 +127,9 @@ async def test_a_naive_judge_believes_many_of_them(backend: DockerBackend, image
     """The control: the forgeries do what they are for."""
     async with backend.open(image) as guest:
         await filled(guest)
-        folders = [folder_of(name) for name in REPOSITORIES]
+        folders = [folder_of(name) for name in forgeries.REPOSITORIES]
         result = await guest.run((guest.python, "-c", NAIVE, *folders), limits=RunLimits(wall_s=200))
     line = next(line for line in result.stdout.splitlines() if line.startswith("STATUS"))
     statuses = json.loads(line.removeprefix("STATUS"))
-    believed = [name for name in REPOSITORIES if statuses[folder_of(name)] == 0]
+    believed = [name for name in forgeries.REPOSITORIES if statuses[folder_of(name)] == 0]
     assert len(believed) >= 40, believed

@@ -23,7 +23,8 @@ def items(*names: str) -> list[object]:
     return ["items", base64.b64encode(zlib.compress(json.dumps(names).encode())).decode()]
 
 
-GREEN = [items("t.py::a", "t.py::b"), *CANARIES, ["test", 0, "ppp", 1, 3], ["test", 1, "psp", 0, 1], *CANARIES, *END]
+RAN = [["ran", 0, 1], ["test", 0, "ppp", 1]]
+GREEN = [items("t.py::a", "t.py::b"), *CANARIES, *RAN, ["ran", 1, 0], ["test", 1, "psp", 1], *CANARIES, *END]
 
 
 def judged(records: list[list[object]], *, targets: tuple[str, ...] = (), **result: Any) -> TestReport:
@@ -53,7 +54,7 @@ def test_failures_are_counted_in_full_and_shown_in_part() -> None:
     detail = {"error": "E", "message": "no", "frames": [["m.py", 3, "f"]], "text": "tb", "output": "out"}
     records = [items(*names)]
     for number in range(12):
-        records += [["fail", number, "call", detail], ["test", number, "pfp", 0, 5]]
+        records += [["fail", number, "call", detail], ["ran", number, 0], ["test", number, "pfp", 5]]
     report = judged([*records, *CANARIES, *RED], exit_code=1)
     assert (report.verdict, report.failure_count, len(report.failures)) == (RunVerdict.FAIL, 12, 10)
     first = report.failures[0]
@@ -73,16 +74,17 @@ def test_failures_are_counted_in_full_and_shown_in_part() -> None:
         ([items(), ["end", 5, 0], ["exit", 5]], {"exit_code": 5}, RunVerdict.NO_VERDICT),
         ([["end", 4, 0], ["exit", 4]], {"exit_code": 4}, RunVerdict.NO_VERDICT),
         ([items("t.py::a"), *CANARIES, *END], {}, RunVerdict.NO_VERDICT),
-        ([items("t.py::a"), ["test", 0, "ppp", 1, 1], *END], {}, RunVerdict.NO_VERDICT),
-        ([items("t.py::a"), *CANARIES, ["test", 0, "pxp", 0, 1], *END], {}, RunVerdict.NO_VERDICT),
-        ([items("t.py::a", "t.py::b"), *CANARIES, ["test", 0, "ppp", 1, 1], *END], {}, RunVerdict.NO_VERDICT),
-        ([items("t.py::a"), *CANARIES, ["test", 0, "ppp", 0, 1], *END], {}, RunVerdict.TAMPERED),
-        ([items("t.py::a"), *CANARIES, ["test", 0, "ppp", None, 1], *END], {}, RunVerdict.TAMPERED),
+        ([items("t.py::a"), *RAN, *END], {}, RunVerdict.NO_VERDICT),
+        ([items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "pxp", 1], *END], {}, RunVerdict.NO_VERDICT),
+        ([items("t.py::a", "t.py::b"), *CANARIES, *RAN, *END], {}, RunVerdict.NO_VERDICT),
+        ([items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "ppp", 1], *END], {}, RunVerdict.TAMPERED),
+        ([items("t.py::a"), *CANARIES, ["test", 0, "ppp", 1], *END], {}, RunVerdict.TAMPERED),
         ([*GREEN[:-2], ["canary", 1, "ppp", 1], *END], {}, RunVerdict.TAMPERED),
         ([*GREEN[:-2], ["canary", 0, "pfp", 0], *END], {}, RunVerdict.TAMPERED),
         ([*GREEN[:-2], ["patched", ["Function.runtest"]], *END], {}, RunVerdict.TAMPERED),
+        ([*GREEN[:-2], ["traced", ["sys.settrace"]], *END], {}, RunVerdict.NO_VERDICT),
         ([*GREEN[:-2], *RED], {"exit_code": 0}, RunVerdict.TAMPERED),
-        ([items("t.py::a"), *CANARIES, ["test", 0, "pfp", 0, 1], *END], {}, RunVerdict.TAMPERED),
+        ([items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "pfp", 1], *END], {}, RunVerdict.TAMPERED),
         (GREEN, {"exit_code": 3}, RunVerdict.FAIL),
         ([*GREEN[:-2], *RED], {"exit_code": 1}, RunVerdict.FAIL),
         ([items("t.py::a"), ["start", 0]], {"exit_code": None, "signal": 11}, RunVerdict.FAIL),

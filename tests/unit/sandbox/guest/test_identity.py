@@ -1,11 +1,14 @@
-"""Whether a test is what its file says."""
+"""A test is what its file says, or it is told."""
 
 import ast
+import sys
+import types
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from sandbox.guest.compiled import Compiled
 from sandbox.guest.identity import Origins, definitions, rewriting
 
 SOURCE = """
@@ -69,13 +72,13 @@ def item(path: Path, name: str, function: object) -> SimpleNamespace:
 def module(tmp_path: Path) -> dict[str, object]:
     path = tmp_path / "test_a.py"
     path.write_text(SOURCE)
-    names: dict[str, object] = {"PATH": path}
+    names: dict[str, object] = {"PATH": path, "__name__": "test_a"}
     exec(compile(SOURCE, str(path), "exec"), names)  # noqa: S102 - what importing it does
     return names
 
 
 def test_the_function_of_the_file_is_itself(module: dict[str, object]) -> None:
-    path, origins = module["PATH"], Origins()
+    path, origins = module["PATH"], Origins(Compiled(()))
     assert isinstance(path, Path)
     for name in ("test_plain", "test_marked", "test_decorated"):
         assert not origins.exchanged(item(path, name, module[name]))
@@ -84,7 +87,7 @@ def test_the_function_of_the_file_is_itself(module: dict[str, object]) -> None:
 
 
 def test_another_function_in_its_place_is_told(module: dict[str, object]) -> None:
-    path, origins = module["PATH"], Origins()
+    path, origins = module["PATH"], Origins(Compiled(()))
     assert isinstance(path, Path)
 
     def wrapper() -> None:
@@ -93,6 +96,38 @@ def test_another_function_in_its_place_is_told(module: dict[str, object]) -> Non
     wrapper.__wrapped__ = module["test_plain"]  # type: ignore[attr-defined]
     for other in (lambda: None, wrapper, module["test_marked"], None, 1):
         assert origins.exchanged(item(path, "test_plain", other))
+
+
+def test_other_code_or_other_names_behind_the_same_place_are_told(module: dict[str, object]) -> None:
+    path, function, origins = module["PATH"], module["test_plain"], Origins(Compiled(()))
+    assert isinstance(path, Path)
+    assert isinstance(function, types.FunctionType)
+    code = (lambda: None).__code__.replace(
+        co_filename=function.__code__.co_filename, co_firstlineno=4, co_name="test_plain", co_qualname="test_plain"
+    )
+    same_but_true = function.__code__.replace(co_consts=(True,))
+    for other in (code, same_but_true):
+        assert origins.exchanged(item(path, "test_plain", types.FunctionType(other, module)))
+    imported = types.ModuleType("exchanged_test_a")
+    imported.__file__ = module["__file__"] = str(path)
+    module["__name__"] = imported.__name__
+    sys.modules[imported.__name__] = imported
+    try:
+        assert origins.exchanged(item(path, "test_plain", function))
+    finally:
+        del sys.modules[imported.__name__]
+    assert not origins.exchanged(item(path, "test_plain", function))
+
+
+def test_a_target_counts_as_it_was_at_the_start(module: dict[str, object]) -> None:
+    path = module["PATH"]
+    assert isinstance(path, Path)
+    origins = Origins(Compiled([f"{path}::test_plain"]))
+    path.write_text(SOURCE.replace("def test_plain():\n    pass", "def test_plain():\n    return"))
+    later: dict[str, object] = {"__name__": "test_a"}
+    exec(compile(path.read_text().replace("return", "1 + 1; pass"), str(path), "exec"), later)  # noqa: S102
+    assert not origins.exchanged(item(path, "test_plain", module["test_plain"]))
+    assert origins.exchanged(item(path, "test_plain", later["test_marked"]))
 
 
 def test_what_makes_code_of_tests_is_watched() -> None:

@@ -3,13 +3,16 @@
 import json
 import os
 import tempfile
+import types
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.guest.record_channel import DETAIL_BYTES, Channel
+from sandbox.guest.hardened import hardened
+from sandbox.guest.record_channel import DETAIL_BYTES, Channel, place
 from sandbox.runners.records import RecordsForged, read_records, unpack_names
 
 KEY = b"0123456789abcdef"
@@ -72,17 +75,33 @@ def test_names_that_are_no_names_are_none(packed: str) -> None:
 
 
 def test_a_record_of_a_foreign_caller_becomes_a_word_about_it(tmp_path: Path) -> None:
-    channel = Channel(os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY, "/opt/metaagent/guest")
-    assert channel.send(["test", 0, "ppp", 1, 1])
+    def ours() -> bool:
+        return bool(channel.send(["ours"]))
+
+    channel = Channel(
+        os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY, {place(ours.__code__, ours.__globals__)}, hardened
+    )
+    copied: Any = types.FunctionType(ours.__code__, {}, "ours", None, ours.__closure__)
+    renamed: Any = types.FunctionType(
+        ours.__code__.replace(co_firstlineno=1), globals(), "ours", None, ours.__closure__
+    )
+    assert ours()
+    forgeries: list[Any] = [lambda: channel.send(["test", 0, "ppp", 1]), copied, renamed]
+    for forged in forgeries:
+        forged()
     channel.close()
-    assert list(read_records((tmp_path / "r").read_bytes(), KEY)) == [["patched", ["a test wrote records"]]]
+    told = ["patched", ["a test wrote records"]]
+    assert list(read_records((tmp_path / "r").read_bytes(), KEY)) == [["ours"], told, told, told]
 
 
-def test_the_key_is_in_no_attribute_and_python_s_own_encoder_is_not_asked(tmp_path: Path) -> None:
-    channel = Channel(os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY)
-    cells = [cell.cell_contents for cell in channel.send.__closure__ or ()]
-    assert not any(isinstance(value, bytes | str) and value in {KEY, KEY.hex()} for value in cells)
+def test_what_a_channel_holds_is_in_no_attribute_and_in_no_cell(tmp_path: Path) -> None:
+    channel = Channel(os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY, None, hardened)
+    for function in (channel.send, channel.report, channel.close):
+        assert function.__closure__ is None
+        assert function.__globals__ == {"__builtins__": {}}
     assert not hasattr(channel, "__dict__")
     channel.send(["é\ud800", 1.5, None, True, {"a": [1]}])
+    channel.report("traced", "a function")
     channel.close()
-    assert list(read_records((tmp_path / "r").read_bytes(), KEY)) == [["é\ud800", 1.5, None, True, {"a": [1]}]]
+    found = list(read_records((tmp_path / "r").read_bytes(), KEY))
+    assert found == [["é\ud800", 1.5, None, True, {"a": [1]}], ["traced", ["a function"]]]

@@ -1,0 +1,92 @@
+"""Tell whether functions and classes that carry a verdict are still those of before the repository was imported."""
+
+import builtins
+import operator
+import types
+from typing import Any, Callable, FrozenSet, List
+
+_KINDS = (
+    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, staticmethod, classmethod, property,
+)  # fmt: skip
+
+
+class Seals:
+    """The functions of modules and their classes as they are now.
+
+    Args:
+        modules: Those whose functions count.
+        open_names: Names that people change for good reasons, and that decide nothing.
+        deciding: Builtins that count, too.
+        is_allowed: Tells whether a new value may stand in an old one's place.
+    """
+
+    def __init__(
+        self, modules: Any, open_names: FrozenSet[str], deciding: Any, is_allowed: Callable[[Any], bool]
+    ) -> None:
+        self._is_allowed = is_allowed
+        self._same, self._all, self._map = operator.is_, all, map
+        self._builtin_names = frozenset(vars(builtins))
+        sealed = [Sealed("", builtins, [name for name in vars(builtins) if name in deciding])]
+        for module in modules:
+            sealed.append(Sealed(module.__name__ + ".", module, list(vars(module))))
+            for value in list(vars(module).values()):
+                if isinstance(value, type) and value.__module__ == module.__name__:
+                    names = [name for name in vars(value) if name not in open_names]
+                    sealed.append(Sealed(value.__qualname__ + ".", value, names))
+        self._sealed = tuple(sealed)
+
+    def functions(self) -> FrozenSet[Any]:
+        """Return all sealed functions."""
+        found = (getattr(value, "__func__", value) for sealed in self._sealed for value in sealed.values)
+        return frozenset(value for value in found if isinstance(value, types.FunctionType))
+
+    def broken(self) -> List[str]:
+        """Return the names that mean something else now. It is asked twice a test: the usual answer comes from C."""
+        found: List[str] = []
+        same, every, apply = self._same, self._all, self._map
+        for sealed in self._sealed:
+            present = vars(sealed.owner)
+            try:
+                if len(present) == sealed.size and every(apply(same, sealed.read(present), sealed.values)):
+                    continue
+            except KeyError:
+                pass
+            found += self._changed(sealed, present)
+        return found
+
+    def _changed(self, sealed: "Sealed", present: Any) -> List[str]:
+        names = [
+            name
+            for name, value in zip(sealed.names, sealed.values)
+            if present.get(name) is not value and not self._is_allowed(present.get(name))
+        ]
+        # A new name counts where it hides another one.
+        for name in present.keys() - sealed.known:
+            if isinstance(present[name], _KINDS) and self._hides(sealed.owner, name):
+                names += [] if self._is_allowed(present[name]) else [name]
+        return [sealed.title + name for name in names]
+
+    def _hides(self, owner: Any, name: str) -> bool:
+        if owner is builtins:
+            return False
+        if isinstance(owner, types.ModuleType):
+            return name in self._builtin_names
+        return any(name in vars(base) for base in owner.__mro__[1:])
+
+
+class Sealed:
+    """The functions of one module or class, made to be compared fast."""
+
+    __slots__ = ("known", "names", "owner", "read", "size", "title", "values")
+
+    def __init__(self, title: str, owner: Any, names: List[str]) -> None:
+        present = vars(owner)
+        self.title = title
+        self.owner = owner
+        self.known = frozenset(present)
+        self.size = len(present)
+        self.names = tuple(name for name in names if isinstance(present[name], _KINDS))
+        self.values = tuple(present[name] for name in self.names)
+        # An itemgetter of one name gives no tuple.
+        self.read: Any = operator.itemgetter(*self.names, *self.names[:1]) if self.names else lambda _: ()
+        self.values += self.values[:1]
