@@ -42,6 +42,13 @@ def test_the_webhook_benchmark_compares_with_a_null_route(tmp_path: Path) -> Non
     assert "own_time_median_ms" in found
 
 
+def test_the_flood_benchmark_watches_memory_and_health() -> None:
+    found = run("flood", "--kind", "half a head", "--seconds", "1")["floods"]["half a head"]
+    assert found.keys() >= {"grown_mib", "healthz_slowest_s", "healthz_unanswered", "most_files", "answers", "holds"}
+    assert sum(found["answers"].values()) == 2_000
+    assert found["healthz_asked"] > 0
+
+
 def test_the_webhook_benchmark_without_payloads_is_wrong_use(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "benchmarks.webhook", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
