@@ -72,4 +72,5 @@ class Guards:
         mine: FrozenSet[Any] = seal(own, frozenset(), (), allowed).functions() | frozenset(self._hard)
         self.arm = self.watch.begin(mine, self.call_seals.functions() | self.other_seals.functions())
         # What is there before the tests is no garbage: the collector neither walks nor lists it.
-        gc.freeze()
+        if hasattr(gc, "freeze"):  # PyPy has none
+            gc.freeze()

@@ -172,7 +172,7 @@ class Recorder:
         """Report what was replaced; at once, and each name once."""
         self._tell([name for name, function in watched_functions().items() if function is not self._watched[name]])
         if self._guards is not None:
-            self._tell(self._guards.call_seals.broken())
+            self._tell(self._guards.call_seals.broken() + self._guards.other_seals.broken())
 
     def _tell(self, changed: List[str]) -> None:
         new = [name for name in changed if name not in self._told]
@@ -279,7 +279,8 @@ class Recorder:
             shadowed = method_name(test) in getattr(test, "__dict__", {})
             if shadowed or self._codes[id(test)] is not code_of(test):
                 self._tell(["%s was exchanged" % self.node_id(test)[:200]])
-        self.check_seals()
+        if self._guards is not None:
+            self._tell(self._guards.call_seals.broken())
 
 
 class Described:
