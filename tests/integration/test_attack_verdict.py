@@ -83,10 +83,13 @@ async def test_no_attack_decides_its_own_verdict(backend: DockerBackend, image: 
     assert wrong == {}
 
 
-async def test_an_attack_by_chance_shows_both_faces(backend: DockerBackend, image: str, attacks: list[Attack]) -> None:
+async def test_runs_of_an_attack_by_chance_disagree(backend: DockerBackend, image: str, attacks: list[Attack]) -> None:
+    """A pass by chance may be one, or one that copies of the test did not confirm; it is never steady."""
     for attack in pick(attacks, flaky=True):
         reports = await run(backend, image, attack, attack.runs)
-        assert {report.verdict for report in reports} == {RunVerdict.PASS, RunVerdict.FAIL}, attack.name
+        verdicts = {report.verdict for report in reports}
+        assert RunVerdict.FAIL in verdicts, attack.name
+        assert len(verdicts) > 1, attack.name
 
 
 def test_an_attack_that_passes_honestly_is_seen_by_the_screen(attacks: list[Attack]) -> None:
