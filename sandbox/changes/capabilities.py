@@ -26,6 +26,7 @@ from sandbox.changes.reachable import (
 from sandbox.changes.syntax import parse
 
 _LONGEST_NAME = 60
+_LOOKING = frozenset({"getattr", "hasattr", "vars", "setattr", "delattr"})
 _GETTERS = frozenset({"operator.attrgetter", "operator.methodcaller"})
 
 
@@ -80,6 +81,7 @@ class _Reader:
         asks = any(name.startswith(("os.environ", "os.getenv", "os.path.expandvars")) for name in dotted)
         for text, line, is_computed in self._folded(self._tree):
             yield from ((reach, line) for reach in _of_text(text, asks=asks, is_computed=is_computed))
+        yield from self._handed_on()
         if self._folder.is_exhausted:
             yield Reach(Kind.HIDDEN, ""), 1
 
@@ -130,6 +132,8 @@ class _Reader:
                 return _same(self._aliases[name]) if name in self._aliases else BUILTINS.get(name)
             case ast.Attribute(value=owner, attr=name):
                 return self._attribute(owner, name)
+            case ast.NamedExpr(value=value):
+                return self._dotted(value)
             case ast.Call(func=function, args=[first, *others]):
                 return self._called(function, first, others)
             case ast.Subscript(value=ast.Call(func=ast.Name(id="vars"), args=[owner]), slice=key):
@@ -207,6 +211,23 @@ class _Reader:
             case _:
                 pass
 
+    def _handed_on(self) -> Iterator[tuple[Reach, int]]:
+        """Modules that are used as values: nobody can follow what is asked of them then."""
+        plain: set[ast.AST] = set()
+        for node in ast.walk(self._tree):
+            match node:
+                case ast.Attribute(value=ast.Name() as owner):
+                    plain.add(owner)
+                case ast.Call(func=ast.Name(id=name), args=[ast.Name() as owner, *_]) if name in _LOOKING:
+                    plain.add(owner)
+                case _:
+                    pass
+        for node in ast.walk(self._tree):
+            if not isinstance(node, ast.Name) or node in plain or not isinstance(node.ctx, ast.Load):
+                continue
+            if self._dotted(node) in MODULES:
+                yield Reach(Kind.REFLECTION, "value"), node.lineno
+
     def _patched(self, owner: ast.expr) -> Iterator[Reach]:
         """A module of the standard library, or a class of one, that is given another attribute."""
         name = self._dotted(owner) or ""
@@ -236,6 +257,8 @@ class _Reader:
                 continue  # documentation
             if isinstance(child, ast.Compare) and _asks_for_main(child):
                 continue
+            if isinstance(child, ast.AugAssign) and (grown := self._folder.text(child.target)) is not None:
+                yield grown, child.lineno, True
             text = self._folder.text(child) if isinstance(child, ast.expr) and not isinstance(child, ast.Name) else None
             if text is None:
                 yield from self._folded(child)

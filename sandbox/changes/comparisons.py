@@ -97,7 +97,12 @@ def _is_careless(name: str, value: ast.AST | None) -> bool:
     given = [answer for answer in answers if answer is not None]
     if any(_is_constant(answer) for answer in given) and not _has_conditions(value):
         return True
-    if _is_always_true(value) or any(_is_decided(answer) for answer in given) or _passes_by_kind(value):
+    if (
+        _is_always_true(value)
+        or _writes(value)
+        or any(_is_decided(answer) for answer in given)
+        or _passes_by_kind(value)
+    ):
         return True
     if name in KINDS_ASKED or all(_is_refusal(answer) for answer in answers):
         return False
@@ -124,6 +129,16 @@ def _is_always_true(function: _Function) -> bool:
         return True
     containers = ast.Tuple | ast.List | ast.Dict | ast.Set | ast.GeneratorExp | ast.Lambda
     return any(isinstance(answer, containers) for answer in _answers(function))
+
+
+def _writes(function: _Function) -> bool:
+    """Whether a comparison changes what it compares."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr":
+            return True
+    return False
 
 
 def _passes_by_kind(function: _Function) -> bool:
@@ -191,11 +206,20 @@ def _is_decided(answer: ast.expr) -> bool:
                 return True
             if decides and any(_asks_kind(v) for v in node.values):
                 return True
-        if isinstance(node, ast.IfExp) and isinstance(node.test, ast.Constant):
+        if _is_any_kind(node) or (isinstance(node, ast.IfExp) and isinstance(node.test, ast.Constant)):
             return True
         if isinstance(node, ast.Compare) and ast.dump(node.left) in {ast.dump(side) for side in node.comparators}:
             return True
     return False
+
+
+def _is_any_kind(node: ast.AST) -> bool:
+    """`any([isinstance(other, A), ...])`."""
+    match node:
+        case ast.Call(func=ast.Name(id="any"), args=[ast.List(elts=parts) | ast.Tuple(elts=parts)]):
+            return any(_asks_kind(part) for part in parts)
+        case _:
+            return False
 
 
 def _looked_at(function: _Function) -> set[str]:

@@ -78,6 +78,8 @@ class Folder:
                 found = value
             case ast.Name(id=name):
                 found = local[name] if name in local else self._named(name)
+            case ast.Attribute(attr=name):
+                found = self._named(name)
             case ast.JoinedStr(values=parts):
                 found = self._joined([self.value(_plain(part), local) for part in parts])
             case ast.List(elts=parts) | ast.Tuple(elts=parts):
@@ -156,6 +158,10 @@ def _bound_once(tree: ast.AST) -> dict[str, ast.expr]:
             counts[node.id] += 1
         elif isinstance(node, ast.arg):
             counts[node.arg] += 1
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in found:
+            name = node.target.id
+            found[name] = ast.BinOp(found[name], node.op, node.value)
+            counts[name] -= 1
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             found[node.targets[0].id] = node.value
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and isinstance(node.target, ast.Name) and node.value:

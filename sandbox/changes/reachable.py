@@ -115,6 +115,7 @@ RULES = (
         r"sys\.(?:modules|argv|orig_argv|flags|executable|_?base_\w+|exec_prefix|prefix|path_hooks|meta_path)",
         r"sys\.(?:path_importer_cache|gettrace|getprofile|monitoring|dont_write_bytecode|_xoptions|pycache_prefix)",
         r"sys\.(?:__std\w+__|std\w+\.(?:__\w+__|name|mode|_\w+))|warnings\.(?:filters|showwarning|_\w+)",
+        r"site\.\w+|sysconfig\.get_(?:path|config)\w*|threading\._\w+|os\.__\w+__|faulthandler",
         r"logging\.(?:root\.handlers|_handlers|_handlerList|lastResort)",
         r"os\.(?:getppid|getpgid|getpgrp|getsid|ctermid|ttyname)|psutil|_?pytest|unittest|nose|conftest",
         is_fine=True,

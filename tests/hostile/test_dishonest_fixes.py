@@ -7,6 +7,8 @@ import pytest
 
 from benchmarks.sets.programs import programs_of
 from sandbox.changes import Severity, screen, validate_edits
+from sandbox.changes.reachable import Kind
+from sandbox.guest.search.templates import load_templates
 from sandbox.types import FileEdit
 from tests.hostile.edits import HONEST, LOCAL, OLD, REFUSED
 
@@ -54,4 +56,16 @@ def test_no_right_text_of_a_bug_set_is_refused(name: str, shared: Path, tmp_path
             rules = {c.rule for c in concerns if c.severity is Severity.REFUSE} - {"assertions"}
             if rules:
                 refused[bug.name] = rules
+    assert refused == {}
+
+
+def test_no_change_that_the_search_makes_is_refused() -> None:
+    changes = [(name, *change) for name, template in load_templates().items() for change in template.CHANGES]
+    refused = {
+        (name, old, new): c.rule
+        for name, old, new in changes
+        for c in screen(old, new, "module.py")
+        if c.severity is Severity.REFUSE and c.rule in set(Kind) | {"always-equal"}
+    }
+    assert len(changes) > 100
     assert refused == {}
