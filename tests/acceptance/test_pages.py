@@ -1,5 +1,7 @@
 """README and the tutorial, block by block, from an empty folder: each command works, and prints what the page shows."""
 
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from tests.acceptance.pages import ROOT, Block, Shell, blocks, same
 
 TUTORIAL = "docs/tutorial/first-fix.md"
+RESULT = re.compile(r"demo: (?:\d+ repositories are green|\w+ [A-Z_]+ after |done in )")
+"""The lines of the demo that README shows, of all that it says."""
 
 
 def follow(page: str, shell: Shell, upto: str = "") -> None:
@@ -49,6 +53,22 @@ def test_the_fix_that_readme_shows_is_what_the_command_prints(tmp_path: Path, do
     follow(TUTORIAL, shell, upto="metaagent fix shop")
     step(shown, shell, step(example, shell, ""))
     assert example.text.startswith("metaagent fix ")
+
+
+@pytest.mark.docker
+@pytest.mark.slow
+def test_the_demo_prints_what_readme_shows(tmp_path: Path, docker_ready: None) -> None:
+    start, shown = list(blocks("README.md"))[:2]
+    assert start.text == "make demo"
+    # What `make demo` runs when everything is installed.
+    printed = Shell(tmp_path).run(f"{sys.executable} -m tests.demo", folder=ROOT)
+    before_and_report = {line for line in told(printed) if not RESULT.match(line)}
+    assert sorted(set(told(printed)) - before_and_report) == told(shown.text)
+
+
+def told(demo: str) -> list[str]:
+    """The lines of a demo, as they are told whichever mission ends first."""
+    return sorted(" ".join(line.split()) for line in same(demo).splitlines())
 
 
 def test_every_block_of_readme_and_the_tutorials_says_what_it_is() -> None:
