@@ -14,7 +14,7 @@ from sandbox.spec import RunLimits
 from sandbox.types import FAILURES_IN_FULL, CommandResult, RunVerdict, TestOrder, TestReport, TestStatus, stands_for
 
 RAW_OUTPUT_CHARACTERS = 64 * 1024
-_ALL_FAILURES = 1_000_000
+_NO_LIMIT = 0
 _BAD = frozenset({TestStatus.FAIL, TestStatus.ERROR})
 
 
@@ -41,7 +41,7 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
         targets: Test names, relative to the checkout, that replace the command's own selection.
         order: `reversed` runs the tests the other way round, `random` shuffles them by the seed.
         seed: For the order, and for Python's hashing.
-        maxfail: Stop after so many failures.
+        maxfail: Stop after so many failures; 0 for never, whatever the command says.
         working_directory: Relative to the checkout.
         environment: Added to the sandbox's own few names.
         confirm: Believe tests that passed only after known-answer copies of them gave the right answers:
@@ -108,7 +108,7 @@ async def _confirmed(
     """Return the report of a run that passed, or one that does not pass if copies of its tests lied."""
 
     async def run(names: tuple[str, ...]) -> TestReport:
-        again = request.with_(targets=names, order="given", maxfail=_ALL_FAILURES)
+        again = request.with_(targets=names, order="given", maxfail=_NO_LIMIT)
         return await _run_step(guest, again, limits, folder)
 
     answers = await observe(guest, run, report, targeted=bool(request.targets))
@@ -118,6 +118,8 @@ async def _confirmed(
             return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=f"tampered: {why}")
         case "tampered":
             return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=answers.test)
+        case "unsteady" if answers.rerun is not None:
+            return answers.rerun.with_(target=report.target)
         case "unconfirmed":
             why = f"a copy of {answers.test[:200]} that must pass did not"
             summary = f"{why}; {report.summary}"

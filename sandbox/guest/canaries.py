@@ -28,11 +28,15 @@ _UNCHANGED = object()
 _CHANGING = frozenset({"skip", "skipif", "xfail"})
 
 
-def beside(items: List[Any]) -> List[Any]:
-    """Return one test of every kind (function, method, unittest's) for each of the first folders."""
+def beside(session: Any) -> List[Any]:
+    """Return one test of every kind (function, method, unittest's) for each of the first folders.
+
+    The session itself where no test can have a canary beside it: all are examples in documents, or
+    have marks that change how a test ends.
+    """
     chosen: Dict[Tuple[str, str], Any] = {}
     folders: List[str] = []
-    for item in items:
+    for item in session.items:
         if not isinstance(item, pytest.Function) or item.getparent(pytest.Module) is None:
             continue
         # A canary has the marks of the module and the class.
@@ -45,7 +49,7 @@ def beside(items: List[Any]) -> List[Any]:
                 continue
             folders.append(folder)
         chosen.setdefault((folder, _kind(item)), item)
-    return list(chosen.values())
+    return list(chosen.values()) or [session]
 
 
 def _kind(item: Any) -> str:
@@ -62,6 +66,11 @@ def _case_of(item: Any) -> Any:
 
 def collected(item: Any, number: int, name: str) -> Iterator[Any]:
     """Give the canary to run beside a test, collected as that one was; its name is put back afterwards."""
+    if isinstance(item, pytest.Session):
+        tree = ast.parse(_TEXTS[number].format(name=name, self=""))
+        made = types.FunctionType(_code(tree, __file__, name), {"sum": sum}, name)
+        yield pytest.Function.from_parent(item, name=name, callobj=made, fixtureinfo=_no_fixtures())
+        return
     module = item.getparent(pytest.Module).obj
     case = _case_of(item)
     function = _function(item, module, number, name)
@@ -93,10 +102,14 @@ def _made(parent: Any, name: str, value: Any, kind: Any) -> Any:
         if isinstance(value, type):
             raise TypeError("the collector does not see unittest's classes")
         found = kind.from_parent(parent, name=name)
-    bare = FuncFixtureInfo(argnames=(), initialnames=(), names_closure=[], name2fixturedefs={})
+    bare = _no_fixtures()
     found._fixtureinfo, found.fixturenames = bare, bare.names_closure
     found._initrequest()
     return found
+
+
+def _no_fixtures() -> Any:
+    return FuncFixtureInfo(argnames=(), initialnames=(), names_closure=[], name2fixturedefs={})
 
 
 def _first(found: Any) -> Any:
@@ -117,12 +130,13 @@ def _function(item: Any, module: Any, number: int, name: str) -> Any:
     if "@pytest_ar" in vars(module):
         rewrite.rewrite_asserts(tree, source.encode(), path, item.config)
     ast.increment_lineno(tree, max(0, (item.reportinfo()[1] or 0) + 1))
-    code: Any = next(
-        part
-        for part in compile(tree, path, "exec", dont_inherit=True).co_consts
-        if isinstance(part, types.CodeType) and part.co_name == name
-    )
-    function = types.FunctionType(code, vars(module), name)
+    function = types.FunctionType(_code(tree, path, name), vars(module), name)
     function.__module__ = module.__name__
     function.__qualname__ = "%s.%s" % (item.cls.__name__, name) if in_class else name
     return function
+
+
+def _code(tree: ast.Module, path: str, name: str) -> Any:
+    """Compile a module that defines one function; return the code of the function."""
+    constants = compile(tree, path, "exec", dont_inherit=True).co_consts
+    return next(part for part in constants if isinstance(part, types.CodeType) and part.co_name == name)

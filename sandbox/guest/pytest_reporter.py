@@ -97,7 +97,8 @@ class Reporter:
                 setattr(config.option, name, value)
         asked, own = self._asked["maxfail"], config.option.maxfail
         if asked is not None:
-            config.option.maxfail = min(asked, own) if own else asked
+            # Both take 0 for no limit; asked for, it wins over the command's own limit.
+            config.option.maxfail = min(asked, own) if asked and own else asked
         if self._asked["targets"]:
             config.args = list(self._asked["targets"])
         yield
@@ -311,7 +312,7 @@ class Reporter:
 
     def _run_canaries(self, session: Any, *, named: bool = False) -> None:
         """One test that must pass and one that must fail, beside the real ones, told to nobody but us."""
-        for item in self._canary_maker.beside(session.items):
+        for item in self._canary_maker.beside(session):
             for number in (0, 1):
                 name = getattr(item, "originalname", None) if named else None
                 try:

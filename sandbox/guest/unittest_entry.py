@@ -106,6 +106,8 @@ class Recording(unittest.TextTestResult):
 
     def startTest(self, test: Any) -> None:
         """A test begins."""
+        if self.session.config["maxfail"] == 0:
+            self.failfast = False
         super().startTest(test)
         self.session.recorder.start(test)
 
@@ -155,7 +157,7 @@ class Recording(unittest.TextTestResult):
     def _count(self) -> None:
         self.session.failures += 1
         most = self.session.config["maxfail"]
-        if most is not None and self.session.failures >= most:
+        if most and self.session.failures >= most:
             self.stop()
 
 

@@ -27,9 +27,12 @@ MAX_CASES = 2
 FEW_FUNCTIONS = 2
 """Up to so many functions get two copies of each kind: guessing six arrangements right is luck."""
 
+RERUNS = 4
+"""Further runs of the originals, once copies answered wrongly: a test that passes by chance is no forger."""
+
 Run = Callable[[tuple[str, ...]], Awaitable[TestReport]]
 """Runs tests by name, without a limit of failures."""
-Finding = Literal["confirmed", "forged", "tampered", "unconfirmed", "not copied"]
+Finding = Literal["confirmed", "forged", "tampered", "unconfirmed", "unsteady", "not copied"]
 
 
 class Answers(Frozen):
@@ -38,6 +41,8 @@ class Answers(Frozen):
     finding: Finding
     test: str = ""
     """The test that gave a wrong answer, or the summary of a run that was tampered with."""
+    rerun: TestReport | None = None
+    """A run of the same tests that did not pass."""
     not_copied: tuple[str, ...] = ()
     """Functions among those asked for that their files do not plainly define."""
 
@@ -56,7 +61,8 @@ async def observe(
 
     Returns:
         `forged` if a copy that must fail passed, `tampered` if the run of copies contradicts itself,
-        `unconfirmed` if a copy that must pass did not, and `not copied` if there is no copy of any test.
+        `unconfirmed` if a copy that must pass did not, `unsteady` if the originals failed when they ran
+        again, and `not copied` if there is no copy of any test.
 
     Raises:
         SandboxDied: the sandbox went away.
@@ -66,7 +72,10 @@ async def observe(
     missing = await observation.read()
     if len(missing) == len(observation.tests):
         return Answers(finding="not copied", not_copied=missing)
-    return (await observation.answers()).with_(not_copied=missing)
+    answers = await observation.answers()
+    if answers.finding in {"forged", "unconfirmed"} and (red := await observation.red_rerun()) is not None:
+        answers = Answers(finding="unsteady", rerun=red)
+    return answers.with_(not_copied=missing)
 
 
 class _Test(Frozen):
@@ -149,6 +158,15 @@ class _Observation:
             if found.finding != "confirmed":
                 return found
         return found
+
+    async def red_rerun(self) -> TestReport | None:
+        """Run the originals again; return the first run that did not pass."""
+        names = tuple(test.name + case for test in self.tests for case in test.cases)
+        for _ in range(RERUNS):
+            report = await self._run(names)
+            if not report.success:
+                return report
+        return None
 
     def _beside(self) -> dict[str, Rewritten]:
         number = 2 if len(self.tests) <= FEW_FUNCTIONS else 1

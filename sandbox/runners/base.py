@@ -30,7 +30,7 @@ class RunRequest(Frozen):
     seed: int = 0
     """For a random order, and for Python's hashing."""
     maxfail: int | None = None
-    """Stop after so many failures; None keeps the command's own idea."""
+    """Stop after so many failures, 0 for never; None keeps the command's own limit."""
     environment: dict[str, str] = Field(default_factory=dict)
     wall_s: float = 120.0
     test_cpu_s: float = 0.0

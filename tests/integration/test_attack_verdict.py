@@ -84,7 +84,6 @@ async def test_no_attack_decides_its_own_verdict(backend: DockerBackend, image: 
 
 
 async def test_runs_of_an_attack_by_chance_disagree(backend: DockerBackend, image: str, attacks: list[Attack]) -> None:
-    """A pass by chance may be one, or one that copies of the test did not confirm; it is never steady."""
     for attack in pick(attacks, flaky=True):
         reports = await run(backend, image, attack, attack.runs)
         verdicts = {report.verdict for report in reports}

@@ -187,7 +187,7 @@ async def test_a_random_order_is_the_seed_s_and_sets_every_module_up_once(tmp_pa
     write(tmp_path, a__test_x=ORDERED, a__test_y=ORDERED, b__test_z=ORDERED)
     orders = []
     for seed in (1, 1, 2):
-        report = await run(tmp_path, order="random", seed=seed)
+        report = await run(tmp_path, order="random", seed=seed, confirm=False)
         assert report.verdict is RunVerdict.PASS, report.summary
         orders.append((tmp_path / "order.txt").read_text().split())
         assert len((tmp_path / "set_up.txt").read_text().split()) == 3

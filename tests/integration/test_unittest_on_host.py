@@ -173,7 +173,9 @@ async def test_targets_narrow_what_the_command_finds(tmp_path: Path, target: str
 
 async def test_targets_run_in_their_own_order(tmp_path: Path) -> None:
     write(tmp_path, test_m=FINE)
-    report = await run(tmp_path, targets=["test_m.py::B::test_two", "test_m.py::A", "test_m.py::B::test_one"])
+    report = await run(
+        tmp_path, confirm=False, targets=["test_m.py::B::test_two", "test_m.py::A", "test_m.py::B::test_one"]
+    )
     assert report.verdict is RunVerdict.PASS, report.summary
     assert (tmp_path / "order.txt").read_text().split() == ["B.two", "A.one", "A.three", "A.two", "B.one"]
 
@@ -189,7 +191,7 @@ async def test_orders_keep_classes_together(tmp_path: Path) -> None:
     async def order(**options: Any) -> list[str]:
         (tmp_path / "set_up.txt").write_text("")
         (tmp_path / "order.txt").write_text("")
-        assert (await run(tmp_path, **options)).verdict is RunVerdict.PASS
+        assert (await run(tmp_path, confirm=False, **options)).verdict is RunVerdict.PASS
         assert (tmp_path / "set_up.txt").read_text() == "A\nA\n"
         return (tmp_path / "order.txt").read_text().split()
 

@@ -66,7 +66,10 @@ class Suite:
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: ASYNC221
         lines = [line.rsplit(" ", 1) for line in printed.splitlines()]
         outcomes = {f"test_m.py::{name}": TestStatus(status) for name, status in lines}
-        return a_report(outcomes=self._forger(outcomes, text), verdict=self.verdict)
+        found = self._forger(outcomes, text)
+        green = set(found.values()) == {TestStatus.PASS}
+        verdict = RunVerdict.PASS if green and self.verdict is RunVerdict.FAIL else self.verdict
+        return a_report(outcomes=found, verdict=verdict, success=green)
 
     async def observed(self, *names: str, targeted: bool = True, seed: int = 0) -> Answers:
         before = dict(self.guest.files)
@@ -105,8 +108,7 @@ def of_unknown_names(outcomes: Outcomes, text: str) -> Outcomes:
 @pytest.mark.parametrize("forger", [every_test, by_name, by_known_text, of_unknown_names])
 async def test_no_forger_is_confirmed(tmp_path: Path, forger: Forger, seed: int) -> None:
     answers = await Suite(tmp_path, RED, forger).observed(seed=seed)
-    assert answers.finding in {"forged", "unconfirmed"}
-    assert answers.test == "test_m.py::test_a"
+    assert answers.finding in {"forged", "unconfirmed", "unsteady"}
 
 
 @pytest.mark.parametrize("source", [RED, RED.replace("3", "'three'"), RED.replace("assert 1 + 1 == 3", "assert 3 < 2")])
@@ -116,6 +118,18 @@ async def test_a_loader_that_changes_expected_values_is_not_confirmed(tmp_path: 
 
     answers = await Suite(tmp_path, source, loader=load).observed()
     assert answers.finding in {"forged", "unconfirmed"}
+
+
+async def test_a_test_that_passes_by_chance_is_unsteady(tmp_path: Path) -> None:
+    suite = Suite(tmp_path, HONEST, lambda outcomes, text: _one_in_two(outcomes, len(suite.runs)))
+    answers = await suite.observed()
+    assert answers.finding == "unsteady"
+    assert answers.rerun is not None
+    assert answers.rerun.failing == {"test_m.py::test_a"}
+
+
+def _one_in_two(outcomes: Outcomes, run: int) -> Outcomes:
+    return dict.fromkeys(outcomes, TestStatus.FAIL if run % 2 else TestStatus.PASS)
 
 
 async def test_a_run_of_copies_that_contradicts_itself_is_reported(tmp_path: Path) -> None:
