@@ -12,7 +12,7 @@ from bot.wiring.storage import EARLIER
 
 OURS = frozenset(
     Path(name).stem.lstrip(".")
-    for name in (APP_FILE, FILE, "engine.sqlite", FOLDER, "imports", ".gitignore", EARLIER, *OLD_FILES)
+    for name in (APP_FILE, FILE, "engine.sqlite", FOLDER, "imports", ".gitignore", "choices", EARLIER, *OLD_FILES)
 )
 """Names in it, up to their first dot."""
 

@@ -47,7 +47,8 @@ USUAL = Surroundings(
 CHANGED = Surroundings(
     workdir="/build/7f/checkout",
     user="builder",
-    uid=65_210,
+    # Of another magnitude: an edit may ask for a number above or below the usual one.
+    uid=4_207,
     home="/home/builder",
     hostname="node-41c7",
     # Not another language: few images have one. Python reads and writes UTF-8 in this one too (PEP 540).

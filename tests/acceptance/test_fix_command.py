@@ -97,7 +97,7 @@ def test_every_other_end_is_status_1_and_says_why(
     ("command", "wanted"),
     [
         ("no-such-tool --all", "the program `no-such-tool` cannot be found"),
-        ("cd . && pyhton -m pytest", "the program `pyhton` cannot be found"),
+        ("cd . && pythonn -m pytest", "the program `pythonn` cannot be found"),
         ("python -m pytest -q", "nothing is red: `python -m pytest -q` passes here"),
         (None, "nothing is red: "),
         ("python -m pytest -q test_two.py", "file or directory not found: test_two.py"),

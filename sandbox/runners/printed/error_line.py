@@ -12,7 +12,7 @@ _ERROR = re.compile(
     r"|[A-Za-z](?:Error|Exception)\b"
 )
 _WIDER = re.compile(
-    r"\b(?:[Tt]imeout|TIMEOUT|[Rr]ejected|[Uu]nexpected|[Uu]nresolved|[Uu]nknown|[Uu]ndefined|[Mm]ismatch(?:es|ed)?"
+    r"\b(?:[Tt]imeout|TIMEOUT|[Rr]ejected|[Uu]nexpected|[Uu]nresolved|unknown|Unknown|undefined|Undefined|[Mm]ismatch(?:es|ed)?"
     r"|[Ff]orbidden|[Ii]ncompatible|[Ii]ncorrect|[Cc]orrupt(?:ed)?|[Ee]xceed(?:s|ed)|[Ee]xpired|[Bb]roken"
     r"|[Uu]nreachable|[Cc]rash(?:ed)?|[Vv]iolat(?:es|ed|ions?)|not ok|[Oo]ut of memory|took (?:>|longer|more) ?\S+"
     r"|(?:returning|returned|rc=) ?[1-9]\d{0,2}"
@@ -54,7 +54,7 @@ _NOISE = re.compile(
     r"|unraisableexception|DeprecationWarning|UserWarning"
 )
 _HINT = re.compile(
-    r"\b(?:[Ee]xpected|[Aa]ctual|[Rr]eceived|[Gg]ot|[Ww]anted|[Ii]nstead|should|must|needs?|[Rr]equired?|differs?"
+    r"\b(?:[Ee]xpected|[Aa]ctual|[Rr]eceived|[Gg]ot|[Ww]anted|[Ii]nstead|should|must|needs?|requires?|required|Required?|differs?"
     r"|[Dd]iffer(?:ent|ence)|larger|smaller|below|above|over|less than|more than|lacks?|[Uu]nused|[Dd]uplicated?"
     r"|[Oo]utdated|stale|would|[Ww]arning|WARN|never|nowhere|not|no|doesn't|don't|isn't|can't|won't|disallowed"
     r"|deprecated|changed|typo|budget|limit|threshold)\b"
