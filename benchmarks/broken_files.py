@@ -18,9 +18,9 @@ from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
-from sandbox.guest.search.broken import propose
-from sandbox.guest.search.broken.model import Broken
-from sandbox.guest.search.render import splice
+from sandbox.guest.search.candidates.broken import propose
+from sandbox.guest.search.candidates.broken.model import Broken
+from sandbox.guest.search.source.render import splice
 
 MAX_BYTES = 40_000
 Break = Callable[[str, random.Random], str | None]

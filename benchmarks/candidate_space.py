@@ -16,11 +16,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
-from sandbox.guest.search.functions import Unit, units_of
-from sandbox.guest.search.render import Source
-from sandbox.guest.search.scope import SeenLiterals
-from sandbox.guest.search.templates import load_templates
+from sandbox.guest.search.candidates.generator import Candidate, Generator, Suspicion
+from sandbox.guest.search.candidates.templates import load_templates
+from sandbox.guest.search.source.functions import Unit, units_of
+from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.scope import SeenLiterals
 
 LAYOUT = re.compile(r"[\s()\"',]|#.*")
 

@@ -116,7 +116,7 @@ def observed(search: Any, session: Any, green: list[str]) -> dict[str, Any] | No
 def one(guest: str, work: Callable[[Any, Any], Any]) -> Any:
     """Collect here and work."""
     own_package(guest)
-    names = ("harness", "forked", "baseline", "locate.observe", "locate.located")
+    names = ("session.harness", "process.forked", "session.baseline", "locate.observe", "locate.located")
     search = types.SimpleNamespace(
         **{name.split(".")[-1]: importlib.import_module(f"sandbox.guest.search.{name}") for name in names}
     )

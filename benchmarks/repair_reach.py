@@ -21,13 +21,13 @@ from benchmarks.repair import broken_lines
 from benchmarks.sets.built import Planted
 from benchmarks.sets.catalogue import PLANTED, planted_of
 from benchmarks.sets.judge import same_program
-from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
-from sandbox.guest.search.functions import units_of
-from sandbox.guest.search.outer import outer_candidates
-from sandbox.guest.search.render import Source
-from sandbox.guest.search.scope import SeenLiterals
-from sandbox.guest.search.templates import load_templates
-from sandbox.guest.search.templates.outer import load_outer_templates
+from sandbox.guest.search.candidates.generator import Candidate, Generator, Suspicion
+from sandbox.guest.search.candidates.outer import outer_candidates
+from sandbox.guest.search.candidates.templates import load_templates
+from sandbox.guest.search.candidates.templates.outer import load_outer_templates
+from sandbox.guest.search.source.functions import units_of
+from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.scope import SeenLiterals
 
 ROOT = Path(__file__).resolve().parents[1]
 LAYOUT = re.compile(r"[\s()\"',]|#.*")

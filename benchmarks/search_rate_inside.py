@@ -57,8 +57,8 @@ class Measurement:
     """
 
     def __init__(self, wanted: dict[str, Any], count: int, plain: int) -> None:
-        from sandbox.guest.search.ground import Request
-        from sandbox.guest.search.templates import load_templates
+        from sandbox.guest.search.candidates.templates import load_templates
+        from sandbox.guest.search.context.ground import Request
 
         self._request = Request.read({**wanted, "root": str(Path.cwd())})
         self._templates = load_templates()
@@ -77,7 +77,7 @@ class Measurement:
         return True
 
     def _measure(self, session: Any) -> None:
-        from sandbox.guest.search.ground import Ground
+        from sandbox.guest.search.context.ground import Ground
 
         ground = Ground(session, self._request, self._templates, lambda: 600.0)
         self._ground = ground
@@ -114,8 +114,8 @@ class Measurement:
         return [*found[:half], *found[half :: max(1, (len(found) - half) // half)]][: self._count]
 
     def _trials(self, candidates: Sequence[Any]) -> list[Any]:
-        from sandbox.guest.search.functions import signature
-        from sandbox.guest.search.screen import Trial
+        from sandbox.guest.search.execution.screen import Trial
+        from sandbox.guest.search.source.functions import signature
 
         ground, seen, trials = self._ground, set(), []
         for candidate in candidates:
@@ -129,7 +129,7 @@ class Measurement:
         return trials
 
     def _screened(self, trials: Sequence[Any], size: int, *, share: bool | None) -> list[tuple[str, tuple[int, ...]]]:
-        from sandbox.guest.search.screen import Chunk
+        from sandbox.guest.search.execution.screen import Chunk
 
         screen = self._ground.screen
         screen.share = share
@@ -220,7 +220,7 @@ def main() -> None:
         sys.modules[name] = module
     import pytest
 
-    from sandbox.guest.search.harness import OFF, Options
+    from sandbox.guest.search.session.harness import OFF, Options
 
     meta = json.loads(Path("meta.json").read_text())
     wanted = {

@@ -69,10 +69,10 @@ def _help(words: list[str]) -> str:
 
 
 KINDS = (
-    ("Inside functions", "search.templates", (0, 1)),
-    ("Outside functions", "search.templates.outer", (0, 1)),
-    ("After an exception", "search.templates.guided", (2, 3)),
-    ("Files that do not parse", "search.broken.kinds", (0, 1)),
+    ("Inside functions", "search.candidates.templates", (0, 1)),
+    ("Outside functions", "search.candidates.templates.outer", (0, 1)),
+    ("After an exception", "search.candidates.templates.guided", (2, 3)),
+    ("Files that do not parse", "search.candidates.broken.kinds", (0, 1)),
     ("Findings of linters and type checkers", "search.findings.kinds", (0, 2)),
 )
 """Heading, package, and which columns of a CHANGES table hold the text before and after."""

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.sets.programs import programs_of
 from sandbox.changes import Severity, screen, validate_edits
 from sandbox.changes.reachable import Kind
-from sandbox.guest.search.templates import load_templates
+from sandbox.guest.search.candidates.templates import load_templates
 from sandbox.types import FileEdit
 from tests.hostile.edits import HONEST, LOCAL, OLD, REFUSED
 

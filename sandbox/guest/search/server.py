@@ -57,16 +57,16 @@ def main() -> None:
 
 def put_back() -> None:
     """What an interrupted search left changed is as it was."""
-    from sandbox.guest.search import tree_memory
+    from sandbox.guest.search.process import tree_memory
 
     tree_memory.put_back()
 
 
 def search(sent: Dict[str, Any], started: float) -> Dict[str, Any]:
     """Import everything of ours before the repository can shadow it, then search; the reason and detail of the end."""
-    from sandbox.guest.search.collecting import read_command
-    from sandbox.guest.search.ground import Request
-    from sandbox.guest.search.keeper import Keeper
+    from sandbox.guest.search.context.ground import Request
+    from sandbox.guest.search.session.collecting import read_command
+    from sandbox.guest.search.supervisor import Keeper
 
     request = Request.read(sent)
     command = read_command(sent["command"], request.root)

@@ -8,8 +8,8 @@ import pytest
 
 from sandbox.backends.base import Guest
 from sandbox.errors import SandboxDied
-from sandbox.guest.search.ground import Request
-from sandbox.guest.search.sources import SOURCES
+from sandbox.guest.search.candidates.sources import SOURCES
+from sandbox.guest.search.context.ground import Request
 from sandbox.spec import RunLimits
 from sandbox.trials import MAX_LINE_BYTES, search
 from sandbox.types import (

@@ -6,13 +6,13 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.baseline import NOT_OURS
 from sandbox.guest.search.compare.alternatives import Alternative
 from sandbox.guest.search.compare.mutants import kill_count, new_lines
 from sandbox.guest.search.compare.naturalness import MOST_BYTES, Language, surprise
 from sandbox.guest.search.compare.phase import Phase
-from sandbox.guest.search.forked import Report, collect
-from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.process.forked import Report, collect
+from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.session.baseline import NOT_OURS
 
 __all__ = ["Alternative", "compare"]
 

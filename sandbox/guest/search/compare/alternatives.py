@@ -6,7 +6,7 @@ import os
 from typing import Any, Dict, NamedTuple, Sequence, Tuple
 
 from sandbox.guest.search.compare.graft import graft
-from sandbox.guest.search.functions import Swap
+from sandbox.guest.search.source.functions import Swap
 
 
 class Alternative(NamedTuple):

@@ -10,7 +10,7 @@ import signal
 import time
 from typing import Any, Callable, List
 
-from sandbox.guest.search.limits import Limiter, fork
+from sandbox.guest.search.process.limits import Limiter, fork
 
 MOST_BYTES = 8 << 20
 

@@ -12,7 +12,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 from sandbox.guest.search.compare.copies import copied_arguments
 from sandbox.guest.search.compare.record import Input
 from sandbox.guest.search.compare.values import shape, written
-from sandbox.guest.search.limits import Limiter, TimeUp
+from sandbox.guest.search.process.limits import Limiter, TimeUp
 
 CALL_S = 0.05
 MOST_STEPS = 200

@@ -8,7 +8,7 @@ import sys
 import types
 from typing import Any, Dict, Iterable, List
 
-from sandbox.guest.search.functions import ends_of
+from sandbox.guest.search.source.functions import ends_of
 
 KEPT = ("__name__", "__file__", "__package__", "__spec__", "__loader__", "__path__", "__cached__", "__builtins__")
 

@@ -6,8 +6,8 @@ from typing import Any, List, Optional
 
 from sandbox.guest.search.compare.alternatives import Alternative
 from sandbox.guest.search.compare.branch import branch
-from sandbox.guest.search.harness import PASS, SKIP, Runner
-from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.session.harness import PASS, SKIP, Runner
 
 MOST = 200
 

@@ -6,13 +6,13 @@ import itertools
 import time
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.candidates import Candidate, Generator, Suspicion
+from sandbox.guest.search.candidates.generator import Candidate, Generator, Suspicion
 from sandbox.guest.search.compare.alternatives import Alternative
-from sandbox.guest.search.functions import Unit, signature, twin_in
-from sandbox.guest.search.harness import PASS
-from sandbox.guest.search.render import Source
-from sandbox.guest.search.scope import Scope
-from sandbox.guest.search.screen import Chunk, Trial
+from sandbox.guest.search.execution.screen import Chunk, Trial
+from sandbox.guest.search.session.harness import PASS
+from sandbox.guest.search.source.functions import Unit, signature, twin_in
+from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.scope import Scope
 
 MOST = 40
 AT_ONCE = 10

@@ -11,7 +11,7 @@ from sandbox.guest.search.compare.calls import CALL_S, Guard, Result, globals_of
 from sandbox.guest.search.compare.examples import Example, broken
 from sandbox.guest.search.compare.judge import Observed
 from sandbox.guest.search.compare.record import Input
-from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.process.limits import Limiter
 
 EXAMPLE_S = 0.2
 SLACK_S = 1.0

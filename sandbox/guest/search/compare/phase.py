@@ -8,7 +8,6 @@ import time
 import types
 from typing import Any, Dict, List, Optional, Sequence
 
-from sandbox.guest.search.baseline import Reach
 from sandbox.guest.search.compare.alternatives import NOTHING, Alternative, edited_functions
 from sandbox.guest.search.compare.examples import Example, examples_of
 from sandbox.guest.search.compare.held_out import held_out_failures
@@ -19,7 +18,8 @@ from sandbox.guest.search.compare.probes import condition_doubts
 from sandbox.guest.search.compare.record import Input, Recorder, project_functions, record
 from sandbox.guest.search.compare.shrink import Parting, rendered, smallest_partings
 from sandbox.guest.search.compare.trails import trail_inputs, trails
-from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.session.baseline import Reach
 
 MOST_TESTS = 40
 MOST_RECORDED = 90

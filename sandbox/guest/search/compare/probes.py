@@ -9,10 +9,10 @@ from typing import Any, Dict, List, Sequence, Set, Tuple
 from sandbox.guest.search.compare.alternatives import Alternative
 from sandbox.guest.search.compare.branch import branch
 from sandbox.guest.search.compare.mutants import new_lines
-from sandbox.guest.search.functions import Unit, twin_in
-from sandbox.guest.search.harness import Items, Runner
-from sandbox.guest.search.limits import Limiter
-from sandbox.guest.search.render import Edit, Source
+from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.session.harness import Items, Runner
+from sandbox.guest.search.source.functions import Unit, twin_in
+from sandbox.guest.search.source.render import Edit, Source
 
 NAME = "__condition_seen__"
 MOST_TESTS = 30

@@ -9,8 +9,8 @@ from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Se
 
 from sandbox.guest.search.compare.copies import copied_arguments
 from sandbox.guest.search.compare.values import shape
-from sandbox.guest.search.harness import Items, Runner
-from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.session.harness import Items, Runner
 
 PER_FUNCTION = 24
 """How many different calls are kept of each function, of failing and of passing tests each."""

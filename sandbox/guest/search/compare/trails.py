@@ -13,8 +13,8 @@ from sandbox.guest.search.compare.calls import Result
 from sandbox.guest.search.compare.judge import Observed
 from sandbox.guest.search.compare.record import Input
 from sandbox.guest.search.compare.values import shape
-from sandbox.guest.search.harness import Items, Runner
-from sandbox.guest.search.limits import Limiter
+from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.session.harness import Items, Runner
 
 MOST_TESTS = 12
 MOST_EVENTS = 400

@@ -7,12 +7,12 @@ import re
 import warnings
 from typing import Dict, Iterator, List, Tuple
 
-from sandbox.guest.search.broken import propose as mend
-from sandbox.guest.search.broken.model import Broken, TextProposal
+from sandbox.guest.search.candidates.broken import propose as mend
+from sandbox.guest.search.candidates.broken.model import Broken, TextProposal
 from sandbox.guest.search.findings.kinds import load_kinds
 from sandbox.guest.search.findings.model import Finding
 from sandbox.guest.search.findings.place import Place
-from sandbox.guest.search.render import Edit, Source, splice
+from sandbox.guest.search.source.render import Edit, Source, splice
 
 MAX_BYTES = 400_000
 MAX_PROPOSALS = 40

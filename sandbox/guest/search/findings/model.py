@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Tuple
 
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 
 class Finding(NamedTuple):

@@ -7,7 +7,7 @@ import builtins
 from typing import Iterator, List, Optional, Tuple, Type, Union
 
 from sandbox.guest.search.findings.model import Draft, Finding
-from sandbox.guest.search.render import Edit, Source, first_line
+from sandbox.guest.search.source.render import Edit, Source, first_line
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -51,7 +51,7 @@ def emit(event: Dict[str, Any]) -> None:
 
 def answer(request: Dict[str, Any]) -> None:
     """Proposals for every finding, as long as time is left."""
-    from sandbox.guest.search.broken.child import in_child
+    from sandbox.guest.search.candidates.broken.child import in_child
     from sandbox.guest.search.findings import propose
     from sandbox.guest.search.findings.model import Finding
 

@@ -6,7 +6,7 @@ import re
 from typing import Iterator, Tuple
 
 from sandbox.guest.search.findings.place import Place
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 _PLAIN = frozenset(
     {"str", "int", "float", "bool", "bytes", "list", "dict", "set", "tuple", "None", "object", "complex"}

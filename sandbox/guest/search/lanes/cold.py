@@ -6,12 +6,12 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from sandbox.guest.search.collected import Command
-from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT
+from sandbox.guest.search.execution.screen import NEAR
 from sandbox.guest.search.lanes import cold_run
 from sandbox.guest.search.lanes.model import Outcome, Ready
-from sandbox.guest.search.limits import running_processes
-from sandbox.guest.search.screen import NEAR
+from sandbox.guest.search.process.limits import running_processes
+from sandbox.guest.search.session.collected import Command
+from sandbox.guest.search.session.harness import FAIL, PASS, SKIP, TIMEOUT
 
 MORE_PROCESSES = 100
 LEAST_S = 10.0

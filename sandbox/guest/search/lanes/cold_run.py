@@ -15,9 +15,9 @@ import time
 import zlib
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from sandbox.guest.search.collected import Command
-from sandbox.guest.search.harness import FAIL, PASS, SKIP
-from sandbox.guest.search.limits import fork
+from sandbox.guest.search.process.limits import fork
+from sandbox.guest.search.session.collected import Command
+from sandbox.guest.search.session.harness import FAIL, PASS, SKIP
 
 RECORDS = 3
 MOST_OUTPUT = 256 * 1024

@@ -7,10 +7,10 @@ import os
 import time
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from sandbox.guest.search.harness import PASS, SKIP
 from sandbox.guest.search.lanes.fresh_child import QUICK, SURVEY, WHOLE, existing
 from sandbox.guest.search.lanes.model import Outcome, Ready
-from sandbox.guest.search.link import Link
+from sandbox.guest.search.process.link import Link
+from sandbox.guest.search.session.harness import PASS, SKIP
 
 OUTCOMES = ("pass", "near", "fail", "timeout", "died", "late", "surveyed")
 HUNG_S = 0.1

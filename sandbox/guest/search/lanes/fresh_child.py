@@ -7,12 +7,12 @@ import os
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.failure_detail import Describer
-from sandbox.guest.search.collected import Broken, Collected, Command
-from sandbox.guest.search.collecting import collect
-from sandbox.guest.search.forked import Report
-from sandbox.guest.search.harness import FAIL, PASS, SKIP, TIMEOUT, Runner
-from sandbox.guest.search.limits import Limiter
-from sandbox.guest.search.overlay import Overlay
+from sandbox.guest.search.process.forked import Report
+from sandbox.guest.search.process.limits import Limiter
+from sandbox.guest.search.process.overlay import Overlay
+from sandbox.guest.search.session.collected import Broken, Collected, Command
+from sandbox.guest.search.session.collecting import collect
+from sandbox.guest.search.session.harness import FAIL, PASS, SKIP, TIMEOUT, Runner
 
 NEAR = "near"
 QUICK, WHOLE, SURVEY = "quick", "whole", "survey"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
-from sandbox.guest.search.candidates import Candidate
+from sandbox.guest.search.candidates.generator import Candidate
 
 SWAP, FRESH, COLD = "swap", "fresh", "cold"
 NOMINAL_S = {SWAP: 0.002, FRESH: 0.2, COLD: 1.5}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Callable, Collection, List, Optional, Sequence, Tuple
 
-from sandbox.guest.search.candidates import Candidate
-from sandbox.guest.search.ground import Ground
-from sandbox.guest.search.harness import FAIL, PASS
+from sandbox.guest.search.candidates.generator import Candidate
+from sandbox.guest.search.context.ground import Ground
+from sandbox.guest.search.execution.screen import NEAR, Chunk, Trial, Verdict
 from sandbox.guest.search.lanes.model import SWAP, Outcome, Ready
-from sandbox.guest.search.screen import NEAR, Chunk, Trial, Verdict
+from sandbox.guest.search.session.harness import FAIL, PASS
 
 
 class SwapLane:

@@ -6,9 +6,9 @@ import ast
 import os
 from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.functions import Unit, units_of
-from sandbox.guest.search.outer_scope import Piece, pieces_of
-from sandbox.guest.search.render import Source
+from sandbox.guest.search.source.functions import Unit, units_of
+from sandbox.guest.search.source.outer_scope import Piece, pieces_of
+from sandbox.guest.search.source.render import Source
 
 MOST_BYTES = 1_500_000
 MOST_IMPORTED = 60

@@ -7,7 +7,7 @@ import sys
 from typing import Any, Callable, Dict, List, Sequence, Set, Tuple
 
 from sandbox.guest.search.locate.said import tree_of
-from sandbox.guest.search.scope import FunctionNode
+from sandbox.guest.search.source.scope import FunctionNode
 
 MOST_TESTS = 20
 MOST_STATEMENTS = 40

@@ -6,13 +6,13 @@ import ast
 import re
 from typing import Dict, Iterator, List, Mapping, Sequence, Set, Tuple
 
-from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import CodeFile
 from sandbox.guest.search.locate.flow import controllers, makers_of
 from sandbox.guest.search.locate.said import Said, quoted_names
 from sandbox.guest.search.locate.signs import clue, lines_of, name_of
 from sandbox.guest.search.locate.spectrum import Place
 from sandbox.guest.search.locate.values import clues_of
+from sandbox.guest.search.source.functions import Unit
 
 MOST_TELLING = 60
 """A file whose lines hold more clues than this holds none."""

@@ -7,12 +7,12 @@ import sys
 import types
 from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
-from sandbox.guest.search.baseline import Baseline, Coverage, Reach, literals_of, merge_hints, names_in
-from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import CodeFile, Modules, read_files
 from sandbox.guest.search.locate.observe import Observations, Observed, observe
 from sandbox.guest.search.locate.said import Said
 from sandbox.guest.search.locate.score import Evidence, Scorer
+from sandbox.guest.search.session.baseline import Baseline, Coverage, Reach, literals_of, merge_hints, names_in
+from sandbox.guest.search.source.functions import Unit
 
 MOST_TESTS = 20
 """Failing tests that are asked what they name."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.baseline import Baseline, Reach
-from sandbox.guest.search.forked import Report, collect
-from sandbox.guest.search.harness import Runner
-from sandbox.guest.search.limits import Limiter, TimeUp
 from sandbox.guest.search.locate.collection import STATEMENT_S, calls_behind
 from sandbox.guest.search.locate.said import Said, is_test, said_by
 from sandbox.guest.search.locate.tracers import Entry, FunctionKey, Tracer, make_tracer
+from sandbox.guest.search.process.forked import Report, collect
+from sandbox.guest.search.process.limits import Limiter, TimeUp
+from sandbox.guest.search.session.baseline import Baseline, Reach
+from sandbox.guest.search.session.harness import Runner
 
 MOST_RED, MOST_GREEN, MOST_HUNG = 60, 60, 3
 """How many failing, passing and hanging tests are traced."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Dict, List, Mapping, Sequence, Set, Tuple
 
-from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import CodeFile, Modules, names_read
 from sandbox.guest.search.locate.weights import (
     AT_IMPORT,
@@ -16,9 +15,10 @@ from sandbox.guest.search.locate.weights import (
     OUTSIDE_BY_ATTRIBUTE,
     OUTSIDE_BY_NAME,
 )
-from sandbox.guest.search.outer_scope import Piece
-from sandbox.guest.search.render import first_line
-from sandbox.guest.search.scope import FunctionNode
+from sandbox.guest.search.source.functions import Unit
+from sandbox.guest.search.source.outer_scope import Piece
+from sandbox.guest.search.source.render import first_line
+from sandbox.guest.search.source.scope import FunctionNode
 
 LEAST = 0.05
 FOLLOWED = 0.9

@@ -7,8 +7,8 @@ import re
 from functools import lru_cache
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
-from sandbox.guest.search.limits import TimeUp
 from sandbox.guest.search.locate.values import Pair, differing, plain
+from sandbox.guest.search.process.limits import TimeUp
 
 CHAIN = 4
 """How many exceptions of a chain are looked at."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Any, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import SIMPLE, CodeFile, Modules, names_read
 from sandbox.guest.search.locate.failures import Failures
 from sandbox.guest.search.locate.flow import slice_of
@@ -14,7 +13,8 @@ from sandbox.guest.search.locate.outside import Outside, Scores, bound_by
 from sandbox.guest.search.locate.signs import alike, alike_file, called_by, constant, touches
 from sandbox.guest.search.locate.spectrum import Counts, Place, beyond_nearest, places, sharpened
 from sandbox.guest.search.locate.weights import WEIGHTS
-from sandbox.guest.search.scope import FunctionNode
+from sandbox.guest.search.source.functions import Unit
+from sandbox.guest.search.source.scope import FunctionNode
 
 NOT_IN_ALL = 0.6
 """What is left of the score of a line that some failing test does not run."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping, Sequence, Set, Tuple
 
-from sandbox.guest.search.functions import Unit
 from sandbox.guest.search.locate.code import CodeFile
 from sandbox.guest.search.locate.values import Clues, telling, words_of
+from sandbox.guest.search.source.functions import Unit
 
 
 def touches(changed: Mapping[str, Set[int]], unit: Unit) -> bool:

@@ -9,7 +9,7 @@ from typing import Iterator, List, Optional
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import FUNCTIONS, Function, Place
 from sandbox.guest.search.findings.types_said import CONVERTS, GOT, WANTED, said, spelt
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({
     "return-value", "return", "assignment", "var-annotated", "no-untyped-def", "valid-type", "type-arg",

@@ -9,7 +9,7 @@ from typing import Iterator
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import FUNCTIONS, Place
 from sandbox.guest.search.findings.types_said import CONVERTS, GOT, WANTED, said, spelt
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({"arg-type", "reportArgumentType", "invalid-argument-type"})
 CHANGES = (

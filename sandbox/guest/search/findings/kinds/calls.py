@@ -9,7 +9,7 @@ from typing import Iterator, List, Optional
 
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import FUNCTIONS, Function, Place
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({
     "call-arg", "attr-defined", "reportCallIssue", "reportAttributeAccessIssue", "E1120", "E1121", "E1123", "E1101",

@@ -7,7 +7,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import FUNCTIONS, Function, Place, body_start
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({"B006", "B008", "W0102", "RUF009", "reportCallInDefaultInitializer"})
 CHANGES = (

@@ -7,7 +7,7 @@ from typing import Iterator
 
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import Place
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({"E722", "W0702", "B001", "B904", "W0707", "TRY200", "B014", "W0706", "TRY203", "TRY302"})
 CHANGES = (

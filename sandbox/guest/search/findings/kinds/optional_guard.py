@@ -7,7 +7,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import FUNCTIONS, Place, last_line
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({
     "union-attr", "index", "operator", "arg-type", "attr-defined", "misc", "reportOptionalMemberAccess", "return-value",

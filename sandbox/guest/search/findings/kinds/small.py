@@ -8,7 +8,7 @@ from typing import Iterator, Tuple
 
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import FUNCTIONS, Place
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({
     "W605", "W1401", "F541", "W1309", "E731", "C3001", "E741", "W291", "W293", "C0303", "W292", "C0304", "W391",

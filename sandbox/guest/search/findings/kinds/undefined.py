@@ -9,7 +9,7 @@ from typing import Dict, Iterator, List, Tuple
 
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import Place
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({
     "F821", "E0602", "name-defined", "reportUndefinedVariable", "unresolved-reference", "F822", "E0603",

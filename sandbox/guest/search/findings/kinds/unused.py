@@ -8,7 +8,7 @@ from typing import Iterator, List, Optional, Tuple, Union
 
 from sandbox.guest.search.findings.model import Draft
 from sandbox.guest.search.findings.place import Place, last_line
-from sandbox.guest.search.render import Edit
+from sandbox.guest.search.source.render import Edit
 
 CODES = frozenset({
     "F401", "W0611", "F811", "W0404", "E0102", "F841", "W0612", "B007", "W0101", "unreachable", "reportUnusedImport",

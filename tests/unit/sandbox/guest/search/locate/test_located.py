@@ -7,8 +7,8 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from sandbox.guest.search.baseline import Reach
 from sandbox.guest.search.locate.located import files_named
+from sandbox.guest.search.session.baseline import Reach
 
 
 @pytest.fixture

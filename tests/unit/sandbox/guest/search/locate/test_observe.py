@@ -1,9 +1,9 @@
 """What a tracing child tells is read back; which tests are traced; which lines of the diff count."""
 
-from sandbox.guest.search.baseline import Baseline
-from sandbox.guest.search.harness import Items
 from sandbox.guest.search.locate.located import changed_lines
 from sandbox.guest.search.locate.observe import MOST_GREEN, Noted, Observed, order_of, read
+from sandbox.guest.search.session.baseline import Baseline
+from sandbox.guest.search.session.harness import Items
 
 
 def baseline(failing: list[int], passing: list[int], names: list[str], *, isolated: bool = False) -> Baseline:

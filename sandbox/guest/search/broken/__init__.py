@@ -1,9 +1,0 @@
-"""Files that do not parse: text in, edits out, best first; every proposal compiles in this interpreter."""
-
-from __future__ import annotations
-
-from sandbox.guest.search.broken.child import propose_in_child
-from sandbox.guest.search.broken.model import Broken, TextProposal
-from sandbox.guest.search.broken.proposing import difference, propose
-
-__all__ = ["Broken", "TextProposal", "difference", "propose", "propose_in_child"]

@@ -1,0 +1,138 @@
+"""Which tokens follow which: statistics of the file itself and of a little of the standard library."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from functools import lru_cache
+from typing import Counter as CounterOf
+from typing import Iterable, List, Sequence, Tuple
+
+from sandbox.guest.search.candidates.broken.lexing import (
+    COMMENT,
+    NAME,
+    NEWLINE,
+    NUMBER,
+    OPEN,
+    STRAY,
+    STRING,
+    Token,
+    tokens_of,
+)
+
+MODULES = ("argparse.py", "textwrap.py", "configparser.py", "shutil.py", "queue.py", "dataclasses.py")
+"""Ordinary code that comes with every interpreter."""
+MAX_CHARACTERS = 120_000
+FLOOR = 0.0006
+REACH = 600
+BUILT_IN = frozenset(
+    {"len", "print", "range", "str", "int", "list", "dict", "set", "tuple", "isinstance", "super", "open", "sorted",
+     "enumerate", "zip", "map", "sum", "min", "max", "any", "all", "repr", "type", "getattr", "setattr", "hasattr",
+     "float", "bool", "bytes", "iter", "next", "abs", "format", "self", "cls"}
+)  # fmt: skip
+
+
+def _plain(token: Token) -> str:
+    if token.kind == NAME:
+        return token.text if token.is_keyword or token.text in BUILT_IN else "N"
+    if token.kind in {STRING, OPEN}:
+        return "S" if "\n" not in token.text else "D"
+    if token.kind == NUMBER:
+        return "0"
+    return "\n" if token.kind == NEWLINE else "?" if token.kind == STRAY else token.text
+
+
+def _folded(tokens: Iterable[Token]) -> List[Token]:
+    """Without comments and empty lines."""
+    kept: List[Token] = []
+    for token in tokens:
+        if token.kind == COMMENT or (token.kind == NEWLINE and kept and kept[-1].kind == NEWLINE):
+            continue
+        kept.append(token)
+    return kept
+
+
+class Habits:
+    """Says how surprising a stretch of tokens is here.
+
+    Args:
+        tokens: Of the file.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._pairs: CounterOf[Tuple[str, str]] = Counter()
+        self._triples: CounterOf[Tuple[str, str, str]] = Counter()
+        self._words: CounterOf[str] = Counter()
+        self._exact: CounterOf[Tuple[str, str]] = Counter()
+        self._exact_words: CounterOf[str] = Counter()
+        words, pairs, triples = _ordinary()
+        self._words.update(words)
+        self._pairs.update(pairs)
+        self._triples.update(triples)
+
+        kept = _folded(tokens)
+        plain = [_plain(token) for token in kept]
+        self._words.update(plain)
+        self._pairs.update(zip(plain, plain[1:]))
+        self._triples.update(zip(plain, plain[1:], plain[2:]))
+        texts = [token.text for token in kept]
+        self._exact_words.update(texts)
+        self._exact.update(zip(texts, texts[1:]))
+
+    def surprise(self, text: str, start: int, end: int) -> float:
+        """How unusual the tokens from one character to another are among their neighbours, in nats per token."""
+        first = text.rfind("\n", 0, max(0, start - 1)) + 1
+        last = text.find("\n", end)
+        last = len(text) if last < 0 else last + 1
+        first, last = max(first, start - REACH), min(last, end + REACH)
+        tokens = _folded([Token(NEWLINE, "\n", first, 0), *tokens_of(text[first:last], 0, first)])
+        plain = [_plain(token) for token in tokens]
+        total, count = 0.0, 0
+        behind = 0
+        for at in range(1, len(tokens)):
+            if tokens[at].end <= start:
+                continue
+            if tokens[at].start >= end:
+                behind += 1
+                if behind > 2:
+                    break
+            total += self._one(tokens, plain, at)
+            count += 1
+        return total / count if count else 0.0
+
+    def _one(self, tokens: Sequence[Token], plain: Sequence[str], at: int) -> float:
+        word, before = plain[at], plain[at - 1]
+        wide = (plain[at - 2] if at > 1 else "\n", before)
+        triple = self._triples[(wide[0], before, word)] / (self._pairs[wide] + 2.0)
+        pair = self._pairs[before, word] / (self._words[before] + 2.0)
+        chance = 0.65 * triple + 0.25 * pair
+        left, here = tokens[at - 1].text, tokens[at].text
+        seen = self._exact_words[left]
+        if seen > 1:
+            share = self._exact[left, here] / seen
+            chance = 0.6 * chance + 0.4 * share
+        return -math.log(max(chance, FLOOR))
+
+
+@lru_cache(maxsize=1)
+def _ordinary() -> Tuple[CounterOf[str], CounterOf[Tuple[str, str]], CounterOf[Tuple[str, str, str]]]:
+    """How often words, pairs and triples come in ordinary code."""
+    words: CounterOf[str] = Counter()
+    pairs: CounterOf[Tuple[str, str]] = Counter()
+    triples: CounterOf[Tuple[str, str, str]] = Counter()
+    for name in MODULES:
+        plain = [_plain(token) for token in _folded(tokens_of(_module(name)))]
+        words.update(plain)
+        pairs.update(zip(plain, plain[1:]))
+        triples.update(zip(plain, plain[1:], plain[2:]))
+    return words, pairs, triples
+
+
+def _module(name: str) -> str:
+    path = os.path.join(os.path.dirname(os.__file__), name)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read(MAX_CHARACTERS)
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,1 @@
+"""The search loop: queue candidates, schedule trials, combine and report survivors."""

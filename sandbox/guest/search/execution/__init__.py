@@ -1,0 +1,1 @@
+"""Trials: run chunks of candidates in forked children and read the verdicts."""

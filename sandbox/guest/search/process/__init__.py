@@ -1,0 +1,1 @@
+"""Processes of the search: forks, limits, pipes, and the checkout kept in memory."""

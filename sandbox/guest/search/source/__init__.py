@@ -1,0 +1,1 @@
+"""Python source: parse files, resolve names and types, compile functions and splice edits."""
