@@ -144,7 +144,9 @@ async def test_with_files_on_disk_they_do_not_either(backend: Backend, tmp_path:
         "leaves",
     )
     files = {**FILES, "answers.py": program(harms)}
-    events = await searched(backend, tmp_path, files, lanes=("cold",), max_candidates=40, max_survivors=1)
+    events = await searched(
+        backend, tmp_path, files, lanes=("cold",), max_candidates=40, max_survivors=1, time_limit_s=240.0
+    )
     done = events[-1]
     assert isinstance(done, TrialDone)
     assert {event.lane for event in events if isinstance(event, Survivor)} == {"cold"}

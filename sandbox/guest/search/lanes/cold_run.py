@@ -145,6 +145,7 @@ def outcomes_of(records: bytes) -> Dict[str, str]:
     """Name to outcome of every test that ended, and of every file that could not be collected."""
     names: List[str] = []
     found: Dict[str, str] = {}
+    ran: Dict[Any, int] = {}
     for line in records.split(b"\n")[:-1]:
         try:
             record = json.loads(line[DIGITS + 1 :].decode("utf-8", "replace"))
@@ -152,15 +153,17 @@ def outcomes_of(records: bytes) -> Dict[str, str]:
                 names = json.loads(zlib.decompress(base64.b64decode(record[1])))
             elif record[0] == "collect":
                 found[str(record[1])] = FAIL
+            elif record[0] == "ran":
+                ran[record[1]] = record[2]
             elif record[0] == "test" and isinstance(record[1], int):
-                _add(found, names[record[1]], str(record[2]), record[3])
+                _add(found, names[record[1]], str(record[2]), ran.get(record[1]))
         except (ValueError, IndexError, KeyError, TypeError, zlib.error, RecursionError):
             continue
     return found
 
 
-def _add(found: Dict[str, str], name: str, phases: str, raw: Any) -> None:
-    outcome = PASS if phases == "ppp" and raw == 1 else SKIP if "f" not in phases and "s" in phases else FAIL
+def _add(found: Dict[str, str], name: str, phases: str, returned: Optional[int]) -> None:
+    outcome = PASS if phases == "ppp" and returned == 1 else SKIP if "f" not in phases and "s" in phases else FAIL
     outcome = PASS if "x" in phases and "f" not in phases else outcome
     if found.get(name) in (None, PASS, SKIP):
         found[name] = outcome
