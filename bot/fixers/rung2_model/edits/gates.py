@@ -155,7 +155,8 @@ def _guarded(
     rejections = [
         Rejection(reason=_REASONS.get(each.rule, Reason.TAMPER), path=each.path, message=_sentence(each))
         for each in concerns
-        if each.severity is Severity.REFUSE
+        # What is no Python any more is rejected by `_of_file`, which names the line.
+        if each.severity is Severity.REFUSE and each.rule != "syntax"
     ]
     return rejections, [each for each in concerns if each.severity is Severity.DOUBT]
 

@@ -23,7 +23,11 @@ from tests.builders import (
 @pytest.mark.parametrize("outcome", Outcome)
 def test_every_outcome_ends_a_mission_in_one_state(outcome: Outcome) -> None:
     ended = a_running_mission().ended(outcome, "because", advice="do")
-    states = {Outcome.CANCELLED: MissionState.CANCELLED, Outcome.ERROR: MissionState.FAILED}
+    states = {
+        Outcome.CANCELLED: MissionState.CANCELLED,
+        Outcome.ERROR: MissionState.FAILED,
+        Outcome.NEEDS_HUMAN: MissionState.WAITING_FOR_HUMAN,
+    }
     assert ended.state is states.get(outcome, MissionState.COMPLETED)
     assert (ended.outcome, ended.reason, ended.advice) == (outcome, "because", "do")
 

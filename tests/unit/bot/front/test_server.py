@@ -121,8 +121,10 @@ def test_a_client_that_does_not_read_its_answer_is_closed() -> None:
     with serving(head_s=0.3, body_s=0.3) as connect:
         connection = connect()
         connection.sendall(b"GET /large HTTP/1.1\r\nhost: x\r\n\r\n")
-        other = connect()
-        assert answer(other) == b"", "a while has passed"
+        for _ in range(
+            3
+        ):  # the server closes in the order of deadlines: those that come later show that it was this one's turn
+            assert answer(connect()) == b""
         connection.shutdown(SHUT_WR)
         assert len(answer(connection)) < 16 << 20
 

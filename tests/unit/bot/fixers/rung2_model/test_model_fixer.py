@@ -260,7 +260,7 @@ async def test_a_file_the_policy_keeps_from_us_is_not_edited() -> None:
 
 
 async def test_a_change_a_person_should_look_at_is_not_confident_and_the_others_are_asked_for() -> None:
-    risky = block("    return a - b", "    import subprocess\n    subprocess.run(['id'])\n    return a + b")
+    risky = block("    return a - b", "    open('log', 'w').close()\n    return a + b")
     mind = ScriptedMind({"fix": [risky, FIX_ADD]})
 
     climb = await Climb(mind, ScriptedTrials(always_passes)).run()

@@ -21,11 +21,11 @@ REFUSED = {
     "hides characters": "    return a + b  # \u202e\n",
     "holds a credential": "    return 'ghs_0123456789abcdefghijABCDEFGHIJ'\n",
     "hooks": "    atexit.register(print)\n",
+    "starts a process": "    import subprocess\n    return subprocess.call('x')\n",
+    "uses the network": "    import socket\n    return socket.socket()\n",
 }
 FLAGGED = {
     "runs text as code": "    return eval('a + b')\n",
-    "starts a process": "    import subprocess\n    return subprocess.call('x')\n",
-    "uses the network": "    import socket\n    return socket.socket()\n",
     "reads or writes the environment": "    return os.environ['A']\n",
     "holds an address": "    return 'https://example.com/x'\n",
     "holds encoded data": f"    return '{'QUJD' * 20}'\n",
@@ -43,7 +43,7 @@ def sent(text: str = SOURCE, path: str = MATHS) -> list[SentFile]:
 @pytest.mark.parametrize("new", REFUSED.values(), ids=REFUSED)
 def test_what_no_honest_fix_does_is_refused(new: str) -> None:
     read = read_edits(sr(OLD, new), sent("import sys\nimport atexit\nimport pytest\n" + SOURCE))
-    assert [each.reason for each in read.rejections] == [Reason.TAMPER]
+    assert {each.reason for each in read.rejections} == {Reason.TAMPER}
     assert not read.changes
 
 
