@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import fcntl
 import json
 import os
 import resource
@@ -85,7 +86,8 @@ def _become(argv: Sequence[str], cwd: str, bounds: Bounds, *, ends: Tuple[int, i
         if bounds.guard is not None:
             bounds.guard.put_on()
         null = os.open(os.devnull, os.O_RDWR)
-        moved = [os.dup2(end, 40 + n, inheritable=False) for n, end in enumerate((stdin, null, write))]
+        # To free numbers: one that is in use may be the next end.
+        moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 4) for end in (stdin, null, write)]
         for target in range(4):
             end = moved[0] if target == 0 else moved[2] if target == takes or (takes == 1 and target == 2) else moved[1]
             os.dup2(end, target, inheritable=True)

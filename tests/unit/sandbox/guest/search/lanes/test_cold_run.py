@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import sys
 import time
 import zlib
@@ -58,6 +59,19 @@ def test_a_program_prints_and_ends(tmp_path: Path) -> None:
     ran = run(["/bin/sh", "-c", "pwd; cat; echo no >&2; exit 3"], str(tmp_path), BOUNDS, stdin=b"hello\n")
     assert ran.status == 3
     assert ran.output == f"{tmp_path}\nhello\nno\n".encode()
+
+
+def test_the_number_of_open_files_does_not_matter(tmp_path: Path) -> None:
+    """The pipe to the program gets every number from its own up to 60, one after the other."""
+    opened = []
+    try:
+        while not opened or opened[-1] < 60:
+            ran = run(["/bin/sh", "-c", "cat; exit 3"], str(tmp_path), BOUNDS, stdin=b"hello\n")
+            assert (ran.status, ran.output) == (3, b"hello\n"), opened[-1:]
+            opened.append(os.open(os.devnull, os.O_RDONLY))
+    finally:
+        for descriptor in opened:
+            os.close(descriptor)
 
 
 def test_only_the_records_are_kept_when_asked_for(tmp_path: Path) -> None:
