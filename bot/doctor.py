@@ -47,7 +47,7 @@ async def _examine(settings: Settings, *, live: bool, face: Face | None) -> list
 
 
 async def _service(settings: Settings, *, live: bool) -> list[Finding]:
-    """What only the service needs: an App, its secret and its rights."""
+    """Check what only the service needs: an App, its secret and its rights."""
     findings = [_secret(settings), _key(settings)]
     if findings[-1].state == "ok" and settings.app_id:
         findings.append(await _app(settings))
@@ -60,7 +60,7 @@ async def _service(settings: Settings, *, live: bool) -> list[Finding]:
 
 
 def _installer() -> Finding:
-    """What the Action's step installs itself with."""
+    """Check the programs that the Action's step installs itself with."""
     subject: tuple[Face, ...] = ("action",)
     if find_spec("venv") and find_spec("ensurepip"):
         return Finding(subject="Python venv", state="ok", message="can be made", faces=subject)

@@ -73,7 +73,7 @@ class FixResult:
     text: str
     json_object: dict[str, Any]
     misuse: UsageError | None = None
-    """What to say instead when the command was not red, or could not run."""
+    """Message that replaces the report when the command was not red, or could not run."""
 
 
 def run_fix(order: FixOrder, settings: Settings, *, build: BuildLine = build_line) -> FixResult:

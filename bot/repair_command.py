@@ -62,7 +62,7 @@ class RepairResult:
     text: str
     json_object: dict[str, Any]
     misuse: UsageError | None = None
-    """What to say instead when the command was not red, or could not run."""
+    """Message that replaces the report when the command was not red, or could not run."""
 
 
 def run_repair(order: RepairOrder, settings: Settings, *, build: BuildLine = build_line) -> RepairResult:

@@ -60,7 +60,7 @@ class Lesson(Frozen):
     said: str = ""
     """The reason a person gave for refusing the fix."""
     boxes: tuple[str, ...] = ()
-    """What reviewers ticked in the pull request: `right`, `cause`, `wrong`, `test`."""
+    """Boxes that reviewers ticked in the pull request: `right`, `cause`, `wrong`, `test`."""
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)
     """The confidence that was shown before calibration; what became of it calibrates the next one."""
 

@@ -30,7 +30,7 @@ class AcceptanceCriterion(Frozen):
     critical: bool = True
     passed: bool = False
     check: str | None = None
-    """What decides it: a test's node id, `suite`, `collected` or `paths`; None leaves it to the model that added it."""
+    """A test's node id, `suite`, `collected` or `paths` decides; None leaves it to the model that added it."""
     denied: SkipJsonSchema[bool] = False
     """The model that added it says that it does not hold. Never asked of a model in this form."""
 

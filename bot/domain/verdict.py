@@ -116,7 +116,7 @@ class ChangeReview(Frozen):
     justification: str = ""
     issues: tuple[str, ...] = ()
     criteria: dict[str, bool] = Field(default_factory=dict)
-    """What the model says of the criteria that it added itself, by id."""
+    """The model's answers about the criteria that it added itself, by id."""
     refused: bool = False
 
 

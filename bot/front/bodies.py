@@ -9,8 +9,8 @@ from bot.errors import DeliveryRejected
 PART_OVERHEAD = 64
 """Bytes that Python keeps for a part beside its content: a body sent byte by byte takes more memory than its length."""
 READ_BYTES = 64 * 1024
-"""What one read brings at most, see `bot/front/server.py`. It is charged in advance, unless the body is shorter: the
-server may hold a part of every body before the first handler runs."""
+"""Largest size of one read, in bytes, see `bot/front/server.py`. It is charged in advance, unless the body is shorter:
+the server may hold a part of every body before the first handler runs."""
 
 DIGITS = 20
 """Of a Content-Length that are read; Python refuses to read thousands."""
