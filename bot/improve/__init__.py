@@ -1,0 +1,1 @@
+"""Self-improvement: one verified change of one file in each cycle, promoted atomically."""

@@ -1,0 +1,164 @@
+"""Rules: what each one changes, and code that it must leave alone."""
+
+import pytest
+
+from bot.improve.rules import RULES, propose
+from bot.improve.rules.source import PythonFile, exported_names
+
+CHANGES = [
+    ("unused-import", "import os\nx = 1\n", "x = 1\n"),
+    ("unused-import", "from os import path, sep\nprint(sep)\n", "from os import sep\nprint(sep)\n"),
+    ("unused-import", "def f():\n    import os\n    return 1\n", "def f():\n    return 1\n"),
+    ("unused-variable", "def f():\n    a = 1\n    return 2\n", "def f():\n    return 2\n"),
+    (
+        "unused-exception-name",
+        "try:\n    f()\nexcept E as e:\n    g()\n",
+        "try:\n    f()\nexcept E:\n    g()\n",
+    ),
+    ("unreachable", "def f():\n    return 1\n    g()\n", "def f():\n    return 1\n"),
+    (
+        "unreachable",
+        "def f():\n    for a in b:\n        continue\n        g()\n",
+        "def f():\n    for a in b:\n        continue\n",
+    ),
+    ("redundant-pass", 'def f():\n    """Do."""\n    pass\n', 'def f():\n    """Do."""\n'),
+    ("redundant-return", "def f():\n    g()\n    return\n", "def f():\n    g()\n"),
+    ("negation", "x = not a in b\n", "x = a not in b\n"),
+    ("negation", "x = not (a is None)\n", "x = a is not None\n"),
+    (
+        "boolean-return",
+        "def f():\n    if a in b:\n        return True\n    else:\n        return False\n",
+        "def f():\n    return a in b\n",
+    ),
+    (
+        "boolean-return",
+        "def f():\n    if isinstance(a, b):\n        return True\n    return False\n",
+        "def f():\n    return isinstance(a, b)\n",
+    ),
+    ("boolean-choice", "x = True if a is b else False\n", "x = (a is b)\n"),
+    ("call", "x = dict()\n", "x = {}\n"),
+    ("call", "for i in range(0, n): f(i)\n", "for i in range(n): f(i)\n"),
+    ("call", "x = list(sorted(a, key=b))\n", "x = sorted(a, key=b)\n"),
+    ("call", "x = sorted(list(a))\n", "x = sorted(a)\n"),
+    ("object-base", "class A(object):\n    x = 1\n", "class A:\n    x = 1\n"),
+    (
+        "super",
+        "class A(B):\n    def f(self):\n        super(A, self).f()\n",
+        "class A(B):\n    def f(self):\n        super().f()\n",
+    ),
+    ("f-string", 'x = f"a"\n', 'x = "a"\n'),
+    ("unicode-prefix", 'x = "é", u"a"\n', 'x = "é", "a"\n'),
+    ("coding-comment", "# -*- coding: utf-8 -*-\nx = 1\n", "x = 1\n"),
+    (
+        "none-annotation",
+        "def f(a: int):\n    g(a)\n",
+        "def f(a: int) -> None:\n    g(a)\n",
+    ),
+]
+
+UNTOUCHED = [
+    "import os\n",
+    "import readline\nx = 1\n",
+    "import os\nx = 'os.path'\n",
+    "import os  # noqa: F401\nx = 1\n",
+    "from __future__ import annotations\nx = 1\n",
+    "import os as os\nx = 1\n",
+    "import requests\nx = 1\n",
+    "try:\n    import fcntl\nexcept ImportError:\n    x = 1\n",
+    "class A:\n    import os\n    x = 1\n",
+    "import os\nx = eval('o' + 's')\n",
+    "import os; x = 1\n",
+    "def f():\n    a = 1\n    return locals()\n",
+    "def f():\n    a = g()\n    return 2\n",
+    "def f():\n    global a\n    a = 1\n    return 2\n",
+    "def f():\n    a = 1\n    def h():\n        return a\n    return h\n",
+    "def f():\n    return\n    yield\n",
+    "def f():\n    print(a)\n    return\n    a = 1\n",
+    "def f():\n    return 1\n    g()  # pragma: no cover\n",
+    "def f():\n    pass\n",
+    "def f():\n    g()\n    pass  # until the server is gone\n",
+    "x = not a == b\n",
+    "x = not a in b in c\n",
+    "def f():\n    if a == b:\n        return True\n    return False\n",
+    "def f():\n    if a in b:\n        return True  # because\n    return False\n",
+    "def isinstance(a, b): return 7\ndef f():\n    if isinstance(a, b):\n        return True\n    return False\n",
+    "dict = make\nx = dict()\n",
+    "from somewhere import *\nx = dict()\n",
+    'x = f"{dict()}"\n',
+    "x = range(False, n)\n",
+    "class A(object, metaclass=M):\n    x = 1\n",
+    "@slots\nclass A(B):\n    def f(self):\n        super(A, self).f()\n",
+    "class A(B):\n    def f(self):\n        super(B, self).f()\n",
+    "class A(B):\n    def f(self):\n        super(A, self).f()\nA = other(A)\n",
+    "class A(B):\n    def f(self):\n        return [super(A, self).g() for a in b]\n",
+    'x = f"{a}"\n',
+    'x = f"{{"\n',
+    'def f():\n    f"not a docstring"\n',
+    "def f(a: int):\n    yield a\n",
+    "def f(a: int):\n    raise NotImplementedError\n",
+    "def f(a: int):\n    return g(a)\n",
+    "def f(a):\n    g(a)\n",
+    "@decorated\ndef f(a: int):\n    g(a)\n",
+]
+
+
+def proposed(text: str, exported: frozenset[str] = frozenset()) -> dict[str, str]:
+    source = PythonFile.parse("some.py", text.encode(), exported)
+    assert source is not None, "the example must parse"
+    return {found.rule: content.decode() for found, content in propose(source)}
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), CHANGES)
+def test_a_rule_makes_its_change(rule: str, before: str, after: str) -> None:
+    assert proposed(before)[rule] == after
+
+
+@pytest.mark.parametrize(("rule", "before", "after"), CHANGES)
+def test_line_ends_and_a_byte_order_mark_stay(rule: str, before: str, after: str) -> None:
+    assert proposed(before.replace("\n", "\r\n"))[rule] == after.replace("\n", "\r\n")
+    assert proposed("\ufeff" + before)[rule] == "\ufeff" + after
+
+
+@pytest.mark.parametrize("text", UNTOUCHED)
+def test_code_that_a_rule_cannot_prove_stays(text: str) -> None:
+    assert proposed(text) == {}
+
+
+def test_every_rule_has_an_example_of_its_change() -> None:
+    assert {rule.name for rule in RULES} == {rule for rule, _, _ in CHANGES}
+
+
+def test_a_change_is_final_and_not_found_again() -> None:
+    for rule, before, _ in CHANGES:
+        assert rule not in proposed(proposed(before)[rule])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "from some import os\n",
+        "from pkg.some import (a,\n  os)\n",
+        "import some\nsome.os.remove('x')\n",
+        "from pkg import some as s\ns.os\n",
+        "from some import *\n",
+        "patch('pkg.some.os')\n",
+    ],
+)
+def test_a_name_that_another_file_takes_is_no_unused_import(other: str) -> None:
+    assert proposed("import os\nx = 1\n", exported_names("some", [other])) == {}
+
+
+def test_other_files_that_import_other_names_change_nothing() -> None:
+    exported = exported_names("some", ["import os\nfrom some import x\nx.path\n", "import os\n"])
+    assert proposed("import os\nx = 1\n", exported) == {"unused-import": "x = 1\n"}
+
+
+def test_a_packages_init_keeps_its_imports() -> None:
+    source = PythonFile.parse("pkg/__init__.py", b"import os\nx = 1\n")
+    assert source is not None
+    assert list(propose(source)) == []
+
+
+@pytest.mark.parametrize("text", [b"x = (", b"x = 1\0", b"\xff", b"\x0cx = 1\n"])
+def test_what_cannot_be_parsed_has_no_source(text: bytes) -> None:
+    assert PythonFile.parse("some.py", text) is None
