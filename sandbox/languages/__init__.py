@@ -1,0 +1,57 @@
+"""The languages whose source files this project reads and edits."""
+
+from fnmatch import fnmatchcase
+
+from sandbox.types import Frozen
+
+
+class Language(Frozen):
+    """One programming language."""
+
+    name: str
+    suffixes: tuple[str, ...]
+    """Suffixes of source files that run."""
+    stub_suffixes: tuple[str, ...] = ()
+    """Suffixes of files that only declare types."""
+    test_files: tuple[str, ...] = ()
+    """Patterns of the names of test files, in lower case."""
+    lock_files: tuple[str, ...] = ()
+    """Patterns of the names of files that pin dependencies, in lower case."""
+
+
+PYTHON = Language(
+    name="python",
+    suffixes=(".py",),
+    stub_suffixes=(".pyi",),
+    test_files=("test.py", "tests.py", "test_*.py", "test_*.pyi", "*_test.py", "*_tests.py"),
+    lock_files=(
+        "requirements*.txt",
+        "requirements*.in",
+        "*-requirements.txt",
+        "*-requirements.in",
+        "constraints*.txt",
+        "pylock*.toml",
+    ),
+)
+LANGUAGES = (PYTHON,)
+
+
+def find_language(path: str) -> Language | None:
+    """Return the language of a source file, or None if it is none of ours."""
+    return next((one for one in LANGUAGES if path.endswith(one.suffixes)), None)
+
+
+def is_source(path: str) -> bool:
+    """Return True if a path names a source file of a known language."""
+    return find_language(path) is not None
+
+
+def is_typed_source(path: str) -> bool:
+    """Return True if a path names a source file or a stub of a known language."""
+    return any(path.endswith((*one.suffixes, *one.stub_suffixes)) for one in LANGUAGES)
+
+
+def is_test_file(path: str) -> bool:
+    """Return True if a path is named like a test file of a known language."""
+    name = path.lower().rsplit("/", 1)[-1]
+    return any(fnmatchcase(name, pattern) for one in LANGUAGES for pattern in one.test_files)

@@ -1,0 +1,67 @@
+"""Read which Node.js a project requests: `20`, `v20.11`, `lts/iron`, `^20.9 || >=22`, a file."""
+
+import re
+from collections.abc import Mapping
+
+from sandbox.recipe.files import CheckoutFiles, beside, mapping
+from sandbox.setup.node.layout import USUAL_MAJOR
+
+_PLAIN = re.compile(r"[~^=v\s]*(\d{1,3})(?:\.(\d{1,4}|x|\*))?(?:\.(\d{1,4}|x|\*))?")
+_BELOW = re.compile(r"<\s*v?(\d{1,3})(?:\.0)*\s*$")
+_LTS = {"gallium": "16", "hydrogen": "18", "iron": "20", "jod": "22", "krypton": "24"}
+_FILES = (".nvmrc", ".node-version", ".tool-versions", "package.json")
+_LONGEST = 200
+
+
+def read_node(words: object) -> str | None:
+    """Return the requested version as `20`, `20.11` or `20.11.1`; None for any or an unknown one.
+
+    Of alternatives the last counts. A range that includes the usual version counts as any.
+    """
+    text = str(words).split("||")[-1].strip().lower()[:_LONGEST]
+    if text.startswith("lts/"):
+        return _LTS.get(text.removeprefix("lts/"))
+    if text.startswith(">="):
+        below = _BELOW.search(text)
+        least = _PLAIN.match(text[2:])
+        newest = int(below[1]) - 1 if below else None
+        if newest is not None and newest < USUAL_MAJOR:
+            return str(newest)
+        return least[1] if least and int(least[1]) > USUAL_MAJOR else None
+    found = _PLAIN.fullmatch(text)
+    if found is None:
+        return None
+    if text.startswith("^"):
+        return found[1]
+    # a tilde leaves the last part open
+    parts = found.groups()[: 2 if text.startswith("~") else 3]
+    exact = [part for part in parts if part is not None and part.isdecimal()]
+    return ".".join(exact)
+
+
+def node_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
+    """Return the version in `.nvmrc`, `.node-version`, `.tool-versions` or `package.json`."""
+    text = contents.get(path, b"").decode("utf-8", "replace")[:100_000]
+    name = path.rsplit("/", 1)[-1]
+    if name == ".tool-versions":
+        asked = re.search(r"^nodejs\s+(\S+)", text, re.MULTILINE)
+        return read_node(asked[1]) if asked else None
+    lines = [line.split("#")[0].strip() for line in text.splitlines()[:20]]
+    return read_node(next(filter(None, lines), ""))
+
+
+def node_of_project(files: CheckoutFiles, folder: str) -> str | None:
+    """Return the version that a project's files request; those of the top count last."""
+    for place in dict.fromkeys((folder, ".")):
+        for name in _FILES:
+            path = beside(place, name)
+            if name == "package.json":
+                package = files.json(path)
+                pinned = mapping(package.get("volta")).get("node")
+                asked = pinned or mapping(package.get("engines")).get("node")
+                found = read_node(asked) if isinstance(asked, str) else None
+            else:
+                found = node_in_file(path, files.contents)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,160 @@
+"""Install locked packages: fetched without scripts, whose turn comes after the network is cut."""
+
+import json
+import re
+from collections.abc import Mapping
+
+from sandbox.backends.base import Backend
+from sandbox.setup.node.layout import LOCKS, NODE_FILES, NODE_LINKS, USUAL_MAJOR
+from sandbox.setup.node.runtime import fetch_runtime, link_runtime, runtime_npm
+from sandbox.setup.shell import Shell, pack
+from sandbox.spec import SandboxSpec
+from sandbox.types import NodePart, PythonPart, Recipe
+
+_TREE = "node/tree"
+"""Folder with the packages, laid out like the checkout."""
+
+_NAME = re.compile(r"(?:@\w[\w.~-]{0,100}/)?\w[\w.~-]{0,200}", re.ASCII)
+_MOST_SCRIPTS = 50
+# A folder of links for each `node_modules`, which a workspace copies: tools write beside packages,
+# and the environment is read-only. Links between the project's own folders stay relative.
+_LINK = """
+import os, sys
+tree, links = sys.argv[1:]
+os.makedirs(links)
+def link(source, target):
+    if os.path.islink(source):
+        os.symlink(os.readlink(source), target)
+    else:
+        os.symlink(source, target)
+for folder, names, _ in os.walk(tree):
+    if "node_modules" not in names:
+        continue
+    names.remove("node_modules")
+    source = os.path.join(folder, "node_modules")
+    target = os.path.join(links, os.path.relpath(folder, tree), "node_modules")
+    os.makedirs(target)
+    for name in os.listdir(source):
+        here, there = os.path.join(source, name), os.path.join(target, name)
+        if name == ".bin" or (name.startswith("@") and not os.path.islink(here)):
+            os.mkdir(there)
+            for inner in os.listdir(here):
+                link(os.path.join(here, inner), os.path.join(there, inner))
+        elif not name.startswith("."):
+            link(here, there)
+"""
+_LOCK = (
+    '[ -d "$1" ] && cd "$1" && find . -path "*/node_modules/*" -type d -prune '
+    "-o -name .package-lock.json -print0 | sort -z | xargs -0 -r cat | sha256sum | cut -c-64"
+)
+
+
+class NodeToolchain:
+    """The set-up of a recipe's Node part; a recipe without one needs nothing of it.
+
+    Args:
+        backend: Where environments are set up.
+        spec: The registry.
+    """
+
+    def __init__(self, backend: Backend, spec: SandboxSpec) -> None:
+        self._backend = backend
+        self._registry = spec.npm_registry
+
+    def expect(self, recipe: Recipe) -> Recipe:
+        """Return the recipe: a Node.js that cannot be fetched is an error."""
+        return recipe
+
+    def runtime(self, recipe: Recipe) -> Recipe | None:
+        """Return a recipe of Python and Node.js alone; None without a Node part."""
+        node = recipe.node
+        if node is None:
+            return None
+        version = node.version or str(USUAL_MAJOR)
+        alone = NodePart(version=version, manager_version=node.manager_version)
+        return Recipe(command="", parts=(PythonPart(version=recipe.python.version), alone))
+
+    async def provide(self, shell: Shell, recipe: Recipe) -> Recipe:
+        """Fetch Node.js and npm."""
+        if recipe.node is not None:
+            await fetch_runtime(self._backend, shell, recipe.node, self._registry)
+        return recipe
+
+    async def fetch(
+        self, shell: Shell, recipe: Recipe, files: Mapping[str, str]
+    ) -> tuple[str, ...]:
+        """Fetch and unpack the locked packages. Return those with install scripts."""
+        if recipe.node is None or not recipe.node.folders:
+            return ()
+        own = {
+            name.removeprefix(NODE_FILES): text.encode()
+            for name, text in files.items()
+            if name.startswith(NODE_FILES)
+        }
+        tree = f"{shell.folder}/{_TREE}"
+        await shell.check(await shell.run("mkdir", "-p", tree), "make a folder")
+        await shell.guest.unpack(pack(own), tree)
+        npm = runtime_npm(shell, self._registry)
+        await npm.open_registry(self._backend)
+        for folder in recipe.node.folders:
+            options = ("--legacy-peer-deps",) if recipe.node.legacy_peers else ()
+            done = await npm.run("ci", *options, cwd=f"{tree}/{folder}")
+            where = "" if folder == "." else f" of {folder}"
+            await shell.check(done, f"install the Node.js packages{where} with `npm ci`")
+        return tuple(
+            f"{name}@{version}"
+            for folder in recipe.node.folders
+            for name, version in _with_scripts(folder, files).items()
+        )
+
+    async def build(
+        self, shell: Shell, recipe: Recipe, files: Mapping[str, str], fetched: tuple[str, ...]
+    ) -> None:
+        """Run install scripts without network, then make the links of a workspace.
+
+        A script that fails, because it would download something, leaves its package as it is: most
+        are not needed, and the failing command names one that is.
+        """
+        if recipe.node is None:
+            return
+        linked = await shell.run("/bin/sh", "-c", link_runtime(shell))
+        await shell.check(linked, "link the programs of Node.js")
+        tree, npm = f"{shell.folder}/{_TREE}", runtime_npm(shell, self._registry)
+        for folder in recipe.node.folders if fetched else ():
+            for name in _with_scripts(folder, files):
+                await npm.run("rebuild", name, cwd=f"{tree}/{folder}", scripts=True)
+        links = (tree, f"{shell.folder}/{NODE_LINKS}")
+        command = (shell.guest.python, "-I", "-S", "-c", _LINK, *links)
+        await shell.check(await shell.run(*command), "link the Node.js packages")
+        await shell.run("rm", "-rf", f"{shell.folder}/node/cache")
+
+    async def lock_hash(self, shell: Shell) -> str:
+        """Return the SHA-256 over npm's own lists of the installed packages; empty without any."""
+        done = await shell.run("/bin/sh", "-c", _LOCK, "sh", f"{shell.folder}/{_TREE}", wall_s=60.0)
+        return found[0] if (found := re.findall(r"^[0-9a-f]{64}$", done.stdout.strip())) else ""
+
+    def key(self, recipe: Recipe) -> dict[str, object]:
+        """Return the versions, the folders, and the registry."""
+        if recipe.node is None:
+            return {}
+        return {"node": recipe.node.model_dump(mode="json"), "npm_registry": self._registry}
+
+
+def _with_scripts(folder: str, files: Mapping[str, str]) -> dict[str, str]:
+    """Return the packages with install scripts by their lock file, with their versions."""
+    text = next((files[path] for name in LOCKS if (path := _path(folder, name)) in files), "{}")
+    try:
+        lock = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    packages = lock.get("packages") if isinstance(lock, dict) else None
+    found: dict[str, str] = {}
+    for place, entry in packages.items() if isinstance(packages, dict) else ():
+        name = place.rpartition("node_modules/")[2]
+        if isinstance(entry, dict) and entry.get("hasInstallScript") and _NAME.fullmatch(name):
+            found[name] = str(entry.get("version"))[:50]
+    return dict(list(found.items())[:_MOST_SCRIPTS])
+
+
+def _path(folder: str, name: str) -> str:
+    return f"{NODE_FILES}{name}" if folder == "." else f"{NODE_FILES}{folder}/{name}"

@@ -1,0 +1,13 @@
+"""Names that a recipe's plan and the set-up of Node.js share."""
+
+USUAL_MAJOR = 22
+"""The Node.js of projects that request none: a release with long-term support."""
+
+LOCKS = ("npm-shrinkwrap.json", "package-lock.json")
+"""Lock files, in npm's order of precedence."""
+
+NODE_FILES = "node/"
+"""Prefix of the checkout's files for npm among all files of a set-up."""
+
+NODE_LINKS = "node/links"
+"""Folder of the environment with the links that each workspace gets."""

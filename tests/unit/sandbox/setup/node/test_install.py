@@ -1,0 +1,155 @@
+"""Node.js: nothing of others runs before the network is cut, and npm obeys no file but a lock."""
+
+import pytest
+
+from sandbox.errors import SetupFailed
+from sandbox.setup.node.runtime import choose_npm
+from sandbox.snapshot import Environment, EnvironmentOrigin, Snapshotter
+from sandbox.spec import SandboxSpec
+from sandbox.types import CommandResult, NodePart, PythonPart, Recipe, TrustTier
+from tests.fakes.scripted_backend import ScriptedBackend
+
+MINE = EnvironmentOrigin(repository_id="1", tier=TrustTier.BRANCH)
+OTHER = EnvironmentOrigin(repository_id="2", tier=TrustTier.FORK)
+NODE = NodePart(version="22", folders=("web",))
+RECIPE = Recipe(command="npm test", parts=(PythonPart(requirements=("pytest",)), NODE))
+LOCK = """{"packages": {"": {"hasInstallScript": true}, "node_modules/a": {"version": "1.0.0"},
+"node_modules/a/node_modules/@b/c": {"version": "2.0.0", "hasInstallScript": true},
+"node_modules/--evil": {"hasInstallScript": true, "version": "1"},
+"node_modules/x y": {"hasInstallScript": true}, "node_modules/d": 7}}"""
+FILES = {"node/web/package.json": "{}", "node/web/package-lock.json": '{"packages": {}}'}
+SCRIPTED = FILES | {"node/web/package-lock.json": LOCK}
+
+
+class World:
+    """A backend whose npm works, and the order of what happened in it."""
+
+    def __init__(self, *failing: str, registry: str = "https://registry.example/") -> None:
+        self.backend = ScriptedBackend(self.script)
+        self.registry = registry
+        self.failing = failing
+        self.seen: list[str] = []
+
+    def script(self, argv: tuple[str, ...]) -> CommandResult | None:
+        line = " ".join(argv)
+        for word in (" ci", "rebuild", "--only-binary :all: -r", "pip install", "npm@"):
+            if word in line:
+                cut = " cut off" if self.backend.setups[-1] in self.backend.ended else ""
+                self.seen.append(f"{word.split()[0]}{cut}")
+                break
+        if any(word in line for word in self.failing):
+            return CommandResult(argv=argv, exit_code=1, stderr="npm error code EUSAGE")
+        if line.endswith("config get registry"):
+            return CommandResult(argv=argv, exit_code=0, stdout=f"{self.registry}\n")
+        return None
+
+    async def ensure(
+        self,
+        recipe: Recipe = RECIPE,
+        origin: EnvironmentOrigin = MINE,
+        files: dict[str, str] = FILES,
+    ) -> Environment:
+        snapshotter = Snapshotter(self.backend, SandboxSpec())
+        return await snapshotter.ensure(recipe, origin, files=files)
+
+
+@pytest.mark.anyio
+async def test_node_is_fetched_once_and_packages_before_those_of_python() -> None:
+    world = World()
+    made = await world.ensure()
+    assert [word for word in world.seen if word != "pip"] == ["npm@", "ci"]
+    runtime, packages = world.backend.setups
+    assert world.backend.ended == [runtime, packages]
+    assert set(world.backend.allowed) == {"https://registry.example/"}
+    lines = [" ".join(command) for command in packages.commands]
+    npm = next(number for number, line in enumerate(lines) if line.endswith(" ci"))
+    assert npm < next(number for number, line in enumerate(lines) if "uv pip install" in line)
+    assert (await world.ensure(origin=OTHER)).key == made.key
+
+
+@pytest.mark.anyio
+async def test_npm_gets_no_configuration_of_anybody_and_runs_no_script() -> None:
+    world = World()
+    await world.ensure()
+    packages = world.backend.setups[-1]
+    ran = zip(packages.commands, packages.environments, strict=True)
+    env = next(env for command, env in ran if command[-1] == "ci")
+    assert env["npm_config_ignore_scripts"] == "true"
+    assert env["npm_config_userconfig"] != env["npm_config_globalconfig"]
+    assert set(packages.unpacked["/opt/env/node/tree"]) == {
+        "web/package.json",
+        "web/package-lock.json",
+    }
+
+
+@pytest.mark.anyio
+async def test_install_scripts_run_when_nothing_can_be_reached_and_are_not_shared() -> None:
+    world = World("rebuild")
+    made = await world.ensure(files=SCRIPTED)
+    assert world.seen[-1] == "rebuild cut off"
+    assert world.seen.count("rebuild cut off") == 1
+    (note,) = made.notes
+    assert note.reason == "install scripts ran without network: @b/c@2.0.0"
+    assert not (await world.ensure(origin=OTHER, files=SCRIPTED)).warm
+
+
+@pytest.mark.anyio
+async def test_a_lock_that_does_not_match_is_said_with_its_output() -> None:
+    with pytest.raises(SetupFailed, match="packages of web with `npm ci`") as caught:
+        await World(" ci").ensure()
+    assert "EUSAGE" in caught.value.log
+
+
+@pytest.mark.parametrize(
+    ("world", "said"),
+    [
+        (World("nodejs"), "could not fetch npm"),
+        (World("npm@"), "could not fetch Node.js 22"),
+        (World(registry="http://registry.example/"), "names no registry"),
+        (World(registry="undefined"), "names no registry"),
+    ],
+)
+@pytest.mark.anyio
+async def test_a_node_that_cannot_be_had_is_said(world: World, said: str) -> None:
+    with pytest.raises(SetupFailed, match=said):
+        await world.ensure()
+
+
+@pytest.mark.anyio
+async def test_the_operators_registry_is_used_without_asking() -> None:
+    world = World(registry="undefined")
+    spec = SandboxSpec(npm_registry="http://registry.internal:4873")
+    await Snapshotter(world.backend, spec).ensure(RECIPE, MINE, files=FILES)
+    environments = world.backend.setups[-1].environments
+    assert any(
+        env.get("npm_config_registry") == "http://registry.internal:4873" for env in environments
+    )
+    assert world.backend.allowed == ()
+
+
+@pytest.mark.anyio
+async def test_everything_of_the_part_is_in_the_key() -> None:
+    world = World()
+    parts = (
+        NODE,
+        NODE.with_(version="20"),
+        NODE.with_(manager_version="10.8.2"),
+        NODE.with_(legacy_peers=True),
+    )
+    keys = {(await world.ensure(RECIPE.with_part(part))).key for part in parts}
+    keys.add((await world.ensure(RECIPE.with_(parts=RECIPE.parts[:1]))).key)
+    assert len(keys) == 5
+
+
+@pytest.mark.parametrize(
+    ("node", "npm"),
+    [
+        (NodePart(), "10"),
+        (NodePart(version="24.1"), "11"),
+        (NodePart(version="16"), "8"),
+        (NodePart(version="12"), "6"),
+        (NodePart(version="22", manager_version="10.8.2"), "10.8.2"),
+    ],
+)
+def test_npm_runs_on_its_node(node: NodePart, npm: str) -> None:
+    assert choose_npm(node) == npm
