@@ -1,1 +1,4 @@
-"""The sandbox: everything that touches code we do not trust. Its door is `sandbox.workspace.Sandboxes`."""
+"""The sandbox: isolated execution of untrusted code.
+
+The entry point is `sandbox.workspace.Sandboxes`.
+"""

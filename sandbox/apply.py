@@ -1,4 +1,4 @@
-"""Write a verified diff into a folder of this host: strictly, all or nothing, never through a symbolic link."""
+"""Write a verified diff into a folder of this host: all or nothing, following no symbolic links."""
 
 import contextlib
 import os
@@ -15,24 +15,25 @@ _LARGEST = 8 << 20
 
 
 def apply_diff(folder: Path, diff: str) -> tuple[str, ...]:
-    """Apply a unified diff to the files as they are now; the paths that were written.
+    """Apply a unified diff to the current files and return the paths that were written.
 
     Args:
         folder: The project's folder.
-        diff: Made against the files as they were when the mission began.
+        diff: A diff against the files at the start of the mission.
 
     Raises:
-        ChangeRejected: a file is not what the diff was made for, or cannot be reached without a link; nothing is
-            written then.
+        ChangeRejected: A file differs from the diff's original, or is only reachable through a
+            link. Nothing is written then.
     """
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     staged: list[_Staged] = []
     try:
         edits = read_patch(diff.encode(), lambda path: _read(root, path))
         for edit in edits:
-            staged.append(_stage(root, edit))  # noqa: PERF401 - what is staged must be closed also when the next fails
+            # Append one by one, so that staged files are closed even if the next one fails.
+            staged.append(_stage(root, edit))  # noqa: PERF401
         for one in staged:
-            _put(one)
+            _move_into_place(one)
     finally:
         for one in staged:
             one.close()
@@ -40,15 +41,16 @@ def apply_diff(folder: Path, diff: str) -> tuple[str, ...]:
     return tuple(edit.path for edit in edits)
 
 
-def edits_of(folder: Path, diff: str) -> tuple[FileEdit, ...]:
-    """Read a unified diff as edits of the files as they are now; nothing is written.
+def read_edits(folder: Path, diff: str) -> tuple[FileEdit, ...]:
+    """Read a unified diff as edits of the current files, without writing anything.
 
     Args:
         folder: The project's folder.
-        diff: Made against the files as they were.
+        diff: A diff against the original files.
 
     Raises:
-        ChangeRejected: a file is not what the diff was made for, or cannot be reached without a link.
+        ChangeRejected: A file differs from the diff's original, or is only reachable through a
+            link.
     """
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -59,7 +61,10 @@ def edits_of(folder: Path, diff: str) -> tuple[FileEdit, ...]:
 
 @dataclass(frozen=True)
 class _Staged:
-    """A file that is written beside the one it will replace: a reader sees the old file or the new one."""
+    """A temporary file beside its target.
+
+    The rename is atomic: readers see the old or the new content.
+    """
 
     path: str
     parent: int
@@ -67,20 +72,23 @@ class _Staged:
     name: str
 
     def close(self) -> None:
-        """Take away what was not moved into place."""
+        """Remove the temporary file if it was not moved into place."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self.temporary, dir_fd=self.parent)
         os.close(self.parent)
 
 
 def _parent(root: int, path: str) -> int:
-    """A descriptor of the folder a path stands in, opened step by step without following links."""
+    """Open the parent folder of a path component by component, without following links."""
     here = os.dup(root)
+    # One component at a time, because O_NOFOLLOW only protects the last one.
     for part in path.split("/")[:-1]:
         try:
             inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=here)
         except OSError as error:
-            raise ChangeRejected(f"{path} cannot be reached ({error.strerror})", "apply the diff by hand") from error
+            raise ChangeRejected(
+                f"{path} cannot be reached ({error.strerror})", "apply the diff by hand"
+            ) from error
         finally:
             os.close(here)
         here = inner
@@ -90,11 +98,15 @@ def _parent(root: int, path: str) -> int:
 def _read(root: int, path: str) -> bytes | None:
     parent = _parent(root, path)
     try:
-        descriptor = os.open(path.rsplit("/", 1)[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent)
+        descriptor = os.open(
+            path.rsplit("/", 1)[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=parent
+        )
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise ChangeRejected(f"{path} cannot be read ({error.strerror})", "apply the diff by hand") from error
+        raise ChangeRejected(
+            f"{path} cannot be read ({error.strerror})", "apply the diff by hand"
+        ) from error
     finally:
         os.close(parent)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -108,7 +120,10 @@ def _read(root: int, path: str) -> bytes | None:
 
 
 def _stage(root: int, edit: FileEdit) -> _Staged:
-    """Write the new content beside the file; every reason to fail comes up here, before anything is replaced."""
+    """Write the new content to a temporary file.
+
+    Every error is raised here, before any file is replaced.
+    """
     name = edit.path.rsplit("/", 1)[-1]
     parent = _parent(root, edit.path)
     staged = _Staged(edit.path, parent, f".metaagent-{secrets.token_hex(8)}", name)
@@ -120,19 +135,23 @@ def _stage(root: int, edit: FileEdit) -> _Staged:
             file.write(edit.content)
     except OSError as error:
         staged.close()
-        raise ChangeRejected(f"{edit.path} cannot be written ({error.strerror})", "apply the diff by hand") from error
+        raise ChangeRejected(
+            f"{edit.path} cannot be written ({error.strerror})", "apply the diff by hand"
+        ) from error
     return staged
 
 
-def _put(staged: _Staged) -> None:
+def _move_into_place(staged: _Staged) -> None:
     try:
         os.rename(staged.temporary, staged.name, src_dir_fd=staged.parent, dst_dir_fd=staged.parent)
     except OSError as error:
-        raise ChangeRejected(f"{staged.path} cannot be written ({error.strerror})", "apply the diff by hand") from error
+        raise ChangeRejected(
+            f"{staged.path} cannot be written ({error.strerror})", "apply the diff by hand"
+        ) from error
 
 
 def _present_mode(parent: int, name: str) -> int | None:
-    """The permissions the file has now; the diff says nothing of them."""
+    """Return the current permissions of a file; a diff does not contain them."""
     try:
         return stat.S_IMODE(os.stat(name, dir_fd=parent, follow_symlinks=False).st_mode)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A source on its way into a sandbox: a fetched commit or a folder of this host, put into the work tree inside."""
+"""Sources of a work tree: a fetched commit or a folder of this host, placed in a sandbox."""
 
 import asyncio
 import hashlib
@@ -14,12 +14,12 @@ from sandbox.diffs import Original
 from sandbox.errors import SandboxError
 from sandbox.folder import count_files, read_folder
 from sandbox.importer import ImportedRepository, Revision, changes_of_folder, check_revision
-from sandbox.setup.install import pack
+from sandbox.setup.shell import pack
 from sandbox.spec import SYSTEM_PATH, RunLimits, SandboxSpec
 from sandbox.types import SourceDiff
 
 _GIT_ENV = {
-    # A package of the environment may bring a program called git: ours is the system's.
+    # A package of the environment may install a program called git. Only use the system's.
     "PATH": SYSTEM_PATH,
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": "/dev/null",
@@ -34,8 +34,9 @@ cd /
 chmod -R u+rwX "$1" 2> /dev/null || true
 find "$1" -mindepth 1 -delete
 """
-# No template means no hooks. The attributes switch off every conversion, so that the work tree holds the very bytes
-# of the commit; the history is cut where the import cut it, and a bundle can only be unpacked where git knows that.
+# No template means no hooks. The attributes disable every conversion, so that the work tree has the
+# exact bytes of the commit. The history is cut where the import cut it, and git needs `shallow` to
+# unpack the bundle.
 _PLACE_COMMIT = """
 cd "$1"
 git init -q --template= -b main .
@@ -60,48 +61,53 @@ git -c core.fsmonitor=false -c core.hooksPath=/dev/null reset -q --hard "$2"
 git -c core.fsmonitor=false clean -ffdxq
 """
 _WHEN = 946_684_800
-"""When files of a folder were changed, as the sandbox sees it: any fixed moment that zip files can hold."""
+"""Modification time of a folder's files inside the sandbox: a fixed moment that zip files can
+represent.
+"""
 _RELEVANT_BYTES = 1 << 20
 _SMALL_BYTES = 64 << 20
 
 
-class Source(Protocol):
-    """What a workspace is opened on."""
+class CheckoutSource(Protocol):
+    """The source of a workspace's files."""
 
     @property
     def head_sha(self) -> str | None:
-        """The red commit."""
+        """Return the red commit."""
         ...
 
     @property
     def base_sha(self) -> str | None:
-        """The commit it is compared with."""
+        """Return the commit that the head is compared with."""
         ...
 
     @property
     def red_diff(self) -> SourceDiff:
-        """What the head changed against the base."""
+        """Return what the head changed against the base."""
         ...
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was seen and left as it is."""
+        """Return notes on what was found and left unchanged."""
         ...
 
     def names(self) -> Collection[str]:
-        """Every regular file of the head; the recipe is made from it, also for the base."""
+        """Return the regular files of the head.
+
+        The recipe is planned from them, also for the base.
+        """
         ...
 
     async def read(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Contents of files of the head, the too large ones left out."""
+        """Read files of the head; too large ones are left out."""
         ...
 
     async def originals(self, names: Iterable[str]) -> dict[str, Original]:
-        """Files as they were placed, for comparing with what became of them."""
+        """Return files as they were placed, to compare them with the edited ones."""
         ...
 
     async def archive(self) -> bytes:
-        """What is placed, as a tar archive of regular files."""
+        """Return the placed files as a tar archive of regular files."""
         ...
 
     async def digest(self) -> str:
@@ -113,7 +119,7 @@ class Source(Protocol):
         ...
 
     async def restore(self, guest: Guest) -> None:
-        """Let git inside the guest restore the work tree; whoever calls it looks whether it did."""
+        """Restore the work tree with git inside the guest. The caller must verify the result."""
         ...
 
 
@@ -122,7 +128,7 @@ class CommitSource:
 
     Args:
         repository: The import.
-        revision: Which of its two commits stands in the work tree.
+        revision: Which of its two commits is in the work tree.
     """
 
     def __init__(self, repository: ImportedRepository, revision: Revision) -> None:
@@ -132,52 +138,60 @@ class CommitSource:
 
     @property
     def head_sha(self) -> str | None:
-        """The red commit."""
+        """Return the red commit."""
         return self._repository.head_sha
 
     @property
     def base_sha(self) -> str | None:
-        """The commit it is compared with."""
+        """Return the commit that the head is compared with."""
         return self._repository.base_sha
 
     @property
     def red_diff(self) -> SourceDiff:
-        """What the head changed against the base."""
+        """Return what the head changed against the base."""
         return self._repository.red_diff
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was seen and left as it is."""
+        """Return notes on what was found and left unchanged."""
         return self._repository.notes
 
     def names(self) -> Collection[str]:
-        """Every regular file of the head."""
+        """Return the regular files of the head."""
         return self._repository.files.keys()
 
     async def read(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Contents of files of the head."""
+        """Read files of the head."""
         files = self._repository.files
-        oids = {name: files[name].oid for name in names if name in files and files[name].size <= _RELEVANT_BYTES}
+        oids = {
+            name: files[name].oid
+            for name in names
+            if name in files and files[name].size <= _RELEVANT_BYTES
+        }
         blobs = await asyncio.to_thread(self._repository.read, oids.values())
         return {name: blobs[oid] for name, oid in oids.items()}
 
     async def originals(self, names: Iterable[str]) -> dict[str, Original]:
-        """Files of the commit in the work tree."""
+        """Return files of the commit in the work tree."""
         tree = self._repository.tree(self._revision)
         known = {name: tree[name] for name in names if name in tree}
-        blobs = await asyncio.to_thread(self._repository.read, [file.oid for file in known.values()])
-        return {name: Original(content=blobs[file.oid], mode=file.mode) for name, file in known.items()}
+        blobs = await asyncio.to_thread(
+            self._repository.read, [file.oid for file in known.values()]
+        )
+        return {
+            name: Original(content=blobs[file.oid], mode=file.mode) for name, file in known.items()
+        }
 
     async def archive(self) -> bytes:
-        """The commit as a tar archive; links and submodules are left out."""
+        """Return the commit as a tar archive without links and submodules."""
         files = await self.originals(self._repository.tree(self._revision))
         return await asyncio.to_thread(_archive, files)
 
     async def digest(self) -> str:
         """Return a digest of the commit in the work tree and of the history that comes with it.
 
-        A tree's id would not do: commands can also read messages, authors and the commit to compare with. Both
-        commits and the places where the history is cut decide what is in the bundle.
+        A tree's id is not enough: commands can also read messages, authors and the commit to
+        compare with. Both commits and the cuts of the history determine the content of the bundle.
         """
         repository = self._repository
         cuts = sorted(repository.shallow().decode().split())
@@ -185,7 +199,7 @@ class CommitSource:
         return hashlib.sha256("\n".join(placed).encode()).hexdigest()
 
     async def place(self, guest: Guest) -> None:
-        """Unpack the bundle inside and check the commit out there."""
+        """Unpack the bundle in the guest and check the commit out."""
         bundle = await asyncio.to_thread(self._repository.bundle)
         folder = f"{dirname(guest.workdir)}/import"
         archive = pack({"repository.bundle": bundle, "shallow": self._repository.shallow()})
@@ -197,12 +211,12 @@ class CommitSource:
         await _script(guest, _RESTORE, guest.workdir, self._sha)
 
 
-class FolderSource:
-    """A folder of this host as it stands, taken in without running anything in it.
+class FolderContents:
+    """A folder of this host, read without running anything in it.
 
     Args:
-        archive: Its files.
-        files: The same, by name.
+        archive: Its files as a tar archive.
+        files: The same files by name.
         notes: What was left out.
         red_diff: What changed in it.
     """
@@ -211,7 +225,11 @@ class FolderSource:
     base_sha: str | None = None
 
     def __init__(
-        self, archive: bytes, files: Mapping[str, Original], notes: tuple[str, ...], red_diff: SourceDiff
+        self,
+        archive: bytes,
+        files: Mapping[str, Original],
+        notes: tuple[str, ...],
+        red_diff: SourceDiff,
     ) -> None:
         self._archive = archive
         self._files = files
@@ -220,75 +238,84 @@ class FolderSource:
 
     @classmethod
     def of(
-        cls, files: Mapping[str, Original], notes: tuple[str, ...] = (), red_diff: SourceDiff | None = None
-    ) -> "FolderSource":
-        """A folder of these files."""
+        cls,
+        files: Mapping[str, Original],
+        notes: tuple[str, ...] = (),
+        red_diff: SourceDiff | None = None,
+    ) -> "FolderContents":
+        """Create a folder from files."""
         return cls(_archive(files), files, notes, red_diff or SourceDiff())
 
     def names(self) -> Collection[str]:
-        """Every regular file taken in."""
+        """Return the names of all files that were read."""
         return self._files.keys()
 
     async def read(self, names: Iterable[str]) -> dict[str, bytes]:
-        """Contents of files."""
+        """Read files of the folder."""
         found = await self.originals(names)
-        return {name: file.content for name, file in found.items() if len(file.content) <= _RELEVANT_BYTES}
+        return {
+            name: file.content
+            for name, file in found.items()
+            if len(file.content) <= _RELEVANT_BYTES
+        }
 
     async def originals(self, names: Iterable[str]) -> dict[str, Original]:
-        """Files as they were taken in."""
+        """Return files as they were read."""
         return {name: self._files[name] for name in names if name in self._files}
 
     async def archive(self) -> bytes:
-        """The folder as it was taken in."""
+        """Return the folder as it was read."""
         return self._archive
 
     async def digest(self) -> str:
-        """Return a digest of the files that were taken in, local changes included."""
+        """Return a digest of the files that were read, local changes included."""
         return (await asyncio.to_thread(hashlib.sha256, self._archive)).hexdigest()
 
     async def place(self, guest: Guest) -> None:
-        """Unpack the files inside, and commit them there for tools that ask git."""
+        """Unpack the files in the guest and commit them, for tools that call git."""
         await _script(guest, _EMPTY, guest.workdir)
         await guest.unpack(self._archive, guest.workdir)
-        # Packing costs more time than all the rest, and saves room in a memory that has plenty for a small folder.
+        # Compression takes longer than everything else. A small folder does not need the memory
+        # that it saves.
         compression = "0" if len(self._archive) < _SMALL_BYTES else "1"
         await _script(guest, f"set -eu{_PLACE_FOLDER}", guest.workdir, compression)
 
     async def restore(self, guest: Guest) -> None:
-        """Reset to what was committed and remove everything else."""
+        """Reset to the commit of the folder and remove everything else."""
         await _script(guest, _RESTORE, guest.workdir, "refs/heads/main")
 
 
-async def take_folder(path: str, spec: SandboxSpec, *, since: str | None = None) -> FolderSource:
-    """Read a folder: regular files only, no link followed, virtual environments and caches left out.
+async def take_folder(path: str, spec: SandboxSpec, *, since: str | None = None) -> FolderContents:
+    """Read a folder without following links, leaving out virtual environments and caches.
 
     Args:
         path: The folder.
-        spec: Limits.
-        since: What its lines are compared with, where it is a git checkout; None chooses.
+        spec: The limits.
+        since: The revision to compare with, for a git checkout; None chooses one.
 
     Raises:
-        ImportRejected: it is not a folder, or over a limit, or there is no such commit.
+        ImportRejected: The path is not a folder, a limit is exceeded, or the revision does not
+            exist.
     """
     return await asyncio.to_thread(_take_folder, Path(path), spec, since)
 
 
-def _take_folder(root: Path, spec: SandboxSpec, since: str | None) -> FolderSource:
+def _take_folder(root: Path, spec: SandboxSpec, since: str | None) -> FolderContents:
     files, notes = read_folder(root, spec)
     red_diff, trouble = changes_of_folder(root.resolve(), files, since, spec)
-    return FolderSource.of(files, tuple(sorted({*notes, trouble} - {""})), red_diff)
+    return FolderContents.of(files, tuple(sorted({*notes, trouble} - {""})), red_diff)
 
 
 def check_folder(path: str, spec: SandboxSpec, *, since: str | None = None) -> int:
-    """Count the files that would be taken in, without reading them.
+    """Count the files that would be read.
 
     Args:
         path: The folder.
-        spec: Limits.
-        since: A revision that has to be there.
+        spec: The limits.
+        since: A revision that must exist.
 
     Raises:
-        ImportRejected: it is over a limit, or there is no such commit.
+        ImportRejected: A limit is exceeded, or the revision does not exist.
     """
     root = Path(path)
     count = count_files(root, spec)
@@ -308,8 +335,10 @@ def _archive(files: Mapping[str, Original]) -> bytes:
 
 
 async def _script(guest: Guest, script: str, *arguments: str) -> None:
-    """Run a script of ours inside."""
+    """Run one of our scripts in the guest."""
     argv = ("/bin/sh", "-c", script, "sh", *arguments)
     done = await guest.run(argv, limits=RunLimits(), cwd="/", env=_GIT_ENV)
     if not done.ok:
-        raise SandboxError(f"The work tree could not be made in the sandbox: {done.stderr[-300:].strip()}")
+        raise SandboxError(
+            f"The work tree could not be created in the sandbox: {done.stderr[-300:].strip()}"
+        )

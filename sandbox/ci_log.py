@@ -1,4 +1,4 @@
-"""The door to what a CI job's log says."""
+"""Public interface for reading CI job logs."""
 
 from sandbox.runners.ci_log import StepHint, read_log
 

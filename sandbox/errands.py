@@ -1,27 +1,30 @@
-"""Sends a program into a sandbox of its own on the same checkout, with one door outward; only its edits come back."""
+"""Run a program in a separate sandbox on the same checkout, with one outbound connection.
+
+Only its edits come back.
+"""
 
 from sandbox.baseline import Baseline
-from sandbox.opening import Opened, Parts
+from sandbox.opening import OpenCheckout, Parts
 from sandbox.spec import RunLimits
 from sandbox.types.errand import WAY_OUT, Door, Errand, Returned
 
 _RELAYS = "HTTP_PROXY HTTPS_PROXY ALL_PROXY http_proxy https_proxy all_proxy"
 _BEFORE = f'export {WAY_OUT}="$http_proxy"; unset {_RELAYS}; '
-"""What goes through the relay is a plain server to the program, and no proxy."""
+"""To the program, the relay is a plain server and not a proxy."""
 
 
-async def run_errand(errand: Errand, door: Door, opened: Opened, parts: Parts) -> Returned:
-    """Run it to its end or its limit.
+async def run_errand(errand: Errand, door: Door, opened: OpenCheckout, parts: Parts) -> Returned:
+    """Run an errand until it ends or reaches its time limit.
 
     Args:
-        errand: What is run, and for how long.
-        door: Answers whatever the program sends out.
-        opened: The checkout, as it stands now; its own sandbox is not used.
-        parts: Where sandboxes are made.
+        errand: The program and its time limit.
+        door: Handler for the program's outbound connections.
+        opened: The checkout in its current state. Its own sandbox is not used.
+        parts: Shared parts of all workspaces.
 
     Raises:
-        SandboxUnavailable: this place of execution has no such sandboxes.
-        ChangeRejected: it changed more than may come back.
+        SandboxUnavailable: The backend does not support such sandboxes.
+        ChangeRejected: The program changed more than an export may hold.
     """
     async with parts.backend.open(opened.facts.image, door=door) as guest:
         baseline = Baseline(guest, opened.source, opened.recipe, parts.spec.command_wall_s)

@@ -1,19 +1,19 @@
-"""What can go wrong around untrusted code; each error says whose fault it is and what to do.
+"""Errors around untrusted code. Each error names the party at fault and its remedy.
 
 SandboxError
-├── SandboxUnavailable   the host cannot give a sandbox at all (no base image, a wrong setting): the operator's
-│   └── HostGone         what gives sandboxes (the Docker daemon) does not answer; it may come back: the operator's
-├── ImportRejected       the repository cannot be taken in (fetch failed, over a limit, malformed): the repository's
+├── SandboxUnavailable   the host has no sandbox (no base image, wrong setting): the operator's
+│   └── HostGone         the Docker daemon does not respond, perhaps for a while: the operator's
+├── ImportRejected       the repository cannot be imported (fetch failed, limit): the repository's
 ├── SetupFailed          the environment of the job could not be rebuilt: the repository's
-├── ChangeRejected       a proposed edit breaks a rule of path, size or content: the proposer's
-└── SandboxDied          the sandbox went away in the middle of a command: the run's
+├── ChangeRejected       an edit breaks a rule of path, size or content: the proposer's
+└── SandboxDied          the sandbox went away during a command: the run's
 """
 
 from enum import StrEnum
 
 
-class Fault(StrEnum):
-    """Who has to act."""
+class FaultOwner(StrEnum):
+    """The party that has to act."""
 
     USER = "user"
     REPOSITORY = "repository"
@@ -22,14 +22,14 @@ class Fault(StrEnum):
 
 
 class SandboxError(Exception):
-    """The root of this tree.
+    """Base class of all sandbox errors.
 
     Args:
         message: What happened, in one sentence that is safe to show.
-        advice: What the one at fault can do about it.
+        advice: What the party at fault can do.
     """
 
-    fault: Fault = Fault.US
+    fault: FaultOwner = FaultOwner.US
 
     def __init__(self, message: str, advice: str = "") -> None:
         super().__init__(message)
@@ -38,25 +38,25 @@ class SandboxError(Exception):
 
 
 class SandboxUnavailable(SandboxError):
-    """No sandbox can be had on this host."""
+    """No sandbox is available on this host."""
 
-    fault = Fault.OPERATOR
+    fault = FaultOwner.OPERATOR
 
 
 class HostGone(SandboxUnavailable):
-    """What gives sandboxes does not answer, not now at least; in a while it may."""
+    """The sandbox host does not respond at the moment."""
 
 
 class ImportRejected(SandboxError):
-    """The repository could not be taken in.
+    """The repository could not be imported.
 
     Args:
         message: What happened.
         advice: What to do.
-        limit: The setting it is over, `max_files`; empty when it is over none.
+        limit: The name of the exceeded setting, such as `max_files`; empty if there is none.
     """
 
-    fault = Fault.REPOSITORY
+    fault = FaultOwner.REPOSITORY
 
     def __init__(self, message: str, advice: str = "", *, limit: str = "") -> None:
         super().__init__(message, advice)
@@ -64,15 +64,15 @@ class ImportRejected(SandboxError):
 
 
 class SetupFailed(SandboxError):
-    """The environment of the failing job could not be rebuilt; `log` is the bounded, gated output.
+    """The environment of the failing job could not be rebuilt.
 
     Args:
         message: What happened.
         advice: What to do.
-        log: The end of the set-up's output.
+        log: The bounded, redacted end of the set-up's output.
     """
 
-    fault = Fault.REPOSITORY
+    fault = FaultOwner.REPOSITORY
 
     def __init__(self, message: str, advice: str = "", *, log: str = "") -> None:
         super().__init__(message, advice)
@@ -82,10 +82,10 @@ class SetupFailed(SandboxError):
 class ChangeRejected(SandboxError):
     """A proposed edit is refused."""
 
-    fault = Fault.REPOSITORY
+    fault = FaultOwner.REPOSITORY
 
 
 class SandboxDied(SandboxError):
-    """The sandbox went away in the middle of a command."""
+    """The sandbox went away during a command."""
 
-    fault = Fault.US
+    fault = FaultOwner.US

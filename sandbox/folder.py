@@ -1,4 +1,4 @@
-"""A folder of this host, read without running anything in it and without following a link out of it."""
+"""Read a folder of this host without running code in it and without following links out of it."""
 
 import os
 import re
@@ -12,21 +12,33 @@ from sandbox.spec import SandboxSpec
 
 _LEFT_OUT = frozenset(
     (
-        *(".git", ".hg", ".svn", "node_modules", "__pycache__", ".tox", ".nox", ".venv", ".eggs", ".cache"),
+        *(
+            ".git",
+            ".hg",
+            ".svn",
+            "node_modules",
+            "__pycache__",
+            ".tox",
+            ".nox",
+            ".venv",
+            ".eggs",
+            ".cache",
+        ),
         *(".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", ".DS_Store"),
     )
 )
 _PRIVATE = re.compile(
-    r"\.env(?:\.[\w-]+)?\.local|\.env|\.envrc|\.netrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)"
+    r"\.env(?:\.[\w-]+)?\.local|\.env|\.envrc|\.netrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa"
+    r"|ecdsa|ed25519)"
 )
-"""Files that hold a person's secrets; a commit never has them, a folder may."""
+"""Files that hold a person's secrets. A commit rarely has them, a folder may."""
 
 
 def read_folder(root: Path, spec: SandboxSpec) -> tuple[dict[str, Original], set[str]]:
-    """Read the regular files of a folder; returns them by name, and notes on what was left out.
+    """Read the regular files of a folder. Return them by name, with notes on what was left out.
 
     Raises:
-        ImportRejected: it is not a folder, or over a limit.
+        ImportRejected: The path is not a folder, or a limit is exceeded.
     """
     if not root.is_dir():
         raise ImportRejected(f"{root} is not a folder.", "Name the folder of the project.")
@@ -35,6 +47,7 @@ def read_folder(root: Path, spec: SandboxSpec) -> tuple[dict[str, Original], set
     size = _Size(spec)
     for path in _walk(root, notes):
         with open(path, "rb", opener=_no_links) as file:
+            # Check the opened file and not its path, which may be replaced in between.
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 continue
@@ -49,7 +62,7 @@ def count_files(root: Path, spec: SandboxSpec) -> int:
     """Count the files that would be read.
 
     Raises:
-        ImportRejected: they are over a limit.
+        ImportRejected: A limit is exceeded.
     """
     size = _Size(spec)
     for file in _walk(root, set()):
@@ -58,10 +71,10 @@ def count_files(root: Path, spec: SandboxSpec) -> int:
 
 
 class _Size:
-    """Adds files up, and refuses the one that is over a limit.
+    """Running total of files and bytes that rejects the first excess.
 
     Args:
-        spec: Limits.
+        spec: The limits.
     """
 
     def __init__(self, spec: SandboxSpec) -> None:
@@ -73,10 +86,10 @@ class _Size:
         """Count one more file.
 
         Args:
-            size: In bytes.
+            size: Its size in bytes.
 
         Raises:
-            ImportRejected: that is too much.
+            ImportRejected: A limit is exceeded.
         """
         self.files += 1
         self._bytes += size
@@ -86,8 +99,14 @@ class _Size:
         for limit, found in (("max_blob_bytes", size), ("max_tree_bytes", self._bytes)):
             most = getattr(self._spec, limit)
             if found > most:
-                what = "A file of the folder is" if limit == "max_blob_bytes" else "The folder's files are"
-                raise ImportRejected(f"{what} larger than {most} bytes.", f"Raise {limit}.", limit=limit)
+                what = (
+                    "A file of the folder is"
+                    if limit == "max_blob_bytes"
+                    else "The folder's files are"
+                )
+                raise ImportRejected(
+                    f"{what} larger than {most} bytes.", f"Raise {limit}.", limit=limit
+                )
 
 
 def _no_links(path: str, flags: int) -> int:
@@ -95,14 +114,14 @@ def _no_links(path: str, flags: int) -> int:
 
 
 def _walk(folder: Path, notes: set[str]) -> Iterable[Path]:
-    """Regular files below a folder in a fixed order."""
+    """Yield the regular files below a folder in a fixed order."""
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         notes.add("unreadable folders")
         return
     if any(entry.name == "pyvenv.cfg" for entry in entries):
-        return  # a virtual environment: the sandbox makes its own
+        return  # a virtual environment: the sandbox creates its own
     for entry in entries:
         if entry.name in _LEFT_OUT or not re.fullmatch(r"[^\0-\x1f\x7f\udc80-\udcff]+", entry.name):
             continue

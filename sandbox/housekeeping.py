@@ -1,4 +1,4 @@
-"""Clean-up in the background: what backends keep for the next time stays within its limits."""
+"""Background cleanup that keeps a backend's cached environments within their limits."""
 
 import asyncio
 import logging
@@ -10,10 +10,10 @@ log = logging.getLogger(__name__)
 
 
 class Housekeeping:
-    """Cleans up once at the start, and after each environment that is added.
+    """Run the cleanup once at the start and after each new environment.
 
     Args:
-        backend: What is cleaned up.
+        backend: The backend to clean up.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -21,17 +21,17 @@ class Housekeeping:
         self._task: asyncio.Task[None] | None = None
 
     def begin(self, *, added: bool) -> None:
-        """Clean up in the background, unless nothing was added since the last time.
+        """Start the cleanup in the background, unless nothing was added since the last run.
 
         Args:
-            added: Whether an environment was.
+            added: Whether an environment was added.
         """
         last = self._task
         if last is None or (added and (last.done() or last.get_loop().is_closed())):
             self._task = asyncio.create_task(self._clean())
 
     async def end(self) -> None:
-        """Wait for what is under way."""
+        """Wait for the running cleanup."""
         task = self._task
         if task is not None and task.get_loop() is asyncio.get_running_loop():
             await asyncio.wait({task})
@@ -39,5 +39,6 @@ class Housekeeping:
     async def _clean(self) -> None:
         try:
             await self._backend.prune()
-        except (SandboxError, OSError) as error:  # somebody else may be cleaning up the same things
-            log.info("no clean-up: %s", error)
+        # another process may be removing the same environments
+        except (SandboxError, OSError) as error:
+            log.info("environment cleanup failed: %s", error)

@@ -1,4 +1,4 @@
-"""Asks a running sandbox for the rights it must not have: the specification, checked from inside."""
+"""Probe a running sandbox from inside for privileges that repository code must not have."""
 
 import json
 
@@ -10,11 +10,13 @@ _WALL_S = 30.0
 _MOST_CHARACTERS = 200
 
 
-async def rights_left(backend: Backend) -> tuple[str, ...]:
-    """The rights that repository code would have in this backend and must not; empty when it is tight.
+async def find_excess_privileges(backend: Backend) -> tuple[str, ...]:
+    """Return the forbidden privileges that repository code would have in this backend.
+
+    An empty result means that the isolation holds.
 
     Raises:
-        SandboxError: no sandbox can be opened, or the probe gave no answer.
+        SandboxError: No sandbox can be opened, or the probe returned no result.
     """
     async with backend.open(await backend.ensure_toolchain()) as guest:
         probe = ("/usr/bin/python3", "-I", "-S", f"{guest.guest_dir}/probe.py")
@@ -24,5 +26,5 @@ async def rights_left(backend: Backend) -> tuple[str, ...]:
     except ValueError:
         found = None
     if not isinstance(found, list):
-        raise SandboxError("The probe of the sandbox gave no answer.", done.stderr[-_MOST_CHARACTERS:])
+        raise SandboxError("The sandbox probe returned no result.", done.stderr[-_MOST_CHARACTERS:])
     return tuple(str(name)[:_MOST_CHARACTERS] for name in found)

@@ -1,4 +1,4 @@
-"""From raw records to a verdict that test output cannot forge."""
+"""Derive a verdict from raw records that test output cannot forge."""
 
 import posixpath
 from collections.abc import Iterable, Mapping
@@ -6,12 +6,20 @@ from collections.abc import Iterable, Mapping
 from sandbox.backends.base import Guest
 from sandbox.errors import ChangeRejected
 from sandbox.known_answers import observe
-from sandbox.runners import detect_runner
-from sandbox.runners.base import GuestPlaces, Reading, RunRequest, TestRunner
+from sandbox.runners import detect_runner, detect_traits
+from sandbox.runners.base import GuestPlaces, RunnerReading, RunRequest, TestRunner
 from sandbox.runners.junit import MAX_BYTES, MAX_FILES, MAX_TOTAL_BYTES, is_report
-from sandbox.runners.steps import Step, split_steps
+from sandbox.runners.steps import CommandStep, split_steps
 from sandbox.spec import RunLimits
-from sandbox.types import FAILURES_IN_FULL, CommandResult, RunVerdict, TestOrder, TestReport, TestStatus, stands_for
+from sandbox.types import (
+    FAILURES_IN_FULL,
+    CommandResult,
+    RunVerdict,
+    TestOrder,
+    TestReport,
+    TestStatus,
+    stands_for,
+)
 
 RAW_OUTPUT_CHARACTERS = 64 * 1024
 _NO_LIMIT = 0
@@ -31,63 +39,118 @@ async def run_tests(  # noqa: PLR0913 - every argument is a knob of its own, by 
     environment: Mapping[str, str] | None = None,
     confirm: bool = True,
 ) -> TestReport:
-    """Run a test, lint or build command in a sandbox and judge it.
+    """Run a test, lint or build command in a sandbox and judge the result.
 
     Args:
         guest: The sandbox.
-        command: The command as a person would type it in the working directory. Plain commands joined by `&&` are
-            run and read one by one, up to the first that is not green.
-        limits: What each command may use.
+        command: The command as a person would type it in the working directory. Plain commands
+            joined by `&&` run one by one, up to the first that is not green.
+        limits: Resource limits of each command.
         targets: Test names, relative to the checkout, that replace the command's own selection.
-        order: `reversed` runs the tests the other way round, `random` shuffles them by the seed.
-        seed: For the order, and for Python's hashing.
-        maxfail: Stop after so many failures; 0 for never, whatever the command says.
+        order: `reversed` runs the tests in reverse order, `random` shuffles them by the seed.
+        seed: The seed for the order and for Python's hashing.
+        maxfail: Stop after this many failures; 0 overrides the command's own limit with none.
         working_directory: Relative to the checkout.
-        environment: Added to the sandbox's own few names.
-        confirm: Believe tests that passed only after known-answer copies of them gave the right answers:
-            of all that were asked for by name, or of a sample.
+        environment: Additional environment variables.
+        confirm: Confirm passing tests with known-answer copies: all tests that were requested by
+            name, or a sample of the others.
 
     Returns:
-        The report; its `verdict` is PASS only when every record agrees that every test ran and passed.
+        The report. Its `verdict` is PASS only if every record agrees that every test ran and
+        passed.
 
     Raises:
-        SandboxDied: the sandbox went away.
+        SandboxDied: The sandbox went away.
     """
-    steps = _steps(command, bool(targets := tuple(targets)))
+    steps = _steps(command, targeted=bool(targets := tuple(targets)))
     reports: list[TestReport] = []
     for step in steps:
-        request = RunRequest(
-            command=step.command,
-            targets=targets,
-            order=order,
-            seed=seed,
-            maxfail=maxfail,
-            environment={**(environment or {}), **step.environment},
-            wall_s=limits.wall_s,
-            test_cpu_s=limits.test_cpu_s,
+        request = _request(step, limits, environment).with_(
+            targets=targets, order=order, seed=seed, maxfail=maxfail
         )
         folder = posixpath.normpath(f"{working_directory}/{step.folder}")
         report = await _run_step(guest, request, limits, folder)
         if confirm and report.success and report.knows_tests:
-            report = await _confirmed(report, guest, request, limits=limits, folder=folder)
+            report = await _check_copies(report, guest, request, limits=limits, folder=folder)
         reports.append(report)
         if not report.success:
             break
-    return _joined(command, reports)
+    return _merge_reports(command, reports)
 
 
-def _steps(command: str, targeted: bool) -> tuple[Step, ...]:  # noqa: FBT001 - one question, asked once
-    """The commands to run. Asked for single tests, only the commands that know tests."""
+async def confirm(  # noqa: PLR0913 - as above
+    guest: Guest,
+    command: str,
+    report: TestReport,
+    *,
+    limits: RunLimits,
+    targets: Iterable[str] = (),
+    working_directory: str = ".",
+    environment: Mapping[str, str] | None = None,
+) -> TestReport:
+    """Run known-answer copies of the tests that a report of `run_tests` calls passed.
+
+    Args:
+        guest: Sandbox the tests ran in; its files are the same afterwards.
+        command: Command that was run.
+        report: Its report.
+        limits: What each run of copies may use.
+        targets: The tests that were asked for by name; all of them count. Otherwise a sample does.
+        working_directory: Relative to the checkout.
+        environment: Added to the sandbox's own few names.
+
+    Returns:
+        The report, or one that is not a success if a copy gave a wrong answer.
+
+    Raises:
+        SandboxDied: the sandbox went away.
+    """
+    targets = tuple(targets)
+    if not (report.success and report.knows_tests):
+        return report
+    steps = _steps(command, targeted=True)
+    if len(steps) > 1:
+        # A joined report does not say which of the commands ran a test.
+        return await run_tests(
+            guest,
+            command,
+            limits=limits,
+            targets=targets,
+            working_directory=working_directory,
+            environment=environment,
+        )
+    request = _request(steps[0], limits, environment).with_(targets=targets)
+    folder = posixpath.normpath(f"{working_directory}/{steps[0].folder}")
+    return await _check_copies(report, guest, request, limits=limits, folder=folder)
+
+
+def _request(
+    step: CommandStep, limits: RunLimits, environment: Mapping[str, str] | None
+) -> RunRequest:
+    return RunRequest(
+        command=step.command,
+        environment={**(environment or {}), **step.environment},
+        wall_s=limits.wall_s,
+        test_cpu_s=limits.test_cpu_s,
+    )
+
+
+def _steps(command: str, *, targeted: bool) -> tuple[CommandStep, ...]:
+    """Return the commands to run. Asked for single tests, only the commands that know tests."""
     steps = split_steps(command)
     if steps is None or all(detect_runner(step.command).name == "command" for step in steps):
-        return (Step(command=command),)
-    testing = tuple(step for step in steps if detect_runner(step.command).name in {"pytest", "unittest"})
+        return (CommandStep(command=command),)
+    testing = tuple(step for step in steps if detect_traits(step.command).takes_targets)
     return testing if targeted and testing else steps
 
 
-async def _run_step(guest: Guest, request: RunRequest, limits: RunLimits, folder: str) -> TestReport:
+async def _run_step(
+    guest: Guest, request: RunRequest, limits: RunLimits, folder: str
+) -> TestReport:
     cwd = guest.workdir if folder == "." else f"{guest.workdir}/{folder}"
-    places = GuestPlaces(python=guest.python, guest_dir=guest.guest_dir, checkout=guest.workdir, cwd=cwd)
+    places = GuestPlaces(
+        python=guest.python, guest_dir=guest.guest_dir, checkout=guest.workdir, cwd=cwd
+    )
     runner = detect_runner(request.command)
     invocation = runner.prepare(request, places)
     before = await written_reports(guest, invocation.reports)
@@ -96,16 +159,16 @@ async def _run_step(guest: Guest, request: RunRequest, limits: RunLimits, folder
     )
     if invocation.reports:
         after = await written_reports(guest, invocation.reports)
-        # A report that stood there before says nothing about this run.
+        # A report file from before this run is no evidence about it.
         fresh = {path: data for path, data in after.items() if before.get(path) != data}
         invocation = invocation.with_(found=fresh)
     return judge(request, runner, runner.read(request, invocation, result), result)
 
 
-async def _confirmed(
+async def _check_copies(
     report: TestReport, guest: Guest, request: RunRequest, *, limits: RunLimits, folder: str
 ) -> TestReport:
-    """Return the report of a run that passed, or one that does not pass if copies of its tests lied."""
+    """Return the report of a passing run, unless known-answer copies of its tests contradict it."""
 
     async def run(names: tuple[str, ...]) -> TestReport:
         again = request.with_(targets=names, order="given", maxfail=_NO_LIMIT)
@@ -115,7 +178,9 @@ async def _confirmed(
     match answers.finding:
         case "forged":
             why = f"a copy of {answers.test[:200]} that must fail passed"
-            return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=f"tampered: {why}")
+            return report.with_(
+                success=False, verdict=RunVerdict.TAMPERED, summary=f"tampered: {why}"
+            )
         case "tampered":
             return report.with_(success=False, verdict=RunVerdict.TAMPERED, summary=answers.test)
         case "unsteady" if answers.rerun is not None:
@@ -129,7 +194,7 @@ async def _confirmed(
 
 
 async def written_reports(guest: Guest, reports: tuple[str, ...]) -> dict[str, bytes]:
-    """The report files that are there, within bounds; links and files that are too large are left out."""
+    """Return the report files within bounds. Links and files that are too large are left out."""
     paths = [path for path in reports if "*" not in path]
     if len(paths) < len(reports):
         paths += [path for path in await guest.list_files() if is_report(path, reports)]
@@ -146,8 +211,10 @@ async def written_reports(guest: Guest, reports: tuple[str, ...]) -> dict[str, b
     return found
 
 
-def judge(request: RunRequest, runner: TestRunner, reading: Reading, result: CommandResult) -> TestReport:
-    """One report from what a runner read and how the command ended."""
+def judge(
+    request: RunRequest, runner: TestRunner, reading: RunnerReading, result: CommandResult
+) -> TestReport:
+    """Build one report from the runner's reading and the command's result."""
     verdict, why = _verdict(request, reading, result)
     bad = [test for test in reading.results if test.status in _BAD]
     return TestReport(
@@ -158,7 +225,7 @@ def judge(request: RunRequest, runner: TestRunner, reading: Reading, result: Com
         summary=_summary(verdict, why, reading, result),
         failure_count=len(bad),
         failures=tuple(bad[:FAILURES_IN_FULL]),
-        raw_output=_bounded(result),
+        raw_output=_bounded_output(result),
         verdict=verdict,
         runner=runner.name,
         outcomes=reading.outcomes,
@@ -166,29 +233,38 @@ def judge(request: RunRequest, runner: TestRunner, reading: Reading, result: Com
     )
 
 
-def _verdict(request: RunRequest, reading: Reading, result: CommandResult) -> tuple[RunVerdict, str]:
-    """The verdict, and why when it is neither PASS nor a plain FAIL."""
-    killed = _killed(result)
+def _verdict(
+    request: RunRequest, reading: RunnerReading, result: CommandResult
+) -> tuple[RunVerdict, str]:
+    """Return the verdict, and the reason if it is neither PASS nor a plain FAIL."""
+    # A kill explains every other irregularity, so that it comes first.
+    killed = _check_killed(result)
     if killed is not None:
         return killed
     if reading.tampering:
         return RunVerdict.TAMPERED, reading.tampering[0]
     if any(test.status in _BAD for test in reading.results):
         if result.exit_code == 0:
-            contradiction = "the command left with status 0 although tests failed"
-            # A script may swallow a status honestly; who keeps records of its own may not.
+            contradiction = "the command exited with status 0 although tests failed"
+            # A script may ignore an exit status without intent. A runner with its own records may
+            # not.
             return (RunVerdict.FAIL if reading.weak else RunVerdict.TAMPERED), contradiction
         return RunVerdict.FAIL, ""
-    doubt = reading.inconclusive or _incomplete(request, reading)
+    doubt = reading.inconclusive or _find_gap(request, reading)
     if doubt:
         return RunVerdict.NO_VERDICT, doubt
-    statuses = {result.exit_code} if reading.session_status is None else {result.exit_code, reading.session_status}
+    # Both the process and the session must have ended with status 0.
+    statuses = (
+        {result.exit_code}
+        if reading.session_status is None
+        else {result.exit_code, reading.session_status}
+    )
     if statuses != {0}:
-        return RunVerdict.FAIL, _ending(result)
+        return RunVerdict.FAIL, _describe_exit(result)
     return RunVerdict.PASS, ""
 
 
-def _killed(result: CommandResult) -> tuple[RunVerdict, str] | None:
+def _check_killed(result: CommandResult) -> tuple[RunVerdict, str] | None:
     if result.timed_out:
         return RunVerdict.TIMEOUT, f"timed out after {result.duration_s:.1f} s"
     if result.flooded:
@@ -198,8 +274,8 @@ def _killed(result: CommandResult) -> tuple[RunVerdict, str] | None:
     return None
 
 
-def _incomplete(request: RunRequest, reading: Reading) -> str:
-    """What is missing for a PASS."""
+def _find_gap(request: RunRequest, reading: RunnerReading) -> str:
+    """Return what is missing for a PASS."""
     if reading.weak:
         return ""
     if not reading.ended:
@@ -211,22 +287,22 @@ def _incomplete(request: RunRequest, reading: Reading) -> str:
     for target in request.targets:
         found = [status for name, status in outcomes.items() if stands_for(target, name)]
         if not found:
-            return f"the test asked for is not there: {target[:200]}"
+            return f"the requested test was not found: {target[:200]}"
         if TestStatus.PASS not in found:
-            return f"the test asked for did not run to its end: {target[:200]}"
+            return f"the requested test did not finish: {target[:200]}"
     if TestStatus.PASS not in outcomes.values():
         return "no test passed"
     return ""
 
 
-def _ending(result: CommandResult) -> str:
+def _describe_exit(result: CommandResult) -> str:
     if result.exit_code is not None:
         return f"exit status {result.exit_code}"
     return f"killed by signal {result.signal}"
 
 
-def _summary(verdict: RunVerdict, why: str, reading: Reading, result: CommandResult) -> str:
-    """One line like pytest's own."""
+def _summary(verdict: RunVerdict, why: str, reading: RunnerReading, result: CommandResult) -> str:
+    """Return one line in pytest's format."""
     counts = _counts(reading)
     line = f"{counts} in {result.duration_s:.2f}s" if counts else ""
     match verdict:
@@ -237,13 +313,13 @@ def _summary(verdict: RunVerdict, why: str, reading: Reading, result: CommandRes
         case RunVerdict.TAMPERED:
             return f"tampered: {why}"
         case _:
-            told = verdict is not RunVerdict.NO_VERDICT or "exit status" in why
-            ending = "" if told else f" ({_ending(result)})"
+            explained = verdict is not RunVerdict.NO_VERDICT or "exit status" in why
+            ending = "" if explained else f" ({_describe_exit(result)})"
             return f"{why}{ending}; {counts}" if counts else f"{why}{ending}"
 
 
-def _counts(reading: Reading) -> str:
-    """`2 failed, 2 passed, 1 skipped`."""
+def _counts(reading: RunnerReading) -> str:
+    """Return counts like `2 failed, 2 passed, 1 skipped`."""
     if reading.weak:
         bad = sum(test.status in _BAD for test in reading.results)
         return f"{bad} failed" if bad else ""
@@ -257,13 +333,15 @@ def _counts(reading: Reading) -> str:
     for status, word in words.items():
         number = sum(test.status is status for test in reading.results)
         if number:
-            parts.append(f"{number} {word}{'s' if status is TestStatus.ERROR and number > 1 else ''}")
+            parts.append(
+                f"{number} {word}{'s' if status is TestStatus.ERROR and number > 1 else ''}"
+            )
     if reading.deselected:
         parts.append(f"{reading.deselected} deselected")
     return ", ".join(parts)
 
 
-def _bounded(result: CommandResult) -> str:
+def _bounded_output(result: CommandResult) -> str:
     text = result.stdout + ("\n" if result.stdout and result.stderr else "") + result.stderr
     if len(text) <= RAW_OUTPUT_CHARACTERS:
         return text
@@ -271,8 +349,8 @@ def _bounded(result: CommandResult) -> str:
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters cut ...]\n{text[-half:]}"
 
 
-def _joined(command: str, reports: list[TestReport]) -> TestReport:
-    """One report for a command line of several commands: the last one's, with everything that ran."""
+def _merge_reports(command: str, reports: list[TestReport]) -> TestReport:
+    """Merge the reports of a command line's commands: the last one's, with all outcomes."""
     last = reports[-1]
     if len(reports) == 1:
         return last.with_(target=last.target if last.target.startswith(command) else command)
@@ -289,4 +367,4 @@ def _joined(command: str, reports: list[TestReport]) -> TestReport:
     )
 
 
-__all__ = ["judge", "run_tests"]
+__all__ = ["confirm", "judge", "run_tests"]

@@ -1,11 +1,12 @@
-"""Set up an environment once, keep it as an image, and find it again by a key of everything that went into it."""
+"""Set up each environment once, keep it as an image, and find it by a hash of all its inputs."""
 
 import asyncio
 import hashlib
 import json
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
@@ -13,38 +14,39 @@ from pydantic import ValidationError
 
 from sandbox.backends.base import TREE_NOTE, Backend, Guest
 from sandbox.image.build import UV_VERSION
-from sandbox.setup.install import Installed, install
-from sandbox.setup.interpreters import Interpreters
+from sandbox.setup.node.install import NodeToolchain
+from sandbox.setup.python.install import PythonToolchain
 from sandbox.setup.shell import Shell
+from sandbox.setup.toolchain import Toolchain
 from sandbox.spec import SandboxSpec
 from sandbox.types import Egress, Fidelity, Frozen, Recipe, TrustTier
 
 _VERSION = "4"
-"""Raise when the way of installing changes: older environments are then not found."""
+"""Version of the installation procedure. A higher number invalidates older environments."""
 
 
 class Environment(Frozen):
-    """An environment that is ready to be opened."""
+    """An environment that can be opened."""
 
     image: str
     key: str
     setup_s: float = 0.0
     warm: bool = False
     notes: tuple[Fidelity, ...] = ()
-    """Where it differs from what the recipe asked for."""
+    """Differences from what the recipe requested."""
     lock_hash: str = ""
-    """SHA-256 over the distributions it holds."""
+    """SHA-256 over the installed distributions."""
     egress: Egress = Egress()
-    """What its set-up reached."""
+    """Hosts that its set-up reached."""
 
 
-class Origin(Frozen):
+class EnvironmentOrigin(Frozen):
     """The source of the code that may run while an environment is set up."""
 
     repository_id: str
     tier: TrustTier
     head_repository_id: str | None = None
-    """The repository that a fork's commit was pushed to; None when there is none, or it is not known."""
+    """The repository that a fork's commit was pushed to; None for other commits or if unknown."""
 
 
 class Placeable(Protocol):
@@ -60,19 +62,27 @@ class Placeable(Protocol):
 
 
 class _Order(Frozen):
-    """Everything that goes into an environment."""
+    """All inputs of an environment."""
 
     base: str
     stands_on: str
-    """The image that the set-up begins with."""
+    """The image from which the set-up starts."""
     recipe: Recipe
-    """With the Python that the environment gets, not the one that was wished for."""
+    """The recipe, with the runtimes that the environment gets instead of the requested ones."""
     files: dict[str, str]
-    origin: Origin
+    origin: EnvironmentOrigin
+
+
+class _Installed(Frozen):
+    """The result of an installation."""
+
+    built: tuple[str, ...] = ()
+    """`name==version` of each Python package whose code ran, `name@version` of each Node.js one."""
+    egress: Egress = Egress()
 
 
 class _Record(Frozen):
-    """What is kept with an environment about its set-up."""
+    """Metadata about the set-up, stored with an environment."""
 
     lock_hash: str = ""
     built: tuple[str, ...] = ()
@@ -80,24 +90,27 @@ class _Record(Frozen):
 
 
 class Snapshotter:
-    """Gives environments: found when they were set up before, set up once otherwise.
+    """Provider of environments: reuses existing ones and sets up missing ones.
 
     Args:
-        backend: Where they are set up and kept.
+        backend: The backend that sets up and keeps environments.
         spec: Limits, and the operator's package index and certificates.
     """
 
     def __init__(self, backend: Backend, spec: SandboxSpec) -> None:
         self._backend = backend
         self._spec = spec
-        self._interpreters = Interpreters(backend, spec)
-        # Weak: keys of environments that serve one tree come and go with every commit.
+        self._toolchains: tuple[Toolchain, ...] = (
+            PythonToolchain(backend, spec),
+            NodeToolchain(backend, spec),
+        )
+        # Weak: the key of an environment for one tree changes with every commit.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def ensure(
         self,
         recipe: Recipe,
-        origin: Origin,
+        origin: EnvironmentOrigin,
         *,
         files: Mapping[str, str] | None = None,
         checkout: Placeable | None = None,
@@ -106,75 +119,107 @@ class Snapshotter:
 
         Args:
             recipe: What to install.
-            origin: Repository and trust tier, for environments in whose set-up code of others runs.
+            origin: Repository and trust tier, for environments in whose set-up repository or
+                package code runs.
             files: `site/...` and `bin/...` files that make the checkout count as installed.
-            checkout: Where set-up commands run; without it they are left out.
+            checkout: Where set-up commands run; without it they are skipped.
 
         Raises:
-            SetupFailed: something could not be installed.
-            SandboxUnavailable: there is no backend.
+            SetupFailed: An installation failed.
+            SandboxUnavailable: There is no backend.
         """
         toolchain = await self._backend.ensure_toolchain()
         notes = await self._backend.environment_notes(toolchain)
+        # The image without guest programs, because those change with every version.
         base = notes.get("base") or await self._backend.digest(toolchain)
-        recipe = recipe.with_(python=self._interpreters.expected(recipe.python))
-        order = _Order(base=base, stands_on=toolchain, recipe=recipe, files=dict(files or {}), origin=origin)
-        order = await self._on_its_python(order)
+        for each in self._toolchains:
+            recipe = each.expect(recipe)
+        order = _Order(
+            base=base, stands_on=toolchain, recipe=recipe, files=dict(files or {}), origin=origin
+        )
+        order = await self._select_base(order)
         if not recipe.setup or checkout is None:
-            return await self._installed(order.with_(recipe=order.recipe.with_(setup=())))
-        return await self._furnished(order, checkout)
+            return await self._with_requirements(order.with_(recipe=order.recipe.with_(setup=())))
+        return await self._with_setup_commands(order, checkout)
 
-    async def _on_its_python(self, order: _Order) -> _Order:
-        """A Python that is not the image's own is fetched once: an environment of its own that all others stand on."""
-        wanted = order.recipe.python
-        if wanted is None:
+    async def _select_base(self, order: _Order) -> _Order:
+        """Select the base image with the requested runtimes."""
+        for toolchain in self._toolchains:
+            order = await self._with_runtime(order, toolchain)
+        return order
+
+    async def _with_runtime(self, order: _Order, toolchain: Toolchain) -> _Order:
+        """Return the order based on an image with the requested runtime.
+
+        A runtime that the toolchain image lacks is fetched once, into an environment on which
+        others are based.
+        """
+        runtime = toolchain.runtime(order.recipe)
+        if runtime is None:
             return order
-        bare = order.with_(recipe=Recipe(command="", python=wanted), files={})
+        bare = order.with_(recipe=runtime, files={})
         key = self._key(bare)
         async with self._lock(key):
             if (image := await self._backend.find_environment(key)) is not None:
                 return order.with_(stands_on=image)
             async with self._backend.open_setup(order.stands_on) as guest:
                 shell = await Shell.of(guest, self._spec)
-                python = await self._interpreters.make_environment(shell, wanted)
-                if python == wanted:
-                    egress = await self._backend.end_egress(guest)
-                    return order.with_(stands_on=(await self._keep(shell, bare, key, Installed(egress=egress))).image)
-        return await self._on_its_python(order.with_(recipe=order.recipe.with_(python=python)))
+                provided = await toolchain.provide(shell, order.recipe)
+                if toolchain.runtime(provided) == runtime:
+                    done = _Installed(egress=await self._backend.end_egress(guest))
+                    return order.with_(stands_on=(await self._keep(shell, bare, key, done)).image)
+        return await self._with_runtime(order.with_(recipe=provided), toolchain)
 
-    async def _installed(self, order: _Order) -> Environment:
-        """Return the environment with the requirements in it.
+    async def _with_requirements(self, order: _Order) -> Environment:
+        """Return the environment with the requirements installed.
 
-        A set-up that only unpacks wheels of named requirements runs nothing, and its result is a function of the lines
-        in the key: the same environment serves every repository and tier, so that the first run of a plain pytest
-        repository finds it warm. A set-up that builds runs code of packages. That code sees no checkout, only the
-        requirements, constraints and files, which are all in the key: no tree can leave anything in there that
-        another tree did not ask for by name. Repository and tier are part of the key all the same.
+        A set-up that only unpacks wheels of named requirements runs no code, and its result depends
+        only on the key. Every repository and tier can share that environment, so that the first run
+        of a plain pytest repository finds it warm. A set-up that builds runs code of packages. That
+        code sees no checkout, only the requirements, constraints and files, which are all in the
+        key. No tree can plant anything there that another tree did not request by name. Repository
+        and tier are part of that key all the same.
         """
         shared = self._key(order)
-        private = self._key(order, order.origin.model_dump(mode="json", include={"repository_id", "tier"}))
+        private = self._key(
+            order, order.origin.model_dump(mode="json", include={"repository_id", "tier"})
+        )
+        # Other missions wait for this set-up and reuse its result.
         async with self._lock(shared):
             if (found := await self._find(order, shared, private)) is not None:
                 return found
             started = time.perf_counter()
-            below = _read(await self._backend.environment_notes(order.stands_on))
+            below = _parse_record(await self._backend.environment_notes(order.stands_on))
             async with self._backend.open_setup(order.stands_on) as guest:
                 shell = await Shell.of(guest, self._spec)
-                if order.recipe.python is None:
-                    await self._interpreters.make_environment(shell, None)
-                done = await install(self._backend, shell, order.recipe, order.files)
-                done = done.with_(egress=_both(below.egress, done.egress))
+                done = await self._install(shell, order)
+                done = done.with_(egress=_merge_egress(below.egress, done.egress))
                 kept = await self._keep(shell, order, private if done.built else shared, done)
                 return kept.with_(setup_s=time.perf_counter() - started)
 
-    async def _furnished(self, order: _Order, checkout: Placeable) -> Environment:
-        """Return the same with the set-up commands run in it: the environment of one tree.
+    async def _install(self, shell: Shell, order: _Order) -> _Installed:
+        """Install all parts of a recipe. Afterwards the set-up sandbox has no network."""
+        # Python comes last: its wheels may place files anywhere in the environment, even over
+        # the programs of another toolchain, which must not run with the network then.
+        toolchains = self._toolchains[::-1]
+        fetched = [
+            await toolchain.fetch(shell, order.recipe, order.files) for toolchain in toolchains
+        ]
+        # From here on package code may run, so the network must be cut.
+        egress = await self._backend.end_egress(shell.guest)
+        for toolchain, packages in zip(toolchains, fetched, strict=True):
+            await toolchain.build(shell, order.recipe, order.files, packages)
+        return _Installed(built=tuple(chain.from_iterable(fetched)), egress=egress)
 
-        The commands are the policy's, but the files that they run are the checkout's. So everything that they can
-        read of it is part of the key, and with it the repository, the tier and the fork. Which files they did read
-        is not asked: they may have learned from a file that is not there, or from the history.
+    async def _with_setup_commands(self, order: _Order, checkout: Placeable) -> Environment:
+        """Return the environment after the set-up commands: it serves one tree only.
+
+        The commands belong to the policy, but the files that they run belong to the checkout.
+        Everything that they can read of the checkout is therefore part of the key, with the
+        repository, the tier and the fork. The key does not depend on which files they did read: a
+        missing file or the history can influence them, too.
         """
-        below = await self._installed(order.with_(recipe=order.recipe.with_(setup=())))
+        below = await self._with_requirements(order.with_(recipe=order.recipe.with_(setup=())))
         tree = await checkout.digest()
         key = self._key(order, {**order.origin.model_dump(mode="json"), "tree": tree})
         async with self._lock(key):
@@ -187,18 +232,19 @@ class Snapshotter:
                 for line in order.recipe.setup:
                     ran = await shell.run("/bin/sh", "-c", line, cwd=guest.workdir)
                     await shell.check(ran, line)
-                egress = _both(below.egress, await self._backend.end_egress(guest))
+                egress = _merge_egress(below.egress, await self._backend.end_egress(guest))
                 record = await self._backend.environment_notes(below.image)
-                built = _read(record).built
-                done = Installed(built=built, egress=egress)
+                built = _parse_record(record).built
+                done = _Installed(built=built, egress=egress)
                 kept = await self._keep(shell, order, key, done, tree=tree)
                 return kept.with_(setup_s=time.perf_counter() - started)
 
     async def _keep(
-        self, shell: Shell, order: _Order, key: str, done: Installed, *, tree: str | None = None
+        self, shell: Shell, order: _Order, key: str, done: _Installed, *, tree: str | None = None
     ) -> Environment:
         await shell.compile()
-        record = _Record(lock_hash=await shell.lock_hash(), built=done.built, egress=done.egress)
+        hashes = [await toolchain.lock_hash(shell) for toolchain in self._toolchains]
+        record = _Record(lock_hash=_merge_hashes(hashes), built=done.built, egress=done.egress)
         notes = {"record": record.model_dump_json()} | ({} if tree is None else {TREE_NOTE: tree})
         image = await self._backend.keep_environment(shell.guest, key, notes=notes)
         return _environment(order, image, key, record)
@@ -206,7 +252,7 @@ class Snapshotter:
     async def _find(self, order: _Order, *keys: str) -> Environment | None:
         for key in keys:
             if (image := await self._backend.find_environment(key)) is not None:
-                record = _read(await self._backend.environment_notes(image))
+                record = _parse_record(await self._backend.environment_notes(image))
                 return _environment(order, image, key, record).with_(warm=True)
         return None
 
@@ -214,46 +260,63 @@ class Snapshotter:
         return self._locks.setdefault(key, asyncio.Lock())
 
     def _key(self, order: _Order, owner: Mapping[str, str | None] | None = None) -> str:
-        """Return the key of an order; an owner is the only one whom the environment serves."""
-        recipe, spec = order.recipe, self._spec
-        sources = (spec.python_downloads, spec.python_mirror, spec.python_downloads_json)
+        """Return the key of an order. With an owner, the environment serves only that owner."""
+        recipe = order.recipe
         parts: dict[str, Any] = {
             "version": (_VERSION, UV_VERSION),
             "base": order.base,
             "platform": platform.machine(),
-            "python": (recipe.python, *sources) if recipe.python is not None else None,
-            "requirements": sorted(recipe.requirements),
-            "constraints": sorted(recipe.constraints),
             "setup": recipe.setup,
             "files": sorted(order.files.items()),
-            "index": spec.index_url,
+            "index": self._spec.index_url,
             "origin": owner,
         }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+        for toolchain in self._toolchains:
+            parts |= toolchain.key(recipe)
+        return _sha256(json.dumps(parts, sort_keys=True))
 
 
 def _environment(order: _Order, image: str, key: str, record: _Record) -> Environment:
-    """The same notes for an environment just made and one found again."""
+    """Build the same description for a new environment and for a cached one."""
     notes = []
-    if order.files:
-        reason = "its folders are on the import path and its metadata is written from what it declares"
+    if any(name.startswith("site/") for name in order.files):
+        reason = (
+            "its folders are on the import path and its metadata is written from what it declares"
+        )
         notes.append(Fidelity(step="install the project", treatment="replaced", reason=reason))
-    if record.built:
-        names = ", ".join(record.built[:10])
+    sources = [package for package in record.built if "==" in package]
+    scripts = [package for package in record.built if "==" not in package]
+    if sources:
+        names = ", ".join(sources[:10])
         reason = f"some requirements have no wheel and were built from source: {names}"
         notes.append(Fidelity(step="install the requirements", treatment="replayed", reason=reason))
-    return Environment(image=image, key=key, notes=tuple(notes), lock_hash=record.lock_hash, egress=record.egress)
+    if scripts:
+        reason = f"install scripts ran without network: {', '.join(scripts[:10])}"
+        notes.append(Fidelity(step="install the packages", treatment="replaced", reason=reason))
+    return Environment(
+        image=image, key=key, notes=tuple(notes), lock_hash=record.lock_hash, egress=record.egress
+    )
 
 
-def _read(notes: Mapping[str, str]) -> _Record:
-    """What was kept with an environment; nothing when it is not readable."""
+def _parse_record(notes: Mapping[str, str]) -> _Record:
+    """Return the record stored with an environment, or an empty one if it is unreadable."""
     try:
         return _Record.model_validate_json(notes.get("record", "{}"))
     except ValidationError:
         return _Record()
 
 
-def _both(one: Egress, other: Egress) -> Egress:
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _merge_hashes(hashes: Sequence[str]) -> str:
+    """Return the hash over all toolchains' packages; one hash alone stays as it is."""
+    found = [one for one in hashes if one]
+    return found[0] if len(found) == 1 else _sha256("".join(found)) if found else ""
+
+
+def _merge_egress(one: Egress, other: Egress) -> Egress:
     return Egress(
         hosts=tuple(sorted({*one.hosts, *other.hosts})),
         refused=tuple(sorted({*one.refused, *other.refused})),

@@ -1,4 +1,4 @@
-"""Workspace: one checkout in one sandbox; opened by its first use, closed with its context."""
+"""One checkout in one sandbox, opened by its first use and closed with its context."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -12,8 +12,8 @@ from sandbox.diffs import write_diff
 from sandbox.errands import run_errand
 from sandbox.housekeeping import Housekeeping
 from sandbox.importer import Importer
-from sandbox.judge import run_tests
-from sandbox.opening import Opened, Parts, open_checkout, take_source
+from sandbox.judge import confirm, run_tests
+from sandbox.opening import OpenCheckout, Parts, open_checkout, take_source
 from sandbox.proposals import propose_edits
 from sandbox.snapshot import Snapshotter
 from sandbox.spec import RunLimits, SandboxSpec
@@ -40,12 +40,12 @@ _READ_BYTES = 1 << 20
 
 
 class Sandboxes:
-    """The public door: opens workspaces.
+    """Public entry point of the sandbox: opens workspaces.
 
     Args:
-        spec: Every limit.
+        spec: All limits.
         backend: Where they run.
-        folder: Where imports are kept between workspaces; nothing else may write there.
+        folder: Cache of imports; nothing else may write there.
     """
 
     def __init__(self, spec: SandboxSpec, backend: Backend, folder: Path) -> None:
@@ -59,12 +59,12 @@ class Sandboxes:
 
     @asynccontextmanager
     async def open_workspace(self, checkout: Checkout) -> AsyncIterator["SandboxWorkspace"]:
-        """A workspace on a checkout. Nothing is fetched or started before its first use."""
+        """Open a workspace on a checkout. Nothing is fetched or started before its first use."""
         async with AsyncExitStack() as stack:
             yield SandboxWorkspace(checkout, self._parts, stack)
 
     async def close(self) -> None:
-        """Give back what is held ready; more can be opened afterwards."""
+        """Release sandboxes that were started in advance. Workspaces can still be opened."""
         await self._parts.housekeeping.end()
         await self._parts.backend.close()
 
@@ -73,9 +73,9 @@ class SandboxWorkspace:
     """One checkout in one sandbox.
 
     Args:
-        checkout: What to open.
-        parts: What all workspaces share.
-        stack: Closes what this one opens.
+        checkout: The checkout to open.
+        parts: Objects that all workspaces share.
+        stack: The stack that closes what this workspace opens.
     """
 
     def __init__(self, checkout: Checkout, parts: Parts, stack: AsyncExitStack) -> None:
@@ -83,14 +83,14 @@ class SandboxWorkspace:
         self._parts = parts
         self._stack = stack
         self._lock = asyncio.Lock()
-        self._state: Opened | None = None
+        self._state: OpenCheckout | None = None
 
     async def facts(self) -> WorkspaceFacts:
-        """What it stands on."""
+        """Return the facts about the workspace."""
         return (await self._opened()).facts
 
     async def run(self, command: str, *, timeout_s: float | None = None) -> CommandResult:
-        """A shell command line in the recipe's working directory, the environment's programs first in PATH."""
+        """Run a shell command in the recipe's folder, with the environment's programs first."""
         opened = await self._opened()
         return await opened.guest.run(
             ("/bin/sh", "-c", command),
@@ -107,9 +107,8 @@ class SandboxWorkspace:
         order: TestOrder = "given",
         seed: int = 0,
         maxfail: int | None = None,
-        confirm: bool = False,
     ) -> TestReport:
-        """The recipe's command (or another), read into structured failures.
+        """Run the recipe's command, or another, and read it into structured failures.
 
         Args:
             command: Instead of the recipe's.
@@ -117,76 +116,106 @@ class SandboxWorkspace:
             order: `random` shuffles by the seed.
             seed: Also seeds Python's hashing, so that two runs with one seed are alike.
             maxfail: Stop after so many failures.
-            confirm: Believe passing tests only after known-answer copies of them gave the right answers.
         """
         opened = await self._opened()
         return await run_tests(
             opened.guest,
             command or opened.recipe.command,
-            limits=RunLimits(wall_s=self._parts.spec.test_wall_s, test_cpu_s=self._parts.spec.test_cpu_s),
+            limits=self._test_limits,
             targets=targets,
             order=order,
             seed=seed,
             maxfail=maxfail,
-            confirm=confirm,
+            confirm=False,
             working_directory=opened.recipe.working_directory,
             environment=opened.baseline.variables,
         )
 
+    async def confirm(self, report: TestReport, targets: tuple[str, ...] = ()) -> TestReport:
+        """Run known-answer copies of passed tests.
+
+        Args:
+            report: Run of the recipe's command in this sandbox.
+            targets: Tests to copy, all of them; if empty, a sample is copied.
+
+        Returns:
+            The report, or one that is not a success if a copy gave a wrong answer.
+        """
+        opened = await self._opened()
+        return await confirm(
+            opened.guest,
+            opened.recipe.command,
+            report,
+            limits=self._test_limits,
+            targets=targets,
+            working_directory=opened.recipe.working_directory,
+            environment=opened.baseline.variables,
+        )
+
+    @property
+    def _test_limits(self) -> RunLimits:
+        return RunLimits(
+            wall_s=self._parts.spec.test_wall_s, test_cpu_s=self._parts.spec.test_cpu_s
+        )
+
     async def read_file(self, path: str) -> str | None:
-        """A text file of the checkout, bounded; None when there is none."""
+        """Read a text file of the checkout up to a size limit; return None if there is none."""
         opened = await self._opened()
         content = await opened.guest.read(path, max_bytes=_READ_BYTES)
         return None if content is None else content.decode("utf-8", "replace")
 
     async def read_file_context(self, path: str, line: int, *, around: int = 6) -> FileContext:
-        """Source around a line."""
+        """Return the source around a line."""
         return await read_file_context((await self._opened()).guest, path, line, around=around)
 
     async def list_files(self) -> tuple[str, ...]:
-        """The checkout's files."""
+        """Return the files of the checkout."""
         return await (await self._opened()).guest.list_files()
 
     async def archive(self) -> bytes:
-        """The checked-out commit as a tar archive of regular files; needs no sandbox."""
+        """Return the checked-out commit as a tar archive of regular files; needs no sandbox."""
         async with self._lock:
-            source = await take_source(self._checkout, self._parts) if self._state is None else self._state.source
+            source = (
+                await take_source(self._checkout, self._parts)
+                if self._state is None
+                else self._state.source
+            )
         return await source.archive()
 
     async def apply_changes(self, changes: Sequence[FileChange]) -> tuple[str, ...]:
-        """Edit the checkout; all or nothing.
+        """Edit the checkout, all or nothing.
 
         Raises:
-            ChangeRejected: an edit breaks a rule.
+            ChangeRejected: An edit breaks a rule.
         """
         return await apply_changes((await self._opened()).guest, changes)
 
     async def changes(self) -> tuple[FileEdit, ...]:
-        """What differs from the checked-out commit."""
+        """Return the changes against the checked-out commit."""
         return await (await self._opened()).guest.export()
 
     async def diff(self) -> str:
-        """The same as a unified diff that `git apply` accepts."""
+        """Return the changes as a unified diff for `git apply`."""
         opened = await self._opened()
         edits = await opened.guest.export()
         return write_diff(edits, await opened.source.originals(edit.path for edit in edits))
 
     async def revert(self) -> None:
-        """Back to the checked-out commit as it was prepared, byte for byte; nothing to do before the first use."""
+        """Restore the prepared commit, byte for byte. Do nothing before the first use."""
         if self._state is not None:
             await self._state.baseline.restore()
 
     async def proposals(self, request: ProposalRequest) -> tuple[EditProposal, ...]:
-        """Edits that may make findings of a linter or type checker go away; nothing is changed, nobody tried them."""
+        """Return untested edits that may fix findings of a linter or type checker."""
         opened = await self._opened()
         return await propose_edits(opened.guest, request, environment=opened.baseline.variables)
 
     async def send(self, errand: Errand, door: Door) -> Returned:
-        """Send a program into another sandbox on the same checkout, with a door outward; nothing changes here."""
+        """Run a program in another sandbox on the same checkout, with an outbound door."""
         return await run_errand(errand, door, await self._opened(), self._parts)
 
     async def search(self, request: SearchRequest) -> AsyncIterator[TrialEvent]:
-        """Search-based repair inside the sandbox; the last event is TrialDone."""
+        """Run search-based repair inside the sandbox; the last event is TrialDone."""
         opened = await self._opened()
         events = search(
             opened.guest,
@@ -196,15 +225,16 @@ class SandboxWorkspace:
         )
         async with aclosing(
             cast(AsyncGenerator[TrialEvent], events)
-        ):  # who stops listening early also stops the search
+        ):  # a consumer that stops early also stops the search
             async for event in events:
                 yield event
 
-    async def _opened(self) -> Opened:
+    async def _opened(self) -> OpenCheckout:
         async with self._lock:
             if self._state is None:
                 async with AsyncExitStack() as stack:
                     self._state = await open_checkout(self._checkout, self._parts, stack)
-                    # Only now: what could not be opened holds no sandbox until the end.
+                    # Transfer the resources last, so that a failed opening releases its sandbox at
+                    # once.
                     await self._stack.enter_async_context(stack.pop_all())
             return self._state

@@ -1,4 +1,4 @@
-"""The places where untrusted code may run, by name."""
+"""The backends that run untrusted code, by name."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -19,10 +19,12 @@ def _local(spec: SandboxSpec) -> Backend:
     return LocalBackend(spec)
 
 
-BACKENDS: Mapping[str, Callable[[SandboxSpec], Backend]] = MappingProxyType({"docker": _docker, "local": _local})
-"""Name to maker; each imports its libraries when it is asked for."""
+BACKENDS: Mapping[str, Callable[[SandboxSpec], Backend]] = MappingProxyType(
+    {"docker": _docker, "local": _local}
+)
+"""Name to constructor. Each one imports its libraries when it is called."""
 
 
 def open_backend(spec: SandboxSpec) -> Backend:
-    """The backend the specification names."""
+    """Return the backend that the specification names."""
     return BACKENDS[spec.backend](spec)

@@ -1,4 +1,4 @@
-"""Backend: the protocol every place of execution fulfils, and Guest, one running sandbox in it."""
+"""The protocols of a place of execution (Backend) and of one running sandbox (Guest)."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -8,38 +8,42 @@ from sandbox.spec import RunLimits
 from sandbox.types import USUAL, CommandResult, Door, Egress, FileEdit, Frozen, Surroundings
 
 TREE_NOTE = "tree"
-"""The note of an environment that serves one tree only, because code of it ran in the set-up: its digest."""
+"""Name of an environment's note with the digest of the only tree that may use it, because its code
+ran in the set-up.
+"""
 
 
-class Kept(Frozen):
-    """What a backend keeps for the next time, after a clean-up or without one."""
+class CacheUsage(Frozen):
+    """The size of a backend's cache, and what a cleanup removed from it."""
 
     count: int = 0
     size: int = 0
-    """Bytes, as far as the backend can tell what each alone takes."""
+    """Bytes, as far as the backend knows the size of each entry."""
     removed: int = 0
     removed_bytes: int = 0
 
 
 class Guest(Protocol):
-    """One running sandbox. Commands run one at a time; after each, everything it started is killed.
+    """One running sandbox.
 
-    Every method raises SandboxDied when the sandbox went away.
+    Commands run one at a time, and all processes of a command are killed after it.
+
+    Every method raises SandboxDied if the sandbox went away.
     """
 
     @property
     def workdir(self) -> str:
-        """Absolute path, inside, of the folder the checkout stands in (`/work/repo`)."""
+        """Return the absolute path of the checkout inside (`/work/repo`)."""
         ...
 
     @property
     def guest_dir(self) -> str:
-        """Absolute path, inside, of the guest programs (`/opt/metaagent/guest`), not writable by what runs."""
+        """Return the absolute path of the guest programs inside; commands cannot write there."""
         ...
 
     @property
     def python(self) -> str:
-        """Absolute path, inside, of the interpreter of the repository's environment."""
+        """Return the absolute path of the interpreter of the repository's environment inside."""
         ...
 
     async def run(
@@ -51,9 +55,11 @@ class Guest(Protocol):
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> CommandResult:
-        """Run one command to its end or its limit. `env` is added to the fixed allow-list of names.
+        """Run one command until it ends or reaches a limit.
 
-        File descriptor 3 is the results channel: what is written there comes back as `results`.
+        `env` is added to a fixed list of variables.
+
+        File descriptor 3 is the results channel: its data is returned as `results`.
         """
         ...
 
@@ -66,14 +72,14 @@ class Guest(Protocol):
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> AsyncIterator[bytes | CommandResult]:
-        """Like `run`, but yields the results channel line by line (without newline) while the command runs.
+        """Run a command like `run`, but yield the lines of the results channel while it runs.
 
         The last item is the CommandResult. Closing the iterator early kills the command.
         """
         ...
 
     async def unpack(self, tar: bytes, folder: str) -> None:
-        """Unpack a tar archive made by us below an absolute folder inside."""
+        """Unpack a tar archive of ours below an absolute folder inside."""
         ...
 
     async def write(self, edits: Iterable[FileEdit]) -> None:
@@ -81,28 +87,28 @@ class Guest(Protocol):
         ...
 
     async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
-        """A regular file below `workdir`, without following links; None when there is none.
+        """Read a regular file below `workdir`, following no links; return None if there is none.
 
         Raises:
-            ChangeRejected: the path leaves the folder, or the file is larger than `max_bytes`.
+            ChangeRejected: The path leaves the folder, or the file is larger than `max_bytes`.
         """
         ...
 
     async def list_files(self) -> tuple[str, ...]:
-        """Regular files below `workdir`, relative, sorted; `.git` and caches left out; bounded."""
+        """List regular files below `workdir`, sorted and limited, without `.git` and caches."""
         ...
 
     async def snap(self) -> int:
-        """Remember the present state of `workdir` as the one `export` compares with; returns the file count."""
+        """Save the current state of `workdir` for `export`. Return the number of files."""
         ...
 
     async def export(self) -> tuple[FileEdit, ...]:
-        """What differs from the last `snap`: regular files only, bounded in number and size."""
+        """Return the changes since the last `snap`: regular files only, limited in number."""
         ...
 
 
 class Backend(Protocol):
-    """A place where untrusted code may run."""
+    """A place of execution for untrusted code."""
 
     @property
     def name(self) -> str:
@@ -110,71 +116,77 @@ class Backend(Protocol):
         ...
 
     async def ensure_toolchain(self) -> str:
-        """The toolchain image (or an equivalent) is there; returns its reference.
+        """Ensure that the toolchain image (or an equivalent) exists, and return its reference.
 
         Raises:
-            SandboxUnavailable: no daemon answers, or the image can neither be pulled nor built.
+            SandboxUnavailable: No daemon responds, or the image can neither be pulled nor built.
         """
         ...
 
     async def find_environment(self, key: str) -> str | None:
-        """The image reference of an environment that was set up before, or None."""
+        """Return the image reference of an existing environment, or None."""
         ...
 
     def open_setup(self, image: str) -> AbstractAsyncContextManager[Guest]:
-        """A sandbox with a writable root and the egress proxy as its only way out, for installing; holds no secret."""
+        """Open a sandbox for installing.
+
+        It has a writable root, the egress proxy as only way out, and no secrets.
+        """
         ...
 
     async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
-        """Let a set-up sandbox reach further hosts that our own tools named before anything else ran.
+        """Allow further hosts that our own tools named before untrusted code ran.
 
-        A host is `name:port`; a whole address (`https://...`) stands for its host and those it redirects to.
-        Private and link-local addresses stay refused, but for hosts of the operator's settings.
+        A host is `name:port`. A URL (`https://...`) means its host and those it redirects to.
+        Private and link-local addresses stay refused, except for hosts of the operator's settings.
         """
         ...
 
     async def end_egress(self, setup: Guest) -> Egress:
-        """Cut a set-up sandbox off from everything outside, for good; says what it reached. Twice is fine."""
+        """Cut the network of a set-up sandbox permanently. Return what it reached. Idempotent."""
         ...
 
-    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
-        """Keep what a set-up sandbox installed as an environment; returns its image reference.
+    async def keep_environment(
+        self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None
+    ) -> str:
+        """Keep the installation of a set-up sandbox as an environment. Return its image reference.
 
         Args:
             setup: An open set-up sandbox of this backend.
-            key: Under which it is found again.
-            notes: Short texts kept with it.
+            key: The key to find it again.
+            notes: Short texts stored with it.
         """
         ...
 
     async def environment_notes(self, image: str) -> dict[str, str]:
-        """The short texts kept with an environment; empty when there are none."""
+        """Return the notes of an environment; empty if it has none."""
         ...
 
     def open(
         self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
     ) -> AbstractAsyncContextManager[Guest]:
-        """A hardened sandbox without network for running repository code.
+        """Open a hardened sandbox without network for repository code.
 
         Args:
             image: The environment.
-            door: Answers what leaves by one socket, where anything may; a sandbox with a door is made anew.
-            surroundings: What commands find out about the place they run in.
+            door: Handler of the only outbound socket. A sandbox with a door never comes from the
+                pool.
+            surroundings: The properties of the environment that commands can observe.
         """
         ...
 
     async def digest(self, image: str) -> str:
-        """The content digest of an image reference, for the evidence."""
+        """Return the content digest of an image reference, for the evidence."""
         ...
 
-    async def prune(self, *, only_count: bool = False) -> Kept:
-        """Remove what was kept and is over the limits of age or size, never what is in use or not ours.
+    async def prune(self, *, only_count: bool = False) -> CacheUsage:
+        """Remove cached entries beyond the limits of age or size, but none in use.
 
         Args:
-            only_count: Say what is kept, and remove nothing.
+            only_count: Count the entries without removing any.
         """
         ...
 
     async def close(self) -> None:
-        """Give back what is held ready for the next opening; the backend can still be used."""
+        """Release sandboxes that were started in advance. The backend stays usable."""
         ...

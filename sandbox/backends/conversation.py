@@ -1,4 +1,4 @@
-"""The conversation with one supervisor: one request at a time, every answer checked, silence ended."""
+"""The exchange with one supervisor: one request at a time, validated replies, timeouts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -10,18 +10,18 @@ from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
 from sandbox.guest import wire
 
 ANSWER_S = 60.0
-"""How long the supervisor may take for anything that is not a command."""
+"""Timeout for replies of the supervisor to anything but commands, in seconds."""
 
 QUEUE_MESSAGES = 50_000
-"""Messages nobody has asked for yet; a sandbox that says more is ended."""
+"""Limit of unread messages; a sandbox that sends more is killed."""
 
 
 class Conversation:
-    """Requests to a supervisor and its answers.
+    """Requests to a supervisor and its replies.
 
     Args:
-        link: The line to it.
-        kill: Ends the sandbox from outside; called when it does not do as it should.
+        link: The connection to the supervisor.
+        kill: Kills the sandbox from outside; called if it misbehaves.
     """
 
     def __init__(self, link: Link, kill: Callable[[], Awaitable[None]]) -> None:
@@ -32,36 +32,37 @@ class Conversation:
         self._holder: asyncio.Task[object] | None = None
         self._number = 0
         self._dead: SandboxDied | None = None
+        # Bounded: an untrusted sandbox must not fill the host's memory.
         self._messages: asyncio.Queue[wire.Message | None] = asyncio.Queue(QUEUE_MESSAGES)
         self._reader: asyncio.Task[None] | None = None
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing can be asked any more."""
+        """Return True if no further request is possible."""
         return self._dead is not None
 
     async def greet(self, line: bytes | None = None) -> replies.Hello:
-        """Wait for the supervisor's first word.
+        """Wait for the supervisor's first message.
 
         Args:
-            line: Its first line, when it was read already.
+            line: Its first line, if it was read already.
 
         Raises:
-            SandboxDied: it is another version, or does not answer.
+            SandboxDied: It has another version, or does not respond.
         """
         try:
             async with asyncio.timeout(ANSWER_S):
-                said = await self._lines.next() if line is None else line
+                first = await self._lines.next() if line is None else line
         except TimeoutError as error:
             raise SandboxDied("The sandbox did not start in time.") from error
-        hello = replies.check(replies.Hello, replies.parse(said))
+        hello = replies.check(replies.Hello, replies.parse(first))
         if hello.protocol != wire.PROTOCOL or hello.uid == 0:
-            raise SandboxDied("The sandbox speaks another version, or runs as root.")
+            raise SandboxDied("The sandbox has another protocol version, or runs as root.")
         self._reader = asyncio.create_task(self._receive())
         return hello
 
     async def close(self) -> None:
-        """Hang up. Closing twice is fine."""
+        """Close the connection. Idempotent."""
         if self._dead is None:
             self._dead = SandboxDied("The sandbox is closed.")
         if self._reader is not None:
@@ -71,7 +72,7 @@ class Conversation:
         await self._link.close()
 
     async def _receive(self) -> None:
-        """Take messages off the line as they come: the supervisor must never wait for a slow reader."""
+        """Queue messages as they arrive, so that the supervisor never waits for a slow reader."""
         try:
             while True:
                 self._messages.put_nowait(replies.parse(await self._lines.next()))
@@ -80,18 +81,18 @@ class Conversation:
         except asyncio.QueueFull:
             await self._give_up()
         if self._messages.empty():
-            self._messages.put_nowait(None)  # wakes who waits
+            self._messages.put_nowait(None)  # wake up the waiting reader
 
     async def _next(self) -> wire.Message | None:
         if self._dead is not None and self._messages.empty():
             raise self._dead
         return await self._messages.get()
 
-    async def hear(self, number: int, deadline: float) -> wire.Message:
-        """The next message about request `number`, before a moment of the loop's clock.
+    async def receive_reply(self, number: int, deadline: float) -> wire.Message:
+        """Return the next message for request `number`, before a deadline of the loop's clock.
 
         Raises:
-            SandboxDied: it went away, or kept silent until then and was ended.
+            SandboxDied: The sandbox went away, or did not respond in time and was killed.
         """
         try:
             while True:
@@ -104,22 +105,22 @@ class Conversation:
                     return message
         except TimeoutError as error:
             await self._give_up()
-            raise SandboxDied("The sandbox stopped answering and was ended.") from error
+            raise SandboxDied("The sandbox stopped responding and was killed.") from error
 
     async def say(self, data: bytes) -> None:
-        """Send bytes: a message, or the payload behind one."""
+        """Send bytes: a message, or the payload after one."""
         await self._link.send(data)
 
     async def _give_up(self) -> None:
-        self._dead = SandboxDied("The sandbox stopped answering and was ended.")
+        self._dead = SandboxDied("The sandbox stopped responding and was killed.")
         await self._kill()
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[int]:
-        """One request at a time; gives the number of the next.
+    async def request_slot(self) -> AsyncIterator[int]:
+        """Acquire the connection for one request and yield its number.
 
         Raises:
-            SandboxError: this very task has a request open already.
+            SandboxError: This task already has an open request.
         """
         me = asyncio.current_task()
         if self._lock.locked() and self._holder is me:
@@ -135,19 +136,20 @@ class Conversation:
                 self._holder = None
 
     async def ask(self, kind: type[replies.AnyReply], **request: object) -> replies.AnyReply:
-        """Ask for something that is not a command.
+        """Send a request that is not a command, and return the reply.
 
         Raises:
-            ChangeRejected: the supervisor refuses to do it.
-            SandboxError: it failed at it.
-            SandboxDied: it went away.
+            ChangeRejected: The supervisor refuses the request.
+            SandboxError: The request failed.
+            SandboxDied: The sandbox went away.
         """
-        async with self.turn() as number:
+        async with self.request_slot() as number:
             task = asyncio.ensure_future(self._exchange(number, request))
             try:
                 answer = await asyncio.shield(task)
             except asyncio.CancelledError:
-                # The line stays in step: the answer is awaited even when nobody wants it any more.
+                # The reply must be read even after cancellation, to keep requests and replies in
+                # step.
                 await asyncio.gather(task, return_exceptions=True)
                 raise
         raise_refusal(answer)
@@ -155,17 +157,17 @@ class Conversation:
 
     async def _exchange(self, number: int, request: Mapping[str, object]) -> wire.Message:
         await self._link.send(wire.encode({"id": number, **request}))
-        return await self.hear(number, after(ANSWER_S))
+        return await self.receive_reply(number, deadline_in(ANSWER_S))
 
 
-def after(seconds: float) -> float:
-    """A moment of the running loop's clock."""
+def deadline_in(seconds: float) -> float:
+    """Return a deadline of the running loop's clock."""
     return asyncio.get_running_loop().time() + seconds
 
 
 def raise_refusal(message: wire.Message) -> None:
-    """Turn an answer that is an error into one of ours."""
+    """Raise the error that a reply describes, if any."""
     if "error" in message:
         refusal = replies.check(replies.Refusal, message)
         kind = ChangeRejected if refusal.error == "refused" else SandboxError
-        raise kind(f"The sandbox says: {refusal.detail}")
+        raise kind(f"The sandbox reports: {refusal.detail}")

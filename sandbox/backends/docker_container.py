@@ -1,4 +1,4 @@
-"""A hardened container per sandbox (docker SDK), driven over the attach stream."""
+"""The Docker backend: one hardened container for each sandbox, driven over the attach stream."""
 
 import asyncio
 import json
@@ -16,15 +16,22 @@ from docker.errors import DockerException, NotFound
 
 from sandbox.backends import docker_hardening as hardening
 from sandbox.backends import owners, variables
-from sandbox.backends.base import Guest, Kept
-from sandbox.backends.docker_egress import ADVICE, WayOut, WaysOut, require_way_out, started_through
+from sandbox.backends.base import CacheUsage, Guest
+from sandbox.backends.docker_egress import ADVICE, WayOut, WaysOut, relay_prefix, require_way_out
 from sandbox.backends.docker_images import Images
 from sandbox.backends.docker_link import DockerLink, attach, read_hello, remove
-from sandbox.backends.docker_setup import ASKING, OpenSetup, index_of_installer, leave_network, tar_of, watched
+from sandbox.backends.docker_setup import (
+    ASKING,
+    OpenSetup,
+    find_installer_index,
+    leave_network,
+    pack_file,
+    watched,
+)
 from sandbox.backends.guest_tree import GUEST_DIR, LIBRARY, START, GuestTree
 from sandbox.backends.link import SocketLink
-from sandbox.backends.pool import Pool, whole
-from sandbox.backends.supervised import Place, SupervisedGuest
+from sandbox.backends.pool import Pool, finish_start
+from sandbox.backends.supervised import GuestPaths, SupervisedGuest
 from sandbox.errors import HostGone, SandboxDied, SandboxError, SandboxUnavailable
 from sandbox.spec import Deviation, Phase, RunLimits, SandboxSpec
 from sandbox.types import USUAL, Door, Egress, Surroundings
@@ -33,9 +40,12 @@ Result = TypeVar("Result")
 
 ENVIRONMENT = "/opt/env"
 PYTHON = "/usr/bin/python3"
-CA_BUNDLE = "/tmp/metaagent-ca.pem"  # noqa: S108 (inside the set-up sandbox, in memory: no snapshot holds it)
+CA_BUNDLE = "/tmp/metaagent-ca.pem"  # noqa: S108 (in memory: no snapshot has it)
 UV_CACHE = "/var/tmp/uv-cache"  # noqa: S108 (inside, swept before a snapshot)
-SWEEP = f"rm -rf {UV_CACHE} /home/sandbox/.cache /home/sandbox/.local/share/uv/cache /var/tmp/* /var/tmp/.[!.]*"
+SWEEP = (
+    f"rm -rf {UV_CACHE} /home/sandbox/.cache /home/sandbox/.local/share/uv/cache"
+    f" /var/tmp/* /var/tmp/.[!.]*"
+)
 HELLO_S = 60.0
 
 PATHS = (f"{ENVIRONMENT}/bin", "/usr/local/bin", "/usr/bin", "/bin")
@@ -43,16 +53,18 @@ HOME = USUAL.home
 
 
 class Started:
-    """A container that runs and whose supervisor has spoken.
+    """A running container whose supervisor has sent its first message.
 
     Args:
         container: The container.
         connection: Its attach stream.
         hello: The supervisor's first line.
-        surroundings: What it was made with.
+        surroundings: The surroundings it was created with.
     """
 
-    def __init__(self, container: Any, connection: socket.socket, hello: bytes, surroundings: Surroundings) -> None:
+    def __init__(
+        self, container: Any, connection: socket.socket, hello: bytes, surroundings: Surroundings
+    ) -> None:
         self.container = container
         self.connection = connection
         self.hello = hello
@@ -60,22 +72,23 @@ class Started:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its end of the stream is still open."""
+        """Return True if the other end of the stream is still open."""
+        # Peek: the stream is readable at its end, and an idle supervisor sends nothing.
         readable, _, _ = select.select([self.connection], [], [], 0)
         return not readable or self.connection.recv(1, socket.MSG_PEEK) != b""
 
     def discard(self) -> None:
-        """Nobody wants it."""
+        """Close the connection and remove the container."""
         self.connection.close()
         remove(self.container)
 
 
 class DockerBackend:
-    """Containers of one Docker daemon.
+    """The containers of one Docker daemon.
 
     Args:
-        spec: Every flag and limit.
-        cache: Folder of this user for locks.
+        spec: All flags and limits.
+        cache: The user's folder for locks.
     """
 
     def __init__(self, spec: SandboxSpec, cache: Path | None = None) -> None:
@@ -87,71 +100,91 @@ class DockerBackend:
         self._runtime: str | None = None
         self._pools: dict[Surroundings, Pool[Started]] = {}
         self._setups: dict[int, OpenSetup] = {}
-        self._ways = WaysOut(spec, self._cache, self._installers_index)
+        self._ways = WaysOut(spec, self._cache, self._find_default_index)
         self._apparmor = False
 
     @property
     def name(self) -> str:
-        """`docker`."""
+        """Return `docker`."""
         return "docker"
 
     # --- the daemon -------------------------------------------------------------------------------
 
-    def _connected(self) -> tuple[docker.DockerClient, Images]:
-        """The daemon, greeted once: what an earlier process left behind is swept."""
+    def _connect(self) -> tuple[docker.DockerClient, Images]:
+        """Connect to the daemon once, and remove leftovers of dead processes."""
         if self._client is None or self._images is None:
             client, info = hardening.greet()
             weakref.finalize(self, client.close)
             runtimes = frozenset(info.get("Runtimes") or {})
             if self._spec.requires_gvisor and "runsc" not in runtimes:
-                raise SandboxUnavailable("This Docker has no gVisor runtime (runsc), and the settings require it.")
+                raise SandboxUnavailable(
+                    "This Docker has no gVisor runtime (runsc), and the settings require it."
+                )
             self._runtime = hardening.runtime(self._spec, runtimes)
-            self._apparmor = any("name=apparmor" in option for option in info.get("SecurityOptions") or ())
+            self._apparmor = any(
+                "name=apparmor" in option for option in info.get("SecurityOptions") or ()
+            )
             self._images = Images(client, self._spec, self._guest, self._cache)
             self._client = client
             self.sweep()
         return self._client, self._images
 
-    def _images_of(self) -> Images:
-        return self._connected()[1]
+    def _get_images(self) -> Images:
+        return self._connect()[1]
 
     def sweep(self) -> int:
-        """Remove containers whose maker is gone, and the folders of their proxies; returns how many containers."""
-        client, _ = self._connected()
+        """Remove containers of dead processes and the folders of their proxies.
+
+        Return the number of containers.
+        """
+        client, _ = self._connect()
         self._ways.sweep()
         count = 0
-        for container in client.containers.list(all=True, filters={"label": hardening.LABEL}, ignore_removed=True):
+        for container in client.containers.list(
+            all=True, filters={"label": hardening.LABEL}, ignore_removed=True
+        ):
             if owners.is_orphan(container.labels.get(hardening.OWNER_LABEL, "")):
                 remove(container)
                 count += 1
         return count
 
     async def ensure_toolchain(self) -> str:
-        """The toolchain image with the present guest programs; built on first use."""
-        return await _blocking(lambda: self._images_of().toolchain())
+        """Return the toolchain image with the current guest programs; build it on first use."""
+        return await _blocking(lambda: self._get_images().toolchain())
 
     async def find_environment(self, key: str) -> str | None:
-        """The image of an environment that was set up before."""
-        return await _blocking(lambda: self._images_of().environment(key))
+        """Return the image of an existing environment."""
+        return await _blocking(lambda: self._get_images().environment(key))
 
     async def digest(self, image: str) -> str:
-        """The content digest of an image."""
-        return await _blocking(lambda: self._images_of().digest(image))
+        """Return the content digest of an image."""
+        return await _blocking(lambda: self._get_images().digest(image))
 
     # --- sandboxes --------------------------------------------------------------------------------
 
     def _start(
-        self, image: str, phase: Phase, egress: str | None = None, surroundings: Surroundings = USUAL
+        self,
+        image: str,
+        phase: Phase,
+        egress: str | None = None,
+        surroundings: Surroundings = USUAL,
     ) -> Started:
-        """Create, check, attach and start one container."""
-        client, _ = self._connected()
-        settings = {"workdir": surroundings.workdir, "python": f"{ENVIRONMENT}/bin/python", "alone": True}
+        """Create, verify, attach and start one container."""
+        client, _ = self._connect()
+        settings = {
+            "workdir": surroundings.workdir,
+            "python": f"{ENVIRONMENT}/bin/python",
+            "alone": True,
+        }
         command = [PYTHON, "-I", "-S", "-c", START, LIBRARY, json.dumps(settings)]
-        arguments = hardening.container_arguments(self._spec, phase, self._runtime, egress, surroundings=surroundings)
+        arguments = hardening.container_arguments(
+            self._spec, phase, self._runtime, egress, surroundings=surroundings
+        )
+        # Create, inspect, start: nothing runs in a container before it is verified.
         container = client.containers.create(image, command, **arguments)
         try:
             inspected = client.api.inspect_container(str(container.id))
-            _require_equal(
+            _check_deviations(
                 self._spec.check(
                     inspected,
                     phase,
@@ -172,14 +205,16 @@ class DockerBackend:
             remove(container)
             raise
 
-    async def _greeted(self, started: Started, env: dict[str, str], prefix: tuple[str, ...]) -> SupervisedGuest:
-        place = Place(
+    async def _greet(
+        self, started: Started, env: dict[str, str], prefix: tuple[str, ...]
+    ) -> SupervisedGuest:
+        place = GuestPaths(
             workdir=started.surroundings.workdir,
             guest_dir=GUEST_DIR,
             environment_python=f"{ENVIRONMENT}/bin/python",
             system_python=PYTHON,
             env=env,
-            aliases=started.surroundings.moved(USUAL),
+            aliases=started.surroundings.folder_moves(USUAL),
             prefix=prefix,
             max_files=self._spec.max_files,
             export_files=self._spec.export_files,
@@ -194,17 +229,19 @@ class DockerBackend:
     async def open(
         self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
     ) -> AsyncIterator[Guest]:
-        """A hardened sandbox without network; one started in advance when there is one."""
+        """Open a hardened sandbox without network, from the pool if possible."""
         env = variables.for_commands(PATHS, surroundings.home, surroundings)
         if door is not None:
             async with self._ways.door(door) as folder:
-                started = await whole(_blocking(lambda: self._start(image, "mission", folder, surroundings)))
-                async with self._serving(started, env, started_through(PYTHON)) as guest:
+                started = await finish_start(
+                    _blocking(lambda: self._start(image, "mission", folder, surroundings))
+                )
+                async with self._serving(started, env, relay_prefix(PYTHON)) as guest:
                     await require_way_out(guest, PYTHON)
                     yield guest
             return
         pool = self._pool(surroundings)
-        started = pool.take(image) or await whole(self._started(image, surroundings))
+        started = pool.take(image) or await finish_start(self._started(image, surroundings))
         pool.keep_hot(image)
         async with self._serving(started, env) as guest:
             yield guest
@@ -215,7 +252,7 @@ class DockerBackend:
     ) -> AsyncIterator[SupervisedGuest]:
         guest: SupervisedGuest | None = None
         try:
-            guest = await self._greeted(started, env, prefix)
+            guest = await self._greet(started, env, prefix)
             yield guest
         finally:
             if guest is not None:
@@ -223,20 +260,20 @@ class DockerBackend:
             await asyncio.shield(asyncio.to_thread(started.discard))
 
     async def prestart(self, image: str, count: int | None = None) -> None:
-        """Start sandboxes before they are asked for.
+        """Start sandboxes in advance.
 
         Args:
             image: The environment.
-            count: How many shall wait; the specification's `pool` when None.
+            count: The number to keep ready; None uses the specification's `pool`.
         """
         await self._pool(USUAL).fill(image, self._spec.pool if count is None else count)
 
     async def close(self) -> None:
-        """Remove the sandboxes that wait in the pool."""
+        """Remove the sandboxes in the pool."""
         await asyncio.gather(*(pool.close() for pool in self._pools.values()))
 
     def _pool(self, surroundings: Surroundings) -> Pool[Started]:
-        """The sandboxes that wait in these surroundings."""
+        """Return the pool for these surroundings."""
         if surroundings not in self._pools:
             start = partial(self._started, surroundings=surroundings)
             self._pools[surroundings] = Pool(start, self._spec.pool, self._spec.pool_idle_s)
@@ -249,21 +286,29 @@ class DockerBackend:
 
     @asynccontextmanager
     async def open_setup(self, image: str) -> AsyncIterator[Guest]:
-        """A sandbox with a writable root and the proxy as its only way out, for installing; holds no secret."""
+        """Open a sandbox for installing, with a writable root and the proxy as only way out."""
         bundle = await asyncio.to_thread(variables.ca_bundle, self._spec)
         trusted = CA_BUNDLE if bundle else None
-        env = variables.for_commands(PATHS, HOME) | variables.for_setup(self._spec, ENVIRONMENT, trusted)
+        env = variables.for_commands(PATHS, HOME) | variables.for_setup(
+            self._spec, ENVIRONMENT, trusted
+        )
         env |= {"UV_CACHE_DIR": UV_CACHE}
         async with AsyncExitStack() as stack:
-            way = await stack.enter_async_context(self._ways.open()) if self._spec.setup_network == "none" else None
-            started = await self._started_for_setup(image, way)
-            prefix = started_through(PYTHON) if way is not None else ()
+            way = (
+                await stack.enter_async_context(self._ways.open())
+                if self._spec.setup_network == "none"
+                else None
+            )
+            started = await self._start_for_setup(image, way)
+            prefix = relay_prefix(PYTHON) if way is not None else ()
             guest = await stack.enter_async_context(self._serving(started, env, prefix))
             if way is not None:
                 await require_way_out(guest, PYTHON)
             if bundle:
-                await guest.unpack(tar_of(Path(CA_BUNDLE).name, bundle), str(Path(CA_BUNDLE).parent))
-            client, _ = self._connected()
+                await guest.unpack(
+                    pack_file(Path(CA_BUNDLE).name, bundle), str(Path(CA_BUNDLE).parent)
+                )
+            client, _ = self._connect()
             self._setups[id(guest)] = OpenSetup(started.container, way)
             try:
                 async with watched(client, started.container, self._spec.setup_bytes):
@@ -271,17 +316,19 @@ class DockerBackend:
             finally:
                 del self._setups[id(guest)]
 
-    async def _started_for_setup(self, image: str, way: WayOut | None) -> Started:
+    async def _start_for_setup(self, image: str, way: WayOut | None) -> Started:
         try:
             folder = way.folder if way is not None else None
-            return await whole(_blocking(lambda: self._start(image, "setup", folder)))
+            return await finish_start(_blocking(lambda: self._start(image, "setup", folder)))
         except SandboxUnavailable as error:
             if "bind" in error.message and way is not None:
-                raise SandboxUnavailable("Docker does not see the folder of the set-up's proxy.", ADVICE) from error
+                raise SandboxUnavailable(
+                    "Docker cannot mount the folder of the set-up's proxy.", ADVICE
+                ) from error
             raise
 
     async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
-        """Let a set-up sandbox reach further hosts."""
+        """Allow further hosts in a set-up sandbox."""
         found = self._setups.get(id(setup))
         if found is None:
             raise SandboxError("Only an open set-up sandbox has egress.")
@@ -289,51 +336,57 @@ class DockerBackend:
             await found.way.allow(hosts)
 
     async def end_egress(self, setup: Guest) -> Egress:
-        """Cut a set-up sandbox off, for good."""
+        """Cut the network of a set-up sandbox permanently."""
         found = self._setups.get(id(setup))
         if found is None:
             raise SandboxError("Only an open set-up sandbox has egress.")
         if found.way is not None:
             return await found.way.end()
-        client, _ = self._connected()
+        client, _ = self._connect()
         await _blocking(lambda: leave_network(client, found.container, self._spec.setup_network))
         return Egress()
 
-    async def prune(self, *, only_count: bool = False) -> Kept:
-        """Remove environments and toolchain layers that are too old or too many."""
-        return await _blocking(lambda: self._images_of().prune(only_count=only_count))
+    async def prune(self, *, only_count: bool = False) -> CacheUsage:
+        """Remove environments and toolchain layers beyond the limits of age or size."""
+        return await _blocking(lambda: self._get_images().prune(only_count=only_count))
 
-    async def _installers_index(self) -> str | None:
-        """The index that the toolchain's installer asks when nobody configured one: it is let ask, without network."""
-        started = await whole(self._started(await self.ensure_toolchain()))
+    async def _find_default_index(self) -> str | None:
+        """Return the installer's default index, from its error message without network."""
+        started = await finish_start(self._started(await self.ensure_toolchain()))
         async with self._serving(started, variables.for_commands(PATHS, HOME) | ASKING) as guest:
-            return await index_of_installer(guest)
+            return await find_installer_index(guest)
 
     async def environment_notes(self, image: str) -> dict[str, str]:
-        """The short texts kept with an environment."""
-        return await _blocking(lambda: self._images_of().notes(image))
+        """Return the notes of an environment."""
+        return await _blocking(lambda: self._get_images().notes(image))
 
-    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
-        """Keep what a set-up sandbox installed."""
+    async def keep_environment(
+        self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None
+    ) -> str:
+        """Keep the installation of a set-up sandbox."""
         found = self._setups.get(id(setup))
         if found is None:
             raise SandboxError("Only an open set-up sandbox can be kept.")
         await setup.run(("/bin/sh", "-c", SWEEP), limits=RunLimits(wall_s=60.0), cwd="/")
-        return await _blocking(lambda: self._images_of().keep(found.container, key, notes or {}))
+        return await _blocking(lambda: self._get_images().keep(found.container, key, notes or {}))
 
 
-def _require_equal(deviations: list[Deviation]) -> None:
+def _check_deviations(deviations: list[Deviation]) -> None:
     if deviations:
-        raise SandboxUnavailable(f"The container is not what was asked for: {deviations[0]}.")
+        raise SandboxUnavailable(f"The container differs from the specification: {deviations[0]}.")
 
 
 async def _blocking(work: Callable[[], Result]) -> Result:
-    """Run a call of the SDK in a thread; its errors become ours."""
+    """Run an SDK call in a thread and convert its errors."""
     try:
         return await asyncio.to_thread(work)
     except DockerException as error:
         if isinstance(error, NotFound) and "No such container" in str(error):
-            raise SandboxDied("The sandbox is there no more: somebody ended it, or Docker was restarted.") from error
+            raise SandboxDied(
+                "The sandbox is gone: it was removed, or Docker was restarted."
+            ) from error
         raise SandboxUnavailable(f"Docker refused: {str(error)[:300]}", hardening.ADVICE) from error
     except OSError as error:
-        raise HostGone(f"Docker went away ({type(error).__name__}).", hardening.ADVICE) from error
+        raise HostGone(
+            f"Docker stopped responding ({type(error).__name__}).", hardening.ADVICE
+        ) from error

@@ -1,4 +1,4 @@
-"""The disk that images take: what is ours, how much it is, and what of it gives way."""
+"""The disk usage of our images: which they are, their size, and which to remove."""
 
 import contextlib
 import json
@@ -9,8 +9,8 @@ from typing import Any
 import docker
 from docker.errors import APIError, ImageNotFound
 
-from sandbox.backends.base import TREE_NOTE, Kept
-from sandbox.backends.retention import Entry, LastUses, Limits, doomed
+from sandbox.backends.base import TREE_NOTE, CacheUsage
+from sandbox.backends.retention import CacheEntry, LastUses, RetentionLimits, select_for_removal
 
 log = logging.getLogger(__name__)
 
@@ -18,73 +18,82 @@ TOOLCHAIN = "metaagent-toolchain"
 ENVIRONMENT = "metaagent-env"
 NOTES_LABEL = "metaagent.notes"
 MADE_BY_US = "metaagent"
-"""Comment of every image that we commit; unlike a label, nobody who builds on it takes it along."""
+"""Commit comment of our images. Unlike a label, an image that is built on ours does not inherit it.
+"""
 
 OTHER_VERSIONS_DAYS = 1.0
-"""How long guest programs of other versions of MetaAgent, and nameless leftovers, stay: another may be running here."""
+"""Days to keep guest layers of other MetaAgent versions, and nameless leftovers: another version
+may run here.
+"""
 
 
 class Disk:
-    """The images of ours on one daemon.
+    """Our images on one daemon.
 
     Args:
         client: The daemon.
-        uses: When each was last used.
-        limits: What may stay.
+        uses: Their times of last use.
+        limits: The limits of the cache.
     """
 
-    def __init__(self, client: docker.DockerClient, uses: LastUses, limits: Limits) -> None:
+    def __init__(
+        self, client: docker.DockerClient, uses: LastUses, limits: RetentionLimits
+    ) -> None:
         self._client = client
         self._uses = uses
         self._limits = limits
 
-    def prune(self, present: Iterable[str], *, only_count: bool = False) -> Kept:
-        """Remove what is over the limits.
+    def prune(self, present: Iterable[str], *, only_count: bool = False) -> CacheUsage:
+        """Remove images beyond the limits.
 
         Args:
-            present: References that stay whatever their age: the toolchain in use.
+            present: References that are never removed: the toolchain in use.
             only_count: Remove nothing.
         """
         entries = self._entries(frozenset(present))
-        gone: list[Entry] = []
-        while not only_count and (removed := [entry for entry in doomed(entries, self._limits) if self._remove(entry)]):
+        gone: list[CacheEntry] = []
+        while not only_count and (
+            removed := [
+                entry for entry in select_for_removal(entries, self._limits) if self._remove(entry)
+            ]
+        ):
             gone += removed
-            entries = self._entries(frozenset(present))  # what stood below them can be removed now
+            entries = self._entries(frozenset(present))  # the images below them can be removed now
         stay = [entry for entry in entries if entry.counted]
-        kept = Kept(
+        kept = CacheUsage(
             count=len(stay),
             size=sum(entry.size for entry in stay),
             removed=len(gone),
             removed_bytes=sum(entry.size for entry in gone),
         )
         if gone:
-            log.info("%d images of ours removed, %d bytes", kept.removed, kept.removed_bytes)
+            log.info("removed %d cached images, %d bytes", kept.removed, kept.removed_bytes)
         return kept
 
-    def _remove(self, entry: Entry) -> bool:
-        """Never by force: the daemon itself refuses what a container or another image still needs."""
+    def _remove(self, entry: CacheEntry) -> bool:
+        """Remove an image without force: the daemon refuses if it is still needed."""
         with contextlib.suppress(ImageNotFound, APIError):
             self._client.images.remove(entry.name)
             self._uses.forget(entry.name)
             return True
         return False
 
-    def _entries(self, present: frozenset[str]) -> list[Entry]:
-        images: dict[str, dict[str, Any]] = {one["Id"]: one for one in self._listed(all=True)}
+    def _entries(self, present: frozenset[str]) -> list[CacheEntry]:
+        images: dict[str, dict[str, Any]] = {one["Id"]: one for one in self._list_images(all=True)}
         parents = {image.get("ParentId") for image in images.values()}
         busy = self._in_use(images)
         now = self._uses.now()
         entries = []
         for image in images.values():
             if not image.get("RepoTags") and image["Id"] in parents:
-                continue  # a layer that something with a name stands on
+                continue  # an intermediate layer of a named image
             for name in self._names(image):
                 kind = name.partition(":")[0]
-                entry = Entry(
+                entry = CacheEntry(
                     name=name,
                     size=_own_size(image, images),
                     idle_s=now - (self._uses.last(name) or float(image["Created"])),
-                    # Of what another stands on, the daemon would take the name away and keep the rest.
+                    # Removing an image with children would only remove its name.
                     protected=image["Id"] in busy | parents or name in present,
                     counted=kind == ENVIRONMENT,
                     days=OTHER_VERSIONS_DAYS if _is_cheap(name) else None,
@@ -93,12 +102,12 @@ class Disk:
                 entries.append(entry)
         return entries
 
-    def _listed(self, **which: Any) -> list[dict[str, Any]]:
+    def _list_images(self, **which: Any) -> list[dict[str, Any]]:
         ask: Callable[..., list[dict[str, Any]]] = self._client.api.images
         return ask(**which)
 
     def _names(self, image: dict[str, Any]) -> list[str]:
-        """Our tags of an image, or its id when it is a nameless leftover that we committed."""
+        """Return our tags of an image, or its id if it is a nameless leftover that we committed."""
         tags = [tag for tag in image.get("RepoTags") or () if tag != "<none>:<none>"]
         if tags:
             return [tag for tag in tags if tag.partition(":")[0] in {TOOLCHAIN, ENVIRONMENT}]
@@ -110,7 +119,7 @@ class Disk:
         return []
 
     def _in_use(self, images: dict[str, dict[str, Any]]) -> set[str]:
-        """Images that a container was made from, and those these stand on."""
+        """Return the images that containers use, and all their parents."""
         ask: Callable[..., list[dict[str, Any]]] = self._client.api.containers
         busy: set[str] = set()
         for container in ask(all=True):
@@ -122,7 +131,7 @@ class Disk:
 
 
 def read_notes(labels: Mapping[str, str] | None) -> dict[str, str]:
-    """Return the short texts kept with an image, by its labels; nothing when they cannot be read."""
+    """Return the notes in an image's labels; empty if they are unreadable."""
     try:
         found = json.loads((labels or {}).get(NOTES_LABEL, "{}"))
     except ValueError:
@@ -131,7 +140,7 @@ def read_notes(labels: Mapping[str, str] | None) -> dict[str, str]:
 
 
 def _own_size(image: dict[str, Any], images: dict[str, dict[str, Any]]) -> int:
-    """The bytes that an image adds to the next one below that has a name: layers between go with it."""
+    """Return the bytes that an image and the unnamed layers below it add to the next named one."""
     below = images.get(image.get("ParentId") or "", {})
     while below and not below.get("RepoTags"):
         below = images.get(below.get("ParentId") or "", {})
@@ -139,6 +148,6 @@ def _own_size(image: dict[str, Any], images: dict[str, dict[str, Any]]) -> int:
 
 
 def _is_cheap(name: str) -> bool:
-    """Whether it is made again in a moment: the guest programs on a toolchain, and what has no name."""
+    """Return True if an image is quickly rebuilt: a layer of guest programs, or a nameless one."""
     repository, _, tag = name.partition(":")
     return repository != ENVIRONMENT and (repository != TOOLCHAIN or "-" in tag)

@@ -1,4 +1,4 @@
-"""How a container is made: the specification as arguments of the docker SDK."""
+"""Container settings: the specification as arguments of the Docker SDK."""
 
 from typing import Any
 
@@ -18,11 +18,11 @@ USER = f"{SANDBOX_UID}:{SANDBOX_UID}"
 
 
 def runtime(spec: SandboxSpec, known: frozenset[str]) -> str | None:
-    """The container runtime to ask for; None takes the daemon's default.
+    """Return the container runtime to request; None uses the daemon's default.
 
     Args:
-        spec: What the operator wants.
-        known: The runtimes the daemon has.
+        spec: The operator's settings.
+        known: The runtimes of the daemon.
     """
     wanted = spec.requires_gvisor or spec.runtime != "runc"
     return "runsc" if wanted and "runsc" in known else None
@@ -36,14 +36,16 @@ def container_arguments(
     *,
     surroundings: Surroundings = USUAL,
 ) -> dict[str, Any]:
-    """Arguments for `containers.create`. No secret, no environment at all, nothing of the host but one socket.
+    """Return the arguments for `containers.create`.
+
+    They hold no secret and no environment variable, and mount nothing of the host but one socket.
 
     Args:
-        spec: Every limit.
-        phase: Setting up has a writable root and a way out; a mission has neither.
-        chosen_runtime: What `runtime` returned.
-        egress: Folder of the host with the socket of a set-up's proxy.
-        surroundings: User, host name, and where checkout and home are.
+        spec: All limits.
+        phase: A set-up has a writable root and egress; a mission has neither.
+        chosen_runtime: The result of `runtime`.
+        egress: The host folder with the socket of a set-up's proxy.
+        surroundings: User, host name, and paths of checkout and home.
     """
     ulimits = spec.ulimits(phase).items()
     arguments: dict[str, Any] = {
@@ -54,6 +56,7 @@ def container_arguments(
         "security_opt": ["no-new-privileges:true"],
         "pids_limit": spec.pids,
         "mem_limit": spec.memory_bytes,
+        # Equal to the memory limit, so that there is no swap.
         "memswap_limit": spec.memory_bytes,
         "nano_cpus": int(spec.cpus * 1e9),
         "shm_size": spec.shm_bytes,
@@ -62,6 +65,7 @@ def container_arguments(
         "hostname": surroundings.hostname,
         "tmpfs": spec.folders(phase, surroundings),
         "ulimits": [Ulimit(name=name, soft=value, hard=value) for name, value in ulimits],
+        # Docker would store the output of repository code on the host's disk.
         "log_config": LogConfig(type=LogConfig.types.NONE),
         "stdin_open": True,
         "auto_remove": True,
@@ -69,18 +73,20 @@ def container_arguments(
         "labels": {LABEL: phase, OWNER_LABEL: owner()},
     }
     if egress is not None:
-        # Not as `volumes`: those would stand in the configuration of the image that is kept.
-        arguments["mounts"] = [Mount(target=EGRESS_FOLDER, source=egress, type="bind", read_only=True)]
+        # Not as `volumes`: the kept image's configuration would contain those.
+        arguments["mounts"] = [
+            Mount(target=EGRESS_FOLDER, source=egress, type="bind", read_only=True)
+        ]
     if chosen_runtime:
         arguments["runtime"] = chosen_runtime
     return arguments
 
 
 def greet() -> tuple[docker.DockerClient, dict[str, Any]]:
-    """A client, and what the daemon says about itself.
+    """Return a client, and the daemon's description of itself.
 
     Raises:
-        HostGone: no daemon answers.
+        HostGone: No daemon responds.
     """
     client: docker.DockerClient | None = None
     try:
@@ -89,12 +95,12 @@ def greet() -> tuple[docker.DockerClient, dict[str, Any]]:
     except (DockerException, OSError) as error:
         if client is not None:
             client.close()
-        raise HostGone(f"Docker does not answer ({type(error).__name__}).", ADVICE) from error
+        raise HostGone(f"Docker does not respond ({type(error).__name__}).", ADVICE) from error
 
 
 def connect() -> docker.DockerClient:
-    """A client for the daemon that the host's Docker settings name."""
+    """Return a client for the daemon in the host's Docker settings."""
     client = docker.from_env(timeout=120, max_pool_size=16)
-    # No connection is kept between requests: none is left open by whoever forgets the client.
+    # Close each connection after its request, so that a forgotten client leaves none open.
     client.api.headers["Connection"] = "close"
     return client

@@ -1,4 +1,4 @@
-"""The attach stream of a container as a link: Docker's framing taken off, lengths capped."""
+"""The attach stream of a container as a link, with Docker's framing removed and lengths limited."""
 
 import contextlib
 import socket
@@ -18,19 +18,20 @@ MAX_HELLO = 4096
 
 
 def attach(container: Any) -> socket.socket:
-    """The stream of a container that was created and not yet started.
+    """Attach to a container that was created but not yet started.
 
     Raises:
-        SandboxUnavailable: the daemon is reached in a way that gives no plain socket.
+        SandboxUnavailable: The connection to the daemon has no plain socket.
     """
     stream = container.attach_socket(params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
     connection = getattr(stream, "_sock", None)
     if not isinstance(connection, socket.socket):
         raise SandboxUnavailable(
-            "The Docker daemon is reached through TLS or ssh, which has no plain stream to a container.",
-            "Run MetaAgent where Docker's own socket is.",
+            "The connection to Docker uses TLS or ssh, which give no plain stream to a container.",
+            "Run MetaAgent on the machine with Docker's socket.",
         )
-    # A descriptor of our own: the SDK's layers around theirs keep it open after its end, or close it too early.
+    # Duplicate the descriptor: the SDK's wrappers keep theirs open after its end, or close it too
+    # early.
     own = connection.dup()
     stream.close()
     connection.close()
@@ -38,17 +39,17 @@ def attach(container: Any) -> socket.socket:
 
 
 def read_hello(connection: socket.socket, timeout: float) -> bytes:
-    """The supervisor's first line, read before the event loop takes over.
+    """Read the supervisor's first line before the event loop takes over.
 
     Raises:
-        SandboxDied: it never came.
+        SandboxDied: It did not arrive.
     """
     connection.settimeout(timeout)
     line, complaint = b"", b""
     try:
         while not line.endswith(b"\n"):
-            kind, length = _header(_exactly(connection, HEADER))
-            data = _exactly(connection, length)
+            kind, length = _parse_header(_read_exactly(connection, HEADER))
+            data = _read_exactly(connection, length)
             if kind == STDOUT:
                 line += data
             else:
@@ -57,18 +58,20 @@ def read_hello(connection: socket.socket, timeout: float) -> bytes:
                 break
     except (OSError, EOFError) as error:
         last = complaint.decode("utf-8", "replace").strip().splitlines()[-1:]
-        raise SandboxDied(f"The sandbox did not start: {' '.join(last)[:300] or 'no word from inside'}") from error
+        raise SandboxDied(
+            f"The sandbox did not start: {' '.join(last)[:300] or 'no message from inside'}"
+        ) from error
     return line
 
 
-def _header(data: bytes) -> tuple[int, int]:
+def _parse_header(data: bytes) -> tuple[int, int]:
     kind, length = struct.unpack(">BxxxI", data)
     if kind not in {STDOUT, STDERR} or length > MAX_FRAME:
         raise SandboxDied("The sandbox's stream is broken.")
     return kind, length
 
 
-def _exactly(connection: socket.socket, count: int) -> bytes:
+def _read_exactly(connection: socket.socket, count: int) -> bytes:
     data = b""
     while len(data) < count:
         piece = connection.recv(count - len(data))
@@ -92,42 +95,42 @@ class DockerLink:
         self._left = 0
 
     async def receive(self) -> bytes:
-        """The next bytes of the supervisor's standard output; empty at the end."""
+        """Return the next bytes of the supervisor's standard output; empty at the end."""
         while True:
             data = await self._inner.receive()
             if not data:
                 return b""
-            said = self._take(data)
-            if said:
-                return said
+            output = self._extract(data)
+            if output:
+                return output
 
-    def _take(self, data: bytes) -> bytes:
-        """Standard output out of raw bytes; headers may be cut anywhere."""
-        said = []
+    def _extract(self, data: bytes) -> bytes:
+        """Extract standard output from raw bytes; a header may be split anywhere."""
+        output = []
         while data:
             if not self._left:
                 missing = HEADER - len(self._header)
                 self._header, data = self._header + data[:missing], data[missing:]
                 if len(self._header) == HEADER:
-                    self._kind, self._left = _header(self._header)
+                    self._kind, self._left = _parse_header(self._header)
                     self._header = b""
                 continue
             piece, data = data[: self._left], data[self._left :]
             self._left -= len(piece)
             if self._kind == STDOUT:
-                said.append(piece)
-        return b"".join(said)
+                output.append(piece)
+        return b"".join(output)
 
     async def send(self, data: bytes) -> None:
         """Write to the supervisor's standard input."""
         await self._inner.send(data)
 
     async def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         await self._inner.close()
 
 
 def remove(container: Any) -> None:
-    """Kill and remove a container; one that is gone already is fine."""
+    """Kill and remove a container, if it still exists."""
     with contextlib.suppress(DockerException, OSError):
         container.remove(force=True, v=True)

@@ -1,4 +1,4 @@
-"""What only the set-up sandboxes of a daemon need: their size watched, their network left, their installer asked."""
+"""Helpers for set-up sandboxes: size monitoring, leaving the network, the default index."""
 
 import asyncio
 import contextlib
@@ -16,7 +16,7 @@ from docker.errors import DockerException
 from sandbox.backends.base import Guest
 from sandbox.backends.docker_egress import WayOut
 from sandbox.backends.docker_link import remove
-from sandbox.egress.index import PACKAGES, index_asked_for
+from sandbox.egress.index import PACKAGES, find_index_in_output
 from sandbox.errors import SandboxDied, SandboxUnavailable, SetupFailed
 from sandbox.spec import RunLimits
 
@@ -24,19 +24,19 @@ WATCH_S = 2.0
 MOST_FILES = 1_000_000
 ROOM = "Install less, or give set-ups more room (sandbox.setup_bytes)."
 ASKING = MappingProxyType({"UV_NO_CONFIG": "1", "UV_HTTP_RETRIES": "0", "UV_NO_PROGRESS": "1"})
-"""An installer that is let ask in vain, once."""
+"""Settings with which the installer fails quickly without network."""
 
 
 class OpenSetup(NamedTuple):
-    """A set-up sandbox that is open."""
+    """An open set-up sandbox."""
 
     container: Any
     way: WayOut | None
-    """None on a network of Docker's."""
+    """None on a Docker network."""
 
 
 class Growth:
-    """What a set-up sandbox adds to the daemon's disk.
+    """The disk usage that a set-up sandbox adds.
 
     Args:
         client: The daemon.
@@ -50,35 +50,47 @@ class Growth:
         self._before = self._files()
 
     def excess(self, limit: int, files: int) -> str | None:
-        """What is too much: bytes of the container, or files that came since; None when all is well.
+        """Return the exceeded limit: bytes of the container, or new files on the disk.
 
-        Files without content take no bytes, and a disk holds only so many. They are counted for the whole disk: the
-        tree that a sandbox wrote is not walked here.
+        Files without content use no bytes, but a disk has a limited number of them. They are
+        counted for the whole disk, because the sandbox's own tree is not walked here.
         """
         found = self._client.api.containers(all=True, size=True, filters={"id": self._container.id})
         if any(int(entry.get("SizeRw") or 0) > limit for entry in found):
             return f"it wrote more than {limit >> 20} MiB"
-        return f"more than {files} files came to Docker's disk" if self._files() - self._before > files else None
+        return (
+            f"it created more than {files} files on Docker's disk"
+            if self._files() - self._before > files
+            else None
+        )
 
     def _files(self) -> int:
         try:
             disk = os.statvfs(self._folder)
         except OSError:
-            return 0  # the daemon's disk is not to be seen from here
+            return 0  # the daemon's disk is not visible from here
         return disk.f_files - disk.f_ffree
 
 
 async def watch_size(
-    client: docker.DockerClient, container: Any, limit: int, *, files: int = MOST_FILES, every_s: float = WATCH_S
+    client: docker.DockerClient,
+    container: Any,
+    limit: int,
+    *,
+    files: int = MOST_FILES,
+    every_s: float = WATCH_S,
 ) -> str:
-    """The writable root has no quota: look at what it adds, and end what grows too large; returns why.
+    """Watch the size of the writable root, and remove the container if it grows too large.
 
     Args:
         client: The daemon.
         container: The set-up sandbox.
-        limit: In bytes.
-        files: How many may come to the daemon's disk meanwhile.
-        every_s: How often it is looked.
+        limit: Limit in bytes.
+        files: Limit of new files on the daemon's disk.
+        every_s: Interval of the checks, in seconds.
+
+    Returns:
+        The reason for the removal.
     """
     growth: Growth | None = None
     while True:
@@ -94,21 +106,21 @@ async def watch_size(
 
 @asynccontextmanager
 async def watched(client: docker.DockerClient, container: Any, limit: int) -> AsyncIterator[None]:
-    """A set-up sandbox whose size is watched.
+    """Watch the size of a set-up sandbox.
 
     Args:
         client: The daemon.
         container: The set-up sandbox.
-        limit: In bytes.
+        limit: Limit in bytes.
 
     Raises:
-        SetupFailed: it was ended for its size.
+        SetupFailed: The sandbox was removed for its size.
     """
     watcher = asyncio.create_task(watch_size(client, container, limit))
     try:
         yield
     except (SandboxDied, SandboxUnavailable) as error:
-        # Its end is seen a moment before the watcher is done with it.
+        # The sandbox's end is visible a moment before the watcher finishes.
         await asyncio.wait({watcher}, timeout=1.0)
         if watcher.done() and not watcher.cancelled() and watcher.exception() is None:
             raise SetupFailed(f"Set-up was ended: {watcher.result()}.", ROOM) from error
@@ -119,7 +131,7 @@ async def watched(client: docker.DockerClient, container: Any, limit: int) -> As
 
 
 def leave_network(client: docker.DockerClient, container: Any, name: str) -> None:
-    """Take a running container off a network; one that is off it already is fine.
+    """Disconnect a running container from a network, if it is connected.
 
     Args:
         client: The daemon.
@@ -131,24 +143,26 @@ def leave_network(client: docker.DockerClient, container: Any, name: str) -> Non
         client.networks.get(name).disconnect(container, force=True)
 
 
-async def index_of_installer(guest: Guest) -> str | None:
-    """The address that an installer asks, out of its complaint that it cannot.
+async def find_installer_index(guest: Guest) -> str | None:
+    """Return an installer's index address, from its error message without network.
 
     Args:
         guest: A sandbox without network.
     """
     package = PACKAGES[0]
     command = ("uv", "pip", "compile", "--no-cache", "-")
-    said = await guest.run(command, limits=RunLimits(wall_s=60.0), cwd="/", stdin=f"{package}\n".encode())
-    return index_asked_for(said.stdout + said.stderr, package)
+    failed = await guest.run(
+        command, limits=RunLimits(wall_s=60.0), cwd="/", stdin=f"{package}\n".encode()
+    )
+    return find_index_in_output(failed.stdout + failed.stderr, package)
 
 
-def tar_of(name: str, content: bytes) -> bytes:
-    """One file as an archive.
+def pack_file(name: str, content: bytes) -> bytes:
+    """Return an archive with one file.
 
     Args:
-        name: Of the file.
-        content: Of the file.
+        name: The name of the file.
+        content: The content of the file.
     """
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:

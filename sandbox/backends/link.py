@@ -1,4 +1,4 @@
-"""The line to a supervisor: bytes in, bytes out, and lines of bounded length made from them."""
+"""The connection to a supervisor: bytes in both directions, and lines of limited length."""
 
 import asyncio
 import socket
@@ -11,18 +11,18 @@ READ_BYTES = 1 << 16
 
 
 class Link(Protocol):
-    """Bytes to and from one supervisor."""
+    """A byte connection to one supervisor."""
 
     async def receive(self) -> bytes:
-        """The next bytes it sent; empty when it is gone."""
+        """Return the next bytes; empty at the end."""
         ...
 
     async def send(self, data: bytes) -> None:
-        """Hand over all of `data`."""
+        """Send all of `data`."""
         ...
 
     async def close(self) -> None:
-        """Hang up; the supervisor ends everything when it notices."""
+        """Close the connection. The supervisor then kills everything."""
         ...
 
 
@@ -30,8 +30,8 @@ class SocketLink:
     """A link over a connected stream socket.
 
     Args:
-        reader: Where bytes come from.
-        writer: Where bytes go.
+        reader: The incoming bytes.
+        writer: The outgoing bytes.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -40,23 +40,23 @@ class SocketLink:
 
     @classmethod
     async def over(cls, connection: socket.socket) -> "SocketLink":
-        """Take over a connected socket."""
+        """Create a link from a connected socket."""
         connection.settimeout(0)
         reader, writer = await asyncio.open_connection(sock=connection)
         return cls(reader, writer)
 
     async def receive(self) -> bytes:
-        """The next bytes; empty at the end."""
+        """Return the next bytes; empty at the end."""
         try:
             return await self._reader.read(READ_BYTES)
         except OSError:
             return b""
 
     async def send(self, data: bytes) -> None:
-        """Write all of it.
+        """Send all of the data.
 
         Raises:
-            SandboxDied: nobody is there to read.
+            SandboxDied: The peer is gone.
         """
         try:
             self._writer.write(data)
@@ -74,10 +74,10 @@ class SocketLink:
 
 
 class Lines:
-    """Lines out of a link.
+    """Line reader of a link.
 
     Args:
-        link: Where the bytes come from.
+        link: The source of the bytes.
     """
 
     def __init__(self, link: Link) -> None:
@@ -86,10 +86,10 @@ class Lines:
         self._scanned = 0
 
     async def next(self) -> bytes:
-        """The next line, without its end.
+        """Return the next line without its newline.
 
         Raises:
-            SandboxDied: the supervisor is gone, or the line is too long.
+            SandboxDied: The supervisor is gone, or the line is too long.
         """
         while True:
             end = self._buffer.find(b"\n", self._scanned)

@@ -1,7 +1,8 @@
-"""Resource-limited processes on this host, for hosts that are themselves disposable (CI runners, tests).
+"""Resource-limited processes on this host, for disposable hosts (CI runners, tests).
 
-What holds here is weaker than in a container: the file system of the host can be read, the network is there. Never as
-root: commands run as the user MetaAgent runs as, or, when that is root, as the user the operator names.
+This isolation is weaker than a container's: commands can read the host's file system and use its
+network. They never run as root, but as the user of MetaAgent, or as the user that the operator
+names if MetaAgent runs as root.
 """
 
 import asyncio
@@ -19,20 +20,25 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from sandbox.backends import owners, variables
-from sandbox.backends.base import Guest, Kept
+from sandbox.backends.base import CacheUsage, Guest
 from sandbox.backends.guest_tree import START, GuestTree
 from sandbox.backends.link import SocketLink
-from sandbox.backends.local_environments import TOOLCHAIN, Environments, interpreter_folders, remove_tree
-from sandbox.backends.retention import Limits
-from sandbox.backends.supervised import Place, SupervisedGuest
+from sandbox.backends.local_environments import (
+    TOOLCHAIN,
+    Environments,
+    interpreter_folders,
+    remove_tree,
+)
+from sandbox.backends.retention import RetentionLimits
+from sandbox.backends.supervised import GuestPaths, SupervisedGuest
 from sandbox.errors import SandboxError, SandboxUnavailable
-from sandbox.guest.reaper import below, processes
+from sandbox.guest.reaper import descendants, processes
 from sandbox.image import build
 from sandbox.spec import SandboxSpec
 from sandbox.types import USUAL, Door, Egress, Surroundings
 
 ENVIRONMENT = "/opt/env"
-"""What the environment's folder is called in every sandbox; here it is somewhere else."""
+"""The environment's folder in every other sandbox; here an alias."""
 
 OPEN_FILES = 1024
 FAREWELL_S = 10.0
@@ -40,43 +46,45 @@ ADVICE = "Give sandbox.local_uid an unprivileged user id, or choose --sandbox-ba
 
 
 class LocalBackend:
-    """Processes of this host.
+    """The local backend.
 
     Args:
-        spec: Limits, and the user id to run as when we are root.
+        spec: Limits, and the user id for commands if MetaAgent runs as root.
         cache: Folder for environments and tools; commands must be able to enter it.
     """
 
     def __init__(self, spec: SandboxSpec, cache: Path | None = None) -> None:
         self._spec = spec
         self._guest = GuestTree.installed()
-        self._environments = Environments(cache or _usual_cache())
+        self._environments = Environments(cache or _default_cache())
         self._python: str | None = None
         self._setups: dict[int, Path] = {}
         self._kept: set[Path] = set()
         self._swept = False
 
     async def close(self) -> None:
-        """Nothing is held ready here."""
+        """Do nothing: this backend has no pool."""
 
     @property
     def name(self) -> str:
-        """`local`."""
+        """Return `local`."""
         return "local"
 
     # --- the host ---------------------------------------------------------------------------------
 
     @property
     def _uid(self) -> int | None:
-        """The user id to change to; None when we are that user already."""
+        """Return the user id to switch to; None to keep the current user."""
         return self._spec.local_uid if os.geteuid() == 0 else None
 
     def _refuse_root(self) -> None:
         if os.geteuid() == 0 and not self._spec.local_uid:
-            raise SandboxUnavailable("The local backend never runs repository code as root.", ADVICE)
+            raise SandboxUnavailable(
+                "The local backend never runs repository code as root.", ADVICE
+            )
 
     def _popen(self, argv: list[str], channel: socket.socket | None) -> subprocess.Popen[bytes]:
-        """Start a program with nothing of our environment, as the user that commands run as."""
+        """Start a program with an empty environment, as the user of commands."""
         stream = subprocess.DEVNULL if channel is None else channel.fileno()
         uid = self._uid
         return subprocess.Popen(
@@ -93,14 +101,23 @@ class LocalBackend:
         )
 
     def _interpreter(self) -> str:
-        """An interpreter the user that commands run as may start."""
+        """Return an interpreter that the user of commands can start."""
         if self._python is None:
-            for candidate in (os.path.realpath(sys.executable), "/usr/bin/python3", "/usr/local/bin/python3"):
+            for candidate in (
+                os.path.realpath(sys.executable),
+                "/usr/bin/python3",
+                "/usr/local/bin/python3",
+            ):
                 with contextlib.suppress(OSError):
-                    if self._popen([candidate, "-I", "-S", "-c", "pass"], None).wait(timeout=30) == 0:
+                    if (
+                        self._popen([candidate, "-I", "-S", "-c", "pass"], None).wait(timeout=30)
+                        == 0
+                    ):
                         self._python = candidate
                         return candidate
-            raise SandboxUnavailable("No Python on this host can be started by the user that commands run as.", ADVICE)
+            raise SandboxUnavailable(
+                "No Python on this host can be started by the user that commands run as.", ADVICE
+            )
         return self._python
 
     @property
@@ -108,7 +125,7 @@ class LocalBackend:
         return self._environments.root / f"tools-{build.UV_VERSION}"
 
     def _tools(self) -> Path:
-        """A folder with uv in it, fetched once."""
+        """Return a folder with uv, which is fetched once."""
         folder = self._tools_folder
         if not (folder / "uv").is_file():
             folder.mkdir(parents=True, exist_ok=True, mode=0o755)
@@ -119,10 +136,11 @@ class LocalBackend:
         return folder
 
     async def ensure_toolchain(self) -> str:
-        """This host's interpreter and uv are there.
+        """Check that this host has an interpreter and uv.
 
         Raises:
-            SandboxUnavailable: we are root without a user id to change to, or a tool is missing.
+            SandboxUnavailable: MetaAgent runs as root without a user id to switch to, or a tool is
+                missing.
         """
         self._refuse_root()
         await asyncio.to_thread(self._tools)
@@ -130,30 +148,34 @@ class LocalBackend:
         return TOOLCHAIN
 
     async def find_environment(self, key: str) -> str | None:
-        """The environment kept under a key."""
+        """Return the environment of a key."""
         return await asyncio.to_thread(self._environments.find, key)
 
     async def allow_hosts(self, setup: Guest, hosts: tuple[str, ...]) -> None:
-        """Nothing is closed here."""
+        """Do nothing: this backend does not restrict the network."""
 
-    async def prune(self, *, only_count: bool = False) -> Kept:
-        """Remove environments that are too old or too many."""
+    async def prune(self, *, only_count: bool = False) -> CacheUsage:
+        """Remove environments beyond the limits of age or size."""
         spec = self._spec
-        limits = Limits(size=spec.environments_bytes, days=spec.environments_days, busy_s=spec.mission_wall_s)
+        limits = RetentionLimits(
+            size=spec.environments_bytes, days=spec.environments_days, busy_s=spec.mission_wall_s
+        )
         return await asyncio.to_thread(self._environments.prune, limits, only_count=only_count)
 
     async def end_egress(self, setup: Guest) -> Egress:
-        """Nothing is cut off here: this backend is for hosts that are themselves disposable."""
+        """Do nothing: this backend, for disposable hosts only, does not restrict the network."""
         if id(setup) not in self._setups:
             raise SandboxError("Only an open set-up sandbox has egress.")
         return Egress()
 
     async def environment_notes(self, image: str) -> dict[str, str]:
-        """The short texts kept with an environment."""
+        """Return the notes of an environment."""
         return await asyncio.to_thread(self._environments.notes, image)
 
-    async def keep_environment(self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None) -> str:
-        """Keep what a set-up sandbox installed, where it was installed."""
+    async def keep_environment(
+        self, setup: Guest, key: str, *, notes: Mapping[str, str] | None = None
+    ) -> str:
+        """Keep the installation of a set-up sandbox in its folder."""
         folder = self._setups.get(id(setup))
         if folder is None:
             raise SandboxError("Only an open set-up sandbox can be kept.")
@@ -162,7 +184,7 @@ class LocalBackend:
         return reference
 
     async def digest(self, image: str) -> str:
-        """Stands for what an environment holds."""
+        """Return a digest of an environment."""
         return await asyncio.to_thread(self._environments.digest, image)
 
     # --- sandboxes --------------------------------------------------------------------------------
@@ -171,9 +193,14 @@ class LocalBackend:
     async def open(
         self, image: str, *, door: Door | None = None, surroundings: Surroundings = USUAL
     ) -> AsyncIterator[Guest]:
-        """Processes in a private folder; no network is taken away here, so there is no door to keep to."""
+        """Open a private folder for processes.
+
+        A door is refused, because the network stays open here.
+        """
         if door is not None:
-            raise SandboxUnavailable("An agent works in a container only.", "Choose --sandbox-backend docker.")
+            raise SandboxUnavailable(
+                "An agent can only run in a container.", "Choose --sandbox-backend docker."
+            )
         folder = self._environments.folder(image)
         async with (
             self._private_folder(surroundings) as base,
@@ -183,9 +210,11 @@ class LocalBackend:
 
     @asynccontextmanager
     async def open_setup(self, image: str) -> AsyncIterator[Guest]:
-        """The same with a new environment folder to install into: empty, or a copy of an environment's."""
+        """Open a sandbox to install into a new environment folder: empty, or a copy."""
         await asyncio.to_thread(self._tools)
-        folder = await asyncio.to_thread(self._environments.new, self._environments.folder(image), self._uid)
+        folder = await asyncio.to_thread(
+            self._environments.new, self._environments.folder(image), self._uid
+        )
         try:
             async with self._private_folder(USUAL) as base:
                 env = await asyncio.to_thread(self._setup_variables, base, folder)
@@ -204,19 +233,19 @@ class LocalBackend:
         certificates = base / "certificates.pem"
         certificates.write_bytes(bundle)
         trusted = str(certificates) if bundle else None
-        # A runner has its Pythons elsewhere than a system does, and uv finds what stands in the PATH.
+        # CI runners have their Pythons outside the system folders, and uv finds those in PATH.
         paths = (str(folder / "bin"), "/usr/local/bin", "/usr/bin", "/bin", *interpreter_folders())
         return {**variables.for_setup(self._spec, str(folder), trusted), "PATH": ":".join(paths)}
 
-    def _give(self, *paths: Path) -> None:
-        """Make files and folders the property of the user that commands run as."""
+    def _change_owner(self, *paths: Path) -> None:
+        """Make the user of commands the owner of files and folders."""
         for path in paths:
             if self._uid is not None:
                 os.chown(path, self._uid, self._uid, follow_symlinks=False)
 
     @asynccontextmanager
     async def _private_folder(self, surroundings: Surroundings) -> AsyncIterator[Path]:
-        """The folder of one sandbox, with the guest programs in it, gone afterwards."""
+        """Create the private folder of one sandbox, and remove it afterwards."""
         self._refuse_root()
         base = await asyncio.to_thread(self._furnish, surroundings)
         try:
@@ -230,26 +259,35 @@ class LocalBackend:
             owners.sweep(Path(tempfile.gettempdir()), "metaagent-sandbox-*", remove_tree)
         base = Path(tempfile.mkdtemp(prefix="metaagent-sandbox-"))
         owners.mark(base)
+        # mkdtemp creates mode 0700, and commands run as another user.
         base.chmod(0o755)
         for path, content in self._guest.layout().items():
             target = base / "metaagent" / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
         (base / "metaagent/lib/sandbox/guest").symlink_to("../../guest")
-        for folder in (_below(base, surroundings.top), _below(base, surroundings.home), base / "tmp"):
+        for folder in (
+            _below(base, surroundings.top),
+            _below(base, surroundings.home),
+            base / "tmp",
+        ):
             folder.mkdir(mode=0o700, parents=True)
-            self._give(folder)
+            self._change_owner(folder)
         return base
 
     @asynccontextmanager
     async def _serving(
-        self, base: Path, folder: Path | None, env: dict[str, str], surroundings: Surroundings = USUAL
+        self,
+        base: Path,
+        folder: Path | None,
+        env: dict[str, str],
+        surroundings: Surroundings = USUAL,
     ) -> AsyncIterator[SupervisedGuest]:
         environment = folder or base / "no-environment"
         python = await asyncio.to_thread(self._interpreter)
         paths = (str(environment / "bin"), "/usr/local/bin", "/usr/bin", "/bin")
         commands = variables.for_commands(paths, str(_below(base, surroundings.home)), surroundings)
-        place = Place(
+        place = GuestPaths(
             workdir=str(_below(base, surroundings.workdir)),
             guest_dir=str(base / "metaagent/guest"),
             environment_python=str(environment / "bin/python"),
@@ -264,7 +302,9 @@ class LocalBackend:
         ours, process = await asyncio.to_thread(self._start, python, base, place)
         guest: SupervisedGuest | None = None
         try:
-            guest = SupervisedGuest(await SocketLink.over(ours), place, lambda: asyncio.to_thread(_end, process, 0.0))
+            guest = SupervisedGuest(
+                await SocketLink.over(ours), place, lambda: asyncio.to_thread(_end, process, 0.0)
+            )
             await guest.greet()
             yield guest
         finally:
@@ -273,8 +313,10 @@ class LocalBackend:
             ours.close()
             await asyncio.shield(asyncio.to_thread(_end, process, FAREWELL_S))
 
-    def _start(self, python: str, base: Path, place: Place) -> tuple[socket.socket, subprocess.Popen[bytes]]:
-        """Start a supervisor; returns our end of the line to it."""
+    def _start(
+        self, python: str, base: Path, place: GuestPaths
+    ) -> tuple[socket.socket, subprocess.Popen[bytes]]:
+        """Start a supervisor and return our end of its connection."""
         limits = {
             "files": OPEN_FILES,
             "file_bytes": self._spec.file_bytes,
@@ -293,27 +335,32 @@ class LocalBackend:
             return ours, self._popen(argv, theirs)
         except OSError as error:
             ours.close()
-            raise SandboxUnavailable(f"No process could be started: {error.strerror}.", ADVICE) from error
+            raise SandboxUnavailable(
+                f"No process could be started: {error.strerror}.", ADVICE
+            ) from error
         finally:
             theirs.close()
 
 
 def _below(base: Path, folder: str) -> Path:
-    """An absolute folder of a sandbox, as the private folder has it."""
+    """Return a sandbox's absolute path below the private folder."""
     return base / folder.removeprefix("/")
 
 
-def _usual_cache() -> Path:
+def _default_cache() -> Path:
     folder = Path("/var/cache/metaagent") if os.geteuid() == 0 else Path.home() / ".cache/metaagent"
     return folder / "local"
 
 
 def _end(process: subprocess.Popen[bytes], patience: float) -> None:
-    """A supervisor whose line was closed ends everything by itself; one that does not is ended with all below it."""
+    """Wait for a supervisor to end by itself.
+
+    After the timeout, kill it and all its descendants.
+    """
     try:
         process.wait(timeout=patience)
     except subprocess.TimeoutExpired:
-        for pid in (*below(process.pid, processes()), process.pid):
+        for pid in (*descendants(process.pid, processes()), process.pid):
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         process.wait(timeout=FAREWELL_S)

@@ -1,4 +1,4 @@
-"""Who made a container or a folder: this process, told apart from any other that may get its number."""
+"""Owners of containers and folders: processes, identified beyond their reusable number."""
 
 import os
 import shutil
@@ -8,41 +8,41 @@ from collections.abc import Callable
 from pathlib import Path
 
 MARK = "owner"
-"""The file in a folder that names its maker."""
+"""Name of the file in a folder that identifies its owner."""
 
 
 def owner() -> str:
-    """Who made a container: this process, told apart from any other that may get its number."""
-    return f"{_namespace()}/{os.getpid()}/{_started(os.getpid())}"
+    """Return the identity of this process: namespace, number and start time."""
+    return f"{_namespace()}/{os.getpid()}/{_start_time(os.getpid())}"
 
 
 def is_orphan(label: str) -> bool:
-    """Whether the owner named by a label is known to be gone."""
+    """Return True if the owner in a label is known to be dead."""
     namespace, _, rest = label.rpartition("/")
     namespace, _, pid = namespace.rpartition("/")
-    return namespace == _namespace() and pid.isdigit() and _started(int(pid)) != rest
+    return namespace == _namespace() and pid.isdigit() and _start_time(int(pid)) != rest
 
 
 def mark(folder: Path) -> None:
-    """Write down who made a folder.
+    """Record this process as the owner of a folder.
 
     Args:
-        folder: Made just now.
+        folder: A new folder.
     """
     (folder / MARK).write_text(owner())
 
 
 def sweep(base: Path, pattern: str, remove: Callable[[Path], None] | None = None) -> int:
-    """Remove folders whose maker is gone; returns how many.
+    """Remove folders of dead owners. Return their number.
 
     Args:
-        base: Where they stand.
-        pattern: Their names.
-        remove: Instead of the usual way, for trees that need more.
+        base: The parent folder.
+        pattern: The pattern of their names.
+        remove: Replaces the default removal, for special trees.
     """
     count = 0
     for found in base.glob(f"{pattern}/{MARK}"):
-        if _is_left(found):
+        if _is_abandoned(found):
             count += 1
             if remove is None:
                 shutil.rmtree(found.parent, ignore_errors=True)
@@ -51,8 +51,8 @@ def sweep(base: Path, pattern: str, remove: Callable[[Path], None] | None = None
     return count
 
 
-def _is_left(found: Path) -> bool:
-    """Whether a folder of ours, and of nobody else on this host, has lost its maker."""
+def _is_abandoned(found: Path) -> bool:
+    """Return True if a folder belongs to this user and its owner is dead."""
     try:
         mine = all(
             path.lstat().st_uid == os.geteuid() and kind(path.lstat().st_mode)
@@ -63,17 +63,19 @@ def _is_left(found: Path) -> bool:
         return False
 
 
-def _started(pid: int) -> str | None:
-    """When a process started, in the kernel's ticks; None when there is none."""
+def _start_time(pid: int) -> str | None:
+    """Return a process's start time in kernel ticks; None if it does not exist."""
     try:
         line = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
+    # The process name before the parenthesis may contain spaces. The start time is field 22 of the
+    # line (proc_pid_stat(5)).
     return line.rpartition(b")")[2].split()[19].decode("ascii")
 
 
 def _namespace() -> str:
-    """Which set of process ids we count in: the same number elsewhere is another process."""
+    """Return the identity of the process id namespace: numbers are only unique within one."""
     try:
         return f"{socket.gethostname()}/{Path('/proc/self/ns/pid').stat().st_ino}"
     except OSError:

@@ -1,4 +1,4 @@
-"""Sandboxes started before they are asked for: the next one on a hot environment opens at once."""
+"""Sandboxes that are started in advance, so that the next one opens at once."""
 
 import asyncio
 import contextlib
@@ -8,33 +8,33 @@ from typing import Generic, Protocol, TypeVar
 from sandbox.errors import SandboxError
 
 MOST = 4
-"""Environments that are kept hot; the one asked for least recently gives way."""
+"""Maximum number of hot environments; the least recently requested one is dropped."""
 
 
 class Startable(Protocol):
-    """A sandbox that waits."""
+    """A sandbox in the pool."""
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can still be used."""
+        """Return True if it can still be used."""
         ...
 
     def discard(self) -> None:
-        """Nobody wants it."""
+        """Remove it."""
         ...
 
 
 Waiting = TypeVar("Waiting", bound=Startable)
 
 
-async def whole(start: Awaitable[Waiting]) -> Waiting:
-    """A start cannot be stopped half way: what comes of it when nobody waits any more is discarded.
+async def finish_start(start: Awaitable[Waiting]) -> Waiting:
+    """Await a start that cannot be interrupted. After cancellation, its result is discarded.
 
     Args:
-        start: Starts one.
+        start: The start of one sandbox.
 
     Raises:
-        SandboxError: it did not start.
+        SandboxError: The start failed.
     """
     starting = asyncio.ensure_future(start)
     try:
@@ -46,15 +46,17 @@ async def whole(start: Awaitable[Waiting]) -> Waiting:
 
 
 class Pool(Generic[Waiting]):
-    """Waiting sandboxes per environment, replaced after each one taken.
+    """Sandboxes in reserve for each environment, replaced after each use.
 
     Args:
         start: Starts one.
-        size: How many wait per environment; 0 switches the pool off.
-        idle_s: Those of an environment that nobody asked for so long are discarded.
+        size: The reserve of each environment; 0 disables the pool.
+        idle_s: Seconds without a request after which an environment's reserve is discarded.
     """
 
-    def __init__(self, start: Callable[[str], Awaitable[Waiting]], size: int, idle_s: float) -> None:
+    def __init__(
+        self, start: Callable[[str], Awaitable[Waiting]], size: int, idle_s: float
+    ) -> None:
         self._start = start
         self._size = size
         self._idle_s = idle_s
@@ -63,7 +65,7 @@ class Pool(Generic[Waiting]):
         self._wanted: dict[str, asyncio.Event] = {}
 
     def take(self, image: str) -> Waiting | None:
-        """One that waits and still lives, or None."""
+        """Return a live sandbox from the reserve, or None."""
         waiting = self._waiting.get(image, [])
         while waiting:
             one = waiting.pop()
@@ -73,41 +75,44 @@ class Pool(Generic[Waiting]):
         return None
 
     def keep_hot(self, image: str) -> None:
-        """From now on somebody waits for the next who asks; started in the background."""
+        """Keep a reserve for an environment from now on, started in the background."""
         if self._size <= 0:
             return
         keeper = self._keepers.pop(image, None)
         if keeper is None or keeper.done():
             self._wanted[image] = asyncio.Event()
-            keeper = asyncio.create_task(self._keep(image, self._wanted[image]))
+            keeper = asyncio.create_task(self._maintain(image, self._wanted[image]))
         else:
             self._wanted[image].set()
-        self._keepers[image] = keeper  # the newest stands last
+        self._keepers[image] = keeper  # the newest is last
         if len(self._keepers) > MOST:
             self._keepers.pop(next(iter(self._keepers))).cancel()
 
     async def fill(self, image: str, count: int) -> None:
-        """Start until `count` wait.
+        """Start sandboxes until the reserve has `count`.
 
         Raises:
-            SandboxError: one did not start.
+            SandboxError: A start failed.
         """
         while len(self._waiting.get(image, ())) < count:
-            started = await whole(self._start(image))
+            started = await finish_start(self._start(image))
             self._waiting.setdefault(image, []).append(started)
 
     async def close(self) -> None:
-        """Discard all that wait, and start no more."""
+        """Discard the reserve and start no more."""
         keepers, self._keepers = self._keepers, {}
         here = asyncio.get_running_loop()
         for keeper in keepers.values():
             loop = keeper.get_loop()
             if not loop.is_closed():
+                # A keeper may belong to another event loop than the current one.
                 loop.call_soon_threadsafe(keeper.cancel)
-        await asyncio.gather(*(k for k in keepers.values() if k.get_loop() is here), return_exceptions=True)
+        await asyncio.gather(
+            *(k for k in keepers.values() if k.get_loop() is here), return_exceptions=True
+        )
         await asyncio.gather(*(self._discard(image) for image in tuple(self._waiting)))
 
-    async def _keep(self, image: str, wanted: asyncio.Event) -> None:
+    async def _maintain(self, image: str, wanted: asyncio.Event) -> None:
         try:
             while True:
                 await self.fill(image, self._size)
@@ -115,7 +120,7 @@ class Pool(Generic[Waiting]):
                 async with asyncio.timeout(self._idle_s):
                     await wanted.wait()
         except (SandboxError, TimeoutError):
-            # Idle for long, or not to be started: whoever opens the next one is told why.
+            # Idle, or the start failed: the next opening will report the reason.
             await self._discard(image)
         except asyncio.CancelledError:
             await asyncio.shield(self._discard(image))

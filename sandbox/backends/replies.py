@@ -1,4 +1,4 @@
-"""What the supervisor may answer, checked: every byte from inside is hostile."""
+"""Validation of the supervisor's replies: every byte from inside is untrusted."""
 
 import base64
 import binascii
@@ -12,8 +12,8 @@ from sandbox.guest import wire
 from sandbox.types import FileEdit
 
 
-class Reply(BaseModel):
-    """A message from inside: unknown fields are ignored, known ones must fit."""
+class GuestReply(BaseModel):
+    """A message from inside. Unknown fields are ignored, known ones must be valid."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
@@ -29,10 +29,10 @@ Packed = Annotated[bytes, BeforeValidator(_bytes)]
 Count = Annotated[int, Field(ge=0, le=1 << 60)]
 
 
-AnyReply = TypeVar("AnyReply", bound=Reply)
+AnyReply = TypeVar("AnyReply", bound=GuestReply)
 
 
-class Hello(Reply):
+class Hello(GuestReply):
     """The first message."""
 
     event: Literal["hello"]
@@ -41,7 +41,7 @@ class Hello(Reply):
     environment: bool
 
 
-class Stream(Reply):
+class Stream(GuestReply):
     """Head and tail of one output stream."""
 
     n: Count
@@ -49,13 +49,13 @@ class Stream(Reply):
     tail: Packed
 
     def text(self) -> str:
-        """What was kept, with a word about what was cut out."""
+        """Return the kept text, with a note about the bytes in between."""
         cut = self.n - len(self.head) - len(self.tail)
         middle = f"\n[... {cut} bytes left out ...]\n".encode() if cut > 0 else b""
         return (self.head + middle + self.tail).decode("utf-8", "replace")
 
 
-class Ran(Reply):
+class Ran(GuestReply):
     """The end of a command."""
 
     exit: Annotated[int, Field(ge=0, le=255)] | None
@@ -69,13 +69,13 @@ class Ran(Reply):
     oom_kills: Annotated[int, Field(ge=-1)]
 
 
-class Results(Reply):
+class Results(GuestReply):
     """A piece of the results channel."""
 
     data: Packed
 
 
-class Edit(Reply):
+class Edit(GuestReply):
     """One exported file."""
 
     path: Annotated[str, Field(min_length=1, max_length=4096)]
@@ -83,63 +83,66 @@ class Edit(Reply):
     data: Packed
 
     def edit(self) -> FileEdit:
-        """The same as the sandbox's own type."""
+        """Convert to the sandbox's own type."""
         return FileEdit(path=self.path, mode=self.mode, content=self.data)
 
 
-class Exported(Reply):
-    """What differs from the snapshot."""
+class Exported(GuestReply):
+    """Changes since the snapshot."""
 
     edits: Annotated[tuple[Edit, ...], Field(strict=False)]
 
 
-class Listed(Reply):
+class Listed(GuestReply):
     """The files of the work tree."""
 
     paths: Annotated[tuple[str, ...], Field(strict=False)]
 
 
-class Contents(Reply):
-    """One file, or none."""
+class Contents(GuestReply):
+    """The content of one file, or None."""
 
     data: Packed | None
 
 
-class Snapped(Reply):
-    """How many files the snapshot has."""
+class Snapped(GuestReply):
+    """The number of files in the snapshot."""
 
     files: Count
 
 
-class Refusal(Reply):
-    """An operation that was not done."""
+class Refusal(GuestReply):
+    """An operation that was refused or failed."""
 
     error: Literal["refused", "failed"]
     detail: Annotated[str, Field(max_length=2000)] = ""
 
 
 def parse(line: bytes) -> wire.Message:
-    """One line as a message.
+    """Parse one line as a message.
 
     Raises:
-        SandboxDied: it is not one; whatever speaks there is not our supervisor.
+        SandboxDied: It is malformed, so that the peer is not our supervisor.
     """
     try:
         message = json.loads(line)
+    # Deeply nested JSON raises RecursionError.
     except (ValueError, RecursionError) as error:
-        raise SandboxDied("The sandbox spoke nonsense.") from error
+        raise SandboxDied("The sandbox sent a malformed message.") from error
     if not isinstance(message, dict):
-        raise SandboxDied("The sandbox spoke nonsense.")
+        raise SandboxDied("The sandbox sent a malformed message.")
     return message
 
 
 def check(kind: type[AnyReply], message: wire.Message) -> AnyReply:
-    """A message as the answer it should be.
+    """Validate a message as the expected reply.
 
     Raises:
-        SandboxDied: it is something else.
+        SandboxDied: It is not the expected reply.
     """
     try:
         return kind.model_validate(message)
     except ValidationError as error:
-        raise SandboxDied(f"The sandbox answered out of turn ({error.error_count()} problems).") from error
+        raise SandboxDied(
+            f"The sandbox sent an unexpected reply ({error.error_count()} problems)."
+        ) from error

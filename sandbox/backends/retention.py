@@ -1,6 +1,7 @@
-"""What is kept for the next time and what gives way: by age, then by size, those used least recently first.
+"""Retention of cached entries: by age, then by size, least recently used first.
 
-What serves a single tree is of no use after the next push: it is kept for a shorter time, and gives way first.
+An entry for a single tree is useless after the next push. It is kept for a shorter time and removed
+first.
 """
 
 import hashlib
@@ -13,40 +14,42 @@ from sandbox.types import Frozen
 DAY_S = 86_400.0
 
 ONE_TREE_DAYS = 2.0
-"""Longest time that what serves one tree is kept without use, in days: a person may ask once more on the next day."""
+"""Days to keep an unused entry for one tree: a person may repeat a request on the next day."""
 
 
-class Limits(Frozen):
-    """How much may be kept, and how long."""
+class RetentionLimits(Frozen):
+    """Limits of size and age."""
 
     size: int
     days: float
     busy_s: float = 600.0
-    """Used this recently, somebody may be about to open it."""
+    """Seconds since the last use during which an entry may be about to be opened."""
 
 
-class Entry(Frozen):
-    """One thing that is kept."""
+class CacheEntry(Frozen):
+    """One cached entry."""
 
     name: str
     size: int = 0
     idle_s: float = 0.0
-    """How long ago it was last used."""
+    """Seconds since the last use."""
     protected: bool = False
-    """In use, or the one that is used from now on."""
+    """In use, or about to be used."""
     counted: bool = True
-    """Whether it takes room from the limit of size; otherwise only its age counts."""
+    """Set if its size counts; otherwise only its age does."""
     days: float | None = None
-    """How long it is kept, when that is not what the limits say."""
+    """Days to keep it, if they differ from the limits."""
     one_tree: bool = False
     """Only one tree of one repository can use it."""
 
 
-def doomed(entries: Iterable[Entry], limits: Limits) -> tuple[Entry, ...]:
-    """Return what has to go: the too old, and then until the rest has room.
+def select_for_removal(
+    entries: Iterable[CacheEntry], limits: RetentionLimits
+) -> tuple[CacheEntry, ...]:
+    """Return the entries to remove: those that are too old, then more until the rest fits.
 
-    For room those of one tree go first, so that nobody's commits can push out what everybody uses; among equals those
-    used least recently.
+    For space, entries for one tree are removed first, so that frequent commits of one repository
+    cannot evict shared entries. Otherwise the least recently used ones go first.
     """
     known = tuple(entries)
     free = [entry for entry in known if not entry.protected and entry.idle_s >= limits.busy_s]
@@ -59,17 +62,17 @@ def doomed(entries: Iterable[Entry], limits: Limits) -> tuple[Entry, ...]:
     return tuple(old)
 
 
-def _days(entry: Entry, limits: Limits) -> float:
+def _days(entry: CacheEntry, limits: RetentionLimits) -> float:
     if entry.days is not None:
         return entry.days
     return min(limits.days, ONE_TREE_DAYS) if entry.one_tree else limits.days
 
 
 class LastUses:
-    """When things were last used, as the times of empty files.
+    """Times of last use, stored as the times of empty files.
 
     Args:
-        folder: Where the files are; nothing else may be in it.
+        folder: The folder of the files; it must not contain others.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -79,7 +82,7 @@ class LastUses:
         return self._folder / hashlib.sha256(name.encode()).hexdigest()
 
     def touch(self, *names: str) -> None:
-        """They are used now."""
+        """Record a use."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         for name in names:
             path = self._file(name)
@@ -87,17 +90,17 @@ class LastUses:
             os.utime(path)
 
     def now(self) -> float:
-        """The present moment, as the folder's file system sees it."""
+        """Return the current time of the folder's file system."""
         self.touch("")
         return self._file("").stat().st_mtime
 
     def last(self, name: str) -> float | None:
-        """When it was last used; None when that is not known."""
+        """Return the time of the last use; None if it is unknown."""
         try:
             return self._file(name).stat().st_mtime
         except OSError:
             return None
 
     def forget(self, name: str) -> None:
-        """It is gone."""
+        """Delete the record of an entry."""
         self._file(name).unlink(missing_ok=True)

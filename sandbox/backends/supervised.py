@@ -1,4 +1,4 @@
-"""SupervisedGuest: a Guest made of a line to a supervisor, wherever that runs."""
+"""A Guest that is a connection to a supervisor, for all backends."""
 
 import asyncio
 import re
@@ -8,7 +8,7 @@ from contextlib import aclosing
 from pydantic import Field
 
 from sandbox.backends import replies
-from sandbox.backends.conversation import Conversation, after, raise_refusal
+from sandbox.backends.conversation import Conversation, deadline_in, raise_refusal
 from sandbox.backends.link import Link
 from sandbox.errors import SandboxDied, SandboxError
 from sandbox.guest import wire
@@ -16,11 +16,11 @@ from sandbox.spec import SYSTEM_PATH, RunLimits
 from sandbox.types import CommandResult, FileEdit, Frozen
 
 LATE_S = 30.0
-"""How much later than its limit a command may be reported before the sandbox is given up."""
+"""Seconds after a command's time limit until the sandbox is considered dead."""
 
 
-class Place(Frozen):
-    """Where things are inside, and what every command finds in its environment."""
+class GuestPaths(Frozen):
+    """Paths inside a sandbox, and the environment of every command."""
 
     workdir: str
     guest_dir: str
@@ -28,25 +28,32 @@ class Place(Frozen):
     system_python: str
     env: dict[str, str]
     aliases: dict[str, str] = Field(default_factory=dict)
-    """Folders every sandbox has by name, and where they really are in a place that cannot have them there."""
+    """Paths that every sandbox has, and their real folders where a backend cannot provide them."""
     prefix: tuple[str, ...] = ()
-    """Program and arguments every command is started through."""
+    """Program and arguments that start every command."""
     tools: str = ""
-    """A folder that every PATH ends with, for what a place cannot have in its usual folders."""
+    """A folder at the end of every PATH, for tools that a backend cannot install in the system
+    folders.
+    """
     unpack_wall_s: float = 120.0
     max_files: int = 20_000
     export_files: int = 20
     export_bytes: int = Field(default=8 << 20, le=wire.MAX_READ)
 
-    def real(self, text: str) -> str:
-        """An argument, a folder or a variable's value, with the aliases in it resolved."""
+    def resolve(self, text: str) -> str:
+        """Resolve the aliases in an argument, a folder or a variable's value."""
         for alias, folder in self.aliases.items():
-            text = re.sub(rf"(?<![\w./-]){re.escape(alias)}(?![\w.-])", folder.replace("\\", r"\\"), text)
+            text = re.sub(
+                # Match whole paths only: /opt/env is no part of /opt/environment.
+                rf"(?<![\w./-]){re.escape(alias)}(?![\w.-])",
+                folder.replace("\\", r"\\"),
+                text,
+            )
         return text
 
     def variables(self, more: Mapping[str, str]) -> dict[str, str]:
-        """The environment of one command."""
-        found = {**self.env, **{name: self.real(value) for name, value in more.items()}}
+        """Return the environment of one command."""
+        found = {**self.env, **{name: self.resolve(value) for name, value in more.items()}}
         return {**found, "PATH": f"{found['PATH']}:{self.tools}"} if self.tools else found
 
 
@@ -54,50 +61,46 @@ class SupervisedGuest:
     """One running sandbox behind a link.
 
     Args:
-        link: The line to its supervisor.
-        place: Where things are inside.
-        kill: Ends the sandbox from outside; called when it does not do as it should.
+        link: The connection to its supervisor.
+        place: Paths inside.
+        kill: Kills the sandbox from outside; called if it misbehaves.
     """
 
-    def __init__(self, link: Link, place: Place, kill: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, link: Link, place: GuestPaths, kill: Callable[[], Awaitable[None]]) -> None:
         self._talk = Conversation(link, kill)
         self._place = place
         self._python = place.system_python
 
     @property
     def workdir(self) -> str:
-        """The folder of the checkout, inside."""
+        """Return the folder of the checkout inside."""
         return self._place.workdir
 
     @property
     def guest_dir(self) -> str:
-        """The folder of the guest programs, inside."""
+        """Return the folder of the guest programs inside."""
         return self._place.guest_dir
 
     @property
     def python(self) -> str:
-        """The interpreter of the repository's environment, inside."""
+        """Return the interpreter of the repository's environment inside."""
         return self._python
 
     async def greet(self, hello: bytes | None = None) -> None:
-        """Wait for the supervisor's first word.
+        """Wait for the supervisor's first message.
 
         Args:
-            hello: The line, when it was read already.
+            hello: The line, if it was read already.
 
         Raises:
-            SandboxDied: it is another version, or does not answer.
+            SandboxDied: It has another version, or does not respond.
         """
         if (await self._talk.greet(hello)).environment:
             self._python = self._place.environment_python
 
     async def close(self) -> None:
-        """Hang up. Closing twice is fine."""
+        """Close the connection. Idempotent."""
         await self._talk.close()
-
-    async def ping(self) -> None:
-        """Whether the supervisor still answers."""
-        await self._talk.ask(replies.Reply, op="ping")
 
     async def run(
         self,
@@ -108,10 +111,12 @@ class SupervisedGuest:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> CommandResult:
-        """Run one command to its end or its limit."""
+        """Run one command until it ends or reaches a limit."""
         pieces: list[bytes] = []
         result: CommandResult | None = None
-        async with aclosing(self._command(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)) as items:
+        async with aclosing(
+            self._command(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)
+        ) as items:
             async for item in items:
                 if isinstance(item, CommandResult):
                     result = item
@@ -130,9 +135,11 @@ class SupervisedGuest:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> AsyncGenerator[bytes | CommandResult, None]:
-        """Run one command; yield the lines of its results channel, then how it ended."""
+        """Run one command and yield the lines of its results channel, then its result."""
         kept, open_line = bytearray(), bytearray()
-        async with aclosing(self._command(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)) as items:
+        async with aclosing(
+            self._command(argv, limits=limits, cwd=cwd, env=env, stdin=stdin)
+        ) as items:
             async for item in items:
                 if isinstance(item, CommandResult):
                     if open_line:
@@ -140,6 +147,7 @@ class SupervisedGuest:
                     yield item.with_(results=bytes(kept))
                 else:
                     kept += item
+                    # A piece may end within a line; its rest belongs to the next piece.
                     *lines, rest = item.split(b"\n")
                     for line in lines:
                         yield bytes(open_line) + line
@@ -155,11 +163,11 @@ class SupervisedGuest:
         env: Mapping[str, str] | None,
         stdin: bytes,
     ) -> AsyncGenerator[bytes | CommandResult, None]:
-        real = self._place.real
+        resolve = self._place.resolve
         order = {
             "op": "run",
-            "argv": [real(argument) for argument in (*self._place.prefix, *argv)],
-            "cwd": real(cwd or self.workdir),
+            "argv": [resolve(argument) for argument in (*self._place.prefix, *argv)],
+            "cwd": resolve(cwd or self.workdir),
             "env": self._place.variables(env or {}),
             "stdin": len(stdin),
             "wall": limits.wall_s,
@@ -167,46 +175,52 @@ class SupervisedGuest:
             "flood": limits.kill_output_bytes,
             "results": limits.results_bytes,
         }
-        async with self._talk.turn() as number:
-            sender = asyncio.create_task(self._talk.say(wire.encode({"id": number, **order}) + stdin))
+        async with self._talk.request_slot() as number:
+            sender = asyncio.create_task(
+                self._talk.say(wire.encode({"id": number, **order}) + stdin)
+            )
             left = limits.results_bytes
             ended = False
-            deadline = after(limits.wall_s + LATE_S)
+            deadline = deadline_in(limits.wall_s + LATE_S)
             try:
                 while not ended:
-                    message = await self._talk.hear(number, deadline)
+                    message = await self._talk.receive_reply(number, deadline)
                     if message.get("event") == "results":
+                        # The supervisor limits the results as well, but the host does not rely on
+                        # that.
                         data = replies.check(replies.Results, message).data[:left]
                         left -= len(data)
                         yield data
                         continue
                     ended = True
-                    yield _result(argv, message)
+                    yield _to_result(argv, message)
             finally:
                 if not ended:
                     await self._abort(number)
                 await asyncio.gather(sender, return_exceptions=True)
 
     async def _abort(self, number: int) -> None:
-        """Nobody wants the rest: kill the command, and wait until the supervisor says it is dead."""
+        """Kill the command of a closed iterator, and wait until the supervisor reports its end."""
         if self._talk.is_over:
             return
         try:
             await self._talk.say(wire.encode({"op": "kill"}))
-            deadline = after(LATE_S)
-            while (await self._talk.hear(number, deadline)).get("event") == "results":
+            deadline = deadline_in(LATE_S)
+            while (await self._talk.receive_reply(number, deadline)).get("event") == "results":
                 continue
         except SandboxDied:
             return
 
     async def unpack(self, tar: bytes, folder: str) -> None:
-        """Unpack an archive made by us below an absolute folder inside."""
+        """Unpack an archive of ours below an absolute folder inside."""
         script = 'mkdir -p -- "$1" && exec tar -x --no-same-owner -f - -C "$1"'
         limits = RunLimits(wall_s=self._place.unpack_wall_s)
         argv = ("/bin/sh", "-c", script, "unpack", folder)
         done = await self.run(argv, limits=limits, cwd="/", env={"PATH": SYSTEM_PATH}, stdin=tar)
         if not done.ok:
-            raise SandboxError(f"An archive could not be unpacked in the sandbox: {done.stderr[-300:].strip()}")
+            raise SandboxError(
+                f"An archive could not be unpacked in the sandbox: {done.stderr[-300:].strip()}"
+            )
 
     async def write(self, edits: Iterable[FileEdit]) -> None:
         """Write or delete files below the checkout, never through a link."""
@@ -216,35 +230,37 @@ class SupervisedGuest:
             batch.append({"path": edit.path, "mode": edit.mode, "data": wire.pack(edit.content)})
             size += len(edit.content)
             if size > wire.MAX_READ:
-                await self._talk.ask(replies.Reply, op="write", edits=batch)
+                await self._talk.ask(replies.GuestReply, op="write", edits=batch)
                 batch, size = [], 0
         if batch:
-            await self._talk.ask(replies.Reply, op="write", edits=batch)
+            await self._talk.ask(replies.GuestReply, op="write", edits=batch)
 
     async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
-        """A regular file below the checkout; None when there is none."""
+        """Read a regular file below the checkout; return None if there is none."""
         return (await self._talk.ask(replies.Contents, op="read", path=path, limit=max_bytes)).data
 
     async def list_files(self) -> tuple[str, ...]:
-        """Regular files below the checkout, sorted."""
+        """List the regular files below the checkout, sorted."""
         return (await self._talk.ask(replies.Listed, op="list", limit=self._place.max_files)).paths
 
     async def snap(self) -> int:
-        """Remember the present state; returns the number of files."""
+        """Save the current state. Return the number of files."""
         return (await self._talk.ask(replies.Snapped, op="snap")).files
 
     async def export(self) -> tuple[FileEdit, ...]:
-        """What differs from the last snap.
+        """Return the changes since the last `snap`.
 
         Raises:
-            ChangeRejected: more changed than an export may hold.
+            ChangeRejected: The changes exceed the limits of an export.
         """
         place = self._place
-        answer = await self._talk.ask(replies.Exported, op="export", files=place.export_files, bytes=place.export_bytes)
+        answer = await self._talk.ask(
+            replies.Exported, op="export", files=place.export_files, bytes=place.export_bytes
+        )
         return tuple(item.edit() for item in answer.edits)
 
 
-def _result(argv: tuple[str, ...], message: wire.Message) -> CommandResult:
+def _to_result(argv: tuple[str, ...], message: wire.Message) -> CommandResult:
     raise_refusal(message)
     ran = replies.check(replies.Ran, message)
     return CommandResult(

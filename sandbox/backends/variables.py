@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from sandbox.egress.allowed import Endpoint, configured, endpoint_of
+from sandbox.egress.allowed import Endpoint, parse_endpoint, parse_hosts
 from sandbox.errors import SandboxUnavailable
 from sandbox.spec import SandboxSpec
 from sandbox.types import USUAL, Surroundings
@@ -20,16 +20,18 @@ USUAL_BUNDLES = (
 
 
 LOCAL = ("localhost", "127.0.0.1", "::1")
-"""What a command looks for beside itself, without the proxy."""
+"""Hosts that commands reach without the proxy."""
 
 
-def for_commands(paths: Sequence[str], home: str, surroundings: Surroundings = USUAL) -> dict[str, str]:
-    """What every command finds.
+def for_commands(
+    paths: Sequence[str], home: str, surroundings: Surroundings = USUAL
+) -> dict[str, str]:
+    """Return the variables of every command.
 
     Args:
-        paths: Where programs are looked for.
-        home: Its home folder.
-        surroundings: Locale, time zone, and whether it is continuous integration.
+        paths: The program search path.
+        home: The home folder.
+        surroundings: Locale, time zone, and whether `CI` is set.
     """
     found = {
         "PATH": ":".join(paths),
@@ -41,22 +43,28 @@ def for_commands(paths: Sequence[str], home: str, surroundings: Surroundings = U
     if surroundings.is_ci:
         found["CI"] = "true"
     if surroundings.locale != USUAL.locale:
-        found["LC_ALL"] = surroundings.locale  # LANG alone would be coerced to C.UTF-8 by Python (PEP 538)
+        found["LC_ALL"] = surroundings.locale  # Python coerces LANG alone to C.UTF-8 (PEP 538)
     return found
 
 
 def for_setup(spec: SandboxSpec, environment: str, certificates: str | None) -> dict[str, str]:
-    """What a command of the set-up phase finds besides: where to install, and from where.
+    """Return the additional variables of set-up commands: the install target and sources.
 
     Args:
-        spec: Names the package index.
+        spec: The settings with the package index.
         environment: Folder of the repository's environment.
-        certificates: Path of a CA bundle; None when there is none.
+        certificates: Path of a CA bundle; None if there is none.
     """
-    for url in filter(None, (spec.index_url, spec.python_mirror, spec.python_downloads_json)):
+    urls = (spec.index_url, spec.npm_registry, spec.python_mirror, spec.python_downloads_json)
+    for url in filter(None, urls):
         require_no_password(url)
-    local = _beside_itself(spec)
-    found = {"VIRTUAL_ENV": environment, "UV_NO_PROGRESS": "1", "NO_PROXY": local, "no_proxy": local}
+    local = _no_proxy_hosts(spec)
+    found = {
+        "VIRTUAL_ENV": environment,
+        "UV_NO_PROGRESS": "1",
+        "NO_PROXY": local,
+        "no_proxy": local,
+    }
     if certificates is not None:
         found |= dict.fromkeys(CERTIFICATE_NAMES, certificates)
     if spec.index_url is not None:
@@ -65,51 +73,61 @@ def for_setup(spec: SandboxSpec, environment: str, certificates: str | None) -> 
 
 
 def hosts_of_operator(spec: SandboxSpec) -> tuple[Endpoint, ...]:
-    """The hosts that the settings name, but for the package index.
+    """Return the hosts in the settings, except for the package index.
 
     Raises:
-        SandboxUnavailable: one of them is malformed.
+        SandboxUnavailable: A host is malformed.
     """
-    pythons = (spec.python_mirror, spec.python_downloads_json)
-    found = (endpoint_of(url, own=True) for url in pythons if url is not None)
-    return (*configured(spec.egress_hosts), *(endpoint for endpoint in found if endpoint is not None))
+    named = (spec.npm_registry, spec.python_mirror, spec.python_downloads_json)
+    found = (parse_endpoint(url, own=True) for url in named if url is not None)
+    return (
+        *parse_hosts(spec.egress_hosts),
+        *(endpoint for endpoint in found if endpoint is not None),
+    )
 
 
-def _beside_itself(spec: SandboxSpec) -> str:
-    """What a set-up does not ask the proxy for: itself, unless the operator's own hosts are called like that.
+def _no_proxy_hosts(spec: SandboxSpec) -> str:
+    """Return the hosts that a set-up reaches without the proxy: itself.
 
-    `127.0.0.1` in a setting is the machine of the operator, and only the proxy leads there.
+    Names of the operator's own hosts are excluded.
+
+    `127.0.0.1` in a setting is the operator's machine, and only the proxy leads there.
     """
-    index = endpoint_of(spec.index_url) if spec.index_url is not None else None
-    theirs = {endpoint.host for endpoint in (*hosts_of_operator(spec), index) if endpoint is not None}
+    index = parse_endpoint(spec.index_url) if spec.index_url is not None else None
+    theirs = {
+        endpoint.host for endpoint in (*hosts_of_operator(spec), index) if endpoint is not None
+    }
     return ",".join(name for name in LOCAL if name not in theirs)
 
 
 def require_no_password(url: str) -> None:
-    """A password in an address would stand in the environment of code that we do not trust.
+    """Reject an address with a password, because untrusted code could read it in its environment.
 
     Raises:
-        SandboxUnavailable: there is one; the address itself is not told.
+        SandboxUnavailable: There is a password. The message does not contain the address.
     """
     if "@" in urlsplit(url).netloc:
         raise SandboxUnavailable(
-            "The address of the package index, or of the Pythons, holds a password, and no secret enters a sandbox.",
-            "Let this host read it without one, or put a caching mirror that knows it in between (sandbox.index_url).",
+            "The address of the package index, registry or Python mirror contains a password, "
+            "and no secret enters a sandbox.",
+            "Allow this host to read it without one, or set sandbox.index_url to a "
+            "caching mirror that has the password.",
         )
 
 
 def ca_bundle(spec: SandboxSpec) -> bytes:
-    """The certificates the set-up phase trusts: those named, or the host's own; empty when there are none.
+    """Return the certificates that a set-up trusts: the configured ones, or the host's own.
 
     Raises:
-        SandboxUnavailable: the bundle that is named cannot be read.
+        SandboxUnavailable: The configured bundle is unreadable.
     """
     if spec.ca_bundle is not None:
         try:
             return Path(spec.ca_bundle).read_bytes()
         except OSError as error:
             raise SandboxUnavailable(
-                f"The CA bundle cannot be read: {error.strerror}.", "Check the setting sandbox.ca_bundle."
+                f"The CA bundle cannot be read: {error.strerror}.",
+                "Check the setting sandbox.ca_bundle.",
             ) from error
     own = ssl.get_default_verify_paths().cafile or ""
     for candidate in (own, *USUAL_BUNDLES):

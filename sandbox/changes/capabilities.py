@@ -1,7 +1,7 @@
-"""What a program can reach beyond its own values: processes, the network, frames, its runner, the place it runs in.
+"""Static detection of capabilities: processes, network, frames, test runner, environment.
 
-Names are followed through imports, aliases, `getattr` and folded texts, so their spelling does not matter.
-Nothing here understands a program: what it could reach counts, whether it does or not.
+Names are resolved through imports, aliases, `getattr` and folded strings, so that their spelling
+does not matter. The analysis is conservative: a capability counts if the program could use it.
 """
 
 import ast
@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from sandbox.changes.folding import Folder
+from sandbox.changes.folding import ConstantFolder
 from sandbox.changes.reachable import (
     ATTRIBUTES,
     BUILTINS,
@@ -21,7 +21,7 @@ from sandbox.changes.reachable import (
     SAME_MODULES,
     TEST_WORDS,
     UIDS,
-    Kind,
+    CapabilityKind,
 )
 from sandbox.changes.syntax import parse
 
@@ -31,15 +31,16 @@ _GETTERS = frozenset({"operator.attrgetter", "operator.methodcaller"})
 
 
 class Reach(NamedTuple):
-    """One thing a program can reach."""
+    """One capability of a program."""
 
-    kind: Kind
+    kind: CapabilityKind
     detail: str
-    """Tells things of one kind apart where a file that has one need not have the others."""
+    """Distinguishes capabilities of one kind, if a file with one of them need not have the others.
+    """
 
 
-def reached(tree: ast.AST) -> dict[Reach, int]:
-    """Everything a program can reach, each with the first line where it does.
+def find_capabilities(tree: ast.AST) -> dict[Reach, int]:
+    """Return all capabilities of a program, each with its first line.
 
     Args:
         tree: The program.
@@ -51,7 +52,7 @@ def reached(tree: ast.AST) -> dict[Reach, int]:
 
 
 class _Reader:
-    """Reads one program.
+    """Analysis of one program.
 
     Args:
         tree: The program.
@@ -59,33 +60,42 @@ class _Reader:
 
     def __init__(self, tree: ast.AST) -> None:
         self._tree = tree
-        self._folder = Folder(tree)
+        self._folder = ConstantFolder(tree)
         self._aliases: dict[str, str] = {}
         for node in ast.walk(tree):
             self._take_import(node)
-        for _ in range(2):  # an alias of an alias
+        for _ in range(2):  # twice, to resolve an alias of an alias
             for node in ast.walk(tree):
                 self._take_alias(node)
 
     def read(self) -> Iterator[tuple[Reach, int]]:
-        """Every reach, with its line."""
+        """Yield every capability with its line."""
         dotted: set[str] = set()
         for node in ast.walk(self._tree):
             line = getattr(node, "lineno", 1)
             for name in self._names(node):
                 dotted.add(name)
-                yield from ((reach, line) for reach in _reaches(name))
+                yield from ((reach, line) for reach in _match_rules(name))
             yield from ((reach, line) for reach in self._shapes(node))
-            if isinstance(node, ast.Constant) and isinstance(node.value, int) and node.value in UIDS:
-                yield Reach(Kind.PLACE, ""), line
-        asks = any(name.startswith(("os.environ", "os.getenv", "os.path.expandvars")) for name in dotted)
-        for text, line, is_computed in self._folded(self._tree):
-            yield from ((reach, line) for reach in _of_text(text, asks=asks, is_computed=is_computed))
-        yield from self._handed_on()
+            if (
+                isinstance(node, ast.Constant)
+                and isinstance(node.value, int)
+                and node.value in UIDS
+            ):
+                yield Reach(CapabilityKind.PLACE, ""), line
+        asks = any(
+            name.startswith(("os.environ", "os.getenv", "os.path.expandvars")) for name in dotted
+        )
+        for text, line, is_computed in self._folded_texts(self._tree):
+            yield from (
+                (reach, line) for reach in _check_text(text, asks=asks, is_computed=is_computed)
+            )
+        yield from self._find_module_values()
+        # A program beyond the evaluation limit may hide any name.
         if self._folder.is_exhausted:
-            yield Reach(Kind.HIDDEN, ""), 1
+            yield Reach(CapabilityKind.HIDDEN, ""), 1
 
-    # --- names --------------------------------------------------------------------------------------
+    # --- names ------------------------------------------------------------------------------------
 
     def _take_import(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):
@@ -99,7 +109,7 @@ class _Reader:
                 self._aliases[alias.asname or alias.name] = whole
 
     def _take_alias(self, node: ast.AST) -> None:
-        """`run = os.system`: another name for the same."""
+        """Record an alias such as `run = os.system`."""
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -111,13 +121,13 @@ class _Reader:
                 pass
 
     def _names(self, node: ast.AST) -> Iterator[str]:
-        """The dotted names that a node stands for."""
+        """Yield the dotted names that a node refers to."""
         match node:
             case ast.Import(names=names):
-                yield from (_same(alias.name) for alias in names)
+                yield from (_canonical_name(alias.name) for alias in names)
             case ast.ImportFrom(level=0, module=str() as module, names=names):
-                yield _same(module)
-                yield from (_same(f"{module}.{alias.name}") for alias in names)
+                yield _canonical_name(module)
+                yield from (_canonical_name(f"{module}.{alias.name}") for alias in names)
             case ast.Name() | ast.Attribute() | ast.Call() | ast.Subscript():
                 name = self._dotted(node)
                 if name is not None:
@@ -126,47 +136,60 @@ class _Reader:
                 pass
 
     def _dotted(self, node: ast.AST) -> str | None:
-        """What an expression stands for, as `os.system`; None when that cannot be seen."""
+        """Return the dotted name of an expression, such as `os.system`; None if it is unknown."""
         match node:
             case ast.Name(id=name):
-                return _same(self._aliases[name]) if name in self._aliases else BUILTINS.get(name)
+                return (
+                    _canonical_name(self._aliases[name])
+                    if name in self._aliases
+                    else BUILTINS.get(name)
+                )
             case ast.Attribute(value=owner, attr=name):
-                return self._attribute(owner, name)
+                return self._resolve_attribute(owner, name)
             case ast.NamedExpr(value=value):
                 return self._dotted(value)
             case ast.Call(func=function, args=[first, *others]):
-                return self._called(function, first, others)
+                return self._resolve_call(function, first, others)
             case ast.Subscript(value=ast.Call(func=ast.Name(id="vars"), args=[owner]), slice=key):
-                return self._attribute(owner, self._folder.text(key) or "__dict__")
+                return self._resolve_attribute(owner, self._folder.text(key) or "__dict__")
             case ast.Subscript(value=ast.Attribute(value=owner, attr="__dict__"), slice=key):
-                return self._attribute(owner, self._folder.text(key) or "__dict__")
+                return self._resolve_attribute(owner, self._folder.text(key) or "__dict__")
             case _:
                 return None
 
-    def _called(self, function: ast.expr, first: ast.expr, others: list[ast.expr]) -> str | None:
-        """What a call gives: an attribute by its name, a module by its name, a module's names."""
+    def _resolve_call(
+        self, function: ast.expr, first: ast.expr, others: list[ast.expr]
+    ) -> str | None:
+        """Resolve a call that returns an attribute or module by name, or a module's dictionary."""
         if self._is(function, "vars"):
-            return self._attribute(first, "__dict__")
+            return self._resolve_attribute(first, "__dict__")
         if self._is(function, "type") and not others:
-            return self._attribute(first, "__class__")
+            return self._resolve_attribute(first, "__class__")
         if isinstance(function, ast.Attribute) and function.attr == "__getattribute__":
             first, others = (first, others) if others else (function.value, [first])
-            return self._looked_up(first, others[0])
-        if others and (self._is(function, "getattr") or self._dotted(function) == "inspect.getattr_static"):
-            return self._looked_up(first, others[0])
-        if self._dotted(function) in {"__import__", "importlib.import_module", "importlib.__import__"}:
+            return self._resolve_lookup(first, others[0])
+        if others and (
+            self._is(function, "getattr") or self._dotted(function) == "inspect.getattr_static"
+        ):
+            return self._resolve_lookup(first, others[0])
+        if self._dotted(function) in {
+            "__import__",
+            "importlib.import_module",
+            "importlib.__import__",
+        }:
             name = self._folder.text(first)
-            return _same(name) if name is not None else "a computed program"
+            return _canonical_name(name) if name is not None else "a computed program"
         return None
 
-    def _looked_up(self, owner: ast.expr, key: ast.expr) -> str | None:
-        """An attribute by a text."""
+    def _resolve_lookup(self, owner: ast.expr, key: ast.expr) -> str | None:
+        """Resolve an attribute by a string."""
         name = self._folder.text(key)
         if name is not None:
-            return self._attribute(owner, name)
+            return self._resolve_attribute(owner, name)
+        # An unknown attribute of a sensitive module may be any of its attributes.
         return "a computed attribute" if self._dotted(owner) in MODULES else None
 
-    def _attribute(self, owner: ast.expr, name: str) -> str | None:
+    def _resolve_attribute(self, owner: ast.expr, name: str) -> str | None:
         if name in MODULES and not isinstance(owner, ast.Name):
             return name  # `logging.os` is os
         whole = self._dotted(owner)
@@ -178,123 +201,139 @@ class _Reader:
     def _is(function: ast.expr, name: str) -> bool:
         return isinstance(function, ast.Name) and function.id == name
 
-    # --- shapes and texts -----------------------------------------------------------------------------
+    # --- shapes and texts -------------------------------------------------------------------------
 
     def _shapes(self, node: ast.AST) -> Iterator[Reach]:
-        """What is seen by its form alone."""
+        """Yield capabilities that the form of a node reveals."""
         match node:
             case ast.keyword(arg="shell", value=value):
                 if not (isinstance(value, ast.Constant) and not value.value):
-                    yield Reach(Kind.SHELL, "")
+                    yield Reach(CapabilityKind.SHELL, "")
             case ast.ImportFrom(level=0, module=str() as module, names=[ast.alias(name="*")]):
-                if _same(module) in MODULES:
-                    yield Reach(Kind.REFLECTION, "*")
+                if _canonical_name(module) in MODULES:
+                    yield Reach(CapabilityKind.REFLECTION, "*")
             case ast.Dict(keys=keys):
                 if any(key is not None and self._folder.text(key) == "shell" for key in keys):
-                    yield Reach(Kind.SHELL, "")
+                    yield Reach(CapabilityKind.SHELL, "")
             case ast.Call(func=function, args=[name, *_]) if self._dotted(function) in _GETTERS:
-                yield from self._got(self._folder.text(name) or "")
+                yield from self._check_getter(self._folder.text(name) or "")
             case ast.Call(func=ast.Name(id="eval" | "exec" | "compile"), args=[program, *_]):
                 yield from self._program(program)
             case _:
                 yield from self._attributes(node)
 
     def _attributes(self, node: ast.AST) -> Iterator[Reach]:
-        """Attributes that are set, or taken by a pattern."""
+        """Yield capabilities of attributes that are assigned or matched by a pattern."""
         match node:
             case ast.MatchClass(kwd_attrs=names):
-                yield from (reach for name in names for reach in self._got(name))
+                yield from (reach for name in names for reach in self._check_getter(name))
             case ast.Call(func=ast.Name(id="setattr" | "delattr"), args=[owner, *_]):
-                yield from self._patched(owner)
+                yield from self._check_patch(owner)
             case ast.Attribute(value=owner, ctx=ast.Store() | ast.Del()):
-                yield from self._patched(owner)
+                yield from self._check_patch(owner)
             case _:
                 pass
 
-    def _handed_on(self) -> Iterator[tuple[Reach, int]]:
-        """Modules that are used as values: nobody can follow what is asked of them then."""
+    def _find_module_values(self) -> Iterator[tuple[Reach, int]]:
+        """Yield modules that are used as values, because their later uses cannot be followed."""
         plain: set[ast.AST] = set()
         for node in ast.walk(self._tree):
             match node:
                 case ast.Attribute(value=ast.Name() as owner):
                     plain.add(owner)
-                case ast.Call(func=ast.Name(id=name), args=[ast.Name() as owner, *_]) if name in _LOOKING:
+                case ast.Call(func=ast.Name(id=name), args=[ast.Name() as owner, *_]) if (
+                    name in _LOOKING
+                ):
                     plain.add(owner)
                 case _:
                     pass
         for node in ast.walk(self._tree):
-            if not isinstance(node, ast.Name) or node in plain or not isinstance(node.ctx, ast.Load):
+            if (
+                not isinstance(node, ast.Name)
+                or node in plain
+                or not isinstance(node.ctx, ast.Load)
+            ):
                 continue
             if self._dotted(node) in MODULES:
-                yield Reach(Kind.REFLECTION, "value"), node.lineno
+                yield Reach(CapabilityKind.REFLECTION, "value"), node.lineno
 
-    def _patched(self, owner: ast.expr) -> Iterator[Reach]:
-        """A module of the standard library, or a class of one, that is given another attribute."""
+    def _check_patch(self, owner: ast.expr) -> Iterator[Reach]:
+        """Yield an assignment to an attribute of a standard library module or class."""
         name = self._dotted(owner) or ""
         if name.split(".")[0] in sys.stdlib_module_names:
-            yield Reach(Kind.PATCH, "")
+            yield Reach(CapabilityKind.PATCH, "")
 
     @staticmethod
-    def _got(name: str) -> Iterator[Reach]:
-        """What a getter of attributes reaches, whatever object it is given."""
+    def _check_getter(name: str) -> Iterator[Reach]:
+        """Yield what an attribute getter reaches on any object."""
         for part in name.split("."):
-            yield from _reaches(f"os.{part}")
-            yield from _reaches(ATTRIBUTES.get(part, ""))
+            yield from _match_rules(f"os.{part}")
+            yield from _match_rules(ATTRIBUTES.get(part, ""))
 
     def _program(self, node: ast.expr) -> Iterator[Reach]:
-        """What a text that is run as code can reach."""
+        """Yield the capabilities of a string that runs as code."""
         text = self._folder.text(node)
         inner = parse(text) if text is not None else None
         if inner is None:
-            yield Reach(Kind.EXECUTION, "")
+            yield Reach(CapabilityKind.EXECUTION, "")
         else:
-            yield from reached(inner)
+            yield from find_capabilities(inner)
 
-    def _folded(self, node: ast.AST) -> Iterator[tuple[str, int, bool]]:
-        """Every text that the program holds or comes to, outermost expressions only."""
+    def _folded_texts(self, node: ast.AST) -> Iterator[tuple[str, int, bool]]:
+        """Yield every string constant or folded string expression, outermost expressions only."""
         for child in ast.iter_child_nodes(node):
             if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
                 continue  # documentation
-            if isinstance(child, ast.Compare) and _asks_for_main(child):
+            # The usual `if __name__ == "__main__"` is no capability.
+            if isinstance(child, ast.Compare) and _is_main_check(child):
                 continue
-            if isinstance(child, ast.AugAssign) and (grown := self._folder.text(child.target)) is not None:
+            if (
+                isinstance(child, ast.AugAssign)
+                and (grown := self._folder.text(child.target)) is not None
+            ):
                 yield grown, child.lineno, True
-            text = self._folder.text(child) if isinstance(child, ast.expr) and not isinstance(child, ast.Name) else None
+            text = (
+                self._folder.text(child)
+                if isinstance(child, ast.expr) and not isinstance(child, ast.Name)
+                else None
+            )
             if text is None:
-                yield from self._folded(child)
+                yield from self._folded_texts(child)
             else:
                 yield text, getattr(child, "lineno", 1), not isinstance(child, ast.Constant)
 
 
-def _asks_for_main(node: ast.Compare) -> bool:
-    """`__name__ == "__main__"`."""
+def _is_main_check(node: ast.Compare) -> bool:
+    """Return True for the comparison `__name__ == "__main__"`."""
     sides = [node.left, *node.comparators]
     names = [side for side in sides if isinstance(side, ast.Name) and side.id == "__name__"]
     texts = [side for side in sides if isinstance(side, ast.Constant) and side.value == "__main__"]
     return len(sides) == len(names) + len(texts)
 
 
-def _same(name: str) -> str:
-    """A name with the module that people know it by."""
+def _canonical_name(name: str) -> str:
+    """Return a dotted name with its common module name."""
     first, dot, rest = name.partition(".")
     return f"{SAME_MODULES.get(first, first)}{dot}{rest}"
 
 
-def _reaches(name: str) -> Iterator[Reach]:
+def _match_rules(name: str) -> Iterator[Reach]:
     for rule in RULES:
         if match := rule.pattern.match(name):
             yield Reach(rule.kind, match.group() if rule.is_fine else "")
 
 
-def _of_text(text: str, *, asks: bool, is_computed: bool) -> Iterator[Reach]:
+def _check_text(text: str, *, asks: bool, is_computed: bool) -> Iterator[Reach]:
     plain = text.strip()
-    if len(plain) <= _LONGEST_NAME and (TEST_WORDS.fullmatch(plain) or (is_computed and TEST_WORDS.search(plain))):
-        yield Reach(Kind.RUNNER, "test")
+    if len(plain) <= _LONGEST_NAME and (
+        TEST_WORDS.fullmatch(plain) or (is_computed and TEST_WORDS.search(plain))
+    ):
+        yield Reach(CapabilityKind.RUNNER, "test")
     if PLACES.search(plain):
-        yield Reach(Kind.PLACE, "")
+        yield Reach(CapabilityKind.PLACE, "")
     if asks and CI_NAMES.fullmatch(plain.strip("${}")):
-        yield Reach(Kind.CI, "")
+        yield Reach(CapabilityKind.CI, "")
     if plain == "__main__":
-        yield Reach(Kind.MAIN, "")
+        yield Reach(CapabilityKind.MAIN, "")
     if is_computed and HIDDEN.fullmatch(plain):
-        yield Reach(Kind.HIDDEN, plain)
+        yield Reach(CapabilityKind.HIDDEN, plain)

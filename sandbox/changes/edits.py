@@ -1,4 +1,4 @@
-"""From proposed changes to edits: pure, given the present contents."""
+"""Convert proposed changes to edits: pure functions of the current contents."""
 
 from collections.abc import Callable, Iterable
 
@@ -7,18 +7,18 @@ from sandbox.errors import ChangeRejected
 from sandbox.types import ChangeAction, FileChange, FileEdit
 
 Read = Callable[[str], bytes | None]
-"""The present content of a file, None when there is none."""
+"""Returns the current content of a file, None if it does not exist."""
 
 MAX_FILE_BYTES = 1 << 20
 MANY = 3
-"""As many places as are counted."""
+"""Occurrences are counted up to this number."""
 
 
 def paths_needed(changes: Iterable[FileChange]) -> tuple[str, ...]:
-    """The paths `apply` is going to read, each checked.
+    """Return the paths that `apply` reads, each validated.
 
     Raises:
-        ChangeRejected: one of them may not be named.
+        ChangeRejected: A path is not allowed.
     """
     found: dict[str, None] = {}
     for change in changes:
@@ -29,36 +29,37 @@ def paths_needed(changes: Iterable[FileChange]) -> tuple[str, ...]:
 
 
 def apply(changes: Iterable[FileChange], read: Read) -> tuple[FileEdit, ...]:
-    """What the files are after the changes, in the order they were touched first.
+    """Return the edited files, in the order of their first change.
 
-    Later changes see what earlier ones did. A mode is kept as 100644; the executable bit is the caller's to restore.
+    Later changes see the results of earlier ones. The mode is always 100644; the caller restores
+    the executable bit.
 
     Raises:
-        ChangeRejected: a path is refused, the text searched for does not stand in exactly one place, a file is
-            missing, there already, too large, or not text.
+        ChangeRejected: A path is refused, the searched text does not occur exactly once, or a file
+            is missing, already exists, is too large, or is not text.
     """
     state = _State(read)
     for change in changes:
         path = check_path(change.path)
         match change.action:
             case ChangeAction.REPLACE:
-                state.put(path, _replaced(path, state.get(path), change))
+                state.write(path, _replace(path, state.get(path), change))
             case ChangeAction.CREATE:
                 if state.get(path) is not None:
-                    raise ChangeRejected(f"{show(path)} is there already and cannot be created")
-                state.put(path, _encoded(path, change.content or ""))
+                    raise ChangeRejected(f"{show(path)} already exists and cannot be created")
+                state.write(path, _encode(path, change.content or ""))
             case ChangeAction.DELETE:
                 state.remove(path)
             case ChangeAction.RENAME:
                 target = check_path(change.content or "")
                 if state.get(target) is not None:
-                    raise ChangeRejected(f"{show(target)} is there already")
-                state.put(target, state.remove(path))
+                    raise ChangeRejected(f"{show(target)} already exists")
+                state.write(target, state.remove(path))
     return state.edits()
 
 
 class _State:
-    """Files as they are after the changes so far."""
+    """The files after the changes so far."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
@@ -70,14 +71,14 @@ class _State:
             self._original[path] = self._present[path] = self._read(path)
         return self._present[path]
 
-    def put(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes) -> None:
         self.get(path)
         self._present[path] = content
 
     def remove(self, path: str) -> bytes:
         content = self.get(path)
         if content is None:
-            raise ChangeRejected(f"{show(path)} is not there")
+            raise ChangeRejected(f"{show(path)} does not exist")
         self._present[path] = None
         return content
 
@@ -93,32 +94,34 @@ class _State:
         return tuple(found)
 
 
-def _replaced(path: str, present: bytes | None, change: FileChange) -> bytes:
+def _replace(path: str, present: bytes | None, change: FileChange) -> bytes:
     if change.content is None:
         raise ChangeRejected(f"the change of {show(path)} has no new content")
     if change.search_for is None:
         if present is None:
-            raise ChangeRejected(f"{show(path)} is not there and cannot be replaced")
-        return _encoded(path, change.content)
+            raise ChangeRejected(f"{show(path)} does not exist and cannot be replaced")
+        return _encode(path, change.content)
     if present is None:
-        raise ChangeRejected(f"{show(path)} is not there")
+        raise ChangeRejected(f"{show(path)} does not exist")
     searched = change.search_for.encode("utf-8", "surrogatepass")
-    content = _encoded(path, change.content)
-    # A proposal speaks of lines; the file decides how its lines end.
+    content = _encode(path, change.content)
+    # A proposal has LF line ends; the file decides which ones are written.
     if b"\r\n" in present and b"\r\n" not in searched:
         searched, content = searched.replace(b"\n", b"\r\n"), content.replace(b"\n", b"\r\n")
     places = _places(present, searched)
     if places != 1:
-        found = "is not there" if places == 0 else f"stands in {places} places"
+        found = "does not occur" if places == 0 else f"occurs {places} times"
         raise ChangeRejected(
-            f"the text to replace in {show(path)} {found}; it must stand in exactly one",
-            "Quote more of the surrounding lines." if places else "Quote the file exactly, with its spaces.",
+            f"the text to replace in {show(path)} {found}; it must occur exactly once",
+            "Quote more of the surrounding lines."
+            if places
+            else "Quote the file exactly, with its spaces.",
         )
-    return _sized(path, present.replace(searched, content, 1))
+    return _check_size(path, present.replace(searched, content, 1))
 
 
 def _places(content: bytes, searched: bytes) -> int:
-    """How often the text stands there, overlapping places counted too, up to three."""
+    """Count the occurrences of a text, overlapping ones included, up to three."""
     if not searched:
         return 0
     count, start = 0, content.find(searched)
@@ -128,14 +131,16 @@ def _places(content: bytes, searched: bytes) -> int:
     return count
 
 
-def _encoded(path: str, text: str) -> bytes:
+def _encode(path: str, text: str) -> bytes:
     try:
-        return _sized(path, text.encode("utf-8"))
+        return _check_size(path, text.encode("utf-8"))
     except UnicodeEncodeError as error:
         raise ChangeRejected(f"the new content of {show(path)} is not valid Unicode") from error
 
 
-def _sized(path: str, content: bytes) -> bytes:
+def _check_size(path: str, content: bytes) -> bytes:
     if len(content) > MAX_FILE_BYTES:
-        raise ChangeRejected(f"the new content of {show(path)} is larger than {MAX_FILE_BYTES} bytes")
+        raise ChangeRejected(
+            f"the new content of {show(path)} is larger than {MAX_FILE_BYTES} bytes"
+        )
     return content

@@ -1,4 +1,7 @@
-"""Changes and context in a running sandbox: read there, decided here, written there as whole files."""
+"""Apply changes and read context in a running sandbox.
+
+Files are read there, checked here, and written whole.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -11,14 +14,17 @@ from sandbox.types import CommandResult, FileChange, FileContext, FileEdit
 
 MAX_CONTEXT_LINE = 2000
 MAX_AROUND = 200
-_EXECUTABLE = 'for path do if [ -f "$path" ] && [ ! -L "$path" ] && [ -x "$path" ]; then echo "$path"; fi; done'
+_EXECUTABLE = (
+    'for path do if [ -f "$path" ] && [ ! -L "$path" ] && [ -x "$path" ]; then echo "$path"; fi; '
+    "done"
+)
 
 
-class Files(Protocol):
-    """The part of a Guest that is needed here."""
+class GuestFiles(Protocol):
+    """The file operations of a Guest."""
 
     async def read(self, path: str, *, max_bytes: int = 1 << 20) -> bytes | None:
-        """A regular file below the work tree, or None."""
+        """Return a regular file below the work tree, or None."""
         ...
 
     async def run(self, argv: tuple[str, ...], *, limits: RunLimits) -> CommandResult:
@@ -30,14 +36,18 @@ class Files(Protocol):
         ...
 
 
-async def apply_changes(guest: Files, changes: Sequence[FileChange]) -> tuple[str, ...]:
-    """Edit the checkout, all or nothing; returns the paths that differ now.
+async def apply_changes(guest: GuestFiles, changes: Sequence[FileChange]) -> tuple[str, ...]:
+    """Edit the checkout, all or nothing. Return the paths that differ now.
 
     Raises:
-        ChangeRejected: a change breaks a rule; nothing was written.
+        ChangeRejected: A change breaks a rule; nothing was written.
     """
-    contents = {path: await guest.read(path, max_bytes=MAX_FILE_BYTES) for path in paths_needed(changes)}
-    executable = await executable_paths(guest, tuple(path for path, content in contents.items() if content is not None))
+    contents = {
+        path: await guest.read(path, max_bytes=MAX_FILE_BYTES) for path in paths_needed(changes)
+    }
+    executable = await executable_paths(
+        guest, tuple(path for path, content in contents.items() if content is not None)
+    )
     edits = tuple(
         edit.with_(mode="100755") if edit.mode != "deleted" and edit.path in executable else edit
         for edit in apply(changes, contents.get)
@@ -46,19 +56,23 @@ async def apply_changes(guest: Files, changes: Sequence[FileChange]) -> tuple[st
     return tuple(edit.path for edit in edits)
 
 
-async def executable_paths(guest: Files, paths: tuple[str, ...]) -> frozenset[str]:
-    """Which of the paths are executable: edits keep that, because a change of mode is a change."""
+async def executable_paths(guest: GuestFiles, paths: tuple[str, ...]) -> frozenset[str]:
+    """Return the executable paths. Edits keep the mode, because a mode change is a change."""
     if not paths:
         return frozenset()
-    result = await guest.run(("/bin/sh", "-c", _EXECUTABLE, "sh", *paths), limits=RunLimits(wall_s=20.0))
+    result = await guest.run(
+        ("/bin/sh", "-c", _EXECUTABLE, "sh", *paths), limits=RunLimits(wall_s=20.0)
+    )
     return frozenset(result.stdout.splitlines()) & frozenset(paths)
 
 
-async def read_file_context(guest: Files, path: str, line: int, *, around: int = 6) -> FileContext:
-    """Source around a line; `success` is False when there is no such file or line.
+async def read_file_context(
+    guest: GuestFiles, path: str, line: int, *, around: int = 6
+) -> FileContext:
+    """Return the source around a line; `success` is False if the file or line does not exist.
 
     Raises:
-        ChangeRejected: the path may not be named.
+        ChangeRejected: The path is not allowed.
     """
     if not is_safe_path(path):
         check_path(path)
@@ -72,7 +86,7 @@ async def read_file_context(guest: Files, path: str, line: int, *, around: int =
 
 
 def focus(text: str, path: str, line: int, *, around: int = 6) -> FileContext:
-    """The lines around one line of a text."""
+    """Return the lines around one line of a text."""
     lines = [each[:MAX_CONTEXT_LINE] for each in text.splitlines()]
     if not 1 <= line <= len(lines):
         return FileContext(success=False, file=path, focus_line=line, total_lines=len(lines))

@@ -1,6 +1,7 @@
-"""Read a unified diff into edits, strictly: whatever is not a plain change of text files is refused.
+"""Parse a unified diff strictly: everything but plain changes of text files is refused.
 
-No git runs. Every hunk must have the lengths its header says and match the original at exactly the place it names.
+git is not used. Every hunk must match its header's lengths, and the original at exactly the given
+line.
 """
 
 import re
@@ -20,28 +21,45 @@ _NO_NEWLINE = "\\ No newline at end of file"
 _ABSENT = "/dev/null"
 
 
-class _Hunk(Frozen):
+class PatchHunk(Frozen):
+    """Consecutive lines before and after, with the number of the first old line."""
+
     start: int
     old: tuple[str, ...]
     new: tuple[str, ...]
 
 
-class _FilePatch(Frozen):
+class FilePatch(Frozen):
+    """The part of a patch for one file."""
+
     path: str
     creates: bool
-    hunks: tuple[_Hunk, ...]
+    hunks: tuple[PatchHunk, ...]
 
 
 def read_patch(patch: bytes, read: Read) -> tuple[FileEdit, ...]:
-    """The edits a patch comes to.
+    """Return the edits of a patch.
 
     Args:
-        patch: Unified diff as git writes it.
-        read: Present content of a path, None when there is none.
+        patch: A unified diff in git's format.
+        read: Returns the current content of a path, None if there is none.
 
     Raises:
-        ChangeRejected: it is malformed, does not match, or does more than change and create plain text files:
-            deletions, renames, modes, links, submodules and binary content are refused.
+        ChangeRejected: The patch is malformed, does not match, or does more than change and create
+            plain text files.
+            Deletions, renames, modes, links, submodules and binary content are refused.
+    """
+    return tuple(
+        FileEdit(path=file.path, mode="100644", content=_apply_patch(file, read(file.path)))
+        for file in parse_patch(patch)
+    )
+
+
+def parse_patch(patch: bytes) -> tuple[FilePatch, ...]:
+    """Return the parts of a patch, each file once, without applying it.
+
+    Raises:
+        ChangeRejected: The patch is malformed, or does more than change and create text files.
     """
     if len(patch) > MAX_PATCH_BYTES:
         raise ChangeRejected(f"the patch is larger than {MAX_PATCH_BYTES} bytes")
@@ -51,17 +69,17 @@ def read_patch(patch: bytes, read: Read) -> tuple[FileEdit, ...]:
         raise ChangeRejected("the patch is not UTF-8 text") from error
     if "\0" in text:
         raise ChangeRejected("the patch is binary")
-    files = _Parser(text.split("\n")).files()
-    edits = {}
-    for file in files:
-        if file.path in edits:
+    files: dict[str, FilePatch] = {}
+    for file in _Parser(text.split("\n")).files():
+        # Two parts for one file could each match and together do something else.
+        if file.path in files:
             raise ChangeRejected(f"the patch names {show(file.path)} twice")
-        edits[file.path] = FileEdit(path=file.path, mode="100644", content=_applied(file, read(file.path)))
-    return tuple(edits.values())
+        files[file.path] = file
+    return tuple(files.values())
 
 
 class _Parser:
-    """Walks the lines once."""
+    """Single-pass parser of the lines."""
 
     def __init__(self, lines: list[str]) -> None:
         if lines and lines[-1] == "":
@@ -69,8 +87,8 @@ class _Parser:
         self._lines = lines
         self._at = 0
 
-    def files(self) -> list[_FilePatch]:
-        found: list[_FilePatch] = []
+    def files(self) -> list[FilePatch]:
+        found: list[FilePatch] = []
         while self._at < len(self._lines):
             if len(found) >= MAX_PATCH_FILES:
                 raise ChangeRejected(f"the patch changes more than {MAX_PATCH_FILES} files")
@@ -85,11 +103,11 @@ class _Parser:
     def _take(self) -> str:
         line = self._peek()
         if line is None:
-            raise ChangeRejected("the patch ends in the middle")
+            raise ChangeRejected("the patch is truncated")
         self._at += 1
         return line
 
-    def _file(self) -> _FilePatch:
+    def _file(self) -> FilePatch:
         named = None
         says_new = False
         line = self._peek() or ""
@@ -107,15 +125,19 @@ class _Parser:
         if (named is not None and named != path) or _side(old, "a/") not in {None, path}:
             raise ChangeRejected(f"the headers of one file name different files: {show(path)}")
         creates = old == _ABSENT
+        # A reader of the patch must see the same as what is applied.
         if says_new and not creates:
             raise ChangeRejected(f"the headers of {show(path)} contradict each other")
         hunks = tuple(self._hunks())
         if not hunks:
             raise ChangeRejected(f"the patch changes nothing in {show(path)}")
-        return _FilePatch(path=path, creates=creates, hunks=hunks)
+        return FilePatch(path=path, creates=creates, hunks=hunks)
 
     def _extended_header(self) -> bool:
-        """The lines between `diff --git` and `---`; whether they announce a new file."""
+        """Skip the lines between `diff --git` and `---`.
+
+        Return True if they announce a new file.
+        """
         says_new = False
         while (line := self._peek()) is not None and not line.startswith("--- "):
             if line == "new file mode 100644":
@@ -131,7 +153,7 @@ class _Parser:
             raise ChangeRejected(f"a file header is malformed: {show(line)}")
         return line[len(prefix) :].split("\t", 1)[0]
 
-    def _hunks(self) -> Iterator[_Hunk]:
+    def _hunks(self) -> Iterator[PatchHunk]:
         while (line := self._peek()) is not None and line.startswith("@@"):
             match = _HUNK.match(self._take())
             if match is None:
@@ -139,7 +161,7 @@ class _Parser:
             start, old_count, _, new_count = match.groups()
             yield self._hunk(int(start), _count(old_count), _count(new_count))
 
-    def _hunk(self, start: int, old_count: int, new_count: int) -> _Hunk:
+    def _hunk(self, start: int, old_count: int, new_count: int) -> PatchHunk:
         old: list[str] = []
         new: list[str] = []
         while len(old) < old_count or len(new) < new_count:
@@ -162,12 +184,13 @@ class _Parser:
         following = self._peek()
         if following is not None and not following.startswith(("@@", "diff ", "--- ")):
             raise ChangeRejected("a hunk is longer than its header says")
-        return _Hunk(start=start, old=tuple(old), new=tuple(new))
+        return PatchHunk(start=start, old=tuple(old), new=tuple(new))
 
     def _cut_newline(self, line: str, old: list[str], new: list[str]) -> None:
-        """The line before this marker has no newline, on the side (or sides) it belongs to."""
+        """Remove the newline of the previous line, on the side (or sides) it belongs to."""
         if line != _NO_NEWLINE:
-            raise ChangeRejected("a hunk holds a line that is not part of a diff")
+            raise ChangeRejected("a hunk contains a line that is not part of a diff")
+        # The marker is already taken, so its line is the one before the current.
         kind = self._lines[self._at - 2][:1]
         if kind in {" ", "-"} and old:
             old[-1] = old[-1].removesuffix("\n")
@@ -180,7 +203,7 @@ def _count(text: str | None) -> int:
 
 
 def _side(name: str, prefix: str) -> str | None:
-    """The path of one side; None when the file is absent there."""
+    """Return the path of one side; None if the file does not exist there."""
     if name == _ABSENT:
         return None
     if not name.startswith(prefix):
@@ -188,24 +211,27 @@ def _side(name: str, prefix: str) -> str | None:
     return name[len(prefix) :]
 
 
-def _applied(file: _FilePatch, present: bytes | None) -> bytes:
+def _apply_patch(file: FilePatch, present: bytes | None) -> bytes:
     if file.creates:
         if present is not None:
-            raise ChangeRejected(f"{show(file.path)} is there already")
+            raise ChangeRejected(f"{show(file.path)} already exists")
         if len(file.hunks) != 1 or file.hunks[0].old:
             raise ChangeRejected(f"a new file cannot have old lines: {show(file.path)}")
         return "".join(file.hunks[0].new).encode("utf-8")
     if present is None:
-        raise ChangeRejected(f"{show(file.path)} is not there")
+        raise ChangeRejected(f"{show(file.path)} does not exist")
     try:
         lines = present.decode("utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise ChangeRejected(f"{show(file.path)} is not UTF-8 text") from error
+    # Lines end at `\n` only; splitlines would also split at form feeds and others.
     source = [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     result: list[str] = []
     at = 0
     for hunk in file.hunks:
+        # A hunk without old lines names the line before the insertion.
         begin = hunk.start - 1 if hunk.old else hunk.start
+        # No search for a better place: a hunk that fits elsewhere may change something else.
         if begin < at or tuple(source[begin : begin + len(hunk.old)]) != hunk.old:
             raise ChangeRejected(f"a hunk does not match {show(file.path)} at line {hunk.start}")
         result += source[at:begin] + list(hunk.new)

@@ -1,33 +1,35 @@
-"""Parse Python on the host, never run it; what cannot be parsed safely counts as not parsed."""
+"""Parse Python on the host without running it. Unsafe input counts as unparsable."""
 
 import ast
 import warnings
 
-from sandbox.guest.nesting import nesting_of
+from sandbox.guest.nesting import measure_nesting
+from sandbox.languages import PYTHON
 
 MAX_PARSED_CHARACTERS = 400_000
 MAX_NESTING = 90
 
 
 def is_python(path: str) -> bool:
-    """Whether a file is Python by its name."""
-    return path.endswith((".py", ".pyi"))
+    """Return True if a file name has a Python suffix."""
+    return path.endswith((*PYTHON.suffixes, *PYTHON.stub_suffixes))
 
 
 def parse(text: str) -> ast.Module | None:
-    """The syntax tree, or None when there is none or it is not safe to build."""
-    parsed = _parsed(text)
+    """Return the syntax tree, or None if the text is invalid or unsafe to parse."""
+    parsed = _parse(text)
     return parsed if isinstance(parsed, ast.Module) else None
 
 
-def why_not_parsed(text: str) -> str | None:
-    """What is wrong with the syntax of a text, with the line; None when nothing is."""
-    parsed = _parsed(text)
+def find_syntax_error(text: str) -> str | None:
+    """Return the syntax error of a text with its line; None if there is none."""
+    parsed = _parse(text)
     return parsed if isinstance(parsed, str) else None
 
 
-def _parsed(text: str) -> ast.Module | str:
-    if len(text) > MAX_PARSED_CHARACTERS or nesting_of(text) > MAX_NESTING:
+def _parse(text: str) -> ast.Module | str:
+    # ast.parse can exhaust memory or the C stack on huge or deeply nested input.
+    if len(text) > MAX_PARSED_CHARACTERS or measure_nesting(text) > MAX_NESTING:
         return "it is too large or nested too deeply"
     try:
         with warnings.catch_warnings():
@@ -40,7 +42,7 @@ def _parsed(text: str) -> ast.Module | str:
 
 
 def same_program(old: str, new: str) -> bool:
-    """Whether two texts mean the same to Python: only layout and comments differ."""
+    """Return True if two texts differ only in layout and comments."""
     before, after = parse(old), parse(new)
     if before is None or after is None:
         return False

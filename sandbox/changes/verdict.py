@@ -1,4 +1,4 @@
-"""Whether a set of edits may leave the sandbox as a fix."""
+"""Decide whether a set of edits may leave the sandbox as a fix."""
 
 from collections.abc import Iterable, Mapping
 from typing import Literal
@@ -6,36 +6,41 @@ from typing import Literal
 from sandbox.changes.paths import show, why_unsafe
 from sandbox.changes.protected import is_protected, protected_class, shadows
 from sandbox.changes.screen import added_lines, screen
-from sandbox.changes.suspicions import Concern, Severity
+from sandbox.changes.suspicions import Concern, ConcernSeverity
 from sandbox.changes.syntax import is_python, same_program
 from sandbox.types import FileEdit, Frozen
 
 
 class ChangePolicy(Frozen):
-    """What edits are allowed."""
+    """The limits of edits."""
 
     purpose: Literal["fix", "lint"] = "fix"
-    """`lint`: a formatter or linter made the edits; protected source files may change as far as they mean the same."""
+    """`lint`: a formatter or linter made the edits.
+
+    Protected sources may change if their syntax tree does not.
+    """
     allowed: tuple[str, ...] = ()
-    """Protected classes, paths or patterns that are open; see `is_protected`."""
+    """Open protected classes, paths or patterns; see `is_protected`."""
     may_delete: bool = False
     max_files: int = 20
     max_added_lines: int = 1000
     max_bytes: int = 200_000
-    """Of added text in all."""
+    """Limit of added text in total."""
 
 
 class Verdict(Frozen):
-    """The answer, and every reason."""
+    """The decision with every reason."""
 
     accepted: bool
     concerns: tuple[Concern, ...] = ()
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """The refusals, as sentences."""
+        """Return the refusals as sentences."""
         return tuple(
-            f"{concern.path}: {concern.message}" for concern in self.concerns if concern.severity is Severity.REFUSE
+            f"{concern.path}: {concern.message}"
+            for concern in self.concerns
+            if concern.severity is ConcernSeverity.REFUSE
         )
 
 
@@ -48,22 +53,28 @@ def validate_edits(
     """Judge edits against the files they replace.
 
     Args:
-        edits: What the sandbox handed back, or what a proposal comes to.
-        originals: The content of each edited path at the failing commit; None or missing for a new file.
-        policy: What is allowed.
+        edits: Edits from the sandbox or from a proposal.
+        originals: The content of each edited path at the failing commit; None or missing for a new
+            file.
+        policy: The limits.
 
     Returns:
-        Accepted when nothing is refused; doubts may still be among the concerns.
+        Accepted if nothing is refused; the concerns may still include doubts.
     """
     edits = tuple(edits)
     concerns: list[Concern] = []
     if not edits:
-        concerns.append(_refusal("nothing", "", "there is no edit"))
+        concerns.append(_refuse("nothing", "", "there is no edit"))
     if len(edits) > policy.max_files:
-        concerns.append(_refusal("files", "", f"{len(edits)} files are edited, at most {policy.max_files} may be"))
+        concerns.append(
+            _refuse(
+                "files", "", f"{len(edits)} files are edited, at most {policy.max_files} may be"
+            )
+        )
         return Verdict(accepted=False, concerns=tuple(concerns))
+    # On some file systems, paths that only differ in case are the same file.
     if len({edit.path.casefold() for edit in edits}) != len(edits):
-        concerns.append(_refusal("twice", "", "two edits name the same file"))
+        concerns.append(_refuse("twice", "", "two edits name the same file"))
     lines = size = 0
     for edit in edits:
         original = originals.get(edit.path)
@@ -72,41 +83,56 @@ def validate_edits(
         lines += len(added)
         size += sum(len(text) + 1 for _, text in added)
     if lines > policy.max_added_lines:
-        concerns.append(_refusal("lines", "", f"{lines} lines are added, at most {policy.max_added_lines} may be"))
+        concerns.append(
+            _refuse(
+                "lines", "", f"{lines} lines are added, at most {policy.max_added_lines} may be"
+            )
+        )
     if size > policy.max_bytes:
-        concerns.append(_refusal("bytes", "", f"{size} bytes are added, at most {policy.max_bytes} may be"))
-    refused = any(concern.severity is Severity.REFUSE for concern in concerns)
+        concerns.append(
+            _refuse("bytes", "", f"{size} bytes are added, at most {policy.max_bytes} may be")
+        )
+    refused = any(concern.severity is ConcernSeverity.REFUSE for concern in concerns)
     return Verdict(accepted=not refused, concerns=tuple(concerns))
 
 
 def _judge_edit(edit: FileEdit, original: bytes | None, policy: ChangePolicy) -> list[Concern]:
     unsafe = why_unsafe(edit.path)
     if unsafe is not None:
-        return [_refusal("path", show(edit.path), f"the path is refused: {unsafe}")]
+        return [_refuse("path", show(edit.path), f"the path is refused: {unsafe}")]
     concerns = []
     if is_protected(edit.path, policy.allowed) and not _is_layout(edit, original, policy):
-        concerns.append(_refusal("protected", edit.path, f"it is protected ({protected_class(edit.path)})"))
+        concerns.append(
+            _refuse("protected", edit.path, f"it is protected ({protected_class(edit.path)})")
+        )
     if original is None and shadows(edit.path):
-        concerns.append(_refusal("shadow", edit.path, "it would be imported in place of another module"))
+        concerns.append(
+            _refuse("shadow", edit.path, "it would be imported in place of another module")
+        )
     if edit.mode == "100755" and original is None:
-        concerns.append(_refusal("mode", edit.path, "a new file is executable"))
+        concerns.append(_refuse("mode", edit.path, "a new file is executable"))
     if edit.mode == "deleted":
         if not policy.may_delete:
-            concerns.append(_refusal("deleted", edit.path, "a file is deleted"))
+            concerns.append(_refuse("deleted", edit.path, "a file is deleted"))
         return concerns
     try:
         new = edit.content.decode("utf-8")
         old = (original or b"").decode("utf-8")
     except UnicodeDecodeError:
-        return [*concerns, _refusal("binary", edit.path, "the file is not UTF-8 text")]
+        return [*concerns, _refuse("binary", edit.path, "the file is not UTF-8 text")]
     if original is not None and new == old:
-        concerns.append(_refusal("nothing", edit.path, "only its mode changes"))
+        concerns.append(_refuse("nothing", edit.path, "only its mode changes"))
     return [*concerns, *screen(old, new, edit.path)]
 
 
 def _is_layout(edit: FileEdit, original: bytes | None, policy: ChangePolicy) -> bool:
-    """A linter's edit of a protected source file that Python reads as the same program."""
-    if policy.purpose != "lint" or original is None or edit.mode == "deleted" or not is_python(edit.path):
+    """Return True if a linter's edit of a protected source file keeps the syntax tree."""
+    if (
+        policy.purpose != "lint"
+        or original is None
+        or edit.mode == "deleted"
+        or not is_python(edit.path)
+    ):
         return False
     if protected_class(edit.path) not in {"tests", "test-config"}:
         return False
@@ -120,5 +146,5 @@ def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
 
 
-def _refusal(rule: str, path: str, message: str) -> Concern:
-    return Concern(severity=Severity.REFUSE, rule=rule, path=path, message=message)
+def _refuse(rule: str, path: str, message: str) -> Concern:
+    return Concern(severity=ConcernSeverity.REFUSE, rule=rule, path=path, message=message)

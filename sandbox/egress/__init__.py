@@ -1,4 +1,5 @@
-"""The only way out of a set-up sandbox: a proxy of ours on a unix socket, for listed hosts, watched and bounded.
+"""The only way out of a set-up sandbox: a proxy on a unix socket, logged and limited.
 
-Above: the backends open one per set-up sandbox. Below: the standard library, and httpx for the index's pages.
+The backends open one proxy for each set-up sandbox. It uses the standard library, and httpx for
+index pages.
 """

@@ -1,4 +1,7 @@
-"""A door out of a mission's sandbox: one unix socket at which somebody of ours answers; nothing else is reached."""
+"""The door of a mission's sandbox: one unix socket that a handler of ours serves.
+
+Nothing else is reachable.
+"""
 
 import asyncio
 import contextlib
@@ -10,18 +13,18 @@ from sandbox.types.errand import Door
 log = logging.getLogger(__name__)
 
 EVERYBODY = 0o666
-"""The folder decides who reaches the socket."""
+"""Access is restricted by the folder, not by the socket."""
 CONNECTIONS = 16
 BUFFER = 64 * 1024
-"""The longest head of a request."""
+"""Maximum size of a request's head, in bytes."""
 
 
 class Doorway:
-    """Listens, and ends every conversation when it is closed.
+    """Listens on a socket and ends every connection when it is closed.
 
     Args:
-        socket: Where.
-        door: Answers.
+        socket: The path of the socket.
+        door: The handler of a connection.
     """
 
     def __init__(self, socket: Path, door: Door) -> None:
@@ -31,16 +34,16 @@ class Doorway:
         self._server: asyncio.AbstractServer | None = None
 
     async def start(self) -> None:
-        """Listen.
+        """Start to listen.
 
         Raises:
-            OSError: the socket cannot be made.
+            OSError: The socket cannot be created.
         """
         self._server = await asyncio.start_unix_server(self._accept, self._socket, limit=BUFFER)
         self._socket.chmod(EVERYBODY)
 
     async def close(self) -> None:
-        """Answer nobody any more."""
+        """Stop to listen and cancel all connections."""
         if self._server is not None:
             self._server.close()
         while self._tasks:
@@ -56,12 +59,12 @@ class Doorway:
             return
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
         self._tasks.add(task)
-        task.add_done_callback(self._served)
+        task.add_done_callback(self._on_served)
 
-    def _served(self, task: asyncio.Task[None]) -> None:
+    def _on_served(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a door failed at a connection", exc_info=error)
+            log.error("door connection failed", exc_info=error)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

@@ -1,43 +1,58 @@
-"""The head of a request to the proxy: bounded, strict, and rewritten before it goes on."""
+"""The head of a proxy request: bounded, strictly parsed, and rewritten before it is forwarded."""
 
 import asyncio
 import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from sandbox.egress.allowed import PORTS, authority, endpoint_of, split_authority
-from sandbox.egress.refused import Refused
+from sandbox.egress.allowed import PORTS, authority, parse_endpoint, split_authority
+from sandbox.egress.refused import EgressRefused
 from sandbox.types import Frozen
 
 END = b"\r\n\r\n"
 MAX_HEADERS = 64
 LINE = re.compile(r"(?P<method>[A-Z]{1,20}) (?P<target>[\x21-\x7e]{1,8000}) HTTP/1\.[01]")
-FIELD = re.compile(r"(?P<name>[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*(?P<value>[\x20-\x7e\t]{0,8000}?)[ \t]*")
-KEPT = frozenset({"accept", "accept-encoding", "user-agent", "if-none-match", "if-modified-since", "range", "if-range"})
-"""What of a plain request goes on. No cookie, no password, nothing about the connection."""
+FIELD = re.compile(
+    r"(?P<name>[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}):[ \t]*(?P<value>[\x20-\x7e\t]{0,8000}?)[ \t]*"
+)
+KEPT = frozenset(
+    {
+        "accept",
+        "accept-encoding",
+        "user-agent",
+        "if-none-match",
+        "if-modified-since",
+        "range",
+        "if-range",
+    }
+)
+"""Forwarded headers of a plain request.
+
+Cookies, credentials and connection headers are not among them.
+"""
 
 
 class Request(Frozen):
-    """What a client asks the proxy for."""
+    """A client's request to the proxy."""
 
     method: str
     host: str
     port: int
     path: str = ""
-    """Of a plain request; empty for CONNECT."""
+    """The path of a plain request; empty for CONNECT."""
     headers: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_tunnel(self) -> bool:
-        """Whether a tunnel is asked for."""
+        """Return True if the request is for a tunnel."""
         return self.method == "CONNECT"
 
     def onward(self, target: str, more: Mapping[str, str]) -> bytes:
-        """The head as it is sent on: a plain request, one per connection.
+        """Return the head to forward: one plain request per connection.
 
         Args:
-            target: What stands in its first line.
-            more: Headers of ours.
+            target: The target in its first line.
+            more: Additional headers.
         """
         host = authority(self.host, self.port).removesuffix(f":{PORTS['http']}")
         lines = [f"{self.method} {target} HTTP/1.1", f"Host: {host}", "Connection: close"]
@@ -46,47 +61,50 @@ class Request(Frozen):
 
 
 async def read_head(reader: asyncio.StreamReader) -> list[str]:
-    """The lines of a head.
+    """Read the lines of a head.
 
     Raises:
-        Refused: it is too long, or not text.
-        asyncio.IncompleteReadError: the other side hung up.
+        Refused: The head is too long or not ASCII.
+        asyncio.IncompleteReadError: The peer closed the connection.
     """
     try:
         head = await reader.readuntil(END)
         return head[: -len(END)].decode("ascii").split("\r\n")
     except asyncio.LimitOverrunError as error:
-        raise Refused("a request that is too long") from error
+        raise EgressRefused("the request is too long") from error
     except UnicodeDecodeError as error:
-        raise Refused("no proper request") from error
+        raise EgressRefused("the request is malformed") from error
 
 
 async def read_request(reader: asyncio.StreamReader) -> Request:
     """Read one request.
 
     Raises:
-        Refused: it is none of the two forms there are, CONNECT and a plain GET or HEAD.
+        Refused: The request is neither CONNECT nor a plain GET or HEAD.
     """
     first, *rest = await read_head(reader)
     line = LINE.fullmatch(first)
     fields = [FIELD.fullmatch(text) for text in rest]
     if line is None or None in fields or len(fields) > MAX_HEADERS:
-        raise Refused("no proper request")
+        raise EgressRefused("the request is malformed")
     headers = [(field["name"].lower(), field["value"]) for field in fields if field is not None]
     if line["method"] == "CONNECT":
         where = split_authority(line["target"])
         if where is None:
-            raise Refused("no proper host and port")
+            raise EgressRefused("host and port are malformed")
         return Request(method="CONNECT", host=where[0], port=where[1])
-    return _plain(line["method"], line["target"], headers)
+    return _parse_plain(line["method"], line["target"], headers)
 
 
-def _plain(method: str, target: str, headers: list[tuple[str, str]]) -> Request:
-    endpoint = endpoint_of(target)
+def _parse_plain(method: str, target: str, headers: list[tuple[str, str]]) -> Request:
+    endpoint = parse_endpoint(target)
     if endpoint is None or endpoint.scheme != "http":
-        raise Refused("no proper web address")
-    if method not in {"GET", "HEAD"} or {"content-length", "transfer-encoding"} & {name for name, _ in headers}:
-        raise Refused("nothing is sent without TLS")
+        raise EgressRefused("the web address is malformed")
+    # A request with a body would send data in clear text.
+    if method not in {"GET", "HEAD"} or {"content-length", "transfer-encoding"} & {
+        name for name, _ in headers
+    }:
+        raise EgressRefused("sending data requires TLS")
     parts = urlsplit(target)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     kept = tuple((name, value) for name, value in headers if name in KEPT)

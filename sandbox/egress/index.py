@@ -1,6 +1,7 @@
-"""Finds out which hosts an installer needs: the package index, and the hosts that its pages link files from.
+"""Find the hosts that an installer needs: the package index and the file hosts that it links to.
 
-No host stands in this code. The index is what the operator configured, or what the installer itself asks for.
+No host name is hard-coded. The index is configured by the operator, or it is the installer's own
+default.
 """
 
 import asyncio
@@ -16,15 +17,18 @@ from urllib.parse import urljoin
 import httpx
 from typing_extensions import override
 
-from sandbox.egress.allowed import PORTS, Endpoint, endpoint_of
+from sandbox.egress.allowed import PORTS, Endpoint, parse_endpoint
 from sandbox.types import Frozen
 
 log = logging.getLogger(__name__)
 
 PACKAGES = ("pip", "setuptools", "wheel")
-"""Names almost every index knows; the first page that is found tells from where files come."""
+"""Packages that almost every index has. The first page found reveals the file hosts."""
 
-ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+ACCEPT = (
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
+    "text/html;q=0.1"
+)
 ENDINGS = (".whl", ".tar.gz", ".zip", ".tgz", ".tar.bz2", ".egg")
 MAX_PAGE = 8 << 20
 MAX_LIST = 256 << 10
@@ -32,21 +36,21 @@ MAX_REDIRECTS = 5
 MAX_HOSTS = 16
 PAGE_S = 15.0
 WHOLE_S = 60.0
-"""For everything that is asked: everybody who sets up waits for it."""
+"""Timeout for all requests together, in seconds: every set-up waits for them."""
 
 ASKED = re.compile(r"https?://[^\s`'\"<>()]{1,2000}")
 
 
-class Site(Frozen):
-    """How an index page is fetched from this host."""
+class IndexAccess(Frozen):
+    """Certificates and proxy for fetching index pages from this host."""
 
     certificates: bytes = b""
-    """Of the authorities that are trusted, PEM; the library's own when empty."""
+    """Trusted authorities as PEM; empty for the library's default."""
     proxy: str | None = None
 
 
 class Page(Frozen):
-    """One page, and every address it came by."""
+    """One page with its redirect chain."""
 
     came_by: tuple[str, ...]
     kind: str = ""
@@ -55,16 +59,16 @@ class Page(Frozen):
 
     @property
     def url(self) -> str:
-        """Where it stands."""
+        """Return the page's final address."""
         return self.came_by[-1]
 
     def files(self) -> list[str]:
-        """The distributions among its links: a page of HTML may link to whatever its makers like."""
+        """Return the links to distributions. An HTML page may also link to other things."""
         named = (link.partition("#")[0].partition("?")[0] for link in self.links())
         return [link for link in named if "json" in self.kind or link.endswith(ENDINGS)]
 
     def links(self) -> list[str]:
-        """What it links to; addresses of their own."""
+        """Return the absolute addresses of all links."""
         text = self.content.decode("utf-8", "replace")
         if "json" in self.kind and self.whole:
             return [urljoin(self.url, link) for link in _files(text)]
@@ -74,7 +78,7 @@ class Page(Frozen):
 
 
 class _Links(HTMLParser):
-    """Collects what a page links to."""
+    """Collector of a page's links."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,7 +87,7 @@ class _Links(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Anchors, and the base they are relative to."""
+        """Collect anchors and the base address."""
         target = dict(attrs).get("href")
         if target and tag == "a":
             self.links.append(target)
@@ -92,7 +96,7 @@ class _Links(HTMLParser):
 
 
 def _files(text: str) -> Iterator[str]:
-    """The addresses of files in a page of JSON."""
+    """Yield the file addresses of a JSON page."""
     try:
         found = json.loads(text)
     except ValueError:
@@ -103,12 +107,12 @@ def _files(text: str) -> Iterator[str]:
             yield file["url"]
 
 
-def index_asked_for(output: str, package: str) -> str | None:
-    """The index out of what an installer says when it cannot reach it.
+def find_index_in_output(output: str, package: str) -> str | None:
+    """Return the index address from an installer's error message.
 
     Args:
-        output: What it printed.
-        package: What it was to look for.
+        output: The output of the installer.
+        package: The package that it looked for.
     """
     for url in ASKED.findall(output):
         head, found, _ = url.rpartition(f"/{package}/")
@@ -118,42 +122,49 @@ def index_asked_for(output: str, package: str) -> str | None:
 
 
 class Found(NamedTuple):
-    """The hosts of an index, and whether one of its pages was read for them."""
+    """The hosts of an index, and whether one of its pages was read."""
 
     endpoints: tuple[Endpoint, ...]
     is_complete: bool
 
 
-async def hosts_of(index: str, site: Site, *, own: bool) -> Found:
-    """The hosts of an index: its own first, then those its pages link files from.
+async def discover_hosts(index: str, site: IndexAccess, *, own: bool) -> Found:
+    """Return the hosts of an index: its own first, then the file hosts on its pages.
 
     Args:
         index: Its address, without a password.
-        site: How it is fetched.
+        site: How to fetch its pages.
         own: Whether the operator named it.
     """
-    first = endpoint_of(index, own=own)
+    first = parse_endpoint(index, own=own)
     if first is None:
         return Found((), is_complete=False)
     page: Page | None = None
     try:
+        # An index that fails leaves its own host: the installer then reports the error itself.
         async with asyncio.timeout(WHOLE_S), _client(site) as client:
             page = await _any_page(client, index.rstrip("/"))
     except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-        log.warning("the package index %s cannot be read from here (%s)", first.authority, type(error).__name__)
+        log.warning(
+            "reading the package index %s failed: %s",
+            first.authority,
+            type(error).__name__,
+        )
     if page is None:
         return Found((first,), is_complete=False)
-    return Found((first, *_learned(first, (*page.came_by, *page.files()))), is_complete=True)
+    return Found((first, *_file_hosts(first, (*page.came_by, *page.files()))), is_complete=True)
 
 
-async def hosts_led_to(url: str, site: Site) -> tuple[Endpoint, ...]:
-    """The hosts that an address redirects to, by TLS on its usual port; only heads are asked for.
+async def discover_redirects(url: str, site: IndexAccess) -> tuple[Endpoint, ...]:
+    """Return the hosts that an address redirects to, by TLS on the default port.
+
+    Only HEAD requests are sent.
 
     Args:
         url: The address.
-        site: How it is fetched.
+        site: How to fetch it.
     """
-    first = endpoint_of(url)
+    first = parse_endpoint(url)
     came_by = [url]
     try:
         async with asyncio.timeout(WHOLE_S), _client(site) as client:
@@ -163,44 +174,59 @@ async def hosts_led_to(url: str, site: Site) -> tuple[Endpoint, ...]:
                     break
                 came_by.append(urljoin(came_by[-1], response.headers["location"]))
     except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-        log.info("where an address leads is not known (%s)", type(error).__name__)
-    return _learned(first, came_by) if first is not None else ()
+        log.info("resolving redirects failed: %s", type(error).__name__)
+    return _file_hosts(first, came_by) if first is not None else ()
 
 
-def _learned(first: Endpoint, urls: Iterable[str]) -> tuple[Endpoint, ...]:
-    """Hosts of addresses: by TLS on its usual port, or as the index itself is reached."""
+def _file_hosts(first: Endpoint, urls: Iterable[str]) -> tuple[Endpoint, ...]:
+    """Return the allowed hosts of addresses: by TLS on the default port, or like the index."""
     found: dict[tuple[str, int], Endpoint] = {}
     for url in urls:
-        endpoint = endpoint_of(url)
-        if endpoint is None or len(found) >= MAX_HOSTS or (endpoint.host, endpoint.port) == (first.host, first.port):
+        endpoint = parse_endpoint(url)
+        if (
+            endpoint is None
+            # A page of the index must not open the way to any number of hosts.
+            or len(found) >= MAX_HOSTS
+            or (endpoint.host, endpoint.port) == (first.host, first.port)
+        ):
             continue
         usual = endpoint.scheme == "https" and endpoint.port == PORTS["https"]
-        if usual or (endpoint.scheme == first.scheme and endpoint.port in {first.port, PORTS[first.scheme]}):
+        if usual or (
+            endpoint.scheme == first.scheme and endpoint.port in {first.port, PORTS[first.scheme]}
+        ):
             found[endpoint.host, endpoint.port] = endpoint
     return tuple(found.values())
 
 
-def _client(site: Site) -> httpx.AsyncClient:
+def _client(site: IndexAccess) -> httpx.AsyncClient:
     trusted = ssl.create_default_context(cadata=site.certificates.decode("ascii", "ignore") or None)
-    # Nothing of the environment: which proxy and which authorities count is a setting.
+    # Ignore the environment: proxy and authorities are settings.
     return httpx.AsyncClient(
-        verify=trusted, proxy=site.proxy, timeout=PAGE_S, trust_env=False, headers={"Connection": "close"}
+        verify=trusted,
+        proxy=site.proxy,
+        timeout=PAGE_S,
+        trust_env=False,
+        headers={"Connection": "close"},
     )
 
 
 async def _any_page(client: httpx.AsyncClient, index: str) -> Page | None:
-    """The page of a package everybody has, or of the first one in the list of all."""
+    """Return the page of a common package, or of the first one in the index's list."""
     for package in PACKAGES:
         page = await _fetch(client, f"{index}/{package}/", MAX_PAGE)
         if page is not None and page.files():
             return page
     listed = await _fetch(client, f"{index}/", MAX_LIST)
-    link = next((link for link in listed.links() if link.startswith(f"{index}/")), None) if listed else None
+    link = (
+        next((link for link in listed.links() if link.startswith(f"{index}/")), None)
+        if listed
+        else None
+    )
     return await _fetch(client, link, MAX_PAGE) if link else listed
 
 
 async def _fetch(client: httpx.AsyncClient, url: str, limit: int) -> Page | None:
-    """A page, its redirects followed; None when there is none."""
+    """Fetch a page and follow redirects; return None if there is none."""
     came_by = [url]
     for _ in range(MAX_REDIRECTS):
         async with client.stream("GET", came_by[-1], headers={"Accept": ACCEPT}) as response:

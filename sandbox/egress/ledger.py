@@ -1,24 +1,24 @@
-"""What one set-up sandbox reached, what it was refused, and how much it may still move."""
+"""The traffic record of one set-up sandbox: hosts reached and refused, and the byte budget."""
 
 import logging
 
-from sandbox.egress.refused import Refused
+from sandbox.egress.refused import EgressRefused
 from sandbox.types import Egress
 
 log = logging.getLogger(__name__)
 
 MAX_NAMED = 200
-"""So many hosts are remembered of each kind; whoever asks for more fills no log."""
+"""Limit of remembered hosts of each kind, so that many requests do not fill the log."""
 
 MAX_SENT = 64 << 20
-"""Installing sends requests, not data."""
+"""Byte limit for sending: installing sends requests, no data."""
 
 
-class Ledger:
-    """Counts bytes and remembers hosts.
+class EgressLedger:
+    """Counter of bytes and hosts.
 
     Args:
-        received_bytes: How much may come in.
+        received_bytes: The limit for received bytes.
     """
 
     def __init__(self, received_bytes: int) -> None:
@@ -29,42 +29,44 @@ class Ledger:
         self._refused: set[str] = set()
 
     def reached(self, authority: str) -> None:
-        """A connection was made."""
+        """Record a connection."""
         if authority not in self._reached and len(self._reached) < MAX_NAMED:
-            log.info("set-up reaches %s", authority)
+            log.info("set-up connected to %s", authority)
             self._reached.add(authority)
 
     def refused(self, authority: str, reason: str) -> None:
-        """A connection was not made, or was cut: the first reason is told, and none for one that asked for no host."""
+        """Record a refused or cut connection. Only the first refusal of a host is logged."""
         if not authority:
-            log.debug("a connection is refused: %s", reason)
+            log.debug("set-up connection refused: %s", reason)
             return
         if authority not in self._refused and len(self._refused) < MAX_NAMED:
-            log.warning("set-up is refused %s: %s", authority, reason)
+            log.warning("set-up connection to %s refused: %s", authority, reason)
             self._refused.add(authority)
 
     def received(self, count: int) -> None:
-        """Bytes came in.
+        """Count received bytes.
 
         Raises:
-            Refused: more than may.
+            Refused: The limit is exceeded.
         """
         self._received += count
         if self._received > self._may_receive:
-            raise Refused("the set-up received as much as it may")
+            raise EgressRefused("the set-up's limit of received bytes is exceeded")
 
     def sent(self, count: int) -> None:
-        """Bytes went out.
+        """Count sent bytes.
 
         Raises:
-            Refused: more than may.
+            Refused: The limit is exceeded.
         """
         self._sent += count
         if self._sent > MAX_SENT:
-            raise Refused("the set-up sent as much as it may")
+            raise EgressRefused("the set-up's limit of sent bytes is exceeded")
 
     def egress(self) -> Egress:
-        """All of it, as a value."""
+        """Return the record as a value."""
         return Egress(
-            hosts=tuple(sorted(self._reached)), refused=tuple(sorted(self._refused)), received_bytes=self._received
+            hosts=tuple(sorted(self._reached)),
+            refused=tuple(sorted(self._refused)),
+            received_bytes=self._received,
         )

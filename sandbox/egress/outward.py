@@ -1,4 +1,4 @@
-"""Connects to a host of the allow-list: at the very address that was checked, or through the operator's own proxy."""
+"""Connect to an allowed host: at exactly the checked address, or through the operator's proxy."""
 
 import asyncio
 import base64
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from sandbox.egress.addresses import is_private, refusal
-from sandbox.egress.allowed import Endpoint, proper_host
+from sandbox.egress.allowed import Endpoint, canonical_host
 from sandbox.egress.head import read_head
-from sandbox.egress.refused import Refused
+from sandbox.egress.refused import EgressRefused
 from sandbox.errors import SandboxUnavailable
 from sandbox.types import Frozen
 
@@ -20,13 +20,13 @@ CONNECT_S = 10.0
 RESOLVE_S = 10.0
 MAX_ADDRESSES = 4
 LOOKUPS = 2
-"""At the same time: each takes one of the few threads that everything else shares."""
+"""Limit of parallel lookups: each takes one of the few shared threads."""
 
 ANSWER = "HTTP/1."
 MADE = "200"
 
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-"""Host and port to addresses; raises OSError when the name is unknown."""
+"""Resolve host and port to addresses; raises OSError for an unknown name."""
 
 
 class Upstream(Frozen):
@@ -38,20 +38,20 @@ class Upstream(Frozen):
 
     @classmethod
     def parse(cls, url: str) -> "Upstream":
-        """Out of the setting `sandbox.upstream_proxy`.
+        """Parse the setting `sandbox.upstream_proxy`.
 
         Raises:
-            SandboxUnavailable: it is not of the form http://[user:password@]host:port.
+            SandboxUnavailable: The setting does not have the form http://[user:password@]host:port.
         """
         try:
             parts = urlsplit(url)
             port = parts.port or 3128
         except ValueError:
             parts, port = urlsplit(""), 0
-        host = proper_host(parts.hostname or "")
+        host = canonical_host(parts.hostname or "")
         if parts.scheme != "http" or host is None or not port:
             raise SandboxUnavailable(
-                "The setting sandbox.upstream_proxy cannot be used.",
+                "The setting sandbox.upstream_proxy is malformed.",
                 "Give sandbox.upstream_proxy as http://[user:password@]host:port.",
             )
         authorization = None
@@ -62,31 +62,31 @@ class Upstream(Frozen):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What a request to it carries."""
+        """Return the headers for a request to this proxy."""
         return {"Proxy-Authorization": self.authorization} if self.authorization else {}
 
 
-class Way(NamedTuple):
-    """A connection outward."""
+class OutboundConnection(NamedTuple):
+    """An outbound connection."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     upstream: Upstream | None
-    """The proxy at its other end; None when that is the host itself."""
+    """The proxy at the other end; None for a direct connection."""
 
 
 async def resolve(host: str, port: int) -> list[str]:
-    """The addresses the host's own resolver knows."""
+    """Return the addresses from the host's own resolver."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
 
 
 class Outward:
-    """Makes connections outward.
+    """Opens outbound connections.
 
     Args:
-        upstream: The operator's own proxy, where there is one.
-        resolver: Finds addresses.
+        upstream: The operator's own proxy, if any.
+        resolver: Resolves names to addresses.
     """
 
     def __init__(self, upstream: Upstream | None = None, resolver: Resolver = resolve) -> None:
@@ -94,59 +94,66 @@ class Outward:
         self._resolver = resolver
         self._turn = asyncio.Semaphore(LOOKUPS)
 
-    async def open(self, endpoint: Endpoint) -> Way:
-        """Connect.
+    async def open(self, endpoint: Endpoint) -> OutboundConnection:
+        """Connect to an endpoint.
 
         Raises:
-            Refused: none of its addresses may be connected to, or none answers.
+            Refused: None of its addresses is allowed, or none responds.
         """
         try:
             addresses = await self._addresses(endpoint)
         except (OSError, UnicodeError, TimeoutError) as error:
             if self._upstream is None:
-                raise Refused("the name cannot be resolved") from error
-            return await self._through(self._upstream, endpoint)
-        # The operator's private hosts are not behind the proxy that leads out of his network.
+                raise EgressRefused("the name cannot be resolved") from error
+            return await self._open_through(self._upstream, endpoint)
+        # The operator's private hosts are not behind the proxy that leads out of the private
+        # network.
         if self._upstream is not None and not any(is_private(address) for address in addresses):
-            return await self._through(self._upstream, endpoint)
+            return await self._open_through(self._upstream, endpoint)
+        # Connect to the checked address itself: a second lookup could return another one (DNS
+        # rebinding).
         for address in addresses:
             with contextlib.suppress(OSError, TimeoutError):
                 reader, writer = await _connect(address, endpoint.port)
-                return Way(reader, writer, None)
-        raise Refused("it does not answer")
+                return OutboundConnection(reader, writer, None)
+        raise EgressRefused("it does not respond")
 
     async def is_direct(self, endpoint: Endpoint) -> bool:
-        """Whether a host is reached without the operator's proxy."""
+        """Return True if a host is reached without the operator's proxy."""
         if self._upstream is None:
             return True
         try:
             return any(is_private(address) for address in await self._addresses(endpoint))
-        except (OSError, UnicodeError, TimeoutError, Refused):
+        except (OSError, UnicodeError, TimeoutError, EgressRefused):
             return False
 
     async def _addresses(self, endpoint: Endpoint) -> list[str]:
-        """The addresses that may be connected to."""
+        """Return the allowed addresses of an endpoint."""
         async with self._turn, asyncio.timeout(RESOLVE_S):
-            found = [endpoint.host] if endpoint.is_literal else await self._resolver(endpoint.host, endpoint.port)
+            found = (
+                [endpoint.host]
+                if endpoint.is_literal
+                else await self._resolver(endpoint.host, endpoint.port)
+            )
         reasons = {address: refusal(address, own=endpoint.own) for address in found[:MAX_ADDRESSES]}
         allowed = [address for address, reason in reasons.items() if reason is None]
         if not allowed:
             reason = next((reason for reason in reasons.values() if reason), "none")
-            raise Refused(f"its address is {reason}")
+            raise EgressRefused(f"its address is {reason}")
         return allowed
 
-    async def _through(self, upstream: Upstream, endpoint: Endpoint) -> Way:
+    async def _open_through(self, upstream: Upstream, endpoint: Endpoint) -> OutboundConnection:
         try:
             reader, writer = await _connect(upstream.host, upstream.port)
         except (OSError, TimeoutError) as error:
-            raise Refused("the operator's proxy does not answer") from error
+            raise EgressRefused("the operator's proxy does not respond") from error
         if endpoint.scheme == "https":
             try:
-                await _ask(reader, writer, upstream, endpoint)
+                await _request_tunnel(reader, writer, upstream, endpoint)
             except BaseException:
                 writer.transport.abort()
                 raise
-        return Way(reader, writer, upstream)
+        return OutboundConnection(reader, writer, upstream)
 
 
 async def _connect(host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -154,10 +161,13 @@ async def _connect(host: str, port: int) -> tuple[asyncio.StreamReader, asyncio.
         return await asyncio.open_connection(host, port, limit=BUFFER)
 
 
-async def _ask(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, upstream: Upstream, endpoint: Endpoint
+async def _request_tunnel(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    upstream: Upstream,
+    endpoint: Endpoint,
 ) -> None:
-    """Ask the operator's proxy for a tunnel."""
+    """Request a tunnel from the operator's proxy."""
     lines = [f"CONNECT {endpoint.authority} HTTP/1.1", f"Host: {endpoint.authority}"]
     lines += [f"{name}: {value}" for name, value in upstream.headers.items()]
     writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("ascii"))
@@ -165,6 +175,6 @@ async def _ask(
         async with asyncio.timeout(CONNECT_S):
             status = (await read_head(reader))[0]
     except (OSError, EOFError, TimeoutError) as error:
-        raise Refused("the operator's proxy does not answer") from error
+        raise EgressRefused("the operator's proxy does not respond") from error
     if not status.startswith(ANSWER) or status.split(" ")[1:2] != [MADE]:
-        raise Refused(f"the operator's proxy said {status[:60]!r}")
+        raise EgressRefused(f"the operator's proxy replied {status[:60]!r}")

@@ -1,11 +1,11 @@
-"""Why the proxy did not let something through; goes to the log and to the one who asked."""
+"""Refusals of the proxy, with a reason for the log and for the client."""
 
 
-class Refused(Exception):
-    """A connection that is not made, or not continued.
+class EgressRefused(Exception):
+    """A connection that is refused or cut.
 
     Args:
-        reason: In a few words, made by us.
+        reason: A short text of ours.
     """
 
     def __init__(self, reason: str) -> None:
@@ -13,5 +13,5 @@ class Refused(Exception):
         self.reason = reason
 
 
-class Cut(Refused):
-    """A connection that was granted, and is ended: there is nobody to be told any more."""
+class Cut(EgressRefused):
+    """An established connection that is cut: no reply is possible any more."""

@@ -1,7 +1,7 @@
-"""What foreign text passes before anyone reads it: bound, strip, redact, cap."""
+"""The filter for untrusted text before people read it: bound, strip, redact, cap."""
 
 from sandbox.gate.passage import CAP, clean
-from sandbox.gate.redact import MASK, Needles, needles_of
+from sandbox.gate.redact import MASK, Needles, prepare_needles
 from sandbox.gate.render import fenced, for_markdown, for_workflow_log
 from sandbox.gate.shapes import TOKEN_SHAPES
 
@@ -14,5 +14,5 @@ __all__ = [
     "fenced",
     "for_markdown",
     "for_workflow_log",
-    "needles_of",
+    "prepare_needles",
 ]

@@ -1,4 +1,4 @@
-"""One secret in every form it is known to leak in."""
+"""Encodings in which a secret may leak."""
 
 import base64
 import binascii
@@ -15,7 +15,7 @@ _UU_LINE = 45
 
 
 def exact(value: str) -> Iterator[str]:
-    """The forms that are looked for letter by letter, however short the secret is."""
+    """Yield the forms that are searched verbatim, for secrets of any length."""
     yield value
     yield value[::-1]
     yield value.replace("\n", "\\n")
@@ -41,16 +41,20 @@ def exact(value: str) -> Iterator[str]:
 
 
 def long_forms(value: str) -> Iterator[tuple[str, float]]:
-    """The forms of which a part is enough, each with how many characters stand for one of the secret.
+    """Yield the forms of which a part is enough, with their length for each byte of the secret.
 
-    Letters and digits are all that counts of them, in either case and either direction.
+    Only letters and digits count, in either case and either direction.
     """
     value = _PEM_FRAME.sub("", value)
     raw = _bytes(value)
     yield value, 1
     yield codecs.encode(value, "rot13"), 1
     yield value.translate(_ROT47), 1
-    for data in (raw, raw[::-1], *(_bytes(value, f"utf-{name}") for name in ("16-le", "16-be", "32-le", "32-be"))):
+    for data in (
+        raw,
+        raw[::-1],
+        *(_bytes(value, f"utf-{name}") for name in ("16-le", "16-be", "32-le", "32-be")),
+    ):
         width = len(data) / max(len(raw), 1)
         yield data.hex(), 2 * width
         for text in _base64(data):
@@ -60,13 +64,19 @@ def long_forms(value: str) -> Iterator[tuple[str, float]]:
     yield "".join(map(str, raw)), 2
     yield base64.b85encode(raw).decode("ascii"), 5 / 4
     yield base64.a85encode(raw).decode("ascii"), 5 / 4
-    yield "".join(binascii.b2a_uu(raw[at : at + _UU_LINE]).decode("ascii")[1:] for at in range(0, len(raw), 45)), 4 / 3
+    yield (
+        "".join(
+            binascii.b2a_uu(raw[at : at + _UU_LINE]).decode("ascii")[1:]
+            for at in range(0, len(raw), 45)
+        ),
+        4 / 3,
+    )
     yield from _base32(raw)
-    yield from _twice(raw)
+    yield from _double_encodings(raw)
 
 
-def _twice(raw: bytes) -> Iterator[tuple[str, float]]:
-    """Encoded and encoded again."""
+def _double_encodings(raw: bytes) -> Iterator[tuple[str, float]]:
+    """Yield forms that are encoded twice."""
     for text in _base64(raw):
         inner = text.encode("ascii")
         yield inner.hex(), 8 / 3
@@ -88,7 +98,8 @@ def _octal(raw: bytes) -> str:
 
 
 def _base64(raw: bytes) -> Iterator[str]:
-    """The part that does not depend on what stands before or after, for all three positions."""
+    """Yield the part that is independent of neighbouring bytes, for all three alignments."""
+    # Base64 encodes three bytes at a time: inside other data, a secret has one of three alignments.
     for shift, skip in ((0, 0), (1, 2), (2, 3)):
         stop = (shift + len(raw)) * 8 // 6
         yield base64.b64encode(b"\0" * shift + raw).decode("ascii").rstrip("=")[skip:stop]

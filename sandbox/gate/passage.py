@@ -1,39 +1,40 @@
-"""The one way foreign text takes: bound, strip, redact, cap; in this order, in linear time."""
+"""The only path of untrusted text: bound, strip, redact, cap; in this order, in linear time."""
 
 import re
 from collections.abc import Sequence
 
-from sandbox.gate.redact import Needles, Secret, needles_of, redact
+from sandbox.gate.redact import Needles, Secret, prepare_needles, redact
 from sandbox.gate.strip import strip
 
 CAP = 65_536
 EDGE = 256
-"""Dropped at each side of a cut, so that no half of a short secret is left there."""
+"""Characters dropped at each side of a cut, so that no half of a short secret remains."""
 TOKEN_EDGE = 16_384
-"""How far a run of token characters at a cut is followed and dropped."""
+"""Limit for token characters at a cut that are dropped, too."""
 LINE = 4_000
 _TOKEN_END = re.compile(r"[A-Za-z0-9+/=_.~%-]*\Z")
 _TOKEN_START = re.compile(r"\A[A-Za-z0-9+/=_.~%-]*")
 
 
 def clean(text: str, *, cap: int = CAP, secrets: Sequence[Secret] | Needles = ()) -> str:
-    """Text that may be logged, stored, shown or sent.
+    """Return text that is safe to log, store, show and send.
 
     Args:
-        text: Anything.
-        cap: Most characters of the result; the middle is left out.
-        secrets: Values that must not be seen in any encoding; made ready once by whoever cleans many texts.
+        text: Any text.
+        cap: Maximum length of the result; the middle is cut out.
+        secrets: Values to mask in every encoding. Prepare them once with `prepare_needles` to clean
+            many texts.
     """
-    needles = secrets if isinstance(secrets, Needles) else needles_of(secrets)
-    parts = [_long_lines(redact(strip(part), needles)) for part in _bounded(text, 2 * cap)]
+    needles = secrets if isinstance(secrets, Needles) else prepare_needles(secrets)
+    parts = [_shorten_lines(redact(strip(part), needles)) for part in _bounded(text, 2 * cap)]
     if len(parts) == 1:
-        return _capped(parts[0], cap, 0)
+        return _cap(parts[0], cap, 0)
     left_out = len(text) - sum(len(part) for part in parts)
-    return _capped(_notice(left_out).join(parts), cap, left_out)
+    return _cap(_cut_notice(left_out).join(parts), cap, left_out)
 
 
 def _bounded(text: str, limit: int) -> list[str]:
-    """The text, or its head and its tail, without whatever a cut went through."""
+    """Return the text, or its head and tail without partial tokens at the cut."""
     if len(text) <= limit + 4 * EDGE:
         return [text]
     half = limit // 2
@@ -44,18 +45,18 @@ def _bounded(text: str, limit: int) -> list[str]:
 
 
 def _without_token(text: str, pattern: re.Pattern[str], edge: slice, kept: slice) -> str:
-    """Drop the edge, then what is left of a token the edge went through."""
+    """Drop the edge, then the rest of a token that the edge cut through."""
     text = text[kept]
     found = pattern.search(text[edge])
     length = len(found.group()) if found is not None else 0
-    # A whole edge of token characters is no token but a long line: keep it.
+    # A whole edge of token characters is a long line and not a token: keep it.
     if not length or length >= min(TOKEN_EDGE, len(text)):
         return text
     return text[:-length] if kept.start is None else text[length:]
 
 
-def _long_lines(text: str) -> str:
-    """Lines of readable length."""
+def _shorten_lines(text: str) -> str:
+    """Shorten overlong lines."""
     if len(text) <= LINE:
         return text
     return "\n".join(
@@ -66,15 +67,15 @@ def _long_lines(text: str) -> str:
     )
 
 
-def _capped(text: str, cap: int, already: int) -> str:
+def _cap(text: str, cap: int, already: int) -> str:
     if len(text) <= cap:
         return text
-    notice = _notice(len(text) - cap + already)
+    notice = _cut_notice(len(text) - cap + already)
     room = cap - len(notice)
     if room <= 0:
         return text[:cap]
     return text[: room // 2] + notice + text[len(text) - (room - room // 2) :]
 
 
-def _notice(count: int) -> str:
+def _cut_notice(count: int) -> str:
     return f"\n[... {count} characters cut ...]\n"

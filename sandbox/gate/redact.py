@@ -1,4 +1,4 @@
-"""Replace secrets by stars: known ones in every usual encoding, and whatever has the shape of a credential."""
+"""Mask secrets: known ones in every common encoding, and any text in the format of a credential."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,38 +7,46 @@ from math import ceil
 from pydantic import Field, SecretStr
 
 from sandbox.gate.encodings import exact, long_forms
-from sandbox.gate.shapes import ASSIGNMENTS, AUTHORIZATION, KEY_TAIL, TOKEN_SHAPES, USER_INFO, VALUES, is_credential
-from sandbox.gate.views import squeezed, views
+from sandbox.gate.shapes import (
+    ASSIGNMENTS,
+    AUTHORIZATION,
+    KEY_TAIL,
+    TOKEN_SHAPES,
+    USER_INFO,
+    VALUES,
+    is_credential,
+)
+from sandbox.gate.views import squeeze, views
 from sandbox.types import Frozen
 
 MASK = "***"
 MIN_SECRET = 6
-"""Shorter values are words; masking them would only tear the text."""
+"""Shorter values are ordinary words; masking them would damage the text."""
 PART = 12
-"""So many characters of a secret in a row are enough to be masked, whatever stands between them."""
+"""Number of consecutive characters of a secret that are masked, whatever separates them."""
 _GRAM = 8
 _STRIDE = PART - _GRAM + 1
-"""Every part that is long enough holds a gram that begins at a multiple of this."""
+"""Distance between indexed grams: every part that is long enough contains one of them."""
 _VARIED = 4
-"""Parts with fewer different characters are found anywhere."""
+"""Minimum of different characters in an indexed gram; others occur everywhere."""
 _PLACES = 4
 
 Secret = SecretStr | str
 
 
 class Needles(Frozen):
-    """Secrets made ready to be looked for: worked out once, used for many texts."""
+    """Secrets in prepared form: computed once, used for many texts."""
 
     whole: tuple[str, ...] = Field(default=(), repr=False)
-    """What is looked for letter by letter, longest first."""
+    """Forms that are searched verbatim, longest first."""
     forms: tuple[tuple[str, int], ...] = Field(default=(), repr=False)
-    """Letters and digits of each encoding, with how many of them in a row are enough."""
+    """Letters and digits of each encoding, with the number of consecutive ones that are masked."""
     grams: dict[str, tuple[tuple[int, int], ...]] = Field(default_factory=dict, repr=False)
-    """Where in the forms a few letters stand."""
+    """Positions of short character sequences in the forms."""
 
 
-def needles_of(secrets: Iterable[Secret]) -> Needles:
-    """What to look for. Takes a tenth of a second for a private key: do it once."""
+def prepare_needles(secrets: Iterable[Secret]) -> Needles:
+    """Prepare secrets for the search. A private key takes a tenth of a second: do it once."""
     whole: set[str] = set()
     forms: dict[str, int] = {}
     for secret in secrets:
@@ -47,10 +55,11 @@ def needles_of(secrets: Iterable[Secret]) -> Needles:
             continue
         whole.update(form for form in exact(value) if len(form) >= MIN_SECRET)
         for form, width in long_forms(value):
-            letters = squeezed(form, []).text
+            letters = squeeze(form, []).text
             if len(letters) >= PART:
                 least = min(len(letters), max(PART, ceil(PART * width)))
                 forms.setdefault(letters, least)
+                # A reversed secret is easily restored.
                 forms.setdefault(letters[::-1], least)
     return Needles(
         whole=tuple(sorted(whole, key=lambda form: (-len(form), form))),
@@ -72,32 +81,38 @@ def _grams(forms: Iterable[str]) -> dict[str, tuple[tuple[int, int], ...]]:
 
 
 def redact(text: str, secrets: Sequence[Secret] | Needles = ()) -> str:
-    """The text with every secret masked."""
-    needles = secrets if isinstance(secrets, Needles) else needles_of(secrets)
+    """Return the text with every secret masked."""
+    needles = secrets if isinstance(secrets, Needles) else prepare_needles(secrets)
     for needle in needles.whole:
         if needle in text:
             text = text.replace(needle, MASK)
     if needles.forms:
-        text = _mask_spans(text, [span for view in views(text) for span in _parts(view.text, needles, view.span)])
-    text = AUTHORIZATION.sub(_name_kept, text)
+        text = _mask_spans(
+            text, [span for view in views(text) for span in _parts(view.text, needles, view.span)]
+        )
+    text = AUTHORIZATION.sub(_mask_value, text)
     text = USER_INFO.sub(lambda found: found.group(1) + MASK + "@", text)
     text = KEY_TAIL.sub(MASK, TOKEN_SHAPES.sub(MASK, text))
-    text = VALUES.sub(_name_kept, text)
-    return ASSIGNMENTS.sub(lambda found: found.group(1) + MASK if is_credential(found) else found.group(), text)
+    text = VALUES.sub(_mask_value, text)
+    return ASSIGNMENTS.sub(
+        lambda found: found.group(1) + MASK if is_credential(found) else found.group(), text
+    )
 
 
-def _name_kept(found: re.Match[str]) -> str:
+def _mask_value(found: re.Match[str]) -> str:
     return f"{found[1] or found[2]}{MASK}"
 
 
-def _parts(text: str, needles: Needles, origin: Callable[[int, int], tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Where parts of secrets stand in a reading; every character is looked at a few times at most."""
+def _parts(
+    text: str, needles: Needles, origin: Callable[[int, int], tuple[int, int]]
+) -> Iterator[tuple[int, int]]:
+    """Yield the spans of secret parts in a view. Each character is read a few times at most."""
     grams, forms = needles.grams, needles.forms
     at, last = 0, len(text) - _GRAM
     while at <= last:
         for number, place in grams.get(text[at : at + _GRAM], ()):
             form, least = forms[number]
-            start, end = _extended(text, at, form, place)
+            start, end = _extend_match(text, at, form, place)
             if end - start >= least:
                 yield origin(start, end)
                 at = end - 1
@@ -105,8 +120,8 @@ def _parts(text: str, needles: Needles, origin: Callable[[int, int], tuple[int, 
         at += 1
 
 
-def _extended(text: str, at: int, form: str, place: int) -> tuple[int, int]:
-    """The longest part of `form` around a place they share."""
+def _extend_match(text: str, at: int, form: str, place: int) -> tuple[int, int]:
+    """Return the longest part of `form` around a common position."""
     start, end, ahead = at, at + _GRAM, place + _GRAM
     while start > 0 and place > 0 and text[start - 1] == form[place - 1]:
         start, place = start - 1, place - 1

@@ -1,4 +1,4 @@
-"""What credentials look like, whoever made them."""
+"""Formats of credentials, by issuer."""
 
 import re
 
@@ -24,17 +24,18 @@ _WORDS = (
     rf"|SK[a-f0-9]{{32}}\b|[0-9]{{8,10}}:AA{_LONG}{{30,}}"
     r"|[A-Za-z0-9]{3}8Q~[A-Za-z0-9_.~-]{30,}"
 )
-"""Those that begin a word."""
+"""Formats that begin a word."""
 
 TOKEN_SHAPES = re.compile(
-    # Groups with one look behind them: most characters of a text are passed with one step for a whole group.
+    # Groups share one lookbehind: most characters of a text need one step for a whole group.
     rf"{_WORD_BEFORE}(?:{_WORDS})"
     rf"|(?<![A-Za-z0-9])(?:xox[abeoprs](?:\.[a-z]+)?-[A-Za-z0-9-]{{10,}}|xapp-[A-Za-z0-9-]{{20,}}"
-    rf"|npm_[A-Za-z0-9]{{36,}}|(?:hf|api_org)_[A-Za-z0-9]{{30,}}|SG\.{_LONG}{{16,}}\.{_LONG}{{16,}})"
+    rf"|npm_[A-Za-z0-9]{{36,}}|(?:hf|api_org)_[A-Za-z0-9]{{30,}}"
+    rf"|SG\.{_LONG}{{16,}}\.{_LONG}{{16,}})"
     rf"|(?<![A-Za-z0-9_-])(?:eyJ{_LONG}{{8,}}\.{_LONG}{{0,4096}}\.[A-Za-z0-9_.-]*"
     rf"|eyJ{_LONG}{{8,}}\.{_LONG}{{8,}}|AIza{_LONG}{{35}})"
     r"|(?<![A-Z0-9])(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Z0-9])"
-    r"|g(?:h[pousr]_[A-Za-z0-9_.=-]{16,}"  # also the form that carries a JWT, of any length
+    r"|g(?:h[pousr]_[A-Za-z0-9_.=-]{16,}"  # also the form with a JWT, of any length
     rf"|ithub_pat_[A-Za-z0-9_]{{20,}}|l(?:pat|dt|rt|cbt|ptt|ft|imt|agent|soat|oas)-{_LONG}{{20,}})"
     rf"|pypi-{_LONG}{{30,}}"
     rf"|\.atlasv1\.{_LONG}{{40,}}"
@@ -44,46 +45,57 @@ TOKEN_SHAPES = re.compile(
     r"|-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?"
     r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
-"""One match is one credential. Every alternative starts at a fixed text and never scans the same text twice."""
+"""One match is one credential.
+
+Every alternative starts with a fixed text and never scans a text twice.
+"""
 
 _HEADER = (
     r"\b(?:authorization|(?:set-)?cookie|x-[a-z-]{0,20}(?:key|token)|(?:private|job)-token)"
     r"[\"']?\s{0,3}[:=]\s{0,3}[\"']?"
 )
 AUTHORIZATION = re.compile(
-    rf"(?i)({_HEADER}(?:bearer|basic|token|digest|negotiate|ssws)\s{{1,3}})[^\s\"',;*][^\"'\n]{{5,4000}}"
+    rf"(?i)({_HEADER}(?:bearer|basic|token|digest|negotiate"
+    rf"|ssws)\s{{1,3}})[^\s\"',;*][^\"'\n]{{5,4000}}"
     rf"|({_HEADER})(?=[^\s\"']{{0,200}}[0-9])[A-Za-z0-9+/=_.~%-]{{12,}}[^\"'\n]{{0,4000}}"
 )
-"""A header and what it carries."""
+"""A header with its value."""
 USER_INFO = re.compile(
-    r"(\b[a-z][a-z0-9+.-]{1,20}://)(?:[^\s/@:\"'<>]{0,200}:[^\s/\"'<>]{1,600}|[^\s/@:\"'<>]{16,200})@"
+    r"(\b[a-z][a-z0-9+.-]{1,20}://)(?:[^\s/@:\"'<>]{0,200}:[^\s/\"'<>]{1,600}"
+    r"|[^\s/@:\"'<>]{16,200})@"
 )
-KEY_TAIL = re.compile(r"\A(?:[A-Za-z0-9+/=\s]|\\[nr]){0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
+KEY_TAIL = re.compile(
+    r"\A(?:[A-Za-z0-9+/=\s]|\\[nr]){0,20000}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+)
 """The rest of a key whose beginning was cut off."""
 
 VALUES = re.compile(
-    r"(hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/webhooks/[0-9]{1,20}/"
+    r"(hooks\.slack\.com/(?:services|workflows|triggers)/"
+    r"|discord(?:app)?\.com/api/webhooks/[0-9]{1,20}/"
     r"|webhook\.office\.com/webhookb2/|(?i:\b(?:bearer|ssws)\s{1,3})(?=\S{0,200}[0-9])"
     r"|(?i:\blogin\s{1,3}\S{1,64}\s{1,3}password\s{1,3})"
     r"|(?i:--[a-z-]{0,20}(?:password|token|secret|api-key)[= ][\"']?)(?=\S{0,200}[0-9])"
-    r"|[?&;](?:sig|signature|access_token|X-Amz-Signature|X-Amz-Credential|X-Goog-Signature)=)[A-Za-z0-9._~+/=%@-]{12,}"
+    r"|[?&;](?:sig|signature|access_token|X-Amz-Signature|X-Amz-Credential"
+    r"|X-Goog-Signature)=)[A-Za-z0-9._~+/=%@-]{12,}"
     r"|((?i:\bmachine\s{1,3}\S{1,200}\s{1,3}login\s{1,3}\S{1,64}\s{1,3}password\s{1,3}))\S{1,200}"
 )
-"""A place that holds nothing but credentials, then one."""
+"""A context that only holds credentials, and its value."""
 
 ASSIGNMENTS = re.compile(
-    r"(?i)((?:password|passwd|passphrase|secret|token|api_?key|access_?key|account_?key|private_?key|signing_?key"
+    r"(?i)((?:password|passwd|passphrase|secret|token|api_?key|access_?key|account_?key"
+    r"|private_?key|signing_?key"
     r"|fernet_?key|encryption_?key|credentials?|db_?pass|auth)"
-    r"[\w.-]{0,40}[\"']?\s{0,3}(?:=>|[=:])\s{0,3}(?:b?[\"'])?)([A-Za-z0-9+/=_.~!@#%^&*?-]{8,600})(?=([\"']?))"
+    r"[\w.-]{0,40}[\"']?\s{0,3}(?:=>"
+    r"|[=:])\s{0,3}(?:b?[\"'])?)([A-Za-z0-9+/=_.~!@#%^&*?-]{8,600})(?=([\"']?))"
 )
-"""The name of a credential, then what may be one."""
+"""The name of a credential, and a possible value."""
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _MIN_BARE = 14
 _VARIED_DIGITS = 4
 
 
 def is_credential(found: re.Match[str]) -> bool:
-    """Whether an assigned value is one: letters and digits mixed, and no name of something."""
+    """Return True if an assigned value looks like a credential and not like an identifier."""
     value, quote = found[2], found[3]
     if found.string[found.end(2) : found.end(2) + 1] in {"(", "[", "{"}:
         return False
@@ -91,7 +103,11 @@ def is_credential(found: re.Match[str]) -> bool:
         return bool(quote) and len(set(value)) >= _MIN_BARE and not value.isalpha()
     if quote:
         return True
-    if len(value) >= _MIN_BARE and "_" not in value and sum(map(str.isdigit, value)) >= _VARIED_DIGITS:
+    if (
+        len(value) >= _MIN_BARE
+        and "_" not in value
+        and sum(map(str.isdigit, value)) >= _VARIED_DIGITS
+    ):
         return True
     cases = any(map(str.isupper, value)) and any(map(str.islower, value))
     return len(value) >= _MIN_BARE and (cases or not _IDENTIFIER.fullmatch(value))

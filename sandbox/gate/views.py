@@ -1,4 +1,4 @@
-"""A text as a reader with tools would see it: escapes decoded, separators dropped, each character with its origin."""
+"""Decoded views of a text: escapes decoded, separators dropped, each character with its origin."""
 
 import re
 import unicodedata
@@ -25,14 +25,14 @@ _LINE_MARKS = re.compile(r"(?m)^(?:E {1,4}|[+>|#] ?| {0,8}[0-9a-f]{8}:? )|(?<=  
 _MOST = 0x10FFFF
 
 
-class View(NamedTuple):
-    """A reading of a text.
+class TextView(NamedTuple):
+    """One view of a text.
 
     Attributes:
-        text: What is read.
-        starts: Where each piece begins in it.
-        origins: Where each piece comes from.
-        lengths: How much of the original it stands for.
+        text: The text of the view.
+        starts: Start of each piece in the view.
+        origins: Start of each piece in the original.
+        lengths: Length of each piece in the original.
     """
 
     text: str
@@ -41,63 +41,68 @@ class View(NamedTuple):
     lengths: list[int]
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The part of the original a part of the reading comes from."""
+        """Return the span of the original for a span of the view."""
         first, last = bisect_right(self.starts, start) - 1, bisect_right(self.starts, end - 1) - 1
         begin = self.origins[first] + min(start - self.starts[first], self.lengths[first] - 1)
         stop = self.origins[last] + self.lengths[last]
-        width = (self.starts[last + 1] if last + 1 < len(self.starts) else len(self.text)) - self.starts[last]
+        width = (
+            self.starts[last + 1] if last + 1 < len(self.starts) else len(self.text)
+        ) - self.starts[last]
         if width == self.lengths[last]:
             stop = self.origins[last] + end - self.starts[last]
         return begin, stop
 
 
-def views(text: str) -> Iterator[View]:
-    """Every reading, letters and digits only, in lower case: as it is, without marks at line starts, and decoded."""
-    yield squeezed(text, [])
+def views(text: str) -> Iterator[TextView]:
+    """Yield each view, letters and digits in lower case: plain, without line marks, and decoded."""
+    yield squeeze(text, [])
     marks = [(found.start(), found.end(), "") for found in _LINE_MARKS.finditer(text)]
     if marks:
-        yield squeezed(text, marks)
-    escapes = [change for change in map(_decoded, _ESCAPES.finditer(text)) if change is not None]
+        yield squeeze(text, marks)
+    escapes = [change for change in map(_decode, _ESCAPES.finditer(text)) if change is not None]
     if escapes or not text.isascii():
-        wide = [(found.start(), found.end(), _plain(found.group())) for found in _WIDE.finditer(text)]
-        yield squeezed(text, sorted(escapes + wide))
+        wide = [
+            (found.start(), found.end(), _normalize(found.group()))
+            for found in _WIDE.finditer(text)
+        ]
+        yield squeeze(text, sorted(escapes + wide))
 
 
-def squeezed(text: str, changes: list[tuple[int, int, str]]) -> View:
-    """Letters and digits of a text, some places read as something else.
+def squeeze(text: str, changes: list[tuple[int, int, str]]) -> TextView:
+    """Return the letters and digits of a text, with some places replaced.
 
     Args:
         text: The original.
-        changes: Places that do not overlap, in order, and what they read as.
+        changes: Places that do not overlap, in order, with their replacements.
     """
     pieces: list[str] = []
     starts: list[int] = []
     origins: list[int] = []
     lengths: list[int] = []
     length = at = 0
-    for start, end, said in [*changes, (len(text), len(text), "")]:
+    for start, end, replacement in [*changes, (len(text), len(text), "")]:
         for word in _WORDS.finditer(text, at, start):
             pieces.append(word.group())
             starts.append(length)
             origins.append(word.start())
             lengths.append(len(pieces[-1]))
             length += lengths[-1]
-        if said.isascii() and said.isalnum():
-            pieces.append(said)
+        if replacement.isascii() and replacement.isalnum():
+            pieces.append(replacement)
             starts.append(length)
             origins.append(start)
             lengths.append(end - start)
-            length += len(said)
+            length += len(replacement)
         at = end
-    return View("".join(pieces).lower(), starts, origins, lengths)
+    return TextView("".join(pieces).lower(), starts, origins, lengths)
 
 
-def _decoded(found: re.Match[str]) -> tuple[int, int, str] | None:
+def _decode(found: re.Match[str]) -> tuple[int, int, str] | None:
     kind = found.lastindex or 0
     code = int(found[kind], {_OCTAL: 8, _DECIMAL: 10}.get(kind, 16))
     return (found.start(), found.end(), chr(code)) if code <= _MOST else None
 
 
-def _plain(character: str) -> str:
-    """Full-width, mathematical and circled letters are letters all the same."""
+def _normalize(character: str) -> str:
+    """Normalize full-width, mathematical and circled letters."""
     return unicodedata.normalize("NFKC", character)

@@ -1,1 +1,4 @@
-"""Code that is copied into the sandbox and runs there: standard library only, Python 3.8 and up."""
+"""Code that is copied into the sandbox and runs there.
+
+Standard library only, Python 3.8 or newer.
+"""

@@ -1,7 +1,7 @@
-"""See from directly around a test's own function how it ended, and write that down at once.
+"""Record how a test's own function ended, from a wrapper directly around it.
 
-Every hook and every wrapper of pytest is further outside: who skips the function leaves no record of its return, and
-who catches its exception is too late.
+Every hook and wrapper of pytest is further outside. A hook that skips the function leaves no record
+of its return, and one that catches its exception is too late.
 """
 
 import functools
@@ -13,13 +13,13 @@ Harden = Callable[[Any], Any]
 
 
 def ledger(send: Callable[..., Any], harden: Harden) -> Tuple[Any, Any, Any]:
-    """Return three functions: remember the tests of a session, look one up, record how its function ended."""
+    """Return functions to register a session's tests, look one up, and record how it ended."""
     places: Dict[int, Tuple[Any, ...]] = {}
 
     def remember(item: Any, index: int, path: str, name: str) -> None:
         places[id(item)] = (index, path, name, item)
 
-    def place_of(item: Any) -> Any:
+    def find_place(item: Any) -> Any:
         return places.get(id(item))
 
     def ended(item: Any, value: int) -> bool:
@@ -29,14 +29,14 @@ def ledger(send: Callable[..., Any], harden: Harden) -> Tuple[Any, Any, Any]:
         send(["ran", place[0], value], held=True)
         return True
 
-    return harden(remember), harden(place_of), harden(ended)
+    return harden(remember), harden(find_place), harden(ended)
 
 
-class Call(Tuple[Any, ...]):  # noqa: SLOT001 - it carries the function's own attributes
-    """The test's function with what is to happen before and after it; what it holds cannot be exchanged."""
+class _WitnessedCall(Tuple[Any, ...]):  # noqa: SLOT001 - it carries the function's own attributes
+    """The test's function with callbacks before and after it. Its parts cannot be replaced."""
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        """Call the function; `before` and `after` get the item, the function and how it ended."""
+        """Call the function. `before` and `after` receive the item, the function and the result."""
         function, item, before, after = self
         before(item, function)
         try:
@@ -48,18 +48,25 @@ class Call(Tuple[Any, ...]):  # noqa: SLOT001 - it carries the function's own at
         return value
 
     def __getattr__(self, name: str) -> Any:
-        """Answer for the function: plugins ask for its marks, its name and what it wraps."""
+        """Return attributes of the function: plugins read its marks, its name and what it wraps."""
         return getattr(self[0], name)
 
 
-def witnessed(function: Any, item: Any, before: Any, after: Any) -> Any:
-    """Return a callable that calls the function and tells how it ended; None for what is not simply called."""
+def wrap_witness(function: Any, item: Any, before: Any, after: Any) -> Any:
+    """Wrap a function to record how it ended.
+
+    Return None for a function that is not simply called.
+    """
     if inspect.iscoroutinefunction(function):
         return _forwarding(function, types.MethodType(_awaited, (function, item, before, after)))
-    if not callable(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+    if (
+        not callable(function)
+        or inspect.isgeneratorfunction(function)
+        or inspect.isasyncgenfunction(function)
+    ):
         return None
-    # It looks like the function to whoever reads its name, its module or its marks.
-    return functools.update_wrapper(Call((function, item, before, after)), function)
+    # The wrapper has the function's name, module and marks.
+    return functools.update_wrapper(_WitnessedCall((function, item, before, after)), function)
 
 
 async def _awaited(parts: Tuple[Any, ...], *args: Any, **named: Any) -> Any:
@@ -75,7 +82,10 @@ async def _awaited(parts: Tuple[Any, ...], *args: Any, **named: Any) -> Any:
 
 
 def _forwarding(function: Any, call: Any) -> Any:
-    """Return a coroutine function with the attributes of another; without the call inside there is no record."""
+    """Return a coroutine function with another's attributes.
+
+    Without a call of the wrapper there is no record.
+    """
 
     async def awaited(*args: Any, **named: Any) -> Any:
         return await call(*args, **named)

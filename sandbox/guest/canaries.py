@@ -1,7 +1,7 @@
 """Control tests in the modules of the real ones: one that must pass and one that must fail.
 
-They are made as the tests beside them are: compiled with the module's own rewriting, in its file and with its names,
-found by the collector. A bare set of fixtures keeps them from doing what the project's fixtures do.
+They are created like their neighbours: compiled with the module's rewriting, in its file and with
+its names, and found by the collector. An empty set of fixtures keeps the project's fixtures out.
 """
 
 import ast
@@ -31,8 +31,8 @@ _CHANGING = frozenset({"skip", "skipif", "xfail"})
 def beside(session: Any) -> List[Any]:
     """Return one test of every kind (function, method, unittest's) for each of the first folders.
 
-    The session itself where no test can have a canary beside it: all are examples in documents, or
-    have marks that change how a test ends.
+    Return the session itself if no test can have a canary beside it: all are examples in documents,
+    or have marks that change how a test ends.
     """
     chosen: Dict[Tuple[str, str], Any] = {}
     folders: List[str] = []
@@ -55,35 +55,40 @@ def beside(session: Any) -> List[Any]:
 def _kind(item: Any) -> str:
     if item.cls is None:
         return "function"
-    return "case" if _case_of(item) is not None else "method"
+    return "case" if _unittest_class(item) is not None else "method"
 
 
-def _case_of(item: Any) -> Any:
-    """Return the class of one of unittest's tests."""
+def _unittest_class(item: Any) -> Any:
+    """Return the class of a unittest test."""
     kind = getattr(item, "cls", None)
     return kind if isinstance(kind, type) and issubclass(kind, unittest.TestCase) else None
 
 
 def collected(item: Any, number: int, name: str) -> Iterator[Any]:
-    """Give the canary to run beside a test, collected as that one was; its name is put back afterwards."""
+    """Yield the canary to run beside a test, collected in the same way.
+
+    Its name is restored afterwards.
+    """
     if isinstance(item, pytest.Session):
         tree = ast.parse(_TEXTS[number].format(name=name, self=""))
         made = types.FunctionType(_code(tree, __file__, name), {"sum": sum}, name)
         yield pytest.Function.from_parent(item, name=name, callobj=made, fixtureinfo=_no_fixtures())
         return
     module = item.getparent(pytest.Module).obj
-    case = _case_of(item)
+    case = _unittest_class(item)
     function = _function(item, module, number, name)
     owner, attribute, value, parent = item.cls or module, name, function, item.parent
     if case is not None:
-        # A class of its own: the set-up of the project's class belongs to its own tests.
+        # A separate class, because the set-up of the project's class is for its own tests.
         attribute = "Test" + "".join(word.title() for word in name.split("_"))
         owner, parent = module, item.getparent(pytest.Module)
-        value = type(attribute, (unittest.TestCase,), {"__module__": module.__name__, name: function})
+        value = type(
+            attribute, (unittest.TestCase,), {"__module__": module.__name__, name: function}
+        )
     before = vars(owner).get(attribute, _UNCHANGED)
     setattr(owner, attribute, value)
     try:
-        yield _made(parent, attribute, getattr(owner, attribute), type(item))
+        yield _collect_item(parent, attribute, getattr(owner, attribute), type(item))
     finally:
         if before is _UNCHANGED:
             delattr(owner, attribute)
@@ -91,12 +96,14 @@ def collected(item: Any, number: int, name: str) -> Iterator[Any]:
             setattr(owner, attribute, before)
 
 
-def _made(parent: Any, name: str, value: Any, kind: Any) -> Any:
-    """Ask the collector for the test of a name; where it does not see one, make it of the class of the others."""
+def _collect_item(parent: Any, name: str, value: Any, kind: Any) -> Any:
+    """Request a test from the collector by name, or create one of the neighbours' class."""
     try:
-        found = _first(parent.ihook.pytest_pycollect_makeitem(collector=parent, name=name, obj=value))
+        found = _first(
+            parent.ihook.pytest_pycollect_makeitem(collector=parent, name=name, obj=value)
+        )
     except pytest.fail.Exception:
-        # The marks of the class give parameters that a canary does not take.
+        # The class's marks may have parameters that a canary does not take.
         found = None
     if not isinstance(found, pytest.Function):
         if isinstance(value, type):
@@ -113,7 +120,7 @@ def _no_fixtures() -> Any:
 
 
 def _first(found: Any) -> Any:
-    """Return the first test of what the collector gives: a test, a class or several."""
+    """Return the first test of the collector's result: a test, a class or several."""
     while found is not None and not isinstance(found, pytest.Item):
         members = found.collect() if isinstance(found, pytest.Collector) else found
         found = next(iter(members), None)
@@ -121,14 +128,15 @@ def _first(found: Any) -> Any:
 
 
 def _function(item: Any, module: Any, number: int, name: str) -> Any:
-    """Compile a canary as the module is compiled, a little below the test beside it."""
+    """Compile a canary like its module, a little below the neighbouring test."""
     in_class = item.cls is not None
-    texts = _TEXTS if _case_of(item) is None else _CASE
+    texts = _TEXTS if _unittest_class(item) is None else _CASE
     source = texts[number].format(name=name, self="self" if in_class else "")
     path = str(module.__file__)
     tree = ast.parse(source)
     if "@pytest_ar" in vars(module):
         rewrite.rewrite_asserts(tree, source.encode(), path, item.config)
+    # Near the neighbour's line, so that the canary cannot be recognised by its own.
     ast.increment_lineno(tree, max(0, (item.reportinfo()[1] or 0) + 1))
     function = types.FunctionType(_code(tree, path, name), vars(module), name)
     function.__module__ = module.__name__
@@ -137,6 +145,8 @@ def _function(item: Any, module: Any, number: int, name: str) -> Any:
 
 
 def _code(tree: ast.Module, path: str, name: str) -> Any:
-    """Compile a module that defines one function; return the code of the function."""
+    """Compile a module that defines one function, and return the function's code."""
     constants = compile(tree, path, "exec", dont_inherit=True).co_consts
-    return next(part for part in constants if isinstance(part, types.CodeType) and part.co_name == name)
+    return next(
+        part for part in constants if isinstance(part, types.CodeType) and part.co_name == name
+    )

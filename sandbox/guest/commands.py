@@ -1,4 +1,4 @@
-"""One command: its pipes served until it ends or must end, and everything it started killed afterwards."""
+"""Run one command: serve its pipes until it ends or is stopped, then kill all its processes."""
 
 import os
 import selectors
@@ -8,29 +8,31 @@ from typing import Any, Callable, Dict, List, Optional
 from sandbox.guest import counters, wire
 from sandbox.guest.reaper import Reaper
 from sandbox.guest.seccomp import Kernel
-from sandbox.guest.spawn import Limits, Order, spawn, watch
+from sandbox.guest.spawn import CommandOrder, ProcessLimits, open_pidfd, spawn
 
 PENDING_INPUT = 1 << 20
-"""Standard input that is read ahead; the rest waits in the stream."""
+"""Limit for standard input that is read in advance; the rest stays in the stream."""
 
 REAP_S = 0.25
-"""Orphans are collected at least this often."""
+"""Maximum interval between two collections of orphans, in seconds."""
 
 
-class Run:
+class CommandRun:
     """One running command and its pipes.
 
     Args:
-        order: What to run.
-        inbox: Where the payload of standard input and `kill` come from.
+        order: The command to run.
+        inbox: The source of `kill` and of the payload for standard input.
         send: Sends a message to the host.
     """
 
-    def __init__(self, order: Order, inbox: wire.Inbox, send: Callable[[Dict[str, Any]], None]) -> None:
+    def __init__(
+        self, order: CommandOrder, inbox: wire.MessageReader, send: Callable[[Dict[str, Any]], None]
+    ) -> None:
         self.order = order
         self._inbox = inbox
         self._send = send
-        self._out, self._err = wire.Kept(order.keep), wire.Kept(order.keep)
+        self._out, self._err = wire.HeadAndTail(order.keep), wire.HeadAndTail(order.keep)
         self._results_left = order.results
         self._results_total = 0
         self._payload = order.stdin
@@ -50,7 +52,7 @@ class Run:
             self._send({"id": self.order.id, "event": "results", "data": wire.pack(kept)})
 
     def _pipes(self) -> List[int]:
-        """Make the pipes; returns the command's ends."""
+        """Create the pipes and return the command's ends."""
         ends = []
         if self.order.stdin:
             end, self._stdin = os.pipe()
@@ -72,7 +74,7 @@ class Run:
         del self._open[fd]
 
     def _read(self, fd: int) -> bool:
-        """Read a pipe once; returns whether there was something."""
+        """Read a pipe once. Return True if there was data."""
         try:
             data = os.read(fd, wire.CHUNK)
         except BlockingIOError:
@@ -81,7 +83,10 @@ class Run:
             self._drop(fd)
             return False
         self._open[fd](data)
-        self.flooded = self.flooded or self._out.total + self._err.total + self._results_total > self.order.flood
+        self.flooded = (
+            self.flooded
+            or self._out.total + self._err.total + self._results_total > self.order.flood
+        )
         return True
 
     def _close_stdin(self) -> None:
@@ -92,7 +97,7 @@ class Run:
             self._stdin = -1
         self._pending = bytearray()
 
-    def _take_payload(self) -> None:
+    def _forward_payload(self) -> None:
         """Move bytes of the payload towards the command's standard input."""
         data = self._inbox.take(min(self._payload, PENDING_INPUT - len(self._pending)))
         self._payload -= len(data)
@@ -113,16 +118,16 @@ class Run:
         if not self._pending:
             self._selector.unregister(self._stdin)
 
-    def _obey(self) -> None:
-        """What the host says meanwhile: more payload, then perhaps `kill`."""
-        self._take_payload()
+    def _process_messages(self) -> None:
+        """Process the host's messages: the rest of the payload, then possibly `kill`."""
+        self._forward_payload()
         if not self._payload:
             message = self._inbox.line()
             if message is not None and message.get("op") == "kill":
                 self.killed = True
 
-    def _listen(self) -> None:
-        """Hear the host only while there is room for what it sends."""
+    def _update_listening(self) -> None:
+        """Read from the host only while there is room for its data."""
         wanted = len(self._pending) < PENDING_INPUT
         if wanted and not self._listening:
             self._selector.register(self._inbox.fd, selectors.EVENT_READ)
@@ -131,10 +136,10 @@ class Run:
         self._listening = wanted
 
     def _step(self, timeout: float) -> None:
-        self._obey()
+        self._process_messages()
         if not self._payload and not self._pending:
             self._close_stdin()
-        self._listen()
+        self._update_listening()
         for key, _ in self._selector.select(timeout):
             if key.fd == self._inbox.fd:
                 self._inbox.fill()
@@ -144,8 +149,8 @@ class Run:
                 self._read(key.fd)
 
     def serve(self, pid: int, reaper: Reaper) -> None:
-        """Until the command has ended, or was ended."""
-        ended = watch(pid)
+        """Serve the pipes until the command has ended or must be stopped."""
+        ended = open_pidfd(pid)
         if ended >= 0:
             self._selector.register(ended, selectors.EVENT_READ)
         end = time.monotonic() + self.order.wall
@@ -156,7 +161,7 @@ class Run:
             self.timed_out = self._status is None and left <= 0
             if self._status is not None or self.timed_out:
                 break
-            # Without a descriptor that tells the end, ask more and more rarely.
+            # Without a pidfd, poll at growing intervals.
             pause = REAP_S if ended >= 0 else min(pause * 1.5, 0.02)
             self._step(max(min(left, pause), 0.0))
         if ended >= 0:
@@ -164,7 +169,7 @@ class Run:
             os.close(ended)
 
     def finish(self) -> Dict[str, Any]:
-        """After everything was killed: take what is left in the pipes, and tell how it ended."""
+        """Drain the pipes after everything was killed, and return the result."""
         for fd in list(self._open):
             while not self.flooded and self._read(fd):
                 pass
@@ -174,20 +179,23 @@ class Run:
         if self._listening:
             self._selector.unregister(self._inbox.fd)
         self._selector.close()
+        # The next message starts after the unread input.
         self._inbox.discard(self._payload)
         status = self._status
         exited = status is not None and os.WIFEXITED(status)
         return {
             "exit": os.WEXITSTATUS(status) if status is not None and exited else None,
-            "signal": os.WTERMSIG(status) if status is not None and os.WIFSIGNALED(status) else None,
+            "signal": os.WTERMSIG(status)
+            if status is not None and os.WIFSIGNALED(status)
+            else None,
             "timed_out": self.timed_out,
             "flooded": self.flooded,
             "out": self._out.message(),
             "err": self._err.message(),
         }
 
-    def start(self, kernel: Kernel, limits: Limits) -> int:
-        """Spawn the command with its pipes; returns its process id."""
+    def start(self, kernel: Kernel, limits: ProcessLimits) -> int:
+        """Spawn the command with its pipes and return its process id."""
         ends = self._pipes()
         try:
             return spawn(self.order, kernel, limits, ends)
@@ -196,14 +204,16 @@ class Run:
                 os.close(end)
 
 
-def execute(run: Run, kernel: Kernel, limits: Limits, reaper: Reaper) -> Dict[str, Any]:
-    """Run one command from spawn to silence.
+def execute(
+    run: CommandRun, kernel: Kernel, limits: ProcessLimits, reaper: Reaper
+) -> Dict[str, Any]:
+    """Run one command, including the kill of everything that it started.
 
     Args:
         run: The command.
         kernel: Access to the filter.
         limits: Its limits.
-        reaper: Ends what it leaves behind.
+        reaper: Kills leftover processes.
     """
     before, started = counters.read(), time.monotonic()
     try:
@@ -213,7 +223,7 @@ def execute(run: Run, kernel: Kernel, limits: Limits, reaper: Reaper) -> Dict[st
         reaper.collect()
         survivors = len([alive for alive in reaper.alive() if alive != pid])
     except OSError:
-        # Nothing may go on running, and what the host still sends for this command is taken off the line.
+        # Kill everything, and discard what the host still sends for this command.
         reaper.kill_everything()
         run.finish()
         raise

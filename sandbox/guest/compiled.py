@@ -1,7 +1,7 @@
-"""The code that the files of tests compile to, made by functions that no test can exchange.
+"""The expected code of test files, compiled with functions that no test can replace.
 
-Pytest's rewriting of assertions is taken from a copy of its module that only this one knows, and it replaces the one
-pytest would use: no file is compiled twice.
+Assertion rewriting uses a private copy of pytest's module, which also replaces the one that pytest
+would use: no file is compiled twice.
 """
 
 import ast
@@ -15,27 +15,29 @@ from typing import Any, Dict, Iterable, List, Optional, Set, Tuple
 
 _REWRITER = "_pytest.assertion.rewrite"
 _LARGEST = 4000000
-# What judges is no plugin, and neither is a path outside of the installed packages.
+# The test runners are no plugins, and neither are paths outside of the installed packages.
 _RUNNERS = frozenset({"", "_pytest", "pytest", "pluggy", "py"})
 
 
 class Compiled:
-    """Knows what files compile to. Made before anything of the repository is imported.
+    """The compiled code of files. It must be created before anything of the repository is imported.
 
     Args:
-        targets: Node ids or paths of files whose text counts as it is now.
+        targets: Node ids or paths of files whose current text counts.
     """
 
     def __init__(self, targets: Iterable[str]) -> None:
         self._open, self._compile, self._realpath = open, compile, os.path.realpath
         self._dump, self._load = marshal.dumps, marshal.loads
-        self._rewriter = _copy_of(sys.modules.get(_REWRITER))
+        self._rewriter = _load_copy(sys.modules.get(_REWRITER))
         self._texts: Dict[str, bytes] = {}
         self._codes: Dict[str, List[Dict[Any, List[Any]]]] = {}
         self._whole: Set[str] = set()
         self._installed: Dict[int, Tuple[Any, bool]] = {}
         self.config: Any = None
-        roots = [sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+        roots = [
+            sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")
+        ]
         self._roots = tuple({self._realpath(root) + os.sep for root in roots})
         self._packages = tuple(self._realpath(root) + os.sep for root in roots[2:])
         self._own = os.path.dirname(os.path.realpath(__file__)) + os.sep
@@ -45,8 +47,8 @@ class Compiled:
             if text is not None:
                 self._texts[path] = text
 
-    def take_over(self) -> None:
-        """Rewrite assertions here from now on, as pytest would."""
+    def install_rewriter(self) -> None:
+        """Rewrite assertions with the private copy from now on, with pytest's result."""
         shared = sys.modules.get(_REWRITER)
         if self._rewriter is None or not hasattr(shared, "_rewrite_test"):
             return
@@ -63,11 +65,11 @@ class Compiled:
         shared._rewrite_test = _rewrite_test  # type: ignore[union-attr]
 
     def text(self, path: str) -> Optional[bytes]:
-        """Return the text of a file, for targets as it was at the start."""
+        """Return the text of a file; for targets, the text at the start."""
         return self._texts[path] if path in self._texts else self._read(path)
 
     def holds(self, code: Any, path: str) -> bool:
-        """Return whether a file compiles to this code, among others."""
+        """Return True if a file compiles to this code, among other code."""
         place = (code.co_name, code.co_firstlineno)
         if self._has(path, place, code):
             return True
@@ -78,7 +80,10 @@ class Compiled:
         return self._has(path, place, code)
 
     def is_installed(self, code: Any) -> bool:
-        """Return whether a code object is that of a file of the environment: its name alone proves nothing."""
+        """Return True if a code object comes from a file of the environment.
+
+        Its file name alone is no proof.
+        """
         known = self._installed.get(id(code))
         if known is not None and known[0] is code:
             return known[1]
@@ -88,20 +93,29 @@ class Compiled:
         return found
 
     def is_plugin(self, value: Any) -> bool:
-        """Return whether a value is a function of an installed package that is neither Python's nor pytest's."""
+        """Return True for a function of an installed package other than Python and pytest."""
         function = getattr(value, "__func__", getattr(value, "fget", value))
         code = getattr(function, "__code__", None)
         if not isinstance(code, types.CodeType):
             return False
         path = self._realpath(code.co_filename)
-        package = next((path[len(root) :].partition(os.sep)[0] for root in self._packages if path.startswith(root)), "")
+        package = next(
+            (
+                path[len(root) :].partition(os.sep)[0]
+                for root in self._packages
+                if path.startswith(root)
+            ),
+            "",
+        )
         return package not in _RUNNERS and self.is_installed(code)
 
     def _has(self, path: str, place: Any, code: Any) -> bool:
-        return any(code == other for codes in self._codes.get(path, ()) for other in codes.get(place, ()))
+        return any(
+            code == other for codes in self._codes.get(path, ()) for other in codes.get(place, ())
+        )
 
     def _remember(self, path: str, module: Any) -> None:
-        """Keep a copy: who changes code in memory shall not change what it is compared with."""
+        """Store a copy, so that changes of code in memory do not change the reference."""
         found: Dict[Any, List[Any]] = {}
         waiting: List[Any] = [self._load(self._dump(module))]
         while waiting:
@@ -135,8 +149,8 @@ class Compiled:
             return None
 
 
-def _copy_of(module: Any) -> Any:
-    """Return the same module once more, known under no name."""
+def _load_copy(module: Any) -> Any:
+    """Load a module a second time, without a name in `sys.modules`."""
     file = getattr(module, "__file__", None)
     if file is None:
         return None

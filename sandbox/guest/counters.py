@@ -1,4 +1,4 @@
-"""What the kernel counted for this sandbox, in either layout of control groups."""
+"""The kernel's counters for this sandbox, with control groups of version 1 or 2."""
 
 import os
 from typing import Dict, Optional
@@ -9,7 +9,9 @@ EVENTS = {
     "oom_kills": (("memory/memory.oom_control", "oom_kill"), ("memory.events", "oom_kill")),
     "pids_hits": (("pids/pids.events", "max"), ("pids.events", "max")),
 }
-"""Counter: the places it may stand in (version 1, version 2), each a file and the word before the number."""
+"""Counter to its possible places (version 1, version 2), each a file and the word before the
+number.
+"""
 
 
 def _word(path: str, word: str) -> Optional[int]:
@@ -25,15 +27,18 @@ def _word(path: str, word: str) -> Optional[int]:
 
 
 def read(root: str = ROOT) -> Dict[str, int]:
-    """The counters that this kernel has; one that it lacks is 0.
+    """Return the kernel's counters; a missing one is 0.
 
     Args:
-        root: Where the control groups are mounted.
+        root: The mount point of the control groups.
     """
     found = {}
     for name, places in EVENTS.items():
         values = [
-            value for file, word in places for value in [_word(os.path.join(root, file), word)] if value is not None
+            value
+            for file, word in places
+            for value in [_word(os.path.join(root, file), word)]
+            if value is not None
         ]
         found[name] = values[0] if values else 0
     return found

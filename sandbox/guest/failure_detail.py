@@ -1,7 +1,10 @@
-"""What is worth knowing about a failure, in bounded form: exception, message, frames in the checkout, text, output."""
+"""Bounded details of a failure: exception, message, frames in the checkout, text, output."""
 
+import base64
+import json
 import os
 import traceback
+import zlib
 from types import FrameType
 from typing import Any, Dict, List, Optional
 
@@ -16,10 +19,10 @@ FULL_DETAILS = 60
 
 
 class Describer:
-    """Turns a report and its exception into a small dictionary.
+    """Converts a report and its exception to a small dictionary.
 
     Args:
-        root: Absolute path of the checkout; only its frames are told.
+        root: Absolute path of the checkout; only its frames are included.
     """
 
     def __init__(self, root: str) -> None:
@@ -30,25 +33,33 @@ class Describer:
         self.rootdir = self._root
 
     def describe(self, report: Any, excinfo: Any) -> Dict[str, Any]:
-        """The detail of one failed report."""
+        """Return the details of one failed report."""
         self._described += 1
         frames: List[Frame] = []
         name = message = None
         if excinfo is not None:
-            exception = _cause(excinfo.value)
+            exception = _original_exception(excinfo.value)
             name = type(exception).__name__
             message = _text(exception)
             frames = self._frames(exception)
-        detail: Dict[str, Any] = {"error": name, "message": clip(message or "", MESSAGE), "frames": frames}
+        detail: Dict[str, Any] = {
+            "error": name,
+            "message": clip(message or "", MESSAGE),
+            "frames": frames,
+        }
         if self._described <= FULL_DETAILS:
-            detail["text"] = clip(_text(report.longrepr) if report.longrepr is not None else "", TEXT)
+            detail["text"] = clip(
+                _text(report.longrepr) if report.longrepr is not None else "", TEXT
+            )
             detail["output"] = clip(self._output(report), OUTPUT)
         return detail
 
     def describe_exception(self, error: BaseException) -> Dict[str, Any]:
-        """The detail of an exception that no report tells of."""
-        exception = _cause(error)
-        text = "".join(traceback.format_exception(type(exception), exception, exception.__traceback__))
+        """Return the details of an exception without a report."""
+        exception = _original_exception(error)
+        text = "".join(
+            traceback.format_exception(type(exception), exception, exception.__traceback__)
+        )
         return {
             "error": type(exception).__name__,
             "message": clip(_text(exception), MESSAGE),
@@ -57,15 +68,20 @@ class Describer:
         }
 
     def stack(self, frame: Optional[FrameType]) -> List[Frame]:
-        """The frames in the checkout that are running now, outermost first."""
+        """Return the running frames in the checkout, outermost first."""
         found: List[Frame] = []
         while frame is not None:
             self._add(found, frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
             frame = frame.f_back
         return _bounded(found[::-1])
 
+    def pack_names(self, names: List[str]) -> str:
+        """Return node ids as compressed JSON in base 64."""
+        packed = zlib.compress(json.dumps(names).encode("ascii"), 6)
+        return base64.b64encode(packed).decode("ascii")
+
     def node_id(self, nodeid: str) -> str:
-        """A node id relative to the checkout, wherever pytest's root directory is."""
+        """Return a node id relative to the checkout, independent of pytest's root directory."""
         path, separator, rest = str(nodeid).partition("::")
         if path not in self._nodes:
             full = os.path.realpath(os.path.join(self.rootdir, path))
@@ -88,8 +104,12 @@ class Describer:
         if code_file not in self._inside:
             full = os.path.realpath(code_file)
             relative = os.path.relpath(full, self._root)
-            outside = not full.startswith(self._root + os.sep) or "site-packages" in relative.split(os.sep)
-            outside = outside or code_file.startswith("<")  # code without a file: `<frozen importlib._bootstrap>`
+            outside = not full.startswith(self._root + os.sep) or "site-packages" in relative.split(
+                os.sep
+            )
+            outside = outside or code_file.startswith(
+                "<"
+            )  # code without a file: `<frozen importlib._bootstrap>`
             self._inside[code_file] = None if outside else relative
         inside = self._inside[code_file]
         if inside is not None:
@@ -104,7 +124,7 @@ class Describer:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most `limit` characters: a third from the start, the rest from the end."""
+    """Shorten a text to `limit` characters: a third from the start, the rest from the end."""
     if len(text) <= limit:
         return text
     return "%s\n[... %d characters cut ...]\n%s" % (
@@ -114,8 +134,8 @@ def clip(text: str, limit: int) -> str:
     )
 
 
-def _cause(exception: BaseException) -> BaseException:
-    """The exception that pytest's own words for a module or a conftest that cannot be imported stand for."""
+def _original_exception(exception: BaseException) -> BaseException:
+    """Return the original exception behind pytest's own for an import error."""
     inner: Any = None
     if type(exception).__name__ == "CollectError":
         inner = exception.__cause__
@@ -132,4 +152,8 @@ def _text(value: object) -> str:
 
 
 def _bounded(frames: List[Frame]) -> List[Frame]:
-    return frames if len(frames) <= FRAMES else frames[: FRAMES // 4] + frames[-(FRAMES - FRAMES // 4) :]
+    return (
+        frames
+        if len(frames) <= FRAMES
+        else frames[: FRAMES // 4] + frames[-(FRAMES - FRAMES // 4) :]
+    )

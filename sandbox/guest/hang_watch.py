@@ -1,4 +1,4 @@
-"""Shortly before the time is over, look where the running test spends it (as far as it uses the CPU)."""
+"""Sample the running test shortly before its time limit, as far as it uses the CPU."""
 
 import os
 import signal
@@ -8,30 +8,33 @@ from typing import Any, Callable, Optional
 
 
 class HangWatch:
-    """Looks once, from a signal that only time spent computing brings.
+    """Takes one sample, on a signal that only CPU time triggers.
 
     Args:
-        look_at: When, on the monotonic clock.
-        told: Gets the frame that was running; says whether a test was, else it is looked again.
+        look_at: Time of the sample on the monotonic clock.
+        on_sample: Receives the running frame. Returns False to sample again if no test was running.
     """
 
-    def __init__(self, look_at: float, told: Callable[[Optional[FrameType]], Any]) -> None:
+    def __init__(self, look_at: float, on_sample: Callable[[Optional[FrameType]], Any]) -> None:
         self._look_at = look_at
-        self._told = told
+        self._on_sample = on_sample
         self._pid = os.getpid()
         self._getpid = os.getpid
 
     def start(self) -> None:
-        """Begin to watch."""
+        """Start the timer."""
         signal.signal(signal.SIGVTALRM, self._look)
         signal.setitimer(signal.ITIMER_VIRTUAL, 0.2, 0.2)
 
     def stop(self) -> None:
-        """The timer must not outlive the session: the interpreter would die of its signal while it shuts down."""
+        """Stop the timer.
+
+        It must not outlive the session: its signal would kill the interpreter during shutdown.
+        """
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
     def _look(self, _signal: int, frame: Optional[FrameType]) -> None:
         if monotonic() < self._look_at or self._getpid() != self._pid:
             return
-        if self._told(frame):
+        if self._on_sample(frame):
             self.stop()

@@ -1,4 +1,4 @@
-"""Ways into a folder that never follow a symbolic link: one name at a time, relative to what is open already."""
+"""Access to files below a folder that never follows a symbolic link: one component at a time."""
 
 import contextlib
 import os
@@ -6,27 +6,28 @@ import stat
 from typing import List, Optional
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# O_NONBLOCK: opening a FIFO must not block.
 FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Refused(Exception):
-    """What was asked would leave the work tree, follow a link or break a limit."""
+class PathRefused(Exception):
+    """A request would leave the work tree, follow a link or exceed a limit."""
 
 
-def parts_of(path: str) -> List[str]:
-    """The names a relative path is made of.
+def split_path(path: str) -> List[str]:
+    """Split a relative path into its components.
 
     Raises:
-        Refused: it is empty, absolute, goes up, or holds a NUL.
+        Refused: The path is empty, absolute, goes up, or contains a NUL.
     """
     parts = path.split("/")
     if "\0" in path or any(part in ("", ".", "..") for part in parts):
-        raise Refused("the path %r does not name a file below the work tree" % path[:200])
+        raise PathRefused("the path %r does not name a file below the work tree" % path[:200])
     return parts
 
 
 def open_folder(name: str, parent: Optional[int] = None) -> int:
-    """Open a folder, opening it to ourselves again when somebody closed it."""
+    """Open a folder, restoring our permissions if they were removed."""
     try:
         folder = os.open(name, FOLDER, dir_fd=parent)
     except PermissionError:
@@ -41,7 +42,7 @@ def open_folder(name: str, parent: Optional[int] = None) -> int:
 
 
 def open_file(name: str, folder: int) -> int:
-    """Open a file for reading, making it readable again when somebody took that away."""
+    """Open a file for reading, restoring our permission if it was removed."""
     try:
         return os.open(name, FILE, dir_fd=folder)
     except PermissionError:
@@ -50,7 +51,7 @@ def open_file(name: str, folder: int) -> int:
 
 
 def read_all(fd: int, limit: int) -> bytes:
-    """Read an open file, at most `limit` bytes, and close it."""
+    """Read at most `limit` bytes of an open file, and close it."""
     with os.fdopen(fd, "rb", buffering=0) as file:
         pieces = []
         while limit > 0:
@@ -63,10 +64,10 @@ def read_all(fd: int, limit: int) -> bytes:
 
 
 def open_root(root: str) -> int:
-    """Open the work tree, also when a test closed it or the folder above it.
+    """Open the work tree, also if a test removed the permissions of it or its parent.
 
     Raises:
-        Refused: it is gone, or is no folder any more.
+        Refused: The work tree is gone or not a folder any more.
     """
     try:
         above = open_folder(os.path.dirname(root))
@@ -75,7 +76,7 @@ def open_root(root: str) -> int:
         finally:
             os.close(above)
     except OSError as error:
-        raise Refused("the work tree is gone: %s" % error.strerror) from error
+        raise PathRefused("the work tree is gone: %s" % error.strerror) from error
 
 
 def open_below(root: str, parts: List[str], *, make: bool = False) -> int:
@@ -83,11 +84,11 @@ def open_below(root: str, parts: List[str], *, make: bool = False) -> int:
 
     Args:
         root: The work tree.
-        parts: The folder's names, outermost first.
-        make: Whether missing folders are made.
+        parts: The folder's components, outermost first.
+        make: Whether to create missing folders.
 
     Raises:
-        OSError: it is not there, or a link is in the way.
+        OSError: The folder does not exist, or a link is in the way.
     """
     folder = open_root(root)
     for name in parts:
@@ -102,9 +103,9 @@ def open_below(root: str, parts: List[str], *, make: bool = False) -> int:
     return folder
 
 
-def status_of(root: str, path: str) -> Optional[os.stat_result]:
-    """What stands at a path, the link itself when it is one; None when nothing does."""
-    parts = parts_of(path)
+def read_status(root: str, path: str) -> Optional[os.stat_result]:
+    """Return the status of a path without following a link; None if it does not exist."""
+    parts = split_path(path)
     try:
         folder = open_below(root, parts[:-1])
     except OSError:

@@ -1,10 +1,10 @@
-"""How deep a text nests: what a parser is not given when it is too much."""
+"""The nesting depth of a text, to keep deeply nested input from a parser."""
 
 from __future__ import annotations
 
 
-def nesting_of(text: str) -> int:
-    """How deep brackets are nested at most; strings are not told apart: an upper bound."""
+def measure_nesting(text: str) -> int:
+    """Return an upper bound of the bracket nesting; brackets in strings count, too."""
     depth = deepest = 0
     for character in text:
         if character in "([{":

@@ -1,4 +1,7 @@
-"""Asks for rights that no sandbox has, with arguments that would use none of them; prints those it got, as JSON."""
+"""Request privileges that no sandbox has, and print the granted ones as JSON.
+
+The arguments of the calls would use none of them.
+"""
 
 import ctypes
 import errno
@@ -12,17 +15,30 @@ CLONE_NEWUSER = 0x10000000
 PTRACE_TRACEME = 0
 REFUSED = (errno.EPERM, errno.EACCES, errno.ENOSYS)
 FAMILIES = {"packet": 17, "bluetooth": 31, "alg": 38, "vsock": 40, "xdp": 44}
-CLOSED = ("/proc/1/mem", "/proc/1/environ", "/proc/1/maps", "/proc/kcore", "/dev/kmsg", "/etc/shadow")
+CLOSED = (
+    "/proc/1/mem",
+    "/proc/1/environ",
+    "/proc/1/maps",
+    "/proc/kcore",
+    "/dev/kmsg",
+    "/etc/shadow",
+)
 FIXED = (
-    "/etc/passwd", "/etc/ld.so.preload", "/usr/bin/git", "/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern",
+    "/etc/passwd", "/etc/ld.so.preload", "/usr/bin/git", "/proc/sysrq-trigger",
+    "/proc/sys/kernel/core_pattern",
     "/proc/1/oom_score_adj", "/dev/mem",
 )  # fmt: skip
-DAEMONS = ("/var/run/docker.sock", "/run/docker.sock", "/run/containerd/containerd.sock", "/run/podman/podman.sock")
+DAEMONS = (
+    "/var/run/docker.sock",
+    "/run/docker.sock",
+    "/run/containerd/containerd.sock",
+    "/run/podman/podman.sock",
+)
 EMPTY = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")
 
 
 def findings() -> Iterator[str]:
-    """Every right that was there, in a few words."""
+    """Yield a short description of every granted privilege."""
     yield from _files()
     yield from _network()
     yield from _calls()
@@ -38,7 +54,11 @@ def _opens(path: str, flags: int) -> bool:
 
 
 def _files() -> Iterator[str]:
-    fixed = (*FIXED, os.path.abspath(__file__), *glob.glob("/sys/fs/cgroup/**/release_agent", recursive=True)[:5])
+    fixed = (
+        *FIXED,
+        os.path.abspath(__file__),
+        *glob.glob("/sys/fs/cgroup/**/release_agent", recursive=True)[:5],
+    )
     for path in CLOSED:
         if _opens(path, os.O_RDONLY):
             yield "reads %s" % path
@@ -72,7 +92,7 @@ def _network() -> Iterator[str]:
 
 
 def _is_up(interface: str) -> bool:
-    """Whether an interface can carry anything; the kernel may show tunnels that nobody can switch on."""
+    """Return True if an interface is up; the kernel may list tunnels that cannot be enabled."""
     try:
         with open("/sys/class/net/%s/flags" % interface) as file:
             return bool(int(file.read(), 16) & 1)
@@ -82,6 +102,7 @@ def _is_up(interface: str) -> bool:
 
 def _calls() -> Iterator[str]:
     libc = ctypes.CDLL(None, use_errno=True)
+    # Every call has harmless arguments: only the kind of refusal matters.
     asked: Dict[str, Callable[[], int]] = {
         "makes a user namespace": lambda: int(libc.unshare(CLONE_NEWUSER)),
         "mounts": lambda: int(libc.mount(b"probe", b"/mnt", b"tmpfs", 0, None)),

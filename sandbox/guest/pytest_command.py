@@ -1,6 +1,7 @@
-"""Read a pytest or unittest command line without running it: its arguments, environment and place in `sys.path`.
+"""Parse a pytest or unittest command line: its arguments, environment and effect on `sys.path`.
 
-Host and guest both use this module, so that the judge, the trial server and the search agree on what a command means.
+Host and guest both use this module, so that the judge, the trial server and the search interpret
+commands in the same way.
 """
 
 import os
@@ -15,7 +16,8 @@ _PYTHON = re.compile(r"^(?:.*/)?(?:python|pypy)(?:\d+(?:\.\d+)*)?$")
 _PYTEST = re.compile(r"^(?:.*/)?(?:pytest|py\.test)$")
 _LAUNCHERS = {("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("rye", "run")}
 _LAUNCHER_VALUES = {
-    "--extra", "--group", "--only-group", "--no-group", "--with", "--with-requirements", "--with-editable", "-p",
+    "--extra", "--group", "--only-group", "--no-group", "--with", "--with-requirements",
+    "--with-editable", "-p",
     "--python", "--index", "--index-url", "--extra-index-url", "--find-links", "--cache-dir", "-w",
 }  # fmt: skip
 _LAUNCHER_REFUSED = {"--directory", "--project", "--package", "--env-file", "-C"}
@@ -29,7 +31,7 @@ _COVERAGE_VALUES = {
     "--concurrency",
     "--source-pkgs",
 }
-# Flags of the interpreter that change what tests see are kept; the others only concern start-up.
+# Interpreter flags that change what tests see are kept; the others only concern start-up.
 _PYTHON_VALUES = {"-W", "-X"}
 _PYTHON_KEPT = re.compile(r"^-(?:O+|b+|u|W.+|X.+|q|v+|d)$")
 _PYTHON_IGNORED = {"-B", "-s", "-S"}
@@ -37,13 +39,14 @@ _PYTHON_NO_CWD = {"-I", "-P", "-E"}
 
 
 class PytestCommand(NamedTuple):
-    """What a command line that starts pytest, or unittest, says.
+    """A parsed command line of pytest or unittest.
 
     Attributes:
-        args: The arguments pytest (or unittest) gets.
-        environment: The assignments in front of it.
-        interpreter_options: Flags of the interpreter to keep (`-W error`).
-        adds_cwd: Whether the working directory enters `sys.path`, as `python -m pytest` does and `pytest` does not.
+        args: The arguments of pytest (or unittest).
+        environment: The assignments before the command.
+        interpreter_options: Interpreter flags to keep (`-W error`).
+        adds_cwd: Whether the working directory is added to `sys.path`, as by `python -m pytest` but
+            not by `pytest`.
     """
 
     args: List[str]
@@ -53,7 +56,7 @@ class PytestCommand(NamedTuple):
 
 
 def split_words(command: str) -> Optional[List[str]]:
-    """The words of one simple command, or None when it needs a shell."""
+    """Split one simple command into words; return None if it needs a shell."""
     words = _unquoted_shell_free(command)
     if words is None:
         return None
@@ -64,7 +67,7 @@ def split_words(command: str) -> Optional[List[str]]:
 
 
 def _unquoted_shell_free(command: str) -> Optional[str]:
-    """The command itself when no character outside quotes means something to a shell, else None."""
+    """Return the command if no unquoted character has a meaning to a shell, else None."""
     quote = ""
     escaped = False
     for character in command.strip():
@@ -87,12 +90,12 @@ def _unquoted_shell_free(command: str) -> Optional[str]:
 
 
 def split_pytest_command(command: str) -> Optional[PytestCommand]:
-    """What a pytest command line says, or None when the command is not one, or needs a shell."""
+    """Parse a pytest command line; return None for other commands, or if it needs a shell."""
     return _split(command, "pytest")
 
 
 def split_unittest_command(command: str) -> Optional[PytestCommand]:
-    """What a `python -m unittest` command line says, or None when the command is not one, or needs a shell."""
+    """Parse a `python -m unittest` command line; return None for others, or if it needs a shell."""
     return _split(command, "unittest")
 
 
@@ -134,7 +137,9 @@ def _skip_launcher(words: List[str]) -> Optional[List[str]]:
     return words[index:]
 
 
-def _read_program(words: List[str], environment: Dict[str, str], module: str) -> Optional[PytestCommand]:
+def _read_program(
+    words: List[str], environment: Dict[str, str], module: str
+) -> Optional[PytestCommand]:
     if not words:
         return None
     if module == "pytest" and _PYTEST.match(words[0]):
@@ -146,7 +151,9 @@ def _read_program(words: List[str], environment: Dict[str, str], module: str) ->
     return _read_interpreter(words, environment, module)
 
 
-def _read_interpreter(words: List[str], environment: Dict[str, str], module: str) -> Optional[PytestCommand]:
+def _read_interpreter(
+    words: List[str], environment: Dict[str, str], module: str
+) -> Optional[PytestCommand]:
     options: List[str] = []
     adds_cwd = True
     index = 1
@@ -172,9 +179,13 @@ def _read_interpreter(words: List[str], environment: Dict[str, str], module: str
 def _read_coverage(
     words: List[str], environment: Dict[str, str], options: List[str], module: str
 ) -> Optional[PytestCommand]:
-    """`coverage run [options] -m pytest ...`: the measuring is left out, the tests are the same."""
+    """Parse `coverage run [options] -m pytest ...`; the measurement does not affect tests."""
     index = 0
-    while index < len(words) and words[index].startswith("-") and words[index] not in ("-m", "--module"):
+    while (
+        index < len(words)
+        and words[index].startswith("-")
+        and words[index] not in ("-m", "--module")
+    ):
         index += 2 if words[index] in _COVERAGE_VALUES else 1
     if words[index : index + 2] in (["-m", module], ["--module", module]):
         return PytestCommand(words[index + 2 :], environment, options, adds_cwd=True)
@@ -182,9 +193,12 @@ def _read_coverage(
 
 
 def extend_sys_path(python_path: str, *, adds_cwd: bool) -> None:
-    """Let the working directory and the entries of a PYTHONPATH enter `sys.path`, in the interpreter's own order."""
+    """Add the working directory and PYTHONPATH to `sys.path`, in the interpreter's order."""
     entries = (
-        [os.path.abspath(entry) if entry else os.getcwd() for entry in python_path.split(os.pathsep)]
+        [
+            os.path.abspath(entry) if entry else os.getcwd()
+            for entry in python_path.split(os.pathsep)
+        ]
         if python_path
         else []
     )

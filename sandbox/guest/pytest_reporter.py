@@ -1,22 +1,19 @@
-"""A pytest plugin that records what really happened to every test, for a judge outside who trusts nobody inside.
+"""A pytest plugin that records the real outcome of every test, for a judge outside.
 
 The records, each a JSON list that starts with its kind:
+`begin` python, pytest · `broken` why · `root` rootdir · `items` node ids (JSON, zlib, base64) ·
+`start` index · `ran` index, 1 the test's own function returned, 0 it raised · `test` index, phases,
+milliseconds · `fail` index, phase, detail · `collect` node id, detail · `canary` number, phases,
+ran · `hang` index, frames · `patched` names · `traced` names · `internal` text · `end` status,
+deselected · `exit` status.
 
-`begin` python, pytest · `broken` why · `root` rootdir · `items` node ids (JSON, zlib, base64) · `start` index ·
-`ran` index, 1 the test's own function returned, 0 it raised · `test` index, phases, milliseconds ·
-`fail` index, phase, detail · `collect` node id, detail · `canary` number, phases, ran · `hang` index, frames ·
-`patched` names · `traced` names · `internal` text · `end` status, deselected · `exit` status.
-
-`phases` is one letter for set-up, call and teardown: p passed, f failed, s skipped, x failed as expected, X passed
-though expected to fail, r to be run again, - did not happen. `ran` is seen from directly around the test's function
-(`call_witness`), below every hook. A report that says passed without it was tampered with.
+`phases`: set-up, call, teardown: p passed, f failed, s skipped, x failed as expected, X passed
+unexpectedly, r to be run again, - did not happen. `ran` is recorded directly around the test's
+function (`call_witness`). A passed report without it was tampered with.
 """
 
-import base64
 import inspect
-import json
 import os
-import zlib
 from typing import Any, Dict, Generator, List, Union
 
 import pytest
@@ -30,7 +27,7 @@ Hook = Generator[None, Any, None]
 PHASES = ("setup", "call", "teardown")
 MANY_ITEMS = 15000
 EXCHANGED_TOLD = 5
-# Options of plugins that would make two runs differ, with the value that makes them alike.
+# Plugin options that would make two runs differ, with their reproducible values.
 COMPARABLE = {
     "numprocesses": 0, "dist": "no", "tx": [], "looponfail": False, "randomly_reorganize": False,
     "randomly_reset_seed": False, "random_order_bucket": None, "reruns": 0, "forked": False,
@@ -38,7 +35,7 @@ COMPARABLE = {
 
 
 def watched_functions() -> Dict[str, Any]:
-    """Return the functions that carry a verdict: there is no good reason to replace them."""
+    """Return the functions that decide a verdict. There is no legitimate reason to replace them."""
     return {
         "Function.runtest": pytest_python.Function.__dict__.get("runtest"),
         "Function.setup": pytest_python.Function.__dict__.get("setup"),
@@ -55,10 +52,10 @@ class Reporter:
     """The plugin.
 
     Args:
-        channel: Where records go.
-        describer: Turns failures into dictionaries.
-        config: What the host asked for; see `pytest_entry`.
-        guards: What watches over the session.
+        channel: Where records are written.
+        describer: Converts failures to dictionaries.
+        config: The host's request; see `pytest_entry`.
+        guards: The guards of the session.
     """
 
     def __init__(self, channel: Any, describer: Any, config: Dict[str, Any], guards: Any) -> None:
@@ -74,7 +71,11 @@ class Reporter:
         self._guards = guards
         self._canary_maker = config["canary_maker"]
         self._witnessed = guards.witnessed
-        self._remember, self._place_of, self._ended = guards.remember, guards.place_of, guards.ended
+        self._remember, self._find_place, self._ended = (
+            guards.remember,
+            guards.find_place,
+            guards.ended,
+        )
         self._rewriting = config["rewriting"]
         self._watched = {**watched_functions(), **self._rewriting()}
         self._codes: Dict[int, Any] = {}
@@ -91,13 +92,13 @@ class Reporter:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_cmdline_main(self, config: Any) -> Hook:
-        """Replace the selection after every option was read, so that all options keep their meaning."""
+        """Replace the selection after all options were parsed, so that they keep their meaning."""
         for name, value in COMPARABLE.items():
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
         asked, own = self._asked["maxfail"], config.option.maxfail
         if asked is not None:
-            # Both take 0 for no limit; asked for, it wins over the command's own limit.
+            # Both take 0 as no limit; an explicit request overrides the command's own limit.
             config.option.maxfail = min(asked, own) if asked and own else asked
         if self._asked["targets"]:
             config.args = list(self._asked["targets"])
@@ -105,7 +106,7 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: Any) -> None:
-        """Tell where node ids start from."""
+        """Record the root of node ids."""
         self._describer.rootdir = str(session.config.rootpath)
         self._compiled.config = session.config
         self._send(["root", self._describer.rootdir])
@@ -113,46 +114,52 @@ class Reporter:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self) -> Hook:
-        """Record a conftest that could not be loaded, as a failure of its folder: there is no session then."""
+        """Record a conftest that failed to load as a failure of its folder: no session follows."""
         outcome = yield
         error = outcome.excinfo[1] if outcome.excinfo is not None else None
-        if isinstance(error, Exception) and not isinstance(error, (pytest.UsageError, pytest.exit.Exception)):
+        if isinstance(error, Exception) and not isinstance(
+            error, (pytest.UsageError, pytest.exit.Exception)
+        ):
             detail = self._describer.describe_exception(error)
-            self._collected_badly(os.path.dirname(str(getattr(error, "path", ""))), detail)
+            self._record_collection_error(os.path.dirname(str(getattr(error, "path", ""))), detail)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_make_collect_report(self) -> Hook:
-        """Record a module that could not be collected, and where it broke."""
+        """Record a module that failed to collect, and where."""
         outcome = yield
         if outcome.excinfo is not None:
             return
         report = outcome.get_result()
         if report.failed:
             call = getattr(report, "call", None)
-            self._collected_badly(report.nodeid, self._describer.describe(report, getattr(call, "excinfo", None)))
+            self._record_collection_error(
+                report.nodeid, self._describer.describe(report, getattr(call, "excinfo", None))
+            )
 
-    def _collected_badly(self, place: str, detail: Dict[str, Any]) -> None:
+    def _record_collection_error(self, place: str, detail: Dict[str, Any]) -> None:
         name = self._describer.node_id(place) or "."
         if not self._send(["collect", name, detail], detail=True):
             self._send(["collect", name, {}])
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_itemcollected(self, item: Any) -> None:
-        """Remember what a test is made of, before anybody can exchange it."""
-        self._codes[id(item)] = code_of(item)
+        """Store the code of a test before it can be replaced."""
+        self._codes[id(item)] = find_code(item)
 
     def pytest_deselected(self, items: List[Any]) -> None:
-        """Count what was left out."""
+        """Count deselected tests."""
         self._deselected += len(items)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtestloop(self, session: Any) -> Hook:
-        """Record what is going to run, in order; run the canaries before and after."""
+        """Record the tests that will run, in order, and run the canaries before and after."""
         if self._asked["order"] == "reversed":
             session.items.reverse()
         elif self._asked["order"] == "random":
             paths = [[id(node) for node in item.listchain()[1:-1]] for item in session.items]
-            session.items[:] = [session.items[index] for index in self._shuffled(paths, self._asked["seed"])]
+            session.items[:] = [
+                session.items[index] for index in self._shuffled(paths, self._asked["seed"])
+            ]
         self._record_items(session)
         self._check_seals()
         if session.testsfailed or session.config.option.collectonly:
@@ -160,12 +167,12 @@ class Reporter:
             return
         self._run_canaries(session)
         yield
-        # Once more under the names of real tests: who spares some tests by name spares these, too.
+        # Again with the names of real tests, against code that spares some tests by name.
         self._run_canaries(session, named=True)
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: Any) -> Hook:
-        """The session's own idea of its status."""
+        """Record the session's own status."""
         yield
         self._watch.stop()
         self._check_seals()
@@ -173,16 +180,18 @@ class Reporter:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_internalerror(self, excrepr: object) -> None:
-        """Pytest itself, or a plugin, broke."""
+        """Record an internal error of pytest or a plugin."""
         self._send(["internal", str(excrepr)[-4000:]])
 
     def _check_seals(self) -> None:
-        """Report what was replaced; at once, and each name once."""
+        """Report replaced functions at once, each name once."""
         present = {**watched_functions(), **self._rewriting()}
-        self._tell([name for name, function in present.items() if function is not self._watched[name]])
-        self._tell(self._guards.call_seals.broken() + self._guards.other_seals.broken())
+        self._report_changes(
+            [name for name, function in present.items() if function is not self._watched[name]]
+        )
+        self._report_changes(self._guards.call_seals.broken() + self._guards.other_seals.broken())
 
-    def _tell(self, changed: List[str]) -> None:
+    def _report_changes(self, changed: List[str]) -> None:
         new = [name for name in changed if name not in self._told]
         if new and len(self._told) < EXCHANGED_TOLD:
             self._told += new
@@ -196,14 +205,14 @@ class Reporter:
             inner = [name for name in item.nodeid.split("[")[0].split("::")[1:] if name != "()"]
             self._remember(item, index, path, "::".join(inner))
         self._items = len(names)
-        self._send(["items", base64.b64encode(zlib.compress(json.dumps(names).encode("ascii"), 6)).decode("ascii")])
+        self._send(["items", self._describer.pack_names(names)])
 
     # --- one test ---------------------------------------------------------------------------------
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: Any) -> Hook:
-        """One record when a test starts, one when it is over."""
-        place = self._place_of(item)
+        """Record the start and the end of a test."""
+        place = self._find_place(item)
         index = place[0] if place is not None else self._describer.node_id(item.nodeid)
         self._current, self._phases, self._seconds = index, {}, 0.0
         if self._items <= MANY_ITEMS:
@@ -215,23 +224,25 @@ class Reporter:
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_setup(self) -> Hook:
-        """Fixtures have to end, too."""
+        """Limit fixtures, too."""
         with self._limit:
             yield
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_teardown(self) -> Hook:
-        """What they do afterwards as well."""
+        """Limit the teardown of fixtures, too."""
         with self._limit:
             yield
 
     @pytest.hookimpl(hookwrapper=True, trylast=True)
     def pytest_runtest_call(self, item: Any) -> Hook:
-        """See how the test's function ends, from below every hook."""
+        """Record how the test's function ends, from below every hook."""
         self._check_identity(item)
         original, obj, limit = item.runtest, item.__dict__.get("_obj"), self._limit
         is_function = isinstance(item, pytest.Function)
-        call = self._witnessed(item.obj, item, self._check_call, self._after) if is_function else None
+        call = (
+            self._witnessed(item.obj, item, self._check_call, self._after) if is_function else None
+        )
 
         def runtest() -> None:
             limit.__enter__()
@@ -242,7 +253,7 @@ class Reporter:
                 raise
             finally:
                 limit.__exit__()
-            # A unittest case keeps its exceptions to itself until the report is made.
+            # A unittest case keeps its exceptions until the report is made.
             if getattr(item, "_excinfo", None):
                 self._record_end(item, 0)
             elif call is None:
@@ -270,20 +281,20 @@ class Reporter:
             self._canary_ran = returned
 
     def _check_call(self, item: Any, function: Any) -> None:
-        """Right before and after the function runs: is it the one of its file, and does a foreign function trace it?"""
+        """Check before and after the call that the function is its file's and not traced."""
         self._guards.report_tracing()
-        place = self._place_of(item)
+        place = self._find_place(item)
         if place is not None and self._origins.differs(function, place[1], place[2]):
-            self._tell(["%s was exchanged" % self._describer.node_id(item.nodeid)[:200]])
+            self._report_changes(["%s was exchanged" % self._describer.node_id(item.nodeid)[:200]])
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_makereport(self, item: Any, call: Any) -> Hook:
-        """Describe a failure while the exception is at hand."""
+        """Describe a failure while the exception is available."""
         outcome = yield
         if outcome.excinfo is not None or id(item) in self._canaries:
             return
         report = outcome.get_result()
-        if self._limit.stopped:  # whoever caught it, and though nothing else was expected
+        if self._limit.stopped:  # whatever caught it, and even if another failure was expected
             report.outcome = "failed"
             report.__dict__.pop("wasxfail", None)
             report.longrepr = report.longrepr or self._limit.stopped
@@ -293,7 +304,7 @@ class Reporter:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_runtest_logreport(self, report: Any) -> Hook:
-        """Remember the phases of the running test; a failed subtest fails its test."""
+        """Record the phases of the running test; a failed subtest fails its test."""
         letter = phase_letter(report)
         if report.when in PHASES and self._phases.get(report.when) != "f":
             self._phases[report.when] = letter
@@ -301,17 +312,20 @@ class Reporter:
         yield
 
     def _check_identity(self, item: Any) -> None:
-        """Plugins wrap a test's function and say so (`__wrapped__`); who exchanges it does not."""
-        exchanged = id(item) in self._codes and self._codes[id(item)] is not code_of(item)
+        """Check the identity of a test.
+
+        Plugins that wrap its function set `__wrapped__`; an exchange does not.
+        """
+        exchanged = id(item) in self._codes and self._codes[id(item)] is not find_code(item)
         exchanged = exchanged or (id(item) not in self._canaries and self._origins.exchanged(item))
         if exchanged or "runtest" in item.__dict__:
-            self._tell(["%s was exchanged" % self._describer.node_id(item.nodeid)[:200]])
-        self._tell(self._guards.call_seals.broken())
+            self._report_changes(["%s was exchanged" % self._describer.node_id(item.nodeid)[:200]])
+        self._report_changes(self._guards.call_seals.broken())
 
     # --- canaries ---------------------------------------------------------------------------------
 
     def _run_canaries(self, session: Any, *, named: bool = False) -> None:
-        """One test that must pass and one that must fail, beside the real ones, told to nobody but us."""
+        """Run a test that must pass and one that must fail, unknown to other plugins."""
         for item in self._canary_maker.beside(session):
             for number in (0, 1):
                 name = getattr(item, "originalname", None) if named else None
@@ -332,31 +346,37 @@ class Reporter:
     # --- tests that do not end --------------------------------------------------------------------
 
     def _look(self, frame: Any) -> bool:
-        """Shortly before the time is over: where the running test spends it (as far as it uses the CPU)."""
+        """Record the frames of the running test shortly before its time limit."""
         if self._current is not None:
             self._send(["hang", self._current, self._describer.stack(frame)])
         return self._current is not None
 
     def stop_watching(self) -> None:
-        """The timer must not outlive the session: the interpreter would die of its signal while it shuts down."""
+        """Stop the timer.
+
+        It must not outlive the session: its signal would kill the interpreter during shutdown.
+        """
         self._watch.stop()
 
 
 class Ready:
-    """A plugin beside the reporter: when pytest has read its functions, there is no reason to read them again."""
+    """A plugin beside the reporter that arms the watch.
+
+    After pytest has read the reporter's functions, no further read is legitimate.
+    """
 
     def __init__(self, reporter: Reporter, arm: Any) -> None:
         self._reporter = reporter
         self._arm = arm
 
     def pytest_plugin_registered(self, plugin: Any) -> None:
-        """Begin to watch over our functions."""
+        """Start to watch our functions."""
         if plugin is self._reporter:
             self._arm()
 
 
-def code_of(item: Any) -> Any:
-    """The code object a test's function comes down to; None for tests that are no functions."""
+def find_code(item: Any) -> Any:
+    """Return the code object of a test's function; None for tests without one."""
     function = getattr(item, "_obj", None) if isinstance(item, pytest.Function) else None
     try:
         return getattr(inspect.unwrap(function), "__code__", None) if function is not None else None
@@ -365,14 +385,16 @@ def code_of(item: Any) -> Any:
 
 
 def asynchronous_case(item: Any) -> Any:
-    """Return the instance of an asynchronous test of unittest's, which calls the method by its name."""
-    if not isinstance(item, pytest_unittest.TestCaseFunction) or not inspect.iscoroutinefunction(item.obj):
+    """Return the instance of an asynchronous unittest test, which calls the method by name."""
+    if not isinstance(item, pytest_unittest.TestCaseFunction) or not inspect.iscoroutinefunction(
+        item.obj
+    ):
         return None
     return getattr(item, "_testcase", None) or getattr(item, "_instance", None)
 
 
 def phase_letter(report: Any) -> str:
-    """How one phase ended, as one letter."""
+    """Return the outcome of one phase as one letter."""
     if hasattr(report, "wasxfail"):
         return {"skipped": "x", "passed": "X"}.get(report.outcome, "f")
     return {"passed": "p", "failed": "f", "skipped": "s", "rerun": "r"}.get(report.outcome, "f")

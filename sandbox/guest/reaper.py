@@ -1,4 +1,4 @@
-"""Ends and collects every process that is not the supervisor."""
+"""Kill and reap every process except the supervisor."""
 
 import os
 import signal
@@ -7,17 +7,18 @@ from typing import Dict, List, Optional
 
 
 class Reaper:
-    """Kills and collects everything that is not us.
+    """Kills and reaps all other processes.
 
     Args:
-        alone: Whether we are PID 1 of a namespace of our own; otherwise only descendants are touched.
+        alone: Whether this process is PID 1 of its own namespace; otherwise only descendants are
+            affected.
     """
 
     def __init__(self, *, alone: bool) -> None:
         self._alone = alone
 
     def collect(self, main: int = 0) -> Optional[int]:
-        """Collect what has ended; returns the wait status of `main` when it was among it."""
+        """Reap ended processes. Return the wait status of `main` if it was one of them."""
         status = None
         while True:
             try:
@@ -30,13 +31,13 @@ class Reaper:
                 status = ended
 
     def alive(self) -> List[int]:
-        """The processes that are not us."""
+        """Return the other processes."""
         parents = processes()
         me = os.getpid()
-        return [pid for pid in parents if pid != me] if self._alone else below(me, parents)
+        return [pid for pid in parents if pid != me] if self._alone else descendants(me, parents)
 
-    def _strike(self) -> bool:
-        """Kill once; returns whether somebody was there."""
+    def _kill_once(self) -> bool:
+        """Kill once. Return True if there was a process."""
         if self._alone:
             try:
                 os.kill(-1, signal.SIGKILL)
@@ -52,10 +53,13 @@ class Reaper:
         return bool(victims)
 
     def kill_everything(self, within: float = 20.0) -> None:
-        """Until nobody is left. Needs no fork, so a process limit that is used up does not matter."""
+        """Kill until no process is left.
+
+        It needs no fork, so that an exhausted process limit does not matter.
+        """
         end = time.monotonic() + within
         pause = 0.0
-        while self._strike() and time.monotonic() < end:
+        while self._kill_once() and time.monotonic() < end:
             self.collect()
             time.sleep(pause)
             pause = min(pause + 0.0005, 0.01)
@@ -63,10 +67,10 @@ class Reaper:
 
 
 def processes(proc: str = "/proc") -> Dict[int, int]:
-    """Every process that can be seen, with its parent.
+    """Return all visible processes with their parents.
 
     Args:
-        proc: Where the process file system is mounted.
+        proc: The mount point of the process file system.
     """
     parents = {}
     for name in os.listdir(proc):
@@ -80,12 +84,12 @@ def processes(proc: str = "/proc") -> Dict[int, int]:
     return parents
 
 
-def below(pid: int, parents: Dict[int, int]) -> List[int]:
-    """The descendants of a process.
+def descendants(pid: int, parents: Dict[int, int]) -> List[int]:
+    """Return the descendants of a process.
 
     Args:
         pid: The ancestor.
-        parents: What `processes` returned.
+        parents: The result of `processes`.
     """
     children: Dict[int, List[int]] = {}
     for child, parent in parents.items():

@@ -1,10 +1,11 @@
-"""The records that leave the sandbox on file descriptor 3: JSON lines, each signed over all lines before it.
+"""The channel for records on file descriptor 3: JSON lines, signed as a chain.
 
-A line is `<12 hex digits> <JSON list>`. The digits are a keyed hash of the previous line's digits and this line's JSON:
-a line that was forged, changed, dropped or moved does not verify. The key never is in the environment or on a command
-line, and after the start it is nowhere but inside an object of the hash library. What writes is a closure over
-functions in C, and it tells when somebody else than our own programs calls it. (Code in the same process that knows us
-well can still forge; the judge has other checks for that.)
+A line is `<12 hex digits> <JSON list>`. The digits are a keyed hash of the previous line's digits
+and this line's JSON: a forged, changed, dropped or moved line does not verify. The key is never in
+the environment or on a command line, and after the start it only exists inside an object of the
+hash library. The writer is a closure over C functions, and it reports callers other than our own
+programs. (Code in the same process that knows this design can still forge records; the judge has
+other checks for that.)
 """
 
 import hashlib
@@ -24,12 +25,14 @@ _DIGITS = 6
 
 
 def sign(key: bytes, previous: str, payload: bytes) -> str:
-    """The digits in front of `payload` (bytes) when `previous` (str) stood in front of the line before."""
-    return hashlib.blake2b(previous.encode("ascii") + payload, key=key, digest_size=_DIGITS).hexdigest()
+    """Return the digits of `payload` (bytes) after a line with the digits `previous` (str)."""
+    return hashlib.blake2b(
+        previous.encode("ascii") + payload, key=key, digest_size=_DIGITS
+    ).hexdigest()
 
 
 def encoder() -> Callable[[Any], bytes]:
-    """JSON in ASCII, by the library's own C code where it has it: nothing a test replaces in Python is asked."""
+    """Return a JSON encoder, in C if available: replaced Python functions have no effect."""
     make = getattr(json.encoder, "c_make_encoder", None)
     escape = getattr(json.encoder, "c_encode_basestring_ascii", None)
     if make is None or escape is None:
@@ -37,7 +40,7 @@ def encoder() -> Callable[[Any], bytes]:
         return lambda record: whole(record).encode("ascii")
 
     def refuse(value: Any) -> Any:
-        raise TypeError("%r cannot be told" % type(value))
+        raise TypeError("%r cannot be encoded" % type(value))
 
     no, yes = False, True
     pieces = make({}, refuse, escape, None, ":", ",", no, no, yes)
@@ -46,12 +49,13 @@ def encoder() -> Callable[[Any], bytes]:
 
 
 class Channel:
-    """Writes records; survives tests that fork, and stays below the capacity of the channel.
+    """Writer of records. It survives forks of tests and respects the capacity of the channel.
 
     Args:
-        descriptor: Where to write; moved away from its number, so that a test does not hit it by chance.
+        descriptor: The descriptor to write to. It is moved, so that no test writes to it by
+            accident.
         key: Signs the lines.
-        callers: The places that may write, as `place` gives them; None allows everybody. It may still grow.
+        callers: The places that may write, as returned by `place`; None allows all. It may grow.
         harden: Puts functions out of reach of the tests; see `hardened`.
     """
 
@@ -71,14 +75,16 @@ class Channel:
 
 
 def place(code: Any, names: Dict[str, Any]) -> Place:
-    """Name a piece of code by itself and the names it sees: a file name or a copy of the code is not enough."""
+    """Identify code by itself and its globals: a file name or a copy of the code is not enough."""
     return id(code), id(names)
 
 
 def places(names: Dict[str, Any]) -> Set[Place]:
-    """Return the places of all functions that a module of ours defines."""
+    """Return the places of all functions that one of our modules defines."""
     found: Set[Place] = set()
-    waiting = [value for value in names.values() if getattr(value, "__module__", None) == names["__name__"]]
+    waiting = [
+        value for value in names.values() if getattr(value, "__module__", None) == names["__name__"]
+    ]
     while waiting:
         value = waiting.pop()
         if isinstance(value, type):
@@ -104,11 +110,12 @@ def _writing(write: Callable[[int, bytes], int], harden: Harden) -> Any:
 
 
 def _putting(state: List[Any], keyed: Any, harden: Harden) -> Any:
-    """Return the function that signs and writes a record of any kind, with what it changes in `state`."""
+    """Return the function that signs and writes a record, with its mutable `state`."""
     getpid, encode, write_all = os.getpid, encoder(), _writing(os.write, harden)
     here = getpid()
 
     def put(record: List[Any], most: int, *, held: bool) -> bool:
+        # A forked child must not write, because its records would break the chain.
         if getpid() != here or state[3] < 0:
             return False
         payload = encode(record)
@@ -130,33 +137,37 @@ def _putting(state: List[Any], keyed: Any, harden: Harden) -> Any:
     return harden(put)
 
 
-def _writer(descriptor: int, keyed: Any, callers: "Set[Place] | None", harden: Harden) -> Tuple[Any, Any, Any]:
-    """Return the functions of a channel: to send, to report tampering, and to close."""
+def _writer(
+    descriptor: int, keyed: Any, callers: "Set[Place] | None", harden: Harden
+) -> Tuple[Any, Any, Any]:
+    """Return the functions of a channel: send, report tampering, and close."""
     close_it, frame_of = os.close, sys._getframe
-    # The digits of the last line, the bytes written, lines that wait, where to write (-1 when it is closed).
+    # Digits of the last line, bytes written, waiting lines, descriptor (-1 if closed).
     state: List[Any] = [START, 0, b"", descriptor]
     put_safely = _putting(state, keyed, harden)
 
     def send(record: List[Any], *, detail: bool = False, held: bool = False) -> bool:
-        """Write one record; returns whether there was room.
+        """Write one record. Return True if there was room.
 
         Args:
-            record: What to tell.
-            detail: It is left out when there were many already.
-            held: It may wait for the next record that may not: fewer, larger writes.
+            record: The record.
+            detail: Whether it may be dropped if there were many already.
+            held: Whether it may wait for the next record, for fewer and larger writes.
         """
         caller = frame_of(1)
         if callers is not None and (id(caller.f_code), id(caller.f_globals)) not in callers:
-            return bool(put_safely(["patched", ["a test wrote records"]], ESSENTIAL_BYTES, held=False))
+            return bool(
+                put_safely(["patched", ["a test wrote records"]], ESSENTIAL_BYTES, held=False)
+            )
         return bool(put_safely(record, DETAIL_BYTES if detail else ESSENTIAL_BYTES, held=held))
 
     def report(kind: str, text: str) -> None:
-        """Write what speaks against the session; anybody may."""
+        """Write evidence against the session; any code may do this."""
         if state[1] < DETAIL_BYTES:
             put_safely([kind, [text]], ESSENTIAL_BYTES, held=False)
 
     def close() -> None:
-        """No record follows."""
+        """Close the channel."""
         if state[3] >= 0:
             close_it(state[3])
             state[3] = -1

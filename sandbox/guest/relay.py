@@ -1,10 +1,10 @@
-"""Gives one command of a set-up the way out: a port of this sandbox that leads to the proxy's socket.
+"""Give one set-up command access to the proxy, by a port that leads to the proxy's socket.
 
     python3 -I -S relay.py SOCKET -- PROGRAM ARGUMENT...
     python3 -I -S relay.py SOCKET --check
 
-The command is our child and has our standard streams and the results channel; we end as it ends. Nothing is decided
-here: what listens on the socket lets through or not.
+The command is our child with our standard streams and the results channel; we exit as it exits. The
+proxy decides what is allowed, not this program.
 """
 
 import errno
@@ -20,7 +20,7 @@ from typing import Dict, List, Optional
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 PIECE = 65536
 MOST = 90
-"""Connections at the same time; the others wait until they are accepted. Fewer than the proxy takes."""
+"""Limit of parallel connections, lower than the proxy's; others wait to be accepted."""
 
 PATIENCE_S = 5.0
 
@@ -28,7 +28,7 @@ NOT_FOUND, NOT_ALLOWED, NO_WAY_OUT = 127, 126, 125
 
 
 class Half:
-    """One direction of a connection: what was read of one side and not yet written to the other."""
+    """One direction of a connection: data read from one side and not yet written to the other."""
 
     def __init__(self, source: socket.socket, target: socket.socket) -> None:
         self.source = source
@@ -38,37 +38,40 @@ class Half:
         self.closed = False
 
     def read(self) -> None:
-        """Read once; only called when nothing waits."""
+        """Read once; only called while nothing waits."""
         try:
+            # Both directions are tried at each event, so there may be nothing to read.
             self.waiting = self.source.recv(PIECE)
         except BlockingIOError:
             return
         self.ended = not self.waiting
 
     def write(self) -> None:
-        """Write what waits; at the end of it, say that nothing more comes."""
+        """Write the waiting data, and shut down at its end."""
         if self.waiting:
             try:
                 sent = self.target.send(self.waiting)
             except BlockingIOError:
                 return
             self.waiting = self.waiting[sent:]
+        # Pass on the end of the stream only after all of its data.
         if self.ended and not self.waiting and not self.closed:
             self.closed = True
             self.target.shutdown(socket.SHUT_WR)
 
 
 class Pair:
-    """A connection to our port and the one to the proxy that belongs to it."""
+    """A connection to our port with its connection to the proxy."""
 
     def __init__(self, inner: socket.socket, outer: socket.socket) -> None:
         self.sockets = (inner, outer)
         self.halves = (Half(inner, outer), Half(outer, inner))
 
     def wanted(self, side: socket.socket) -> int:
-        """What has to be waited for on one of the two."""
+        """Return the events to wait for on one of the sockets."""
         events = 0
         for half in self.halves:
+            # Read no more than can be written: this keeps memory small.
             if half.source is side and not half.waiting and not half.ended:
                 events |= selectors.EVENT_READ
             if half.target is side and half.waiting:
@@ -76,7 +79,7 @@ class Pair:
         return events
 
     def move(self) -> bool:
-        """Move what can be moved; returns whether the connection goes on."""
+        """Move available data. Return True if the connection continues."""
         try:
             for half in self.halves:
                 if not half.waiting and not half.ended:
@@ -88,7 +91,7 @@ class Pair:
 
 
 class Relay:
-    """Accepts on a port of this sandbox and connects to the socket.
+    """Accepts connections on a port of this sandbox and connects them to the socket.
 
     Args:
         path: The proxy's socket.
@@ -106,7 +109,7 @@ class Relay:
         self.address = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
 
     def _watch(self, side: socket.socket, events: int) -> None:
-        """Wait for these events; for none at all the socket is taken off."""
+        """Wait for these events; without events, unregister the socket."""
         before = self._events.get(side, 0)
         if events == before:
             return
@@ -123,7 +126,7 @@ class Relay:
             inner, _ = self._listener.accept()
         except OSError:
             return
-        outer = connected(self._path)
+        outer = connect(self._path)
         if outer is None:
             inner.close()
             return
@@ -148,7 +151,7 @@ class Relay:
             self._drop(pair)
 
     def serve(self, child: int, alarm: int) -> int:
-        """Until the command has ended; returns its wait status.
+        """Serve until the command has ended, and return its wait status.
 
         Args:
             child: Its process id.
@@ -156,10 +159,12 @@ class Relay:
         """
         self._selector.register(alarm, selectors.EVENT_READ)
         while True:
-            status = ended(child)
+            status = poll_child(child)
             if status is not None:
                 return status
+            # Each pair has two sockets. At the limit, new connections stay in the kernel's queue.
             self._watch(self._listener, selectors.EVENT_READ if len(self._pairs) < 2 * MOST else 0)
+            # The timeout is only a safeguard: the end of a child wakes the selector.
             for key, _ in self._selector.select(1.0):
                 if key.fd == alarm:
                     os.read(alarm, 64)
@@ -169,8 +174,11 @@ class Relay:
                     self._moved(self._pairs[key.fileobj])
 
 
-def connected(path: str) -> Optional[socket.socket]:
-    """A connection to the proxy, or None. While its queue is full the kernel says so at once: we ask again."""
+def connect(path: str) -> Optional[socket.socket]:
+    """Connect to the proxy; return None on failure.
+
+    The kernel refuses at once while the queue is full, so retry.
+    """
     outer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     outer.settimeout(0.0)
     end = time.monotonic() + PATIENCE_S
@@ -189,16 +197,20 @@ def connected(path: str) -> Optional[socket.socket]:
         return outer
 
 
-def ended(child: int) -> Optional[int]:
-    """The wait status of the command; None while it runs."""
+def poll_child(child: int) -> Optional[int]:
+    """Return the wait status of the command; None while it runs."""
     pid, status = os.waitpid(child, os.WNOHANG)
     return status if pid else None
 
 
-def become(argv: List[str], address: str) -> None:
-    """In the child: become the command, as if nobody stood between it and the supervisor. Does not return."""
+def exec_command(argv: List[str], address: str) -> None:
+    """Become the command in the child, as if the supervisor had started it. Does not return."""
+    # The command gets a session of its own, so signals to its group do not reach this process.
     os.setsid()
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # the interpreter ignores them, and a program would inherit that
+    for number in (
+        signal.SIGPIPE,
+        signal.SIGXFSZ,
+    ):  # the interpreter ignores these signals, and a program would inherit that
         signal.signal(number, signal.SIG_DFL)
     env = {**os.environ, **dict.fromkeys(VARIABLES, address)}
     try:
@@ -210,9 +222,13 @@ def become(argv: List[str], address: str) -> None:
 
 
 def end_like(status: int) -> None:
-    """End as the command did: with its exit status, or by the signal that killed it. Does not return."""
+    """Exit as the command did: with its status, or by the signal that killed it.
+
+    Does not return.
+    """
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
+        # Without this, the repeated signal could write a core file of this process.
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
         if number not in (signal.SIGKILL, signal.SIGSTOP):
             signal.signal(number, signal.SIG_DFL)
@@ -222,18 +238,20 @@ def end_like(status: int) -> None:
 
 
 def main(argv: List[str]) -> None:
-    """Run the command with the way out."""
+    """Run the command with access to the proxy."""
     path, what, command = argv[1], argv[2], argv[3:]
     if what == "--check":
-        os._exit(NO_WAY_OUT if connected(path) is None else 0)
+        os._exit(NO_WAY_OUT if connect(path) is None else 0)
     relay = Relay(path)
     alarm, ring = os.pipe()
+    # A full pipe must not block the signal handler.
     os.set_blocking(ring, False)
+    # Without a handler the interpreter writes nothing to the wakeup descriptor.
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(ring, warn_on_full_buffer=False)
     child = os.fork()
     if not child:
-        become(command, relay.address)
+        exec_command(command, relay.address)
     end_like(relay.serve(child, alarm))
 
 

@@ -1,4 +1,4 @@
-"""Tell whether functions and classes that carry a verdict are still those of before the repository was imported."""
+"""Check that functions and classes that decide a verdict were not replaced."""
 
 import builtins
 import operator
@@ -6,22 +6,27 @@ import types
 from typing import Any, Callable, FrozenSet, List
 
 _KINDS = (
-    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, staticmethod, classmethod, property,
+    types.FunctionType, types.BuiltinFunctionType, types.ModuleType, type, staticmethod,
+    classmethod, property,
 )  # fmt: skip
 
 
 class Seals:
-    """The functions of modules and their classes as they are now.
+    """The current functions of modules and their classes.
 
     Args:
-        modules: Those whose functions count.
-        open_names: Names that people change for good reasons, and that decide nothing.
-        deciding: Builtins that count, too.
-        is_allowed: Tells whether a new value may stand in an old one's place.
+        modules: The modules to seal.
+        open_names: Names that projects override legitimately and that decide nothing.
+        deciding: Builtins to seal, too.
+        is_allowed: Returns True if a new value may replace an old one.
     """
 
     def __init__(
-        self, modules: Any, open_names: FrozenSet[str], deciding: Any, is_allowed: Callable[[Any], bool]
+        self,
+        modules: Any,
+        open_names: FrozenSet[str],
+        deciding: Any,
+        is_allowed: Callable[[Any], bool],
     ) -> None:
         self._is_allowed = is_allowed
         self._same, self._all, self._map = operator.is_, all, map
@@ -37,17 +42,24 @@ class Seals:
 
     def functions(self) -> FrozenSet[Any]:
         """Return all sealed functions."""
-        found = (getattr(value, "__func__", value) for sealed in self._sealed for value in sealed.values)
+        found = (
+            getattr(value, "__func__", value) for sealed in self._sealed for value in sealed.values
+        )
         return frozenset(value for value in found if isinstance(value, types.FunctionType))
 
     def broken(self) -> List[str]:
-        """Return the names that mean something else now. It is asked twice a test: the usual answer comes from C."""
+        """Return the names with another value now.
+
+        This runs twice a test, so that the common case is pure C.
+        """
         found: List[str] = []
         same, every, apply = self._same, self._all, self._map
         for sealed in self._sealed:
             present = vars(sealed.owner)
             try:
-                if len(present) == sealed.size and every(apply(same, sealed.read(present), sealed.values)):
+                if len(present) == sealed.size and every(
+                    apply(same, sealed.read(present), sealed.values)
+                ):
                     continue
             except KeyError:
                 pass
@@ -60,7 +72,7 @@ class Seals:
             for name, value in zip(sealed.names, sealed.values)
             if present.get(name) is not value and not self._is_allowed(present.get(name))
         ]
-        # A new name counts where it hides another one.
+        # A new name counts if it hides another one.
         for name in present.keys() - sealed.known:
             if isinstance(present[name], _KINDS) and self._hides(sealed.owner, name):
                 names += [] if self._is_allowed(present[name]) else [name]
@@ -75,7 +87,7 @@ class Seals:
 
 
 class Sealed:
-    """The functions of one module or class, made to be compared fast."""
+    """The functions of one module or class, in a form for fast comparison."""
 
     __slots__ = ("known", "names", "owner", "read", "size", "title", "values")
 
@@ -87,6 +99,8 @@ class Sealed:
         self.size = len(present)
         self.names = tuple(name for name in names if isinstance(present[name], _KINDS))
         self.values = tuple(present[name] for name in self.names)
-        # An itemgetter of one name gives no tuple.
-        self.read: Any = operator.itemgetter(*self.names, *self.names[:1]) if self.names else lambda _: ()
+        # An itemgetter of one name returns no tuple.
+        self.read: Any = (
+            operator.itemgetter(*self.names, *self.names[:1]) if self.names else lambda _: ()
+        )
         self.values += self.values[:1]

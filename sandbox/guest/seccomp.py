@@ -1,4 +1,4 @@
-"""The filter stacked on Docker's own: denies what plain Docker still lets through, on any Docker version."""
+"""A seccomp filter on top of Docker's own, the same on any Docker version."""
 
 import ctypes
 import errno
@@ -13,26 +13,34 @@ PR_SET_NO_NEW_PRIVS = 38
 SECCOMP_MODE_FILTER = 2
 
 FAMILIES = (1, 2, 10, 16)
-"""Address families a socket may have: UNIX, INET, INET6, NETLINK (getifaddrs needs the last)."""
+"""Allowed address families of sockets: UNIX, INET, INET6, NETLINK (getifaddrs needs the last)."""
 
 TERMINAL_INJECTION = (0x5412, 0x541C)
-"""TIOCSTI and TIOCLINUX: typing into somebody's terminal."""
+"""TIOCSTI and TIOCLINUX, which type into a terminal."""
 
 X32_BIT = 0x40000000
 
 NEW_NAMESPACES = 0x7E020000
-"""The flags of clone that make a namespace."""
+"""The clone flags that create a namespace."""
 
 CLONE3 = 435
-"""Its flags lie behind a pointer no filter can read: answered as if it did not exist, and libraries fall back."""
+"""A filter cannot read its flags behind a pointer.
+
+It is reported as missing, and libraries fall back.
+"""
 
 LOAD, EQUAL, AT_LEAST, ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-ALLOW, KILL, DENY, MISSING = 0x7FFF0000, 0x80000000, 0x00050000 | errno.EPERM, 0x00050000 | errno.ENOSYS
+ALLOW, KILL, DENY, MISSING = (
+    0x7FFF0000,
+    0x80000000,
+    0x00050000 | errno.EPERM,
+    0x00050000 | errno.ENOSYS,
+)
 AT_NUMBER, AT_ARCH, AT_FIRST, AT_SECOND = 0, 4, 16, 24
 
 
 class Table(NamedTuple):
-    """The numbers of one processor architecture."""
+    """The system call numbers of one processor architecture."""
 
     audit: int
     x32: bool
@@ -45,8 +53,10 @@ class Table(NamedTuple):
 
 # Calls with the same number everywhere (the unified table starts at 424).
 _UNIFIED = {
-    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428, "move_mount": 429,
-    "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "pidfd_getfd": 438, "mount_setattr": 442,
+    "io_uring_setup": 425, "io_uring_enter": 426, "io_uring_register": 427, "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "pidfd_getfd": 438,
+    "mount_setattr": 442,
     "quotactl_fd": 443, "memfd_secret": 447, "open_tree_attr": 467,
 }  # fmt: skip
 
@@ -60,12 +70,17 @@ X86_64 = Table(
     denied={
         **_UNIFIED,
         "ptrace": 101, "mknod": 133, "pivot_root": 155, "adjtimex": 159, "chroot": 161,
-        "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168, "reboot": 169,
-        "iopl": 172, "ioperm": 173, "init_module": 175, "delete_module": 176, "quotactl": 179, "clock_settime": 227,
-        "mbind": 237, "set_mempolicy": 238, "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250,
+        "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166, "swapon": 167,
+        "swapoff": 168, "reboot": 169,
+        "iopl": 172, "ioperm": 173, "init_module": 175, "delete_module": 176, "quotactl": 179,
+        "clock_settime": 227,
+        "mbind": 237, "set_mempolicy": 238, "kexec_load": 246, "add_key": 248, "request_key": 249,
+        "keyctl": 250,
         "migrate_pages": 256, "mknodat": 259, "unshare": 272, "vmsplice": 278, "move_pages": 279,
-        "perf_event_open": 298, "fanotify_init": 300, "open_by_handle_at": 304, "clock_adjtime": 305, "setns": 308,
-        "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313, "kexec_file_load": 320,
+        "perf_event_open": 298, "fanotify_init": 300, "open_by_handle_at": 304,
+        "clock_adjtime": 305, "setns": 308,
+        "process_vm_readv": 310, "process_vm_writev": 311, "kcmp": 312, "finit_module": 313,
+        "kexec_file_load": 320,
         "bpf": 321, "userfaultfd": 323,
     },
 )  # fmt: skip
@@ -79,12 +94,17 @@ AARCH64 = Table(
     clone=220,
     denied={
         **_UNIFIED,
-        "mknodat": 33, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60, "vmsplice": 75,
-        "acct": 89, "unshare": 97, "kexec_load": 104, "init_module": 105, "delete_module": 106, "clock_settime": 112,
-        "ptrace": 117, "reboot": 142, "settimeofday": 170, "adjtimex": 171, "add_key": 217, "request_key": 218,
-        "keyctl": 219, "swapon": 224, "swapoff": 225, "mbind": 235, "set_mempolicy": 237, "migrate_pages": 238,
+        "mknodat": 33, "umount2": 39, "mount": 40, "pivot_root": 41, "chroot": 51, "quotactl": 60,
+        "vmsplice": 75,
+        "acct": 89, "unshare": 97, "kexec_load": 104, "init_module": 105, "delete_module": 106,
+        "clock_settime": 112,
+        "ptrace": 117, "reboot": 142, "settimeofday": 170, "adjtimex": 171, "add_key": 217,
+        "request_key": 218,
+        "keyctl": 219, "swapon": 224, "swapoff": 225, "mbind": 235, "set_mempolicy": 237,
+        "migrate_pages": 238,
         "move_pages": 239, "perf_event_open": 241, "fanotify_init": 262, "open_by_handle_at": 265,
-        "clock_adjtime": 266, "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271, "kcmp": 272,
+        "clock_adjtime": 266, "setns": 268, "process_vm_readv": 270, "process_vm_writev": 271,
+        "kcmp": 272,
         "finit_module": 273, "bpf": 280, "userfaultfd": 282, "kexec_file_load": 294,
     },
 )  # fmt: skip
@@ -93,17 +113,19 @@ TABLES = {"x86_64": X86_64, "aarch64": AARCH64}
 
 
 def program(table: Table) -> bytes:
-    """The filter as classic BPF.
+    """Return the filter as classic BPF.
 
     Args:
         table: The numbers of the architecture.
     """
     code: List[Tuple[int, int, int, int]] = [
         (LOAD, AT_ARCH, 0, 0),
+        # System calls of another architecture have other numbers and would bypass the filter.
         (EQUAL, table.audit, 1, 0),
         (RETURN, KILL, 0, 0),
         (LOAD, AT_NUMBER, 0, 0),
     ]
+    # The x32 ABI reaches the same system calls by other numbers.
     if table.x32:
         code += [(AT_LEAST, X32_BIT, 0, 1), (RETURN, DENY, 0, 0)]
     for number in sorted(set(table.denied.values())):
@@ -114,7 +136,12 @@ def program(table: Table) -> bytes:
             code += [(EQUAL, family, 0, 1), (RETURN, ALLOW, 0, 0)]
         code += [(RETURN, DENY, 0, 0)]
     code += [(EQUAL, CLONE3, 0, 1), (RETURN, MISSING, 0, 0)]
-    code += [(EQUAL, table.clone, 0, 4), (LOAD, AT_FIRST, 0, 0), (ANY_BIT, NEW_NAMESPACES, 0, 1), (RETURN, DENY, 0, 0)]
+    code += [
+        (EQUAL, table.clone, 0, 4),
+        (LOAD, AT_FIRST, 0, 0),
+        (ANY_BIT, NEW_NAMESPACES, 0, 1),
+        (RETURN, DENY, 0, 0),
+    ]
     code += [(RETURN, ALLOW, 0, 0)]
     code += [(EQUAL, table.ioctl, 0, 1 + 2 * len(TERMINAL_INJECTION)), (LOAD, AT_SECOND, 0, 0)]
     for request in TERMINAL_INJECTION:
@@ -128,7 +155,7 @@ class _Program(ctypes.Structure):
 
 
 class Kernel:
-    """The few calls Python has no name for."""
+    """System calls that Python does not provide."""
 
     def __init__(self) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True)
@@ -137,7 +164,7 @@ class Kernel:
 
     @property
     def filters(self) -> bool:
-        """Whether there is a filter for this architecture."""
+        """Return True if there is a filter for this architecture."""
         return bool(self._filter)
 
     def _prctl(self, option: int, *values: object) -> None:
@@ -147,25 +174,28 @@ class Kernel:
             raise OSError(number, "prctl %d: %s" % (option, os.strerror(number)))
 
     def set_dumpable(self, value: int) -> None:
-        """0 closes /proc/<pid>/{mem,fd,environ} and ptrace to processes of the same user."""
+        """Set the dumpable flag.
+
+        0 closes /proc/<pid>/{mem,fd,environ} and ptrace to processes of the same user.
+        """
         self._prctl(PR_SET_DUMPABLE, value)
 
     def become_subreaper(self) -> None:
-        """Orphans below us become our children."""
+        """Become the parent of orphaned descendants."""
         self._prctl(PR_SET_CHILD_SUBREAPER, 1)
 
     def no_new_privileges(self) -> None:
-        """Setuid files lose their effect, for us and all below."""
+        """Disable setuid files for this process and its descendants."""
         self._prctl(PR_SET_NO_NEW_PRIVS, 1)
 
-    def give_back(self) -> None:
-        """Memory that starting up needed goes back to the system, where the library can."""
+    def release_memory(self) -> None:
+        """Return the memory of the start-up to the system, if the library can."""
         trim = getattr(self._libc, "malloc_trim", None)
         if trim is not None:
             trim(0)
 
     def install_filter(self) -> None:
-        """Stack the filter on whatever there is already; it is never taken off."""
+        """Install the filter on top of existing ones; it cannot be removed."""
         self.no_new_privileges()
         if self._filter:
             buffer = ctypes.create_string_buffer(self._filter, len(self._filter))

@@ -1,4 +1,4 @@
-"""The pages of a package index, read for source distributions: which versions there are, and how a file is fetched."""
+"""Read a package index for source distributions: their versions, and how to fetch a file."""
 
 import hashlib
 import json
@@ -10,7 +10,10 @@ import urllib.request
 from html.parser import HTMLParser
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-ACCEPT = "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
+ACCEPT = (
+    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
+    "text/html;q=0.1"
+)
 MAX_PAGE = 64 << 20
 MAX_FILE = 480 << 20
 ENDINGS = (".tar.gz", ".zip", ".tgz")
@@ -19,8 +22,8 @@ _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.!+_]{0,100}")
 REQUEST_S = 30.0
 
 
-class Source(NamedTuple):
-    """One source distribution that an index offers."""
+class SourceDistribution(NamedTuple):
+    """One source distribution of an index."""
 
     name: str
     version: str
@@ -32,16 +35,16 @@ class Source(NamedTuple):
 
 
 class NotGiven(Exception):
-    """The index does not give what was asked for."""
+    """The index does not provide the file or page."""
 
 
 def normal_name(name: str) -> str:
-    """A distribution's name as indexes compare it."""
+    """Normalize a distribution's name as indexes do."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def version_in(file: str, name: str) -> Optional[str]:
-    """The version in the name of a source distribution; None when it is another file."""
+def parse_version(file: str, name: str) -> Optional[str]:
+    """Return the version in a source distribution's name; None for other files."""
     ending = next((ending for ending in ENDINGS if file.endswith(ending)), None)
     if ending is None or "/" in file:
         return None
@@ -53,8 +56,8 @@ def version_in(file: str, name: str) -> Optional[str]:
     return None
 
 
-def fits(wheel: str) -> bool:
-    """Whether a wheel may be for this machine and this Python, by its name; a guess that errs to yes."""
+def may_fit(wheel: str) -> bool:
+    """Return True if a wheel may fit this machine and Python, by its name; in doubt, True."""
     tags = wheel[: -len(".whl")].split("-")[-3:]
     if len(tags) != 3:  # noqa: PLR2004 (Python, ABI, platform)
         return False
@@ -66,16 +69,16 @@ def fits(wheel: str) -> bool:
 
 
 class _Links(HTMLParser):
-    """The files of a page in HTML."""
+    """The files of an HTML page."""
 
     def __init__(self) -> None:
         HTMLParser.__init__(self)
         self.files: List[Dict[str, Any]] = []
 
-    def handle_starttag(  # type: ignore[explicit-override]  # there is no `override` in these Pythons
+    def handle_starttag(  # type: ignore[explicit-override]  # no `override` in 3.8
         self, tag: str, attrs: List[Tuple[str, Optional[str]]]
     ) -> None:
-        """An anchor is a file."""
+        """Add an anchor as a file."""
         found = dict(attrs)
         link = found.get("href")
         if tag != "a" or not link:
@@ -93,7 +96,7 @@ class Index:
     """A package index.
 
     Args:
-        url: Its address; there is no password in it, as nothing secret enters a sandbox.
+        url: Its address without a password, because no secret enters a sandbox.
     """
 
     def __init__(self, url: str) -> None:
@@ -105,7 +108,9 @@ class Index:
             raise NotGiven("an address that is not http: %r" % url[:200])
         headers = {"Accept": accept, "User-Agent": "metaagent"}
         try:
-            return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=REQUEST_S)
+            return urllib.request.urlopen(
+                urllib.request.Request(url, headers=headers), timeout=REQUEST_S
+            )
         except (OSError, ValueError) as error:
             raise NotGiven("%s: %s" % (parts.hostname, error)) from error
 
@@ -121,32 +126,42 @@ class Index:
             files = reader.files
         return [dict(file, url=urllib.parse.urljoin(base, file["url"])) for file in files]
 
-    def sources(self, name: str) -> List[Source]:
-        """The source distributions of versions that have no wheel for here.
+    def sources(self, name: str) -> List[SourceDistribution]:
+        """Return the source distributions of versions without a wheel for this machine.
 
         Raises:
-            NotGiven: the index does not answer, or not with a page.
+            NotGiven: The index does not respond, or its page is malformed.
         """
         try:
             files = self._page(name)
-            wheels = {file["filename"].split("-")[1] for file in files if _is_wheel(file) and fits(file["filename"])}
+            wheels = {
+                file["filename"].split("-")[1]
+                for file in files
+                if _is_wheel(file) and may_fit(file["filename"])
+            }
             found = {}
             for file in files:
-                version = version_in(file["filename"], name)
+                version = parse_version(file["filename"], name)
                 if version is not None and version not in wheels and version not in found:
-                    hashes = {kind: str(file["hashes"][kind]) for kind in HASHES if kind in (file.get("hashes") or {})}
+                    hashes = {
+                        kind: str(file["hashes"][kind])
+                        for kind in HASHES
+                        if kind in (file.get("hashes") or {})
+                    }
                     wanted = str(file.get("requires-python") or "").replace("\n", " ")
                     yanked = bool(file.get("yanked"))
-                    found[version] = Source(name, version, file["filename"], file["url"], hashes, wanted, yanked)
+                    found[version] = SourceDistribution(
+                        name, version, file["filename"], file["url"], hashes, wanted, yanked
+                    )
             return list(found.values())
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise NotGiven("the page of %s cannot be read: %s" % (name, error)) from error
+            raise NotGiven("the page of %s is unreadable: %s" % (name, error)) from error
 
-    def fetch(self, source: Source, path: str) -> None:
-        """Write a source distribution to a path, when its bytes are what the index says.
+    def fetch(self, source: SourceDistribution, path: str) -> None:
+        """Write a source distribution to a path, and verify its hashes.
 
         Raises:
-            NotGiven: it cannot be fetched, or is something else.
+            NotGiven: The file cannot be fetched, or differs from its hash.
         """
         digests = {kind: hashlib.new(kind) for kind in source.hashes}
         size = 0
@@ -163,8 +178,10 @@ class Index:
                     digest.update(data)
         for kind, digest in digests.items():
             if digest.hexdigest() != source.hashes[kind].lower():
-                raise NotGiven("%s is not what the index says (%s)" % (source.file, kind))
+                raise NotGiven("%s does not match its hash (%s)" % (source.file, kind))
 
 
 def _is_wheel(file: Dict[str, Any]) -> bool:
-    return str(file["filename"]).endswith(".whl") and file["filename"].count("-") >= 4  # noqa: PLR2004 (parts of a name)
+    name = str(file["filename"])
+    # A wheel's name has at least five parts (PEP 427).
+    return name.endswith(".whl") and name.count("-") >= 4  # noqa: PLR2004

@@ -1,4 +1,4 @@
-"""What a source distribution says of itself, read without running anything of it."""
+"""Read the metadata of a source distribution without running any of it."""
 
 import email.parser
 import re
@@ -9,14 +9,19 @@ from typing import Any, Dict, List, NamedTuple, Optional
 MAX_MEMBER = 4 << 20
 MAX_MEMBERS = 200_000
 USUAL_BUILD = ("setuptools>=40.8.0", "wheel")
-"""What a project that names nothing is built with (PEP 517)."""
+"""Default build requirements (PEP 517)."""
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[\w.,\s-]*\])?[\s()<>=!~,.*+\w-]*(;[^@:/\\]*)?")
-"""A name with versions: it goes on the installer's command line, where options, paths and addresses mean more."""
+_PLAIN = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]*\s*(\[[\w.,\s-]*\])?[\s()<>=!~,.*+\w-]*(;[^@:/\\]*)?"
+)
+"""A name with versions.
+
+It becomes an installer argument, where options, paths and addresses would have other effects.
+"""
 
 
 class Described(NamedTuple):
-    """What matters of a source distribution."""
+    """The relevant metadata of a source distribution."""
 
     requires: List[str]
     extras: List[str]
@@ -24,23 +29,24 @@ class Described(NamedTuple):
 
 
 def describe(path: str) -> Described:
-    """What a source distribution needs, and needs to be built.
+    """Return the requirements and build requirements of a source distribution.
 
     Raises:
-        ValueError: it is not an archive, or is built with something that is no name with versions.
+        ValueError: The file is not an archive, or a build requirement is not a name with versions.
     """
     files = _read(path)
-    requires, extras = _needs(files)
+    requires, extras = _read_requirements(files)
     return Described(requires, extras, _build_requires(files.get("pyproject.toml")))
 
 
-def _wanted(name: str) -> Optional[str]:
-    """Under which name a member is of interest; None when it is not."""
+def _relevant_name(name: str) -> Optional[str]:
+    """Return the short name of a relevant member; None for others."""
     parts = name.strip("/").split("/")
-    if len(parts) == 2 and parts[1] in {"PKG-INFO", "pyproject.toml"}:  # noqa: PLR2004 (folder and file)
-        return parts[1]
-    beside = len(parts) > 2 and parts[-2].endswith(".egg-info") and parts[-1] == "requires.txt"  # noqa: PLR2004
-    return "requires.txt" if beside else None
+    *folders, file = parts
+    if len(folders) == 1 and file in {"PKG-INFO", "pyproject.toml"}:
+        return file
+    beside = len(folders) > 1 and folders[-1].endswith(".egg-info") and file == "requires.txt"
+    return file if beside else None
 
 
 def _read(path: str) -> Dict[str, str]:
@@ -49,14 +55,16 @@ def _read(path: str) -> Dict[str, str]:
         if path.endswith(".zip"):
             with zipfile.ZipFile(path) as archive:
                 for info in archive.infolist()[:MAX_MEMBERS]:
-                    wanted = _wanted(info.filename)
+                    wanted = _relevant_name(info.filename)
                     if wanted and wanted not in found:
                         with archive.open(info) as member:
                             found[wanted] = member.read(MAX_MEMBER).decode("utf-8", "replace")
             return found
         with tarfile.open(path, "r:gz") as tar:
             for number, entry in enumerate(tar):
-                wanted = _wanted(entry.name) if entry.isfile() and number < MAX_MEMBERS else None
+                wanted = (
+                    _relevant_name(entry.name) if entry.isfile() and number < MAX_MEMBERS else None
+                )
                 if wanted and wanted not in found:
                     data = tar.extractfile(entry)
                     found[wanted] = data.read(MAX_MEMBER).decode("utf-8", "replace") if data else ""
@@ -65,8 +73,8 @@ def _read(path: str) -> Dict[str, str]:
     return found
 
 
-def _needs(files: Dict[str, str]) -> "tuple[List[str], List[str]]":
-    """Run-time requirements: of the metadata where it has them, else what setuptools left beside it."""
+def _read_requirements(files: Dict[str, str]) -> "tuple[List[str], List[str]]":
+    """Return the run-time requirements from the metadata, else from setuptools' files."""
     info = email.parser.HeaderParser().parsestr(files.get("PKG-INFO", ""))
     requires = [_one_line(line) for line in info.get_all("Requires-Dist") or []]
     extras = [_one_line(line) for line in info.get_all("Provides-Extra") or []]
@@ -83,7 +91,9 @@ def _needs(files: Dict[str, str]) -> "tuple[List[str], List[str]]":
             if extra:
                 conditions.append('extra == "%s"' % extra)
                 extras.append(extra)
-            requires.append(_one_line(line + ("; " + " and ".join(conditions) if conditions else "")))
+            requires.append(
+                _one_line(line + ("; " + " and ".join(conditions) if conditions else ""))
+            )
     return requires, sorted(set(extras))
 
 
@@ -100,16 +110,16 @@ def _build_requires(text: Optional[str]) -> List[str]:
     if odd is not None:
         raise ValueError("it is built with %s, which is no name with versions" % ascii(odd)[:100])
     if any(re.match(r"setuptools\b", line) for line in requires) and "wheel" not in requires:
-        requires.append("wheel")  # older ones ask for it only while they build
+        requires.append("wheel")  # older versions only request it during the build
     return requires
 
 
 def _table(text: str) -> Optional[Dict[str, Any]]:
-    """The table `build-system`; None when there is none."""
+    """Return the table `build-system`; None if there is none."""
     try:
         import tomllib
     except ImportError:
-        return _table_by_sight(text)
+        return _parse_table(text)
     try:
         found = tomllib.loads(text).get("build-system")
     except ValueError:
@@ -117,8 +127,8 @@ def _table(text: str) -> Optional[Dict[str, Any]]:
     return found if isinstance(found, dict) else None
 
 
-def _table_by_sight(text: str) -> Optional[Dict[str, Any]]:
-    """The same where Python cannot read TOML yet: good for what people write there."""
+def _parse_table(text: str) -> Optional[Dict[str, Any]]:
+    """Parse the table without a TOML library, for older Pythons: sufficient for common files."""
     found = re.search(r"(?ms)^\[build-system\]\s*$(.*?)(?=^\[|\Z)", text)
     if found is None:
         return None

@@ -1,5 +1,6 @@
-"""Starts one command: its pipes in place, every limit set, the filter stacked, nothing of the supervisor left."""
+"""Start one command: pipes in place, limits set, filter installed."""
 
+import errno
 import os
 import resource
 import signal
@@ -11,13 +12,20 @@ from sandbox.guest.seccomp import Kernel
 RESULTS_FD = 3
 
 NOT_FOUND, NOT_ALLOWED = 127, 126
-"""The exit statuses a shell gives."""
+"""The exit statuses of a shell."""
 
-SIGNALS_TO_RESET = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+SIGNALS_TO_RESET = (
+    signal.SIGPIPE,
+    signal.SIGXFSZ,
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+)
 
 
-class Order(NamedTuple):
-    """What the host asks for."""
+class CommandOrder(NamedTuple):
+    """The host's request for a command."""
 
     id: int
     argv: List[str]
@@ -30,11 +38,11 @@ class Order(NamedTuple):
     results: int
 
     @classmethod
-    def read(cls, message: Dict[str, Any]) -> "Order":
-        """Read a `run` message.
+    def read(cls, message: Dict[str, Any]) -> "CommandOrder":
+        """Parse a `run` message.
 
         Raises:
-            ValueError: it is malformed.
+            ValueError: The message is malformed.
         """
         argv = wire.strings(message.get("argv"))
         env = message.get("env")
@@ -53,8 +61,8 @@ class Order(NamedTuple):
         )
 
 
-class Limits(NamedTuple):
-    """Limits that hold for every command; `None` where the container has them already."""
+class ProcessLimits(NamedTuple):
+    """Limits of every command; `None` if the container has them already."""
 
     files: Optional[int] = None
     file_bytes: Optional[int] = None
@@ -62,10 +70,10 @@ class Limits(NamedTuple):
     processes: Optional[int] = None
 
     def apply(self, wall: float) -> None:
-        """Set them on the calling process.
+        """Apply the limits to the calling process.
 
         Args:
-            wall: Seconds the command may take; its CPU time is bounded a little above.
+            wall: Time limit of the command in seconds; its CPU limit is slightly higher.
         """
         wanted = [
             (resource.RLIMIT_CPU, int(wall) + 2),
@@ -82,14 +90,15 @@ class Limits(NamedTuple):
                 resource.setrlimit(which, (value, value))
 
 
-def _become(order: Order, kernel: Kernel, limits: Limits) -> None:
-    """In the child: drop what the supervisor has, then become the command. Does not return."""
+def _exec(order: CommandOrder, kernel: Kernel, limits: ProcessLimits) -> None:
+    """Drop the supervisor's state in the child and become the command. Does not return."""
     for number in SIGNALS_TO_RESET:
         signal.signal(number, signal.SIG_DFL)
     os.setsid()
     os.umask(0o022)
     kernel.set_dumpable(1)
     try:
+        # Out of memory should kill the command and not the supervisor.
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("900")
     except OSError:
@@ -99,42 +108,57 @@ def _become(order: Order, kernel: Kernel, limits: Limits) -> None:
     try:
         os.chdir(order.cwd)
     except OSError as error:
-        os.write(2, ("cannot enter %s: %s\n" % (order.cwd, error.strerror)).encode("utf-8", "replace"))
+        os.write(
+            2, ("cannot enter %s: %s\n" % (order.cwd, error.strerror)).encode("utf-8", "replace")
+        )
         os._exit(NOT_ALLOWED)
     kernel.install_filter()
     try:
         os.execvpe(order.argv[0], order.argv, order.env)
     except OSError as error:
-        os.write(2, ("%s: %s\n" % (order.argv[0], error.strerror)).encode("utf-8", "replace"))
-        os._exit(NOT_FOUND if isinstance(error, (FileNotFoundError, NotADirectoryError)) else NOT_ALLOWED)
+        # A folder of PATH that is closed to this user hides that no folder has the program.
+        missing = isinstance(error, (FileNotFoundError, NotADirectoryError))
+        missing = missing or not _is_on_path(order)
+        reason = os.strerror(errno.ENOENT) if missing else error.strerror
+        os.write(2, ("%s: %s\n" % (order.argv[0], reason)).encode("utf-8", "replace"))
+        os._exit(NOT_FOUND if missing else NOT_ALLOWED)
 
 
-def spawn(order: Order, kernel: Kernel, limits: Limits, ends: List[int]) -> int:
-    """Start the command; returns its process id.
+def _is_on_path(order: CommandOrder) -> bool:
+    """Return True if the command names a file or a folder of PATH has it."""
+    name = order.argv[0]
+    return "/" in name or any(
+        os.path.exists(os.path.join(folder, name)) for folder in os.get_exec_path(order.env)
+    )
+
+
+def spawn(order: CommandOrder, kernel: Kernel, limits: ProcessLimits, ends: List[int]) -> int:
+    """Start the command and return its process id.
 
     Args:
-        order: What to run.
+        order: The request.
         kernel: Access to the filter.
         limits: Its limits.
-        ends: Its standard input, output, error and results descriptors.
+        ends: Its descriptors for standard input, output, error and results.
     """
     pid = os.fork()
     if pid:
         return pid
     try:
-        # First out of the way of the numbers 0 to 3, then into place.
+        # Move them away from the numbers 0 to 3 first, then into place.
         moved = [os.dup(end) if end <= RESULTS_FD else end for end in ends]
         for target, end in enumerate(moved):
             os.dup2(end, target, inheritable=True)
+        # The command must not inherit the supervisor's descriptors.
         os.closerange(RESULTS_FD + 1, 1024)
-        _become(order, kernel, limits)
+        _exec(order, kernel, limits)
     except BaseException as error:
         os.write(2, ("could not start: %r\n" % (error,)).encode("utf-8", "replace"))
     os._exit(NOT_ALLOWED)
 
 
-def watch(pid: int) -> int:
-    """A descriptor that becomes readable when the process ends, or -1 where the kernel has none."""
+def open_pidfd(pid: int) -> int:
+    """Return a descriptor that is readable after the process ends, or -1 if unsupported."""
     opener = getattr(os, "pidfd_open", None)
     if opener is None:
         return -1

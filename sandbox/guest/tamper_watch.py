@@ -1,7 +1,7 @@
-"""Report at once when code of the repository reaches for the functions that judge it.
+"""Report at once when repository code accesses the functions that judge it.
 
-An audit hook (PEP 578) cannot be removed, and it is asked before the interpreter does what is asked for: the record has
-left the process before the reading or the change happens.
+An audit hook (PEP 578) cannot be removed, and it runs before the audited action: the record has
+left the process before the read or change happens.
 """
 
 import os
@@ -17,43 +17,51 @@ _TRACING = frozenset({
     "sys.settrace", "sys.setprofile", "sys.addaudithook", "sys.monitoring.register_callback",
 })  # fmt: skip
 _REFERENCES = frozenset({"gc.get_referents", "gc.get_referrers"})
-# These set tracing for whoever asks them to: their caller counts.
+# These install tracing on behalf of their caller, so that the caller counts.
 _TRACERS = ("bdb.py", "pdb.py", "trace.py", "threading.py", "profile.py", "cProfile.py")
 
 
 def refers(arguments: Any, is_own: Callable[[Any], Any]) -> bool:
-    """Return whether the garbage collector is asked about one of our functions."""
+    """Return True if the garbage collector is queried for one of our functions."""
     asked = arguments[0] if isinstance(arguments[0], tuple) else arguments
     return any(is_own((value,)) for value in asked if isinstance(value, types.FunctionType))
 
 
 class TamperWatch:
-    """Watches functions, and the functions that trace.
+    """Watches functions, and trace functions.
 
     Args:
         report: Writes a record of a kind and a text.
         harden: Puts a function out of reach of the tests.
-        is_installed: Tells whether a code object is that of an installed file.
+        is_installed: Returns True for a code object of an installed file.
     """
 
     def __init__(
-        self, report: Callable[[str, str], None], harden: Callable[[Any], Any], is_installed: Callable[[Any], bool]
+        self,
+        report: Callable[[str, str], None],
+        harden: Callable[[Any], Any],
+        is_installed: Callable[[Any], bool],
     ) -> None:
         self._report = report
         self._harden = harden
         self._is_installed = is_installed
-        self._stdlib = tuple(os.path.realpath(sysconfig.get_paths()[name]) for name in ("stdlib", "platstdlib"))
-        self._tools = tuple(os.path.join(folder, name) for folder in self._stdlib for name in _TRACERS)
+        self._stdlib = tuple(
+            os.path.realpath(sysconfig.get_paths()[name]) for name in ("stdlib", "platstdlib")
+        )
+        self._tools = tuple(
+            os.path.join(folder, name) for folder in self._stdlib for name in _TRACERS
+        )
 
     def begin(self, own: FrozenSet[Any], judging: FrozenSet[Any]) -> Callable[[], None]:
-        """Watch from now on.
+        """Start to watch.
 
         Args:
-            own: Functions nobody else has a reason to read.
-            judging: Functions nobody has a reason to change.
+            own: Functions that no other code may read.
+            judging: Functions that no code may change.
 
         Returns:
-            A function to call when our plugin is registered: before that, pytest reads our functions itself.
+            A function to call after our plugin is registered: until then, pytest itself reads our
+            functions.
         """
         report, watched, armed = self._report, own | judging, [False]
         read, change, parts, tracing, references = _READ, _SET, _PARTS, _TRACING, _REFERENCES
@@ -80,20 +88,22 @@ class TamperWatch:
         return arm
 
     def is_foreign_tool(self, tool: Any) -> bool:
-        """Return whether a trace or profile function comes from the repository, or does what the repository says."""
+        """Return True if a trace or profile function comes from the repository, or calls it."""
         if tool is None:
             return False
         function = getattr(tool, "__func__", tool)
         code = getattr(function, "__code__", None)
         if isinstance(code, types.CodeType):
-            # The tracers of the standard library call methods that a subclass may bring.
+            # The standard library's tracers call methods that a subclass may override.
             return code.co_filename.startswith(self._stdlib) or not self._is_installed(code)
-        # Tracers in C have types that no class statement makes.
+        # Tracers in C have types that no class statement creates.
         return bool(type(tool).__flags__ & 1 << 9) or isinstance(tool, types.BuiltinFunctionType)
 
     def _foreign_tracer(self, frame: Any, arguments: Any) -> bool:
         if arguments and callable(arguments[0]):
             return self.is_foreign_tool(arguments[0])
-        while frame is not None and os.path.realpath(frame.f_code.co_filename).startswith(self._tools):
+        while frame is not None and os.path.realpath(frame.f_code.co_filename).startswith(
+            self._tools
+        ):
             frame = frame.f_back
         return frame is not None and not self._is_installed(frame.f_code)

@@ -1,6 +1,6 @@
-"""The work tree as a whole: listed, remembered and compared without ever following a symbolic link.
+"""List, save and compare the work tree without following symbolic links.
 
-Nothing else runs meanwhile (the supervisor kills everything first), so there are no races to lose.
+No other process runs meanwhile (the supervisor kills everything first), so that there are no races.
 """
 
 import os
@@ -8,24 +8,35 @@ import stat
 from typing import Dict, Iterator, List, NamedTuple, Tuple
 
 from sandbox.guest import wire
-from sandbox.guest.inside import Refused, open_file, open_folder, open_root, read_all, status_of
+from sandbox.guest.inside import (
+    PathRefused,
+    open_file,
+    open_folder,
+    open_root,
+    read_all,
+    read_status,
+)
 
 try:
-    # Not by way of hashlib, which brings a whole library of ciphers (4 MB) into PID 1.
+    # Without hashlib, which would load a whole cipher library (4 MB) into PID 1.
     from _blake2 import blake2b
 except ImportError:
     from hashlib import blake2b
 
-SKIPPED = frozenset({".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"})
-"""Folders that are never listed, compared or handed out."""
+SKIPPED = frozenset(
+    {".git", "__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
+)
+"""Folders that are never listed, compared or exported."""
 
 MAX_ENTRIES = 120_000
 MAX_DEPTH = 60
 HASHED_BYTES = 1 << 20
-"""Larger files are compared by their identity, not their content, and are never handed out."""
+"""Larger files are compared by identity instead of content, and are never exported."""
 
 RACY_NS = 50_000_000
-"""A file changed this shortly before the snapshot may change again without its times showing it."""
+"""A file changed this shortly before the snapshot may change again without a visible effect on its
+times.
+"""
 
 
 class _Entry(NamedTuple):
@@ -36,7 +47,7 @@ class _Entry(NamedTuple):
 
 
 class _Known(NamedTuple):
-    """How a file looked at the snapshot."""
+    """The state of a file at the snapshot."""
 
     identity: Tuple[int, int, int, int]
     digest: str
@@ -47,8 +58,8 @@ def _identity(status: os.stat_result) -> Tuple[int, int, int, int]:
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _sayable(name: str) -> bool:
-    """Whether a name can be told in a message (it is UTF-8)."""
+def _is_encodable(name: str) -> bool:
+    """Return True if a name can be part of a message (it is UTF-8)."""
     try:
         name.encode("utf-8")
     except UnicodeEncodeError:
@@ -56,7 +67,7 @@ def _sayable(name: str) -> bool:
     return True
 
 
-class Tree:
+class WorkTree:
     """The work tree.
 
     Args:
@@ -72,7 +83,7 @@ class Tree:
         with os.scandir(folder) as entries:
             names = sorted(entry.name for entry in entries)
         for name in names:
-            if _sayable(name):
+            if _is_encodable(name):
                 try:
                     status = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 except OSError:
@@ -81,7 +92,10 @@ class Tree:
         return found
 
     def _walk(self) -> Iterator[_Entry]:
-        """Every regular file with one link, bounded in number and depth; the entry is valid until the next one."""
+        """Yield every regular file with one link, limited in number and depth.
+
+        An entry is valid until the next one.
+        """
         todo = [(open_root(self._root), "", 0)]
         seen = 0
         try:
@@ -118,7 +132,7 @@ class Tree:
         return _Known(identity, blake2b(data, digest_size=16).hexdigest(), executable)
 
     def files(self, limit: int) -> List[str]:
-        """The paths of regular files, sorted, at most `limit`."""
+        """Return the sorted paths of regular files, at most `limit`."""
         found = []
         for entry in self._walk():
             found.append(entry.path)
@@ -127,7 +141,7 @@ class Tree:
         return sorted(found)
 
     def snap(self) -> int:
-        """Remember the present state; returns the number of files."""
+        """Save the current state, and return the number of files."""
         self._known = {}
         started = _now(self._root)
         for entry in self._walk():
@@ -135,6 +149,7 @@ class Tree:
                 known = self._look(entry)
             except OSError:
                 continue
+            # The times of such a file are unreliable: compare its content later.
             if entry.status.st_ctime_ns > started - RACY_NS:
                 known = known._replace(identity=(0, 0, 0, 0))
             self._known[entry.path] = known
@@ -150,18 +165,18 @@ class Tree:
         if (now.digest, now.executable) == (known.digest, known.executable) and now.digest:
             return False
         if entry.status.st_size > HASHED_BYTES:
-            raise Refused("%r is larger than %d bytes" % (entry.path[:200], HASHED_BYTES))
+            raise PathRefused("%r is larger than %d bytes" % (entry.path[:200], HASHED_BYTES))
         return True
 
     def export(self, files: int, size: int) -> List[wire.Message]:
-        """What differs from the snapshot.
+        """Return the changes since the snapshot.
 
         Args:
-            files: How many files may differ.
-            size: How many bytes they may have in all.
+            files: Limit of changed files.
+            size: Limit of their total bytes.
 
         Raises:
-            Refused: a limit is broken, or a known file was replaced by something that is not a file.
+            Refused: A limit is exceeded, or a known file is not a regular file any more.
         """
         found: List[wire.Message] = []
         seen = set()
@@ -178,23 +193,23 @@ class Tree:
             mode = "100755" if entry.status.st_mode & stat.S_IXUSR else "100644"
             found.append({"path": entry.path, "mode": mode, "data": wire.pack(data)})
             if len(found) > files or total > size:
-                raise Refused("more than %d files or %d bytes changed" % (files, size))
+                raise PathRefused("more than %d files or %d bytes changed" % (files, size))
         found += self._deleted(seen)
         if len(found) > files:
-            raise Refused("more than %d files changed" % files)
+            raise PathRefused("more than %d files changed" % files)
         return sorted(found, key=lambda edit: str(edit["path"]))
 
     def _deleted(self, seen: "set[str]") -> List[wire.Message]:
         gone: List[wire.Message] = []
         for path in sorted(set(self._known) - seen):
-            if status_of(self._root, path) is not None:
-                raise Refused("%r is no longer a plain file" % path[:200])
+            if read_status(self._root, path) is not None:
+                raise PathRefused("%r is no longer a plain file" % path[:200])
             gone.append({"path": path, "mode": "deleted", "data": ""})
         return gone
 
 
 def _now(folder: str) -> int:
-    """The file system's own idea of now, in nanoseconds."""
+    """Return the file system's current time in nanoseconds."""
     path = os.path.join(os.path.dirname(folder), ".metaagent-now")
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))

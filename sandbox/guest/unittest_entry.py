@@ -1,7 +1,8 @@
-"""Start unittest inside the sandbox with our result, before anything of the repository can be imported.
+"""Start unittest inside the sandbox with our result class, before any repository code.
 
-Standard input carries the JSON object that `pytest_entry` takes; `targets` are node ids relative to the checkout. The
-command's own discovery runs, and what it finds is narrowed and put in order, so that the tests are the command's.
+Standard input contains the same JSON object as for `pytest_entry`; `targets` are node ids relative
+to the checkout. The command's own discovery runs, and its result is filtered and ordered, so that
+the tests are the command's.
 """
 
 import importlib
@@ -22,8 +23,10 @@ NO_TESTS_SINCE = (3, 12)
 
 
 def load_entry() -> Any:
-    """Return `pytest_entry` by its file: no folder of ours is on `sys.path`, no name of ours in `sys.modules`."""
-    spec = importlib.util.spec_from_file_location("_metaagent_pytest_entry", os.path.join(HERE, "pytest_entry.py"))
+    """Load `pytest_entry` by its file, hidden from `sys.path` and `sys.modules`."""
+    spec = importlib.util.spec_from_file_location(
+        "_metaagent_pytest_entry", os.path.join(HERE, "pytest_entry.py")
+    )
     if spec is None or spec.loader is None:
         raise ImportError("pytest_entry")
     module = importlib.util.module_from_spec(spec)
@@ -31,8 +34,8 @@ def load_entry() -> Any:
     return module
 
 
-class Session:
-    """What was asked for, and who records."""
+class UnittestSession:
+    """The request, and the recorder."""
 
     def __init__(self, config: Any, channel: Any, load: Any, guards: Any) -> None:
         self.config = config
@@ -40,10 +43,10 @@ class Session:
         describer = load("failure_detail").Describer(config["root"])
         self.describer = describer
         self.limit = load("cpu_limit").CpuLimit(config["test_cpu_s"], describer.stack)
-        self.recorder = load("unittest_recorder").Recorder(
+        self.recorder = load("unittest_recorder").UnittestRecorder(
             channel, describer, config["root"], self.limit, guards=guards
         )
-        self.shuffled = load("order").shuffled
+        self.shuffled = load("order").shuffle_order
         self.modules: List[Any] = []
         self.failures = 0
         self.status: Optional[int] = None
@@ -58,17 +61,22 @@ class Session:
         return True
 
     def chosen(self, suite: Any) -> Any:
-        """The suite as it stands, or its tests narrowed and in order."""
+        """Return the suite, filtered and ordered if requested."""
         tests = list(flat(suite))
         names = [self.recorder.node_id(test) for test in tests]
         targets, order = self.config["targets"], self.config["order"]
         if targets:
-            # In the order of the targets, as pytest takes them.
+            # In the order of the targets, as in pytest.
             ranks = [
-                min((rank for rank, target in enumerate(targets) if is_meant(name, target)), default=-1)
+                min(
+                    (rank for rank, target in enumerate(targets) if is_meant(name, target)),
+                    default=-1,
+                )
                 for name in names
             ]
-            kept = sorted((index for index, rank in enumerate(ranks) if rank >= 0), key=ranks.__getitem__)
+            kept = sorted(
+                (index for index, rank in enumerate(ranks) if rank >= 0), key=ranks.__getitem__
+            )
             tests, names = [tests[index] for index in kept], [names[index] for index in kept]
         if order == "reversed":
             tests.reverse()
@@ -76,12 +84,12 @@ class Session:
             paths = [name.split("::")[:-1] for name in names]
             tests = [tests[index] for index in self.shuffled(paths, self.config["seed"])]
         self.recorder.collected(tests)
-        self.modules = self.canaries.modules_of(tests)
+        self.modules = self.canaries.choose_modules(tests)
         return unittest.TestSuite(tests) if targets or order != "given" else suite
 
 
 def flat(suite: Any) -> Any:
-    """The tests of a suite, however nested."""
+    """Yield the tests of a nested suite."""
     if isinstance(suite, unittest.TestCase):
         yield suite
         return
@@ -95,62 +103,62 @@ def flat(suite: Any) -> Any:
 
 
 def is_meant(name: str, target: str) -> bool:
-    """Whether a target names this test, its class, its file or its folder."""
+    """Return True if a target selects this test: its id, class, file or folder."""
     return name == target or name.startswith((target + "::", target + "/", target + "["))
 
 
 class Recording(unittest.TextTestResult):
-    """Tells the recorder first, then prints as the command would."""
+    """Passes results to the recorder, then prints like the command."""
 
     session: Any = None
 
     def startTest(self, test: Any) -> None:
-        """A test begins."""
+        """Record the start of a test."""
         if self.session.config["maxfail"] == 0:
             self.failfast = False
         super().startTest(test)
         self.session.recorder.start(test)
 
     def stopTest(self, test: Any) -> None:
-        """A test is over."""
+        """Record the end of a test."""
         self.session.recorder.stop(test)
         super().stopTest(test)
 
     def addSuccess(self, test: Any) -> None:
-        """It passed."""
+        """Record a pass."""
         self.session.recorder.outcome(test, "p")
         super().addSuccess(test)
 
     def addFailure(self, test: Any, err: Any) -> None:
-        """An assertion failed."""
+        """Record a failed assertion."""
         self.session.recorder.outcome(test, "f", err)
         self._count()
         super().addFailure(test, err)
 
     def addError(self, test: Any, err: Any) -> None:
-        """Something else was raised."""
+        """Record another exception."""
         self.session.recorder.outcome(test, "f", err)
         self._count()
         super().addError(test, err)
 
     def addSkip(self, test: Any, reason: str) -> None:
-        """It was left out."""
+        """Record a skip."""
         self.session.recorder.outcome(test, "s")
         super().addSkip(test, reason)
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
-        """It failed as expected."""
+        """Record an expected failure."""
         self.session.recorder.outcome(test, "x")
         super().addExpectedFailure(test, err)
 
     def addUnexpectedSuccess(self, test: Any) -> None:
-        """It passed though expected to fail."""
+        """Record an unexpected success."""
         self.session.recorder.outcome(test, "u")
         self._count()
         super().addUnexpectedSuccess(test)
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
-        """A part of it is over."""
+        """Record the end of a subtest."""
         self.session.recorder.part(test, err)
         super().addSubTest(test, subtest, err)
 
@@ -162,33 +170,33 @@ class Recording(unittest.TextTestResult):
 
 
 class Quiet(unittest.TestResult):
-    """The result of the canaries: it records and prints nothing."""
+    """The result class of canaries: records and prints nothing."""
 
     session: Any = None
 
     def startTest(self, test: Any) -> None:
-        """A test begins."""
+        """Record the start of a test."""
         self.session.recorder.start(test)
 
     def stopTest(self, test: Any) -> None:
-        """A test is over."""
+        """Record the end of a test."""
         self.session.recorder.stop(test)
 
     def addSuccess(self, test: Any) -> None:
-        """It passed."""
+        """Record a pass."""
         self.session.recorder.outcome(test, "p")
 
     def addFailure(self, test: Any, err: Any) -> None:
-        """It failed."""
+        """Record a failure."""
         self.session.recorder.outcome(test, "f", err)
 
     def addError(self, test: Any, err: Any) -> None:
-        """It broke."""
+        """Record an error."""
         self.session.recorder.outcome(test, "f", err)
 
 
-class Runner(unittest.TextTestRunner):
-    """The text runner with our result: runs what was chosen, canaries before and after."""
+class UnittestRunner(unittest.TextTestRunner):
+    """The text runner with our result class and canaries before and after."""
 
     session: Any = None
 
@@ -196,6 +204,7 @@ class Runner(unittest.TextTestRunner):
         """Run the tests that the command found."""
         session, run = self.session, super().run
         suite = session.chosen(test)
+        # The command's discovery has imported the tests' modules by now.
         session.recorder.check_seals()
         run_canaries(session)
         session.watch.start()
@@ -204,58 +213,68 @@ class Runner(unittest.TextTestRunner):
         finally:
             session.watch.stop()
         run_canaries(session)
-        session.status = status_of(outcome)
+        session.status = exit_status(outcome)
         session.recorder.finish(session.status)
         return outcome
 
 
-def bound(kind: Any, session: Session, **more: Any) -> Any:
-    """A class of its own for this session."""
+def bind_class(kind: Any, session: UnittestSession, **more: Any) -> Any:
+    """Create a subclass for this session."""
     return type(kind.__name__, (kind,), {"session": session, **more})
 
 
-def run_canaries(session: Session) -> None:
-    """One test that must pass and one that must fail, through the same machinery."""
-    quiet = bound(Quiet, session)
-    for number, test in session.canaries.made(session.modules, session.config["canaries"], flat):
+def run_canaries(session: UnittestSession) -> None:
+    """Run one test that must pass and one that must fail, through the same machinery."""
+    quiet = bind_class(Quiet, session)
+    for number, test in session.canaries.create_canaries(
+        session.modules, session.config["canaries"], flat
+    ):
         session.recorder.expect(test, number)
         unittest.TestSuite([test]).run(quiet())
 
 
-def status_of(result: Any) -> int:
-    """What the command would leave with."""
+def exit_status(result: Any) -> int:
+    """Return the exit status that the command would have."""
     if not (result.testsRun or result.skipped) and not (result.errors or result.failures):
         return NO_TESTS if sys.version_info >= NO_TESTS_SINCE else 0
     return 0 if not (result.errors or result.failures or result.unexpectedSuccesses) else 1
 
 
 def main() -> int:
-    """Run the session and leave with its status."""
+    """Run the session and return its status."""
+    # The repository must not import our modules by accident.
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry or ".") != HERE]
     entry = load_entry()
     load = entry.load_sibling
     config = entry.read_config()
+    # Look shortly before the host's timeout, while an answer can still be sent.
     config["look_at"] = time.monotonic() + config["wall_s"] - min(2.0, config["wall_s"] * 0.2)
-    records, harden = load("record_channel"), load("hardened").hardened
+    records, harden = load("record_channel"), load("hardened").harden_function
     callers = records.places(globals())
     channel = records.Channel(RESULTS, bytes.fromhex(config.pop("key")), callers, harden)
-    compiled = load("compiled").Compiled(os.path.join(config["root"], target) for target in config["targets"])
+    compiled = load("compiled").Compiled(
+        os.path.join(config["root"], target) for target in config["targets"]
+    )
     guards = load("guarding").Guards(channel, callers, compiled, load)
     own = [load("unittest_recorder"), load("cpu_limit"), sys.modules[__name__]]
     guards.begin(entry.loaded(entry.JUDGING), entry.loaded(entry.COMPILING), own)
-    session = Session(config, channel, load, guards)
+    session = UnittestSession(config, channel, load, guards)
     channel.send(["begin", "%d.%d.%d" % sys.version_info[:3], "unittest"])
     if config["python_path"]:
         os.environ["PYTHONPATH"] = config["python_path"]
     load("pytest_command").extend_sys_path(config["python_path"], adds_cwd=config["adds_cwd"])
-    runner, program = bound(Runner, session, resultclass=bound(Recording, session)), unittest.main
+    runner, program = (
+        bind_class(UnittestRunner, session, resultclass=bind_class(Recording, session)),
+        unittest.main,
+    )
     sys.argv[:] = ["python -m unittest"] + config["args"]
     arguments: List[str] = list(sys.argv)
+    # From here on, code of the repository runs.
     guards.arm()
     try:
         program(module=None, argv=arguments, testRunner=runner, exit=False)
     except SystemExit as error:
-        # Only the command line is refused this way.
+        # Only a rejected command line exits this way.
         status = error.code if isinstance(error.code, int) else 1
         if session.status is None:
             channel.send(["end", status, 0])

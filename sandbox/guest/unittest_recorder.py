@@ -1,17 +1,14 @@
-"""Records what really happened to every unittest test, for a judge outside who trusts nobody inside.
+"""Records the real outcome of every unittest test, for a judge outside that trusts nothing inside.
 
-The records are those of `pytest_reporter`, with the node ids pytest would give. `phases` and `ran` mean the same: a
-test that is reported as passed though its method did not return was tampered with.
+The records are those of `pytest_reporter`, with pytest's node ids. `phases` and `ran` have the same
+meaning: a passed report of a test whose method did not return was tampered with.
 """
 
-import base64
 import inspect
-import json
 import os
 import re
 import time
 import unittest
-import zlib
 from typing import Any, Dict, List, Optional, Tuple
 
 FRAME = re.compile(r'File "([^"\n]{1,400})", line (\d{1,7}), in (\S{1,100})')
@@ -20,27 +17,41 @@ TEARDOWNS = ("tearDownClass", "tearDownModule")
 
 
 def watched_functions() -> Dict[str, Any]:
-    """Return the functions that carry a verdict: there is no good reason to replace them."""
-    case, suite, result = unittest.TestCase.__dict__, unittest.BaseTestSuite.__dict__, unittest.TestResult.__dict__
-    found = {"TestCase." + name: case.get(name) for name in ("run", "__call__", "fail", "assertEqual", "assertTrue")}
+    """Return the functions that decide a verdict. There is no legitimate reason to replace them."""
+    case, suite, result = (
+        unittest.TestCase.__dict__,
+        unittest.BaseTestSuite.__dict__,
+        unittest.TestResult.__dict__,
+    )
+    found = {
+        "TestCase." + name: case.get(name)
+        for name in ("run", "__call__", "fail", "assertEqual", "assertTrue")
+    }
     found.update({"TestSuite." + name: suite.get(name) for name in ("run", "__call__", "addTest")})
     found["TestSuite.run of suites"] = unittest.TestSuite.__dict__.get("run")
-    found.update({"TestResult." + name: result.get(name) for name in ("addFailure", "addError", "wasSuccessful")})
+    found.update(
+        {
+            "TestResult." + name: result.get(name)
+            for name in ("addFailure", "addError", "wasSuccessful")
+        }
+    )
     return found
 
 
-class Recorder:
-    """Takes what a result is told about tests, and sends it.
+class UnittestRecorder:
+    """Receives the results of tests and sends records.
 
     Args:
-        channel: Where records go.
-        describer: Turns failures into dictionaries.
+        channel: Where records are written.
+        describer: Converts failures to dictionaries.
         root: The checkout.
-        limit: Bounds what a test may compute.
-        guards: What watches over the session; None where no verdict is made.
+        limit: Limit of a test's processor time.
+        guards: The guards of the session; None if no verdict is made.
     """
 
-    def __init__(self, channel: Any, describer: Any, root: str, limit: Any, *, guards: Any = None) -> None:
+    def __init__(
+        self, channel: Any, describer: Any, root: str, limit: Any, *, guards: Any = None
+    ) -> None:
         self._guards = guards
         self._limit = limit
         self._send = channel.send
@@ -64,22 +75,22 @@ class Recorder:
     # --- what there is ----------------------------------------------------------------------------
 
     def collected(self, tests: List[Any]) -> None:
-        """Remember what is going to run, in order, before anything does."""
+        """Store the tests that will run, in order, before any of them does."""
         names: List[str] = []
         for test in tests:
             if is_broken(test):
                 continue
             self._indexes[id(test)] = len(names)
-            self._codes[id(test)] = code_of(test)
+            self._codes[id(test)] = find_code(test)
             self._tests.append(test)
             names.append(self.node_id(test))
             if self._guards is not None:
                 file, _, inner = names[-1].partition("::")
                 self._guards.remember(test, len(names) - 1, os.path.join(self._root, file), inner)
-        self._send(["items", base64.b64encode(zlib.compress(json.dumps(names).encode("ascii"), 6)).decode("ascii")])
+        self._send(["items", self._describer.pack_names(names)])
 
     def node_id(self, test: Any) -> str:
-        """What pytest calls this test: `tests/test_m.py::Case::test_x`."""
+        """Return pytest's name of a test: `tests/test_m.py::Case::test_x`."""
         kind = type(test)
         if is_broken(test):
             return self._module_file(method_name(test))
@@ -88,25 +99,35 @@ class Recorder:
             return str(test)[:300]
         if kind.__module__.startswith(("unittest.", "doctest")) or method == "runTest":
             return "%s::%s" % (self._module_file(kind.__module__), test.id())
-        return "%s::%s::%s" % (self._module_file(kind.__module__), kind.__qualname__.replace(".", "::"), method)
+        return "%s::%s::%s" % (
+            self._module_file(kind.__module__),
+            kind.__qualname__.replace(".", "::"),
+            method,
+        )
 
     def _module_file(self, module: str) -> str:
-        """The file of a module, relative to the checkout."""
+        """Return the file of a module, relative to the checkout."""
         import sys
 
         if module not in self._files:
             file = getattr(sys.modules.get(module), "__file__", None)
             guess = module.replace(".", os.sep) + ".py"
-            places = [str(file)] if file else [os.path.join(entry or ".", guess) for entry in sys.path]
-            real = next((os.path.realpath(place) for place in places if os.path.isfile(place)), None)
+            places = (
+                [str(file)] if file else [os.path.join(entry or ".", guess) for entry in sys.path]
+            )
+            real = next(
+                (os.path.realpath(place) for place in places if os.path.isfile(place)), None
+            )
             inside = real is not None and real.startswith(self._root + os.sep)
-            self._files[module] = os.path.relpath(real, self._root) if real is not None and inside else guess
+            self._files[module] = (
+                os.path.relpath(real, self._root) if real is not None and inside else guess
+            )
         return self._files[module]
 
     # --- one test ---------------------------------------------------------------------------------
 
     def start(self, test: Any) -> None:
-        """A test begins: see what its method does from below everything."""
+        """Record the start of a test, and wrap its method."""
         if is_broken(test):
             self.current = None
             return
@@ -118,11 +139,11 @@ class Recorder:
         self._wrap(test)
 
     def expect(self, test: Any, number: int) -> None:
-        """Take a test for a canary."""
+        """Mark a test as a canary."""
         self._canaries[id(test)] = number
 
     def stop(self, test: Any) -> None:
-        """A test is over."""
+        """Record the end of a test."""
         if is_broken(test):
             return
         name = getattr(test, "_testMethodName", None)
@@ -135,9 +156,9 @@ class Recorder:
         self.current = None
 
     def outcome(self, test: Any, letter: str, error: Any = None) -> None:
-        """How a test ended: p, f, s, x (failed as expected) or u (passed though expected to fail)."""
+        """Record an outcome: p, f, s, x (expected failure) or u (unexpected success)."""
         if not isinstance(test, unittest.TestCase) or is_broken(test):
-            self._of_group(test, letter, error)
+            self._record_group(test, letter, error)
             return
         phase = "call"
         if letter == "f":
@@ -145,7 +166,7 @@ class Recorder:
             if self._raw == 1 and error is not None and "call" not in self._letters:
                 phase = "teardown"
         if self.current is not test:
-            # Left out before it began.
+            # The test was skipped before it began.
             self.current, self._letters, self._raw, self._started = test, {}, None, self._clock()
             self._canary = None
             self._letters[phase] = letter
@@ -157,24 +178,32 @@ class Recorder:
             self._detail(self.index(test), phase, error)
 
     def part(self, test: Any, error: Any) -> None:
-        """A part of a test (subTest) failed; None when it passed."""
+        """Record a failed subtest; an error of None means that it passed."""
         if error is not None:
             self._letters["call"] = "f"
             if self._canary is None:
                 self._detail(self.index(test), "call", error)
 
     def finish(self, status: int) -> None:
-        """The session is over."""
+        """Record the end of the session."""
         self.check_seals()
         self._send(["end", status, 0])
 
     def check_seals(self) -> None:
-        """Report what was replaced; at once, and each name once."""
-        self._tell([name for name, function in watched_functions().items() if function is not self._watched[name]])
+        """Report replaced functions at once, each name once."""
+        self._report_changes(
+            [
+                name
+                for name, function in watched_functions().items()
+                if function is not self._watched[name]
+            ]
+        )
         if self._guards is not None:
-            self._tell(self._guards.call_seals.broken() + self._guards.other_seals.broken())
+            self._report_changes(
+                self._guards.call_seals.broken() + self._guards.other_seals.broken()
+            )
 
-    def _tell(self, changed: List[str]) -> None:
+    def _report_changes(self, changed: List[str]) -> None:
         new = [name for name in changed if name not in self._told]
         if new and len(self._told) < EXCHANGED_TOLD:
             self._told += new
@@ -194,20 +223,27 @@ class Recorder:
         return "p" + {"x": "x", "u": "f"}.get(call, call) + teardown
 
     def index(self, test: Any) -> Any:
-        """How records name a test."""
+        """Return the name of a test in records."""
         return self._indexes.get(id(test), self.node_id(test))
 
     def _detail(self, index: Any, phase: str, error: Tuple[Any, Any, Any]) -> None:
-        described = self._limit.mark(self._describer.describe(Described(error), Excinfo(error[1])))
+        described = self._limit.mark(
+            self._describer.describe(ErrorReport(error), Excinfo(error[1]))
+        )
         self._send(["fail", index, phase, described], detail=True, held=True)
 
     # --- what belongs to no single test -----------------------------------------------------------
 
-    def _of_group(self, test: Any, letter: str, error: Any) -> None:
-        """A module that could not be loaded, or a class or module whose set-up or tear-down failed or skipped."""
+    def _record_group(self, test: Any, letter: str, error: Any) -> None:
+        """Record a module that failed to load, or a failed or skipped group set-up."""
         if is_broken(test):
             self._send(
-                ["collect", self.node_id(test), self._why_broken(getattr(test, "_exception", None))], detail=True
+                [
+                    "collect",
+                    self.node_id(test),
+                    self._describe_load_error(getattr(test, "_exception", None)),
+                ],
+                detail=True,
             )
             return
         fixture, _, place = str(getattr(test, "description", test)).partition(" (")
@@ -215,7 +251,13 @@ class Recorder:
         members = [member for member in self._tests if belongs(member, group)]
         late = fixture in TEARDOWNS
         if letter == "f" and not members:
-            self._send(["collect", str(test)[:300], self._describer.describe(Described(error), Excinfo(error[1]))])
+            self._send(
+                [
+                    "collect",
+                    str(test)[:300],
+                    self._describer.describe(ErrorReport(error), Excinfo(error[1])),
+                ]
+            )
         for member in members:
             done = self._reported.get(id(member), False)
             if late and member is not members[-1]:
@@ -227,9 +269,14 @@ class Recorder:
                 self._detail(index, "teardown" if late else "setup", error)
             self._report(member, "s--" if letter == "s" else "ppf" if late else "f--", 0.0)
 
-    def _why_broken(self, cause: Any) -> Dict[str, Any]:
-        """The loader keeps a traceback as text: its last line is the error, its frames are those of the module."""
-        detail: Dict[str, Any] = self._describer.describe(Described((type(cause), cause, None)), Excinfo(cause))
+    def _describe_load_error(self, cause: Any) -> Dict[str, Any]:
+        """Describe a loader error.
+
+        Its traceback is text: the last line is the error, its frames are the module's.
+        """
+        detail: Dict[str, Any] = self._describer.describe(
+            ErrorReport((type(cause), cause, None)), Excinfo(cause)
+        )
         lines = str(cause).rstrip().splitlines() or [""]
         error, _, message = lines[-1].partition(": ")
         frames = []
@@ -268,23 +315,23 @@ class Recorder:
             self._limit.insist()
 
     def _check_call(self, test: Any, method: Any) -> None:
-        """Right before and after the method runs: is it the one of its file, and does a foreign function trace it?"""
+        """Check before and after the call that the method is its file's and not traced."""
         self._guards.report_tracing()
-        place = self._guards.place_of(test)
+        place = self._guards.find_place(test)
         if place is not None and self._guards.origins.differs(method, place[1], place[2]):
-            self._tell(["%s was exchanged" % self.node_id(test)[:200]])
+            self._report_changes(["%s was exchanged" % self.node_id(test)[:200]])
 
     def _check_identity(self, test: Any) -> None:
         if id(test) in self._codes:
             shadowed = method_name(test) in getattr(test, "__dict__", {})
-            if shadowed or self._codes[id(test)] is not code_of(test):
-                self._tell(["%s was exchanged" % self.node_id(test)[:200]])
+            if shadowed or self._codes[id(test)] is not find_code(test):
+                self._report_changes(["%s was exchanged" % self.node_id(test)[:200]])
         if self._guards is not None:
-            self._tell(self._guards.call_seals.broken())
+            self._report_changes(self._guards.call_seals.broken())
 
 
-class Described:
-    """Looks to the describer like one of pytest's reports."""
+class ErrorReport:
+    """A substitute for a pytest report."""
 
     def __init__(self, error: Tuple[Any, Any, Any]) -> None:
         import traceback
@@ -294,14 +341,14 @@ class Described:
 
 
 class Excinfo:
-    """Looks to the describer like pytest's."""
+    """A substitute for pytest's exception info."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
-def code_of(test: Any) -> Any:
-    """The code object a test's method comes down to."""
+def find_code(test: Any) -> Any:
+    """Return the code object of a test's method."""
     method = getattr(type(test), method_name(test), None)
     try:
         return getattr(inspect.unwrap(method), "__code__", None) if method is not None else None
@@ -310,16 +357,16 @@ def code_of(test: Any) -> Any:
 
 
 def method_name(test: Any) -> str:
-    """The name of the method a test runs; for a module that could not be loaded, the module's."""
+    """Return the name of a test's method; for a module that failed to load, the module's."""
     return str(getattr(test, "_testMethodName", ""))
 
 
 def is_broken(test: Any) -> bool:
-    """Whether this stands for a module that could not be loaded."""
+    """Return True for the placeholder of a module that failed to load."""
     return type(test).__name__ == "_FailedTest" and type(test).__module__ == "unittest.loader"
 
 
 def belongs(test: Any, group: str) -> bool:
-    """Whether a test is of the class or module `package.module.Class` names."""
+    """Return True if a test belongs to the class or module `package.module.Class`."""
     kind = type(test)
     return group in (kind.__module__, "%s.%s" % (kind.__module__, kind.__qualname__))

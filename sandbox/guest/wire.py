@@ -1,4 +1,4 @@
-"""The messages between host and guest: JSON lines, and raw bytes behind a line that announces them."""
+"""Messages between host and guest: JSON lines, and raw bytes after a line that announces them."""
 
 import base64
 import json
@@ -6,19 +6,19 @@ import os
 from typing import Any, Dict, List, Optional
 
 PROTOCOL = 1
-"""Both ends must speak the same version; the hello message carries it."""
+"""Both ends must use the same version; the hello message contains it."""
 
 MAX_REQUEST = 64 << 20
-"""Longest line the guest reads from the host."""
+"""Maximum line length that the guest reads from the host."""
 
 MAX_MESSAGE = 48 << 20
-"""Longest line the host reads from the guest."""
+"""Maximum line length that the host reads from the guest."""
 
 MAX_READ = 24 << 20
-"""Largest file that is read in one message."""
+"""Maximum size of a file in one message."""
 
 CHUNK = 1 << 16
-"""How much is read from a pipe at once."""
+"""Number of bytes to read from a pipe at once."""
 
 Message = Dict[str, Any]
 
@@ -28,29 +28,29 @@ class Closed(Exception):
 
 
 def encode(message: Message) -> bytes:
-    """One message as one line."""
+    """Encode one message as one line."""
     return json.dumps(message, separators=(",", ":")).encode("ascii") + b"\n"
 
 
 def pack(data: bytes) -> str:
-    """Bytes as text that fits into a message."""
+    """Encode bytes as text for a message."""
     return base64.b64encode(data).decode("ascii")
 
 
 def unpack(text: str) -> bytes:
-    """The bytes `pack` was given.
+    """Decode the bytes of `pack`.
 
     Raises:
-        ValueError: the text is not what `pack` makes.
+        ValueError: The text is not a result of `pack`.
     """
     return base64.b64decode(text.encode("ascii"), validate=True)
 
 
-class Inbox:
-    """What the host sends: lines, and raw payloads in between.
+class MessageReader:
+    """The host's messages: lines, and raw payloads in between.
 
     Args:
-        fd: The descriptor to read from, blocking.
+        fd: The blocking descriptor to read from.
     """
 
     def __init__(self, fd: int) -> None:
@@ -62,7 +62,7 @@ class Inbox:
         """Read once from the descriptor.
 
         Raises:
-            Closed: the host is gone.
+            Closed: The host is gone.
         """
         data = os.read(self.fd, CHUNK)
         if not data:
@@ -70,10 +70,12 @@ class Inbox:
         self._buffer += data
 
     def line(self) -> Optional[Message]:
-        """The next message that is here in full, or None."""
+        """Return the next complete message in the buffer, or None."""
+        # Start where the last search ended, or long lines take quadratic time.
         end = self._buffer.find(b"\n", self._scanned)
         if end < 0:
             self._scanned = len(self._buffer)
+            # No request is this long, and memory must stay bounded.
             if self._scanned > MAX_REQUEST:
                 raise Closed
             return None
@@ -92,42 +94,43 @@ class Inbox:
             self.fill()
 
     def take(self, limit: int) -> bytes:
-        """Up to `limit` raw bytes that are here already, maybe none."""
+        """Return up to `limit` raw bytes from the buffer, possibly none."""
         data = bytes(self._buffer[:limit])
         del self._buffer[:limit]
         self._scanned = 0
         return data
 
     def discard(self, count: int) -> None:
-        """Throw away `count` raw bytes, waiting for them."""
+        """Discard `count` raw bytes, waiting for them."""
         while count:
             count -= len(self.take(count))
             if count:
                 self.fill()
 
 
-class Outbox:
-    """Where messages to the host are written.
+class MessageWriter:
+    """Messages to the host.
 
     Args:
-        fd: The descriptor to write to, blocking.
+        fd: The blocking descriptor to write to.
     """
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
 
     def send(self, message: Message) -> None:
-        """Write one message in full."""
+        """Write one complete message."""
         view = memoryview(encode(message))
         while view:
+            # A write may be partial, also on a blocking pipe if a signal arrives.
             view = view[os.write(self.fd, view) :]
 
 
-class Kept:
-    """The head and the tail of a stream, the middle dropped.
+class HeadAndTail:
+    """The head and the tail of a stream, without the middle.
 
     Args:
-        limit: How many bytes are kept in all.
+        limit: Maximum number of bytes to keep.
     """
 
     def __init__(self, limit: int) -> None:
@@ -137,26 +140,31 @@ class Kept:
         self.total = 0
 
     def add(self, data: bytes) -> None:
-        """Take in the next piece."""
+        """Add the next piece."""
         self.total += len(data)
         room = self._half - len(self._head)
         if room > 0:
             self._head += data[:room]
             data = data[room:]
+        # The tail may grow to twice its size, so that the middle is cut off rarely.
         self._tail += data[-self._half :]
         if len(self._tail) > 2 * self._half:
             del self._tail[: -self._half]
 
     def message(self) -> Message:
-        """How it is told to the host."""
-        return {"n": self.total, "head": pack(bytes(self._head)), "tail": pack(bytes(self._tail[-self._half :]))}
+        """Return the message for the host."""
+        return {
+            "n": self.total,
+            "head": pack(bytes(self._head)),
+            "tail": pack(bytes(self._tail[-self._half :])),
+        }
 
 
 def strings(value: Any) -> List[str]:
-    """A list of strings out of a message.
+    """Return a list of strings from a message.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: The value is something else.
     """
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ValueError("a list of strings was expected")

@@ -1,1 +1,1 @@
-"""The toolchain image: its Dockerfile, and how it is built when no registry can be reached."""
+"""The toolchain image: its Dockerfile, and its build without a registry."""

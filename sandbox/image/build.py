@@ -1,4 +1,4 @@
-"""The toolchain's root file system out of Debian packages, for hosts that reach no registry."""
+"""Build the toolchain's root file system from Debian packages, for hosts without a registry."""
 
 import contextlib
 import hashlib
@@ -30,10 +30,10 @@ PACKAGES = (
 """Debian packages of the toolchain."""
 
 UV_VERSION = "0.13.9"
-"""The installer, taken from the Python package index."""
+"""Version of the installer, from the Python package index."""
 
 RECIPE = 1
-"""Raised when the steps below change what comes out."""
+"""Version of the build steps below; a higher number rebuilds the image."""
 
 LEFT_OUT = (
     "./dev/*",
@@ -48,44 +48,60 @@ LEFT_OUT = (
     "./usr/share/info/*",
     "./usr/share/locale/*",
 )
-"""What the archive does not carry."""
+"""Path patterns that the archive excludes."""
 
 BUILD_WALL_S = 1200.0
 
 ADVICE = "Set sandbox.image to an image that can be pulled, or choose --sandbox-backend local."
 
 DOCKERFILE = Path(__file__).with_name("Dockerfile")
-"""The same image for hosts that reach a registry."""
+"""The same image for hosts with access to a registry."""
 
 
 def inputs_hash(spec: SandboxSpec) -> str:
-    """Twelve hex digits that change with anything the image is made from."""
+    """Return twelve hex digits that depend on all inputs of the image."""
     parts = (str(RECIPE), spec.debian_suite, UV_VERSION, *PACKAGES, *LEFT_OUT)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
 def run_tool(
-    argv: list[str], what: str, *, extra_env: dict[str, str] | None = None, wall_s: float = BUILD_WALL_S
+    argv: list[str],
+    what: str,
+    *,
+    extra_env: dict[str, str] | None = None,
+    wall_s: float = BUILD_WALL_S,
 ) -> str:
-    """Run a tool of the host; its output when it succeeded.
+    """Run a host tool and return its output.
 
     Args:
         argv: The command.
-        what: It is for, in a few words.
-        extra_env: Variables besides ours.
-        wall_s: How long it may take.
+        what: Its purpose, in a few words.
+        extra_env: Additional variables.
+        wall_s: Time limit in seconds.
 
     Raises:
-        SandboxUnavailable: it failed.
+        SandboxUnavailable: The tool failed.
     """
-    command = ["/usr/bin/env", *(f"{name}={value}" for name, value in (extra_env or {}).items()), *argv]
+    command = [
+        "/usr/bin/env",
+        *(f"{name}={value}" for name, value in (extra_env or {}).items()),
+        *argv,
+    ]
     try:
-        # Not where we were called: that may be a checkout, and `python -m pip` would take its modules.
+        # Not in the caller's folder: it may be a checkout, and `python -m pip` would import its
+        # modules.
         done = subprocess.run(  # noqa: S603 (fixed programs, arguments made here)
-            command, cwd="/", capture_output=True, text=True, errors="replace", timeout=wall_s, check=False
+            command,
+            cwd="/",
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=wall_s,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        # What this error says holds the whole command, and there the proxy with its password: it goes no further.
+        # This error's text contains the whole command, with the proxy's password: it must not be
+        # shown.
         raise SandboxUnavailable(f"{what} took longer than {wall_s:g} s.", ADVICE) from None
     except OSError as error:
         raise SandboxUnavailable(f"{what} failed: {error.strerror}", ADVICE) from error
@@ -96,14 +112,14 @@ def run_tool(
 
 
 def choose_mirror(targets: str, suite: str) -> str | None:
-    """The package mirror for a suite, out of what apt says it uses.
+    """Return the package mirror of a suite from apt's configuration.
 
     Args:
         targets: Lines of `release component site`.
-        suite: The Debian suite wanted.
+        suite: The Debian suite.
 
     Returns:
-        None when this host has no mirror with that suite; debootstrap then takes its own default.
+        None if this host has no mirror of the suite; debootstrap then uses its default.
     """
     for line in targets.splitlines():
         release, _, rest = line.partition(" ")
@@ -117,21 +133,30 @@ def _mirror(suite: str) -> str | None:
     if shutil.which("apt-get") is None:
         return None
     form = "$(RELEASE) $(COMPONENT) $(SITE)"
-    return choose_mirror(run_tool(["apt-get", "indextargets", "--format", form], "Asking apt for its mirrors"), suite)
+    return choose_mirror(
+        run_tool(["apt-get", "indextargets", "--format", form], "Asking apt for its mirrors"), suite
+    )
 
 
 def _proxy() -> dict[str, str]:
-    """The proxy apt uses, for debootstrap."""
+    """Return apt's proxy for debootstrap."""
     if shutil.which("apt-config") is None:
         return {}
-    said = run_tool(["apt-config", "shell", "PROXY", "Acquire::http::Proxy"], "Asking apt for its proxy")
-    value = said.strip().removeprefix("PROXY=").strip("'")
+    output = run_tool(
+        ["apt-config", "shell", "PROXY", "Acquire::http::Proxy"], "Asking apt for its proxy"
+    )
+    value = output.strip().removeprefix("PROXY=").strip("'")
     return {"http_proxy": value} if value and value != "DIRECT" else {}
 
 
 def _pip() -> list[str]:
-    """The host's pip, as the start of a command."""
-    for candidate in ([sys.executable, "-m", "pip"], ["pip3"], ["pip"], ["/usr/bin/python3", "-m", "pip"]):
+    """Return the start of a command for the host's pip."""
+    for candidate in (
+        [sys.executable, "-m", "pip"],
+        ["pip3"],
+        ["pip"],
+        ["/usr/bin/python3", "-m", "pip"],
+    ):
         with contextlib.suppress(SandboxUnavailable):
             run_tool([*candidate, "--version"], "Looking for pip")
             return candidate
@@ -139,13 +164,22 @@ def _pip() -> list[str]:
 
 
 def fetch_uv(target: Path) -> None:
-    """Put the uv program at `target`, out of its wheel."""
+    """Write the uv program to `target`, extracted from its wheel."""
     with tempfile.TemporaryDirectory(prefix="metaagent-uv-") as folder:
-        wanted = ["download", "--quiet", "--no-deps", "--only-binary", ":all:", "--dest", folder, f"uv=={UV_VERSION}"]
+        wanted = [
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--dest",
+            folder,
+            f"uv=={UV_VERSION}",
+        ]
         run_tool([*_pip(), *wanted], "Fetching uv from the package index")
         wheels = sorted(Path(folder).glob("uv-*.whl"))
         if not wheels:
-            raise SandboxUnavailable("The package index gave no wheel of uv.", ADVICE)
+            raise SandboxUnavailable("The package index has no wheel of uv.", ADVICE)
         with zipfile.ZipFile(wheels[0]) as wheel:
             program = wheel.read(f"uv-{UV_VERSION}.data/scripts/uv")
     fresh = target.with_name(target.name + ".new")
@@ -154,8 +188,8 @@ def fetch_uv(target: Path) -> None:
     fresh.replace(target)
 
 
-def _furnish(root: Path) -> None:
-    """The user and the folders of the sandbox."""
+def _add_user_and_folders(root: Path) -> None:
+    """Create the user and the folders of the sandbox."""
     with (root / "etc/passwd").open("a") as file:
         file.write(f"sandbox:x:{SANDBOX_UID}:{SANDBOX_UID}::/home/sandbox:/bin/sh\n")
     with (root / "etc/group").open("a") as file:
@@ -164,7 +198,7 @@ def _furnish(root: Path) -> None:
         (root / folder).mkdir(parents=True, exist_ok=True)
     for folder in ("opt/env", "work", "home/sandbox"):
         os.chown(root / folder, SANDBOX_UID, SANDBOX_UID)
-    # Setuid programs have no effect inside; a snapshot need not carry them either.
+    # Setuid programs have no effect inside, and snapshots do not need them.
     for path in (root / "usr/bin").iterdir():
         if not path.is_symlink() and path.is_file() and path.stat().st_mode & 0o6000:
             path.chmod(path.stat().st_mode & 0o1777)
@@ -172,28 +206,50 @@ def _furnish(root: Path) -> None:
 
 @contextlib.contextmanager
 def root_archive(spec: SandboxSpec) -> Iterator[IO[bytes]]:
-    """Build the root file system; gives it as an open tar archive.
+    """Build the root file system and yield it as an open tar archive.
 
     Args:
-        spec: Names the Debian suite.
+        spec: The Debian suite.
 
     Raises:
-        SandboxUnavailable: this host cannot build it.
+        SandboxUnavailable: This host cannot build it.
     """
     debootstrap = shutil.which("debootstrap", path="/usr/sbin:/usr/bin:/sbin:/bin")
     if debootstrap is None:
-        raise SandboxUnavailable("The toolchain image cannot be built: debootstrap is not installed.", ADVICE)
+        raise SandboxUnavailable(
+            "The toolchain image cannot be built: debootstrap is not installed.", ADVICE
+        )
     if os.geteuid() != 0:
-        raise SandboxUnavailable("The toolchain image can only be built from Debian packages by root.", ADVICE)
+        raise SandboxUnavailable(
+            "The toolchain image can only be built from Debian packages by root.", ADVICE
+        )
     with tempfile.TemporaryDirectory(prefix="metaagent-image-") as folder:
         root, archive = Path(folder) / "root", Path(folder) / "root.tar"
         mirror = _mirror(spec.debian_suite)
-        argv = [debootstrap, "--variant=minbase", f"--include={','.join(PACKAGES)}", spec.debian_suite, str(root)]
-        run_tool(argv + ([mirror] if mirror else []), "Installing Debian packages", extra_env=_proxy())
+        argv = [
+            debootstrap,
+            "--variant=minbase",
+            f"--include={','.join(PACKAGES)}",
+            spec.debian_suite,
+            str(root),
+        ]
+        run_tool(
+            argv + ([mirror] if mirror else []), "Installing Debian packages", extra_env=_proxy()
+        )
         fetch_uv(root / "usr/local/bin/uv")
-        _furnish(root)
+        _add_user_and_folders(root)
         left_out = [f"--exclude={pattern}" for pattern in LEFT_OUT]
-        pack = ["tar", "-C", str(root), "--numeric-owner", "--one-file-system", *left_out, "-cf", str(archive), "."]
+        pack = [
+            "tar",
+            "-C",
+            str(root),
+            "--numeric-owner",
+            "--one-file-system",
+            *left_out,
+            "-cf",
+            str(archive),
+            ".",
+        ]
         run_tool(pack, "Packing the image")
         shutil.rmtree(root)
         with archive.open("rb") as file:

@@ -1,4 +1,7 @@
-"""One commit by its SHA: bare fetch, checks, caps, bundle; the only code that runs git, and never on a work tree."""
+"""Import one commit by its SHA: bare fetch, checks, limits, bundle.
+
+Only this package runs git on the host, and never on a work tree.
+"""
 
 from sandbox.importer.fetch import Importer
 from sandbox.importer.git_runner import version_on_host

@@ -1,4 +1,4 @@
-"""The safe import: fetch one commit by its SHA into a bare repository, check it, keep it for the next time."""
+"""Fetch one commit by its SHA into a bare repository, check it, and cache it."""
 
 import asyncio
 import hashlib
@@ -21,16 +21,16 @@ from sandbox.types import GitSource
 
 _MOST_OPEN = 32
 _UNFINISHED = "fetching-"
-"""How the folders of fetches begin that are not done; those of processes that died are swept by the next fetch."""
+"""Name prefix of unfinished fetches. The next fetch removes those of dead processes."""
 
 
 class Importer:
-    """Fetches commits once and keeps them in a folder, the least recently used go first.
+    """Cache of fetched commits in a folder; the least recently used ones are removed first.
 
     Args:
-        folder: Where to keep them; nothing else may write there.
+        folder: The cache folder; nothing else may write there.
         spec: Limits of size, number and time.
-        keep_bytes: How much to keep.
+        keep_bytes: Size limit of the cache.
     """
 
     def __init__(self, folder: Path, spec: SandboxSpec, *, keep_bytes: int = 2 * GIB) -> None:
@@ -41,15 +41,18 @@ class Importer:
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def fetch(self, source: GitSource) -> ImportedRepository:
-        """The commit of a source with the commit it is compared with, fetched or found.
+        """Return the commit of a source with the commit to compare it with, fetched or cached.
 
         Raises:
-            ImportRejected: it cannot be fetched, is malformed or over a limit.
+            ImportRejected: The commit cannot be fetched, is malformed or exceeds a limit.
             SandboxUnavailable: git is missing on this host.
         """
         _check_source(source)
+        # The authorization is not part of the name, because tokens change.
         name = hashlib.sha256(
-            "\0".join((source.repository_id, source.url, source.sha, source.base_sha or "")).encode()
+            "\0".join(
+                (source.repository_id, source.url, source.sha, source.base_sha or "")
+            ).encode()
         ).hexdigest()[:40]
         async with self._locks.setdefault(name, asyncio.Lock()):
             if name not in self._open:
@@ -69,14 +72,14 @@ class Importer:
             repository.check()
             return repository
         for above in (*reversed(self._folder.parents), self._folder):
-            if not above.is_dir():  # `parents=True` would leave those above open to other users
+            if not above.is_dir():  # `parents=True` would leave the parents open to other users
                 above.mkdir(mode=0o700, exist_ok=True)
         owners.sweep(self._folder, f"{_UNFINISHED}*")
         fresh = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=self._folder))
         try:
             owners.mark(fresh)
             repository = _fetch(fresh, source, self._spec)
-            with suppress(OSError):  # another process was faster: theirs is as good
+            with suppress(OSError):  # another process was faster: its import is equivalent
                 fresh.rename(folder)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -85,8 +88,11 @@ class Importer:
         return repository
 
     def _trim(self) -> None:
-        """Drop what was used longest ago until the rest fits; never what this process has open."""
-        found = sorted((path for path in self._folder.iterdir() if path.is_dir()), key=lambda p: p.stat().st_mtime)
+        """Remove the least recently used imports, except open ones, until the rest fits."""
+        found = sorted(
+            (path for path in self._folder.iterdir() if path.is_dir()),
+            key=lambda p: p.stat().st_mtime,
+        )
         sizes = {
             p: sum(f.stat().st_size for f in p.rglob("*") if f.is_file())
             for p in found
@@ -102,7 +108,10 @@ class Importer:
 
 
 def _fetch(folder: Path, source: GitSource, spec: SandboxSpec) -> ImportedRepository:
-    """Fetch into an empty bare repository, check, and write the bundle last: it marks the import as whole."""
+    """Fetch into an empty bare repository and check it.
+
+    The bundle is written last: it marks completion.
+    """
     bare = folder / REPOSITORY
     git = GitRunner(bare, spec)
     git.run("init", "-q", "--bare", "--template=", "--initial-branch=none", str(bare))
@@ -121,9 +130,9 @@ def _fetch(folder: Path, source: GitSource, spec: SandboxSpec) -> ImportedReposi
 
 
 def _fetch_commits(git: GitRunner, source: GitSource) -> str | None:
-    """Fetch the commit and the one to compare with; returns the latter."""
+    """Fetch the commit and the commit to compare with; return the latter."""
     scheme = urlsplit(source.url).scheme
-    # Two commits deep, so that the first parent is there to compare with.
+    # Two commits deep, to include the first parent for the comparison.
     flags = (
         "-q",
         "--no-tags",
@@ -134,7 +143,7 @@ def _fetch_commits(git: GitRunner, source: GitSource) -> str | None:
     )
     command = ("fetch", *flags, "--upload-pack=git-upload-pack", "--", source.url, source.sha)
     if source.base_sha is not None:
-        # A base that was rewritten away must not stop the mission: then the first parent stands in.
+        # A rewritten base must not stop the mission: compare with the first parent instead.
         with suppress(ImportRejected):
             git.run(*command, source.base_sha, env=_authorization(source), scheme=scheme)
             return source.base_sha
@@ -145,7 +154,10 @@ def _fetch_commits(git: GitRunner, source: GitSource) -> str | None:
 
 
 def _authorization(source: GitSource) -> dict[str, str]:
-    """The token as a setting in the child's environment: not in argv, not in the URL, not in a file."""
+    """Return git settings with the token for the child's environment.
+
+    The token is not in argv, URL or a file.
+    """
     if source.authorization is None:
         return {}
     parts = urlsplit(source.url)
@@ -157,20 +169,33 @@ def _authorization(source: GitSource) -> dict[str, str]:
 
 
 def _check_source(source: GitSource) -> None:
-    """Refuse an address that is not plain https (or http to this very host)."""
+    """Reject an address that is not plain https (or http on loopback)."""
     try:
         parts = urlsplit(source.url)
         host, _ = parts.hostname or "", parts.port
     except ValueError as error:
-        raise ImportRejected("The repository's address cannot be read.", "Give an https address.") from error
+        raise ImportRejected(
+            "The repository's address is malformed.", "Give an https address."
+        ) from error
     if parts.username is not None or parts.password is not None or "@" in parts.netloc:
-        raise ImportRejected("The repository's address holds credentials.", "Pass the token beside the address.")
-    if not re.fullmatch(r"[A-Za-z0-9._~:/\[\]%-]+", source.url) or not host or parts.query or parts.fragment:
-        raise ImportRejected("The repository's address has an odd form.", "Give a plain https address.")
+        raise ImportRejected(
+            "The repository's address contains credentials.", "Pass the token separately."
+        )
+    if (
+        not re.fullmatch(r"[A-Za-z0-9._~:/\[\]%-]+", source.url)
+        or not host
+        or parts.query
+        or parts.fragment
+    ):
+        raise ImportRejected(
+            "The repository's address has an unsupported form.", "Give a plain https address."
+        )
     if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
         raise ImportRejected("The repository's address is not https.", "Give an https address.")
-    if source.authorization is not None and re.search(r"[\0\r\n]", source.authorization.get_secret_value()):
-        raise ImportRejected("The authorization holds a line break.", "Pass one header value.")
+    if source.authorization is not None and re.search(
+        r"[\0\r\n]", source.authorization.get_secret_value()
+    ):
+        raise ImportRejected("The authorization contains a line break.", "Pass one header value.")
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,4 +1,7 @@
-"""GitPython as a typed runner: argv is built here, and no setting of host or repository counts."""
+"""A typed runner for git through GitPython.
+
+It builds argv itself and ignores host and repository settings.
+"""
 
 import os
 import re
@@ -45,16 +48,19 @@ _SETTINGS = (
     "core.alternateRefsCommand=",
     "core.bigFileThreshold=1m",
     "core.quotePath=false",
+    # Except for the protocol of the request, which `_start` allows.
     "protocol.allow=never",
     "transfer.fsckObjects=true",
     "fetch.fsckObjects=true",
     "transfer.bundleURI=false",
-    # One pack per fetch, so that the limit on a file's size is a limit on the fetch.
+    # One pack per fetch, so that the limit of the file size also limits the fetch.
     "fetch.unpackLimit=1",
     "submodule.recurse=false",
     "fetch.recurseSubmodules=false",
+    # Ignore bare repositories inside other ones, which bring their own configuration.
     "safe.bareRepository=explicit",
     "credential.helper=",
+    # A redirect could send the authorization to another host.
     "http.followRedirects=false",
     "uploadpack.packObjectsHook=",
     "diff.external=",
@@ -66,13 +72,20 @@ _SETTINGS = (
     # Mistakes of old tools in honest repositories; never hasDot*, hasDotgit, gitmodules*.
     *(
         f"fetch.fsck.{name}=warn"
-        for name in ("zeroPaddedFilemode", "badTimezone", "missingSpaceBeforeDate", "missingSpaceBeforeEmail")
+        for name in (
+            "zeroPaddedFilemode",
+            "badTimezone",
+            "missingSpaceBeforeDate",
+            "missingSpaceBeforeEmail",
+        )
     ),
 )
-# GitPython hands its child the whole environment of this process; this drops all but the named variables and sets the
-# limits in the child itself (a preexec_fn may deadlock in a process with threads).
+# GitPython passes the whole environment of this process to its child. This launcher keeps only the
+# named variables and sets the limits in the child itself, because a preexec_fn may deadlock in a
+# process with threads.
 _LAUNCHER = """import os, resource, sys
-limits = {resource.RLIMIT_FSIZE: int(sys.argv[1]), resource.RLIMIT_AS: 2 << 30, resource.RLIMIT_CORE: 0}
+limits = {resource.RLIMIT_FSIZE: int(sys.argv[1]), resource.RLIMIT_AS: 2 << 30}
+limits[resource.RLIMIT_CORE] = 0
 for which, most in limits.items():
     resource.setrlimit(which, (most, most))
 kept = {name: os.environ[name] for name in sys.argv[2].split(",") if name in os.environ}
@@ -82,15 +95,27 @@ except FileNotFoundError:
     sys.exit(127)
 """
 _REASONS = (
-    (r"authentication failed|could not read (username|password)|error: 40[13]", "the server refuses access to it"),
-    (r"not our ref|couldn't find remote ref|no such remote ref|unadvertised object", "the commit is not there"),
-    (r"repository .* not found|error: 404|not found", "there is no such repository, or no access to it"),
+    (
+        r"authentication failed|could not read (username|password)|error: 40[13]",
+        "the server refuses access to it",
+    ),
+    (
+        r"not our ref|couldn't find remote ref|no such remote ref|unadvertised object",
+        "the commit does not exist",
+    ),
+    (
+        r"repository .* not found|error: 404|not found",
+        "the repository does not exist or is not accessible",
+    ),
     (
         r"could not resolve|failed to connect|connection (refused|reset|timed out)|timed out",
-        "the server does not answer",
+        "the server does not respond",
     ),
     (r"unable to update url base|redirect", "the server redirects to another address"),
-    (r"file size limit|signal 25|file too large|write error|no space left", "it is larger than the limit"),
+    (
+        r"file size limit|signal 25|file too large|write error|no space left",
+        "it exceeds the size limit",
+    ),
     (r"ssl|certificate", "the server's certificate cannot be verified"),
 )
 _NOT_FOUND = 127
@@ -98,10 +123,10 @@ _FETCH_BYTES = 256 * MIB
 
 
 class GitRunner:
-    """Runs git on one bare repository of ours.
+    """Runs git on one of our bare repositories.
 
     Args:
-        repository: The repository; may not exist yet.
+        repository: The repository; it need not exist yet.
         spec: Limits of time and size.
     """
 
@@ -117,7 +142,7 @@ class GitRunner:
         most: int = MIB,
         scheme: str = "",
     ) -> bytes:
-        """Run one git command and return what it printed, at most `most` bytes."""
+        """Run one git command and return its output, at most `most` bytes."""
         kept = bytearray()
         for chunk in self.stream(*arguments, env=env, stdin=stdin, scheme=scheme):
             kept += chunk
@@ -126,10 +151,16 @@ class GitRunner:
         return bytes(kept)
 
     def stream(
-        self, *arguments: str, env: Mapping[str, str] | None = None, stdin: Any = None, scheme: str = ""
+        self,
+        *arguments: str,
+        env: Mapping[str, str] | None = None,
+        stdin: Any = None,
+        scheme: str = "",
     ) -> Generator[bytes]:
-        """Run one git command and yield what it prints; closing the iterator kills the command."""
-        process = self._start(arguments, {**_ENVIRONMENT, **(env or {}), "GIT_ALLOW_PROTOCOL": scheme}, stdin, scheme)
+        """Run one git command and yield its output. Closing the iterator kills the command."""
+        process = self._start(
+            arguments, {**_ENVIRONMENT, **(env or {}), "GIT_ALLOW_PROTOCOL": scheme}, stdin, scheme
+        )
         errors: list[bytes] = []
         late = threading.Event()
 
@@ -155,13 +186,17 @@ class GitRunner:
             process.stdout.close()
             process.stderr.close()
         if late.is_set():
-            raise ImportRejected(f"git {arguments[0]} took longer than {self._spec.fetch_wall_s:g} s.")
+            raise ImportRejected(
+                f"git {arguments[0]} took longer than {self._spec.fetch_wall_s:g} s."
+            )
         if status == _NOT_FOUND:
             raise SandboxUnavailable("git was not found on this host.", _INSTALL)
         if status != 0:
-            raise ImportRejected(_reason(arguments[0], status, b"".join(errors)))
+            raise ImportRejected(_describe_error(arguments[0], status, b"".join(errors)))
 
-    def _start(self, arguments: tuple[str, ...], env: dict[str, str], stdin: Any, scheme: str) -> Any:
+    def _start(
+        self, arguments: tuple[str, ...], env: dict[str, str], stdin: Any, scheme: str
+    ) -> Any:
         try:
             from git import Git
             from git.exc import GitCommandNotFound
@@ -170,25 +205,44 @@ class GitRunner:
         settings = [*_SETTINGS, *([f"protocol.{scheme}.allow=always"] if scheme else [])]
         if self._spec.ca_bundle and scheme == "https":
             settings.append(f"http.sslCAInfo={self._spec.ca_bundle}")
-        argv = [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(_FETCH_BYTES), ",".join(env), "git"]
-        argv += ["--no-pager", "--literal-pathspecs", "--no-optional-locks", f"--git-dir={self._repository}"]
+        argv = [
+            sys.executable,
+            "-I",
+            "-S",
+            "-c",
+            _LAUNCHER,
+            str(_FETCH_BYTES),
+            ",".join(env),
+            "git",
+        ]
+        argv += [
+            "--no-pager",
+            "--literal-pathspecs",
+            "--no-optional-locks",
+            f"--git-dir={self._repository}",
+        ]
         argv += [part for setting in settings for part in ("-c", setting)]
         try:
             wrapper = Git("/").execute(
-                [*argv, *arguments], env=env, istream=stdin, as_process=True, shell=False, start_new_session=True
+                [*argv, *arguments],
+                env=env,
+                istream=stdin,
+                as_process=True,
+                shell=False,
+                start_new_session=True,
             )
         except (GitCommandNotFound, OSError) as error:
             raise SandboxUnavailable("git could not be started on this host.", _INSTALL) from error
         process = wrapper.proc
-        wrapper.proc = None  # we end the whole group ourselves
+        wrapper.proc = None  # this class kills the whole process group itself
         return process
 
 
 def version_on_host() -> tuple[int, ...]:
-    """The version of the git that would be run.
+    """Return the version of git on this host.
 
     Raises:
-        SandboxUnavailable: there is none, or it is too old to be told what it must not do.
+        SandboxUnavailable: git is missing or too old to be restricted by settings.
     """
     try:
         from git import Git
@@ -200,17 +254,22 @@ def version_on_host() -> tuple[int, ...]:
     except (CommandError, OSError) as error:
         raise SandboxUnavailable("git could not be started on this host.", _INSTALL) from error
     if found < OLDEST:
-        raise SandboxUnavailable(f"git {'.'.join(map(str, found))} on this host is too old.", _INSTALL)
+        raise SandboxUnavailable(
+            f"git {'.'.join(map(str, found))} on this host is too old.", _INSTALL
+        )
     return found
 
 
-def _reason(command: str, status: int, errors: bytes) -> str:
-    """A sentence of our own for what git said; its words come from the server and are not repeated."""
-    said = errors.decode("utf-8", "replace").lower()
-    if check := re.search(r"(?:error|fsck)[^\n]*?: ([a-z]{4,40}):", said):
-        return f"The repository holds a malformed object ({check[1]}) and is not taken in."
+def _describe_error(command: str, status: int, errors: bytes) -> str:
+    """Describe git's error in our own words.
+
+    Its output comes from the server and is not repeated.
+    """
+    output = errors.decode("utf-8", "replace").lower()
+    if check := re.search(r"(?:error|fsck)[^\n]*?: ([a-z]{4,40}):", output):
+        return f"The repository contains a malformed object ({check[1]}) and is not imported."
     for pattern, reason in _REASONS:
-        if re.search(pattern, said):
+        if re.search(pattern, output):
             return f"The commit could not be fetched: {reason}."
     return f"git {command} failed with status {status}."
 

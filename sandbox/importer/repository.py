@@ -1,4 +1,4 @@
-"""An imported commit: its files, the commit it is compared with, and what lies between them."""
+"""An imported commit: its files, the commit to compare with, and their difference."""
 
 import re
 import tempfile
@@ -15,7 +15,7 @@ from sandbox.spec import MIB, SandboxSpec
 from sandbox.types import Frozen, SourceDiff
 
 BUNDLE = "repository.bundle"
-"""The file that is written last, and marks an import as whole."""
+"""The file that is written last. It marks an import as complete."""
 
 REPOSITORY = "repository.git"
 _DIFF_BYTES = 32 * MIB
@@ -32,14 +32,16 @@ class TreeFile(Frozen):
 
 
 class ImportedRepository:
-    """One red commit and the commit it is compared with, as a bare repository nobody else writes to."""
+    """A red commit and the commit to compare with, in a bare repository of ours."""
 
-    def __init__(self, folder: Path, spec: SandboxSpec, head_sha: str, base_sha: str | None) -> None:
+    def __init__(
+        self, folder: Path, spec: SandboxSpec, head_sha: str, base_sha: str | None
+    ) -> None:
         self._spec = spec
         self.head_sha = head_sha
         self.base_sha = base_sha
         self.notes: tuple[str, ...] = ()
-        """What was seen and left as it is: submodules, links, odd names."""
+        """Notes on what was found and left unchanged: submodules, links, unusual names."""
         self.files: Mapping[str, TreeFile] = {}
         """Regular files of the head."""
         self._base_files: Mapping[str, TreeFile] = {}
@@ -47,35 +49,38 @@ class ImportedRepository:
         self.move(folder)
 
     def move(self, folder: Path) -> None:
-        """The folder was renamed."""
+        """Use a new folder after a rename."""
         self._folder = folder
         self._git = GitRunner(folder / REPOSITORY, self._spec)
 
     def check(self) -> None:
-        """Walk both trees under the limits, and see what the head changed (blocking)."""
+        """Walk both trees within the limits and compute the difference (blocking)."""
         self.files, self.notes = walk(self._git, self.head_sha, self._spec)
         if self.base_sha is not None:
             self._base_files, _ = walk(self._git, self.base_sha, self._spec)
             self.red_diff = compare(self._git, self.base_sha, self.head_sha)
 
     def tree(self, revision: Revision) -> Mapping[str, TreeFile]:
-        """Regular files of one of the two commits."""
+        """Return the regular files of one of the two commits."""
         return self.files if revision == "head" else self._base_files
 
     def sha(self, revision: Revision) -> str:
-        """The commit of a revision.
+        """Return the commit of a revision.
 
         Raises:
-            ImportRejected: the base is asked for and there is none.
+            ImportRejected: There is no base.
         """
         if revision == "head":
             return self.head_sha
         if self.base_sha is None:
-            raise ImportRejected("The commit has no base to compare with.", "Compare with a commit that is reachable.")
+            raise ImportRejected(
+                "The commit has no base to compare with.",
+                "Compare with a commit that is reachable.",
+            )
         return self.base_sha
 
     def read(self, oids: Iterable[str]) -> dict[str, bytes]:
-        """The contents of blobs by their ids, taken from `tree`; never a name that the repository chose (blocking)."""
+        """Read blobs by their ids, never by a name that the repository chose (blocking)."""
         wanted = sorted(set(oids))
         if not wanted:
             return {}
@@ -86,6 +91,7 @@ class ImportedRepository:
         contents = {}
         position = 0
         while position < len(raw):
+            # `cat-file --batch` prints `<oid> <type> <size>`, a newline, the content, a newline.
             end = raw.index(b"\n", position)
             oid, _, size = raw[position:end].decode().split(" ")
             contents[oid] = raw[end + 1 : end + 1 + int(size)]
@@ -93,17 +99,19 @@ class ImportedRepository:
         return contents
 
     def bundle(self) -> bytes:
-        """Both commits as one bundle, to be unpacked inside the sandbox (blocking)."""
+        """Return both commits as one bundle, for the sandbox (blocking)."""
         return (self._folder / BUNDLE).read_bytes()
 
     def shallow(self) -> bytes:
-        """Where the history was cut: the sandbox needs it before it can unpack the bundle."""
+        """Return where the history was cut. The sandbox needs it to unpack the bundle."""
         path = self._folder / REPOSITORY / "shallow"
         return path.read_bytes() if path.exists() else b""
 
 
-def walk(git: GitRunner, sha: str, spec: SandboxSpec) -> tuple[dict[str, TreeFile], tuple[str, ...]]:
-    """List a commit's (or a tree's) files while git prints them, and stop at the first limit."""
+def walk(
+    git: GitRunner, sha: str, spec: SandboxSpec
+) -> tuple[dict[str, TreeFile], tuple[str, ...]]:
+    """List the files of a commit or tree while git prints them, and stop at the first limit."""
     files: dict[str, TreeFile] = {}
     notes: set[str] = set()
     count = total = 0
@@ -114,22 +122,32 @@ def walk(git: GitRunner, sha: str, spec: SandboxSpec) -> tuple[dict[str, TreeFil
             mode, kind, oid, size = meta.decode().split()
             count += 1
             if kind == "blob" and not size.isdigit():
-                raise ImportRejected("A part of the repository is missing.", "Fetch it whole.")
+                raise ImportRejected(
+                    "A part of the repository is missing.", "Fetch the complete repository."
+                )
             total += int(size) if kind == "blob" else 0
             if count > 2 * spec.max_files or len(files) > spec.max_files:
-                raise ImportRejected(f"The repository has more than {spec.max_files} files.", "Raise max_files.")
+                raise ImportRejected(
+                    f"The repository has more than {spec.max_files} files.", "Raise max_files."
+                )
             if kind == "blob" and int(size) > spec.max_blob_bytes:
-                raise ImportRejected(f"A file is larger than {spec.max_blob_bytes} bytes.", "Raise max_blob_bytes.")
+                raise ImportRejected(
+                    f"A file is larger than {spec.max_blob_bytes} bytes.", "Raise max_blob_bytes."
+                )
             if total > spec.max_tree_bytes:
-                raise ImportRejected(f"The files are larger than {spec.max_tree_bytes} bytes.", "Raise max_tree_bytes.")
+                raise ImportRejected(
+                    f"The files are larger than {spec.max_tree_bytes} bytes.",
+                    "Raise max_tree_bytes.",
+                )
             _note(mode, name, notes)
             if mode in {"100644", "100755"}:
                 path = name.decode("utf-8", "surrogateescape")
                 files[path] = TreeFile.model_validate({"oid": oid, "mode": mode, "size": int(size)})
     finally:
         listing.close()
+    # Such names collide on macOS and Windows.
     if len({unicodedata.normalize("NFC", name).casefold() for name in files}) < len(files):
-        notes.add("names that differ in case or in the form of their letters only")
+        notes.add("names that differ only in case or Unicode form")
     return files, tuple(sorted(notes))
 
 
@@ -151,9 +169,27 @@ def _records(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def compare(git: GitRunner, base: str, head: str) -> SourceDiff:
-    """Which lines of the head are new or changed against the base; nothing when the difference is huge."""
-    flags = ("-r", "-p", "-U0", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--full-index")
+    """Return the new or changed lines of the head; nothing if the difference is huge."""
+    flags = (
+        "-r",
+        "-p",
+        "-U0",
+        "--no-renames",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--full-index",
+    )
     with suppress(ImportRejected):
-        raw = git.run("diff-tree", *flags, "--src-prefix=a/", "--dst-prefix=b/", base, head, "--", most=_DIFF_BYTES)
+        raw = git.run(
+            "diff-tree",
+            *flags,
+            "--src-prefix=a/",
+            "--dst-prefix=b/",
+            base,
+            head,
+            "--",
+            most=_DIFF_BYTES,
+        )
         return SourceDiff(files=parse_changed_lines(raw), hunks=parse_hunks(raw))
     return SourceDiff()

@@ -1,5 +1,5 @@
 """Known-answer tests: copies of a test whose outcomes the judge decides before they run."""
 
-from sandbox.known_answers.observer import Answers, Finding, observe
+from sandbox.known_answers.observer import Finding, KnownAnswers, observe
 
-__all__ = ["Answers", "Finding", "observe"]
+__all__ = ["Finding", "KnownAnswers", "observe"]

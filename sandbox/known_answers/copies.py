@@ -19,7 +19,18 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 Qualname = tuple[str, ...]
 """Names of classes and the function, outermost first: `("TestCart", "test_total")`."""
 
-_WORDS = ("amount", "batch", "count", "depth", "extra", "first", "given", "height", "index", "level")
+_WORDS = (
+    "amount",
+    "batch",
+    "count",
+    "depth",
+    "extra",
+    "first",
+    "given",
+    "height",
+    "index",
+    "level",
+)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -44,12 +55,12 @@ def add_copies(source: str, wanted: Mapping[Qualname, int], random: Random) -> R
 
     Args:
         source: Text of the test file.
-        wanted: How many copies of each kind to add for each function.
+        wanted: Number of copies of each kind for each function.
         random: Source of names, numbers and the order of copies.
 
     Returns:
-        The new text and the copies of all functions that are plainly defined in the file, or None
-        when there is none.
+        The new text with the copies of all functions that the file plainly defines, or None without
+        any.
     """
     tree = parse(source)
     if tree is None:
@@ -70,7 +81,9 @@ def add_copies(source: str, wanted: Mapping[Qualname, int], random: Random) -> R
     return _rewritten(tree, added)
 
 
-def replace_originals(source: str, wanted: Iterable[Qualname], random: Random, *, passes: bool) -> Rewritten | None:
+def replace_originals(
+    source: str, wanted: Iterable[Qualname], random: Random, *, passes: bool
+) -> Rewritten | None:
     """Put copies of one kind in the place of the originals, under the same names."""
     tree = parse(source)
     if tree is None:
@@ -90,7 +103,9 @@ def _rewritten(tree: ast.Module, copies: list[Copy]) -> Rewritten | None:
     if not copies:
         return None
     try:
-        return Rewritten(text=ast.unparse(ast.fix_missing_locations(tree)) + "\n", copies=tuple(copies))
+        return Rewritten(
+            text=ast.unparse(ast.fix_missing_locations(tree)) + "\n", copies=tuple(copies)
+        )
     except (RecursionError, ValueError):
         return None
 
@@ -104,8 +119,10 @@ def _find(tree: ast.Module, qualname: Qualname) -> tuple[list[ast.stmt], Functio
             return None
         body = classes[-1].body
     named = [node for node in body if isinstance(node, Function) and node.name == qualname[-1]]
-    # A generator runs later than its call, so its end says nothing about the test.
-    if not named or any(isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(named[-1])):
+    # A generator runs after its call, so that its end proves nothing about the test.
+    if not named or any(
+        isinstance(node, ast.Yield | ast.YieldFrom) for node in _own_nodes(named[-1])
+    ):
         return None
     return body, named[-1]
 
@@ -124,7 +141,7 @@ def _copy(function: Function, name: str, random: Random, *, passes: bool) -> Fun
     made = copy.deepcopy(function)
     made.name = name
     if ast.get_docstring(made, clean=False) is not None:
-        made.body = made.body[1:]  # an example in it would be a test of its own
+        made.body = made.body[1:]  # an example in it would be a separate test
     false_sum = not passes and not (random.randrange(2) and _negate_one(made, random))
     local = f"{random.choice(_WORDS)}_{random.randrange(1000, 10000)}"
     start, step = random.randrange(100, 900), random.randrange(10, 90)
@@ -157,12 +174,12 @@ def _flat(statements: list[ast.stmt | list[ast.stmt]]) -> Iterator[ast.stmt]:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Give assertions another form, and check the numbers before the function returns.
+    """Gives assertions another form, and checks the numbers before the function returns.
 
     Args:
-        local: Name of the local variable that holds the first number.
-        step: Added to it.
-        claim: What the copy says the sum is.
+        local: Name of the local variable with the first number.
+        step: The number that is added.
+        claim: The sum that the copy asserts.
         random: Chooses forms.
     """
 
@@ -189,7 +206,9 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Expr(self, node: ast.Expr) -> ast.stmt:
         """Write the values of `self.assertEqual(...)` and the like in another form."""
         call = self.generic_visit(node.value)
-        named = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr
+        named = (
+            isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr
+        )
         if isinstance(call, ast.Call) and named and named.startswith("assert"):
             call.args = [_Disguise(self._random).visit(argument) for argument in call.args]
         return node
@@ -223,7 +242,9 @@ class _Rewriter(ast.NodeTransformer):
     def _assertion(self, test: ast.expr, message: ast.expr | None) -> ast.stmt:
         form = self._random.randrange(3)
         if form == 0:
-            error = ast.Call(ast.Name("AssertionError", ast.Load()), [message] if message else [], [])
+            error = ast.Call(
+                ast.Name("AssertionError", ast.Load()), [message] if message else [], []
+            )
             return ast.If(ast.UnaryOp(ast.Not(), test), [ast.Raise(error, None)], [])
         if form == 1:
             return ast.Assert(ast.UnaryOp(ast.Not(), ast.UnaryOp(ast.Not(), test)), message)
@@ -232,7 +253,7 @@ class _Rewriter(ast.NodeTransformer):
 
 
 class _Disguise(ast.NodeTransformer):
-    """Write numbers and texts as sums, so that no program finds an expected value by its text.
+    """Writes numbers and texts as sums, so that an expected value cannot be found by its text.
 
     Args:
         random: Chooses the summands.

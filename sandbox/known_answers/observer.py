@@ -1,121 +1,135 @@
 """Observe from outside the test process whether passing tests can fail.
 
-Whatever runs beside a test in its process can make it look green. So the judge changes the tests'
-source on disk and runs them again: copies that must pass have to pass, copies that must fail have to
-fail. A forger that turns every test green passes a copy that must fail; one that knows its victim by
-name, line or text does not recognise the copy.
+Code in the process of a test can make it look passed. So the judge changes the tests' source on
+disk and runs them again: copies that must pass have to pass, and copies that must fail have to
+fail. Code that makes every test pass also passes a copy that must fail. Code that makes one test
+pass, by its name, line or text, does not recognise the copy.
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from random import Random, SystemRandom  # noqa: TID251 - hostile code must not guess the answers
-from typing import Literal
+from typing import Literal, TypeVar
 
 from sandbox.backends.base import Guest
 from sandbox.changes.edits import MAX_FILE_BYTES
 from sandbox.changes.in_guest import executable_paths
+from sandbox.changes.syntax import is_python
 from sandbox.errors import ChangeRejected
 from sandbox.known_answers.copies import Copy, Qualname, Rewritten, add_copies, replace_originals
 from sandbox.types import FileEdit, Frozen, RunVerdict, TestReport, TestStatus
 
 MAX_FUNCTIONS = 12
-"""Test functions observed in one run."""
+"""Largest number of test functions observed in one run."""
 MAX_SAMPLED = 3
-"""Test functions observed when no test was asked for by name."""
+"""Largest number of test functions observed if no test was named."""
 MAX_CASES = 2
-"""Parameter sets of one function that are run."""
+"""Largest number of parameter sets of one function that are run."""
 FEW_FUNCTIONS = 2
-"""Up to so many functions get two copies of each kind: guessing six arrangements right is luck."""
+"""Up to this number, each function gets two copies of each kind: a guess is then unlikely."""
 
 RERUNS = 4
-"""Further runs of the originals, once copies answered wrongly: a test that passes by chance is no forger."""
+"""Runs of the originals after copies gave a wrong answer, to detect tests that pass by chance."""
 
+Value = TypeVar("Value")
 Run = Callable[[tuple[str, ...]], Awaitable[TestReport]]
-"""Runs tests by name, without a limit of failures."""
+"""Runs tests by name, without a limit on failures."""
 Finding = Literal["confirmed", "forged", "tampered", "unconfirmed", "unsteady", "not copied"]
 
 
-class Answers(Frozen):
+class KnownAnswers(Frozen):
     """The outcome of an observation."""
 
     finding: Finding
     test: str = ""
-    """The test that gave a wrong answer, or the summary of a run that was tampered with."""
+    """The test that gave a wrong answer, or the summary of a tampered run."""
     rerun: TestReport | None = None
     """A run of the same tests that did not pass."""
     not_copied: tuple[str, ...] = ()
-    """Functions among those asked for that their files do not plainly define."""
+    """Requested functions without a plain definition in their files."""
 
 
 async def observe(
     guest: Guest, run: Run, report: TestReport, *, targeted: bool, random: Random | None = None
-) -> Answers:
-    """Run copies of tests that a report calls passed.
+) -> KnownAnswers:
+    """Run copies of the tests that passed according to a report.
 
     Args:
-        guest: Sandbox the tests ran in; its files are the same afterwards.
+        guest: The sandbox in which the tests ran; its files are the same afterwards.
         run: Runs tests in it.
-        report: Run that passed.
-        targeted: The tests were asked for by name, so all count; otherwise a sample does.
-        random: Source of everything a copy is made with.
+        report: The run that passed.
+        targeted: Whether the tests were named, so that all are copied; otherwise a sample is.
+        random: Source of all random choices.
 
     Returns:
-        `forged` if a copy that must fail passed, `tampered` if the run of copies contradicts itself,
-        `unconfirmed` if a copy that must pass did not, `unsteady` if the originals failed when they ran
-        again, and `not copied` if there is no copy of any test.
+        `forged` if a copy that must fail passed, `tampered` if the run of copies contradicts
+        itself, `unconfirmed` if a copy that must pass did not, `unsteady` if the originals failed
+        in a further run, and `not copied` if no test could be copied.
 
     Raises:
-        SandboxDied: the sandbox went away.
+        SandboxDied: The sandbox ended.
     """
     random = random or SystemRandom()
-    observation = _Observation(guest, run, _chosen(report, targeted=targeted, random=random), random)
+    observation = _Observation(
+        guest, run, _choose(report, targeted=targeted, random=random), random
+    )
     missing = await observation.read()
     if len(missing) == len(observation.tests):
-        return Answers(finding="not copied", not_copied=missing)
-    answers = await observation.answers()
-    if answers.finding in {"forged", "unconfirmed"} and (red := await observation.red_rerun()) is not None:
-        answers = Answers(finding="unsteady", rerun=red)
+        return KnownAnswers(finding="not copied", not_copied=missing)
+    answers = await observation.compare()
+    if (
+        answers.finding in {"forged", "unconfirmed"}
+        and (red := await observation.rerun_originals()) is not None
+    ):
+        # A test that passes by chance must not make a fix look forged.
+        answers = KnownAnswers(finding="unsteady", rerun=red)
     return answers.with_(not_copied=missing)
 
 
 class _Test(Frozen):
-    """A test function and the parameter sets that passed."""
+    """A test function and its parameter sets that passed."""
 
     path: str
     qualname: Qualname
     cases: tuple[str, ...]
-    """`[1-a]` for each, or one empty text."""
+    """Such as `[1-a]`; one empty string if the test has no parameters."""
 
     @property
     def name(self) -> str:
-        """The node id, without parameters."""
+        """Return the node id, without parameters."""
         return "::".join((self.path, *self.qualname))
 
 
-def _chosen(report: TestReport, *, targeted: bool, random: Random) -> tuple[_Test, ...]:
+def _choose(report: TestReport, *, targeted: bool, random: Random) -> tuple[_Test, ...]:
     cases: dict[tuple[str, Qualname], list[str]] = defaultdict(list)
-    for name in sorted(report.passing):
+    passing = report.passing
+    # In the order of the run: some tests pass in no other.
+    for name in (name for name in report.outcomes if name in passing):
         plain, bracket, case = name.partition("[")
         path, *qualname = plain.split("::")
-        if qualname and path.endswith(".py"):
+        if qualname and is_python(path):
             cases[path, tuple(qualname)].append(bracket + case)
-    found = [_Test(path=path, qualname=name, cases=_sample(some, random)) for (path, name), some in cases.items()]
-    most = MAX_FUNCTIONS if targeted else MAX_SAMPLED
-    return tuple(random.sample(found, min(most, len(found))))
+    found = [
+        _Test(path=path, qualname=name, cases=_sample(some, MAX_CASES, random))
+        for (path, name), some in cases.items()
+    ]
+    return _sample(found, MAX_FUNCTIONS if targeted else MAX_SAMPLED, random)
 
 
-def _sample(cases: list[str], random: Random) -> tuple[str, ...]:
-    return tuple(random.sample(cases, min(MAX_CASES, len(cases))))
+def _sample(values: Sequence[Value], most: int, random: Random) -> tuple[Value, ...]:
+    """Return a sample of at most `most` values, in their order."""
+    chosen = sorted(random.sample(range(len(values)), min(most, len(values))))
+    return tuple(values[index] for index in chosen)
 
 
 class _Observation:
-    """Copies tests, runs the copies and puts the files back.
+    """Copies tests, runs the copies and restores the files.
 
     Args:
-        guest: Sandbox.
+        guest: The sandbox.
         run: Runs tests in it.
-        tests: Functions to copy.
-        random: Source of everything a copy is made with.
+        tests: The functions to copy.
+        random: Source of all random choices.
     """
 
     def __init__(self, guest: Guest, run: Run, tests: tuple[_Test, ...], random: Random) -> None:
@@ -140,27 +154,27 @@ class _Observation:
         copied = {(path, copy.original) for path, file in files.items() for copy in file.copies}
         return tuple(test.name for test in self.tests if (test.path, test.qualname) not in copied)
 
-    async def answers(self) -> Answers:
+    async def compare(self) -> KnownAnswers:
         """Compare outcomes with the known answers.
 
-        Copies under new names come first: both kinds run in one session, in an order that cannot be
-        guessed. A test that cannot run twice in a process, or depends on its name, answers wrongly
-        there; so wrong answers count only from copies in the place of the originals, which run in
-        sessions of their own.
+        Copies under new names run first: both kinds in one session, in an order that cannot be
+        guessed. A test that depends on its name, or cannot run twice in a process, gives a wrong
+        answer there. So only copies in the place of the originals, each kind in its own session,
+        give a wrong answer that counts.
         """
-        found = await self._compared(self._beside())
+        found = await self._compare(self._beside(), shuffled=True)
         if found.finding in {"confirmed", "tampered"}:
             return found
         kinds = [True, False, self._random.random() < 0.5]  # noqa: PLR2004 - a coin
         self._random.shuffle(kinds)
         for passes in kinds:
-            found = await self._compared(self._in_place(passes=passes))
+            found = await self._compare(self._in_place(passes=passes), shuffled=False)
             if found.finding != "confirmed":
                 return found
         return found
 
-    async def red_rerun(self) -> TestReport | None:
-        """Run the originals again; return the first run that did not pass."""
+    async def rerun_originals(self) -> TestReport | None:
+        """Run the originals again. Return the first run that did not pass."""
         names = tuple(test.name + case for test in self.tests for case in test.cases)
         for _ in range(RERUNS):
             report = await self._run(names)
@@ -170,12 +184,18 @@ class _Observation:
 
     def _beside(self) -> dict[str, Rewritten]:
         number = 2 if len(self.tests) <= FEW_FUNCTIONS else 1
-        return self._rewritten(lambda source, names: add_copies(source, dict.fromkeys(names, number), self._random))
+        return self._rewrite(
+            lambda source, names: add_copies(source, dict.fromkeys(names, number), self._random)
+        )
 
     def _in_place(self, *, passes: bool) -> dict[str, Rewritten]:
-        return self._rewritten(lambda source, names: replace_originals(source, names, self._random, passes=passes))
+        return self._rewrite(
+            lambda source, names: replace_originals(source, names, self._random, passes=passes)
+        )
 
-    def _rewritten(self, rewrite: Callable[[str, Iterable[Qualname]], Rewritten | None]) -> dict[str, Rewritten]:
+    def _rewrite(
+        self, rewrite: Callable[[str, Iterable[Qualname]], Rewritten | None]
+    ) -> dict[str, Rewritten]:
         found = {}
         for path, content in self._originals.items():
             names = [test.qualname for test in self.tests if test.path == path]
@@ -184,29 +204,32 @@ class _Observation:
                 found[path] = made
         return found
 
-    async def _compared(self, files: Mapping[str, Rewritten]) -> Answers:
-        """Write the copies, run them, put the originals back."""
-        copies = self._named(files)
+    async def _compare(self, files: Mapping[str, Rewritten], *, shuffled: bool) -> KnownAnswers:
+        """Write the copies, run them, and restore the originals."""
+        copies = self._order_copies(files, shuffled=shuffled)
         try:
             await self._write({path: file.text.encode() for path, file in files.items()})
             report = await self._run(tuple(copies))
         finally:
+            # Also after an error: the caller goes on with the same checkout.
             await self._write({path: self._originals[path] for path in files})
         if report.verdict is RunVerdict.TAMPERED:
-            return Answers(finding="tampered", test=report.summary)
+            return KnownAnswers(finding="tampered", test=report.summary)
         wrong = [name for name, copy in copies.items() if not copy.passes]
         forged = [name for name in wrong if report.outcomes.get(name) is TestStatus.PASS]
         if forged:
-            return Answers(finding="forged", test=_original(forged[0], copies[forged[0]]))
+            return KnownAnswers(finding="forged", test=_original_name(forged[0], copies[forged[0]]))
         right = [name for name, copy in copies.items() if copy.passes]
         silent = [name for name in right if report.outcomes.get(name) is not TestStatus.PASS]
         silent += [name for name in wrong if name not in report.outcomes]
         if silent:
-            return Answers(finding="unconfirmed", test=_original(silent[0], copies[silent[0]]))
-        return Answers(finding="confirmed")
+            return KnownAnswers(
+                finding="unconfirmed", test=_original_name(silent[0], copies[silent[0]])
+            )
+        return KnownAnswers(finding="confirmed")
 
-    def _named(self, files: Mapping[str, Rewritten]) -> dict[str, Copy]:
-        """Return the copies by their node ids, in a random order."""
+    def _order_copies(self, files: Mapping[str, Rewritten], *, shuffled: bool) -> dict[str, Copy]:
+        """Return the copies by node id, in random order or in the order of the originals."""
         named = []
         for test in self.tests:
             copies = files[test.path].copies if test.path in files else ()
@@ -214,12 +237,15 @@ class _Observation:
                 if copy.original == test.qualname:
                     name = test.with_(qualname=copy.name).name
                     named += [(name + case, copy) for case in test.cases]
-        self._random.shuffle(named)
+        if shuffled:
+            self._random.shuffle(named)
         return dict(named)
 
     async def _write(self, contents: Mapping[str, bytes]) -> None:
         await self._guest.write(
-            FileEdit(path=path, mode="100755" if path in self._executable else "100644", content=content)
+            FileEdit(
+                path=path, mode="100755" if path in self._executable else "100644", content=content
+            )
             for path, content in contents.items()
         )
 
@@ -232,7 +258,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _original(name: str, copy: Copy) -> str:
-    """Return the node id of the test that a copy was made of."""
+def _original_name(name: str, copy: Copy) -> str:
+    """Return the node id of the copied test."""
     path, case = name.split("::", maxsplit=1)[0], name.partition("[")
     return "::".join((path, *copy.original)) + "".join(case[1:])

@@ -1,1 +1,1 @@
-"""From a failing job to what must be installed and the one command that failed."""
+"""Plan how to rebuild a failing job: what to install, and the command that failed."""

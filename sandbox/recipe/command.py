@@ -1,4 +1,4 @@
-"""What a shell command line does: which kind of step it is, and how it is put so that the sandbox can judge it."""
+"""Classify shell commands, and convert them to a form that the sandbox can judge."""
 
 import re
 import shlex
@@ -20,14 +20,29 @@ _RUNNERS = (
     "uvx",
     "uv tool run",
     "pipx run",
+    "npx",
 )
 _STARTER_OPTION = re.compile(
-    r"(?:(?:--(?:with|from|python|extra|group|only-group|package|directory|project|spec|index-url|with-requirements)"
+    r"(?:(?:--(?:with|from|python|extra|group|only-group|package|directory|project|spec|index-url"
+    r"|with-requirements)"
     r"|-[pwC])[ =]\S+|--?[\w-]+(?:=\S+)?)\s+"
 )
-_PYTHON_OPTIONS = re.compile(r"^(?:\S*/)?python(?:3(?:\.\d{1,2})?)?(?:\s+(?:-[WX]\s?\S+|-[bBdEiIOPqsSuvx]+))*\s+-m\s+")
+_PYTHON_OPTIONS = re.compile(
+    r"^(?:\S*/)?python(?:3(?:\.\d{1,2})?)?(?:\s+(?:-[WX]\s?\S+|-[bBdEiIOPqsSuvx]+))*\s+-m\s+"
+)
 _TESTS = (
-    *("pytest", "py.test", "unittest", "doctest", "nose2", "nosetests", "trial", "behave", "stestr", "ward"),
+    *(
+        "pytest",
+        "py.test",
+        "unittest",
+        "doctest",
+        "nose2",
+        "nosetests",
+        "trial",
+        "behave",
+        "stestr",
+        "ward",
+    ),
     "zope-testrunner",
 )
 _FORMATS = (
@@ -43,19 +58,34 @@ _FORMATS = (
     "usort",
 )
 _LINTS = (
-    "flake8", "pylint", "pyflakes", "pycodestyle", "pydocstyle", "codespell", "bandit", "vulture", "yamllint", "djlint",
-    "interrogate", "refurb", "pyupgrade", "autoflake", "deptry", "lint-imports", "slotscheck", "prospector", "typos",
-    "check-manifest", "validate-pyproject", "zizmor", "pyroma", "rstcheck", "doc8", "xenon", "radon", "pylama", "rumdl",
+    "flake8", "pylint", "pyflakes", "pycodestyle", "pydocstyle", "codespell", "bandit", "vulture",
+    "yamllint", "djlint",
+    "interrogate", "refurb", "pyupgrade", "autoflake", "deptry", "lint-imports", "slotscheck",
+    "prospector", "typos",
+    "check-manifest", "validate-pyproject", "zizmor", "pyroma", "rstcheck", "doc8", "xenon",
+    "radon", "pylama", "rumdl",
     "pre-commit", "prek",
 )  # fmt: skip
 _TYPES = ("mypy", "dmypy", "pyright", "basedpyright", "ty", "pytype", "pyre", "pyrefly", "stubtest")
+_NODE_KINDS = {
+    **dict.fromkeys(("vitest", "jest", "mocha", "ava", "tap", "c8", "nyc"), StepKind.TEST),
+    **dict.fromkeys(("eslint", "biome", "oxlint", "stylelint", "markdownlint"), StepKind.LINT),
+    "prettier": StepKind.FORMAT,
+    **dict.fromkeys(("tsc", "vue-tsc"), StepKind.TYPES),
+}
+"""Programs of Node.js packages."""
 _KINDS = {
     **dict.fromkeys(_TESTS, StepKind.TEST),
     **dict.fromkeys(_FORMATS, StepKind.FORMAT),
     **dict.fromkeys(_LINTS, StepKind.LINT),
     **dict.fromkeys(_TYPES, StepKind.TYPES),
 }
-_GUESSES = {"lint": StepKind.LINT, "format": StepKind.FORMAT, "type": StepKind.TYPES, "test": StepKind.TEST}
+_GUESSES = {
+    "lint": StepKind.LINT,
+    "format": StepKind.FORMAT,
+    "type": StepKind.TYPES,
+    "test": StepKind.TEST,
+}
 _DISTRIBUTIONS = {
     "lint-imports": "import-linter",
     "trial": "twisted",
@@ -81,8 +111,12 @@ _DISTRIBUTIONS = {
     "coverage": "coverage",
     "nox": "nox",
 }
-"""Distributions whose name differs from the command, and commands that check nothing but come from one."""
-_WRAPPERS = frozenset({"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"})
+"""Distributions whose name differs from the command, and commands without checks that come from
+one.
+"""
+_WRAPPERS = frozenset(
+    {"tox", "nox", "make", "hatch", "just", "invoke", "inv", "pre-commit", "task", "doit"}
+)
 _PLUGINS = (
     (r"--cov\b|--cov[-=]|--no-cov", "pytest-cov"),
     (r"(?:^|\s)-n[ =]?(?:\d+|auto|logical)\b|--numprocesses|--dist[ =]", "pytest-xdist"),
@@ -104,16 +138,28 @@ _PLUGINS = (
     (r"--splits\b|--splitting-algorithm", "pytest-split"),
     (r"--testmon\b", "pytest-testmon"),
     (r"--emoji\b", "pytest-emoji"),
-    (r"--github-actions-annotate|--exclude-warning-annotations", "pytest-github-actions-annotate-failures"),
+    (
+        r"--github-actions-annotate|--exclude-warning-annotations",
+        "pytest-github-actions-annotate-failures",
+    ),
     (r"--random-order\b", "pytest-random-order"),
     (r"--count[ =]\d", "pytest-repeat"),
 )
+_FORMATTERS = {
+    "black": "--check",
+    "isort": "--check-only",
+    "ruff format": "--check",
+    "ruff check": "--no-fix",
+    "yapf": "--diff",
+    "pyproject-fmt": "--check",
+}
+"""Programs that change files, with the option that makes them only report."""
 _SHELL = re.compile(r"[|&;<>`$(){}\n\\]")
 _PYTHON = re.compile(r"(?:.*/)?python(?:3(?:\.\d{1,2})?)?")
 
 
-def words_of(command: str) -> list[str]:
-    """The words of a command line; of a line no shell would take, its parts between blanks."""
+def split_command(command: str) -> list[str]:
+    """Split a command line into words; at whitespace if it is not valid shell."""
     try:
         return shlex.split(command)
     except ValueError:
@@ -121,29 +167,37 @@ def words_of(command: str) -> list[str]:
 
 
 def bare_command(command: str) -> str:
-    """The command without what starts it: `uv run python -m pytest -q` is `pytest -q`."""
+    """Strip starters from a command: `uv run python -m pytest -q` becomes `pytest -q`."""
+    # Drop leading assignments, as in `CI=1 pytest`.
     text = re.sub(r"^(?:[A-Za-z_]\w*=\S*\s+)+", "", " ".join(command.split()))
     while True:
         starter = next((runner for runner in _RUNNERS if text.startswith(f"{runner} ")), None)
         if starter is None:
             return text
         text = text[len(starter) :].lstrip()
-        while starter.endswith(("run", "uvx")) and (option := _STARTER_OPTION.match(text)) is not None:
+        takes_options = starter.endswith(("run", "uvx", "npx"))
+        while takes_options and (option := _STARTER_OPTION.match(text)) is not None:
             text = text[option.end() :]  # `uv run --frozen pytest`
 
 
-def kind_of(command: str, step_name: str | None = None) -> StepKind:
-    """What a step does, from its command, else from its name."""
+def classify_command(command: str, step_name: str | None = None) -> StepKind:
+    """Classify a step by its command, else by its name."""
     bare = _PYTHON_OPTIONS.sub("", bare_command(command))
-    words = words_of(bare)
+    words = split_command(bare)
     tool = words[0].rsplit("/", 1)[-1] if words else ""
     if tool == "ruff":
         return StepKind.FORMAT if words[1:2] == ["format"] else StepKind.LINT
     if tool in _KINDS:
         return _KINDS[tool]
-    if _is_django_test(words):
+    if tool in _NODE_KINDS:
+        return _NODE_KINDS[tool]
+    if _is_django_test(words) or (tool == "node" and "--test" in words):
         return StepKind.TEST
-    if re.match(r"(?:pipenv|pdm|rye|hatch|poetry|uv) run\s", command.lstrip()):  # a script of the project, by its name
+    if tool == "npm":
+        return _classify_npm(words[1:])
+    if re.match(
+        r"(?:pipenv|pdm|rye|hatch|poetry|uv) run\s", command.lstrip()
+    ):  # a script of the project, by its name
         named = next((word for word in words if word[:1] not in {"+", "-"}), "")
         name = named.lower() if "/" not in named else ""
         if found := next((kind for word, kind in _GUESSES.items() if word in name), None):
@@ -154,8 +208,17 @@ def kind_of(command: str, step_name: str | None = None) -> StepKind:
     return StepKind.OTHER
 
 
+def _classify_npm(words: list[str]) -> StepKind:
+    """Classify `npm test`, `npm run lint` and the like by the script's name."""
+    plain = [word for word in words if not word.startswith("-")]
+    if plain[:1] in (["test"], ["t"]):
+        return StepKind.TEST
+    name = plain[1].lower() if plain[:1] in (["run"], ["run-script"]) and plain[1:] else ""
+    return next((kind for word, kind in _GUESSES.items() if word in name), StepKind.OTHER)
+
+
 def _is_django_test(words: list[str]) -> bool:
-    """`python manage.py test`, `./manage.py test`, `django-admin test`, `python runtests.py`."""
+    """Recognise `python manage.py test`, `django-admin test`, `python runtests.py`."""
     words = words[1:] if words and _PYTHON.fullmatch(words[0]) else words
     while words and words[0].startswith("-"):
         words = words[2:] if words[0] in {"-W", "-X"} else words[1:]
@@ -167,28 +230,40 @@ def _is_django_test(words: list[str]) -> bool:
 
 
 def is_wrapper(command: str) -> bool:
-    """Whether another tool's configuration decides what runs (tox, nox, make)."""
-    words = words_of(bare_command(command))
+    """Return True if another tool's configuration decides what runs (tox, nox, make)."""
+    words = split_command(bare_command(command))
     return bool(words) and words[0] in _WRAPPERS
 
 
 def is_pytest(command: str) -> bool:
-    """Whether the command runs pytest and nothing else."""
-    words = words_of(bare_command(command))
+    """Return True if a command runs only pytest."""
+    words = split_command(bare_command(command))
     return bool(words) and words[0].rsplit("/", 1)[-1] in {"pytest", "py.test"}
 
 
 def plain_pytest(command: str) -> str:
-    """A pytest command without what starts it, as `python -m pytest`; anything else as it is."""
+    """Convert a pytest command to `python -m pytest`; other commands stay unchanged."""
     if not is_pytest(command) or _SHELL.search(command):
         return command
     return re.sub(r"^\S+", "python -m pytest", bare_command(command), count=1)
 
 
+def check_only(command: str) -> str | None:
+    """Return a formatter's command that only checks; None for other programs."""
+    tool = next((tool for tool in _FORMATTERS if re.match(rf"{tool}(?:\s|$)", command)), None)
+    if tool is None:
+        return None
+    plain = re.sub(
+        r"\s--(?:fix(?:-only)?|in-place|unsafe-fixes|exit-non-zero-on-fix)\b", "", command
+    )
+    option = "" if _FORMATTERS[tool] in plain else f" {_FORMATTERS[tool]}"
+    return plain.replace(tool, f"{tool}{option}", 1)
+
+
 def tools_for(command: str, options: str = "") -> tuple[str, ...]:
-    """The distributions a command needs besides the project's own, also for pytest's `addopts`."""
+    """Return the distributions that a command needs, also for pytest's `addopts`."""
     bare = _PYTHON_OPTIONS.sub("", bare_command(command))
-    tool = next(iter(words_of(bare)), "").rsplit("/", 1)[-1]
+    tool = next(iter(split_command(bare)), "").rsplit("/", 1)[-1]
     if tool in {"pytest", "py.test"}:
         asked = f"{bare} {options}"[:8000]
         return ("pytest", *(name for pattern, name in _PLUGINS if re.search(pattern, asked)))

@@ -1,4 +1,4 @@
-"""The recipe of a checkout: from an explicit command, the failing job's workflow, or what lies in the repository."""
+"""Plan the recipe of a checkout: from a given command, the failing job's workflow, or its files."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -8,33 +8,46 @@ from sandbox.errors import SetupFailed
 from sandbox.recipe.actions.reading import find_job
 from sandbox.recipe.assemble import Rebuilt, rebuild, rebuild_command
 from sandbox.recipe.building import build_in_place
-from sandbox.recipe.command import is_pytest, is_wrapper, kind_of, plain_pytest, tools_for
+from sandbox.recipe.command import classify_command, is_pytest, is_wrapper, plain_pytest, tools_for
 from sandbox.recipe.declared import Project, project_in
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import Files, beside
-from sandbox.recipe.job import Job
+from sandbox.recipe.files import CheckoutFiles, beside
+from sandbox.recipe.job import Job, merge_folders
 from sandbox.recipe.local import with_local_projects
+from sandbox.recipe.node_packages import plan_node
 from sandbox.recipe.python_versions import read_version
-from sandbox.recipe.requirements import Local, Wanted, clean_line, name_of, read_requirement_file
-from sandbox.recipe.tools.base import Desk
-from sandbox.recipe.tools.interpret import new_desk
-from sandbox.types import JobHints, Recipe, StepKind
+from sandbox.recipe.requirements import (
+    Local,
+    Requirements,
+    clean_line,
+    distribution_name,
+    read_requirement_file,
+)
+from sandbox.recipe.tools.base import ToolContext
+from sandbox.recipe.tools.interpret import new_context
+from sandbox.types import JobHints, Part, PythonPart, Recipe, StepKind
 
 _TOP = (
-    r"pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|tox\.toml|pytest\.ini|hatch\.toml|noxfile\.py|Pipfile|package\.json"
-    r"|GNUmakefile|[Mm]akefile|\.?[Jj]ustfile|environment\.ya?ml|runtime\.txt|\.python-version|\.tool-versions"
-    r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock|manage\.py"
+    r"pyproject\.toml|setup\.cfg|setup\.py|tox\.ini|tox\.toml|pytest\.ini|hatch\.toml|noxfile\.py"
+    r"|Pipfile|package\.json|package-lock\.json|npm-shrinkwrap\.json|\.npmrc|\.nvmrc|\.node-version"
+    r"|GNUmakefile|[Mm]akefile|\.?[Jj]ustfile|environment\.ya?ml|runtime\.txt|\.python-version"
+    r"|\.tool-versions"
+    r"|poetry\.lock|uv\.lock|pdm\.lock|pylock\.toml|Pipfile\.lock|requirements(?:-dev)?\.lock"
+    r"|manage\.py"
 )
 _RELEVANT = re.compile(
     r"\.github/workflows/[^/]+\.ya?ml"
-    r"|\.github/(?:metaagent\.ya?ml|actions/(?:[^/]+/){1,2}[^/]+\.(?:ya?ml|sh))|(?:[^/]+/){0,2}action\.ya?ml"
+    r"|\.github/(?:metaagent\.ya?ml|actions/(?:[^/]+/){1,2}[^/]+\.(?:ya?ml|sh))"
+    r"|(?:[^/]+/){0,2}action\.ya?ml"
     r"|\.pre-commit-config\.ya?ml"
     rf"|(?:[^/]+/){{0,3}}(?:{_TOP})"
     r"|(?:[^/]+/){0,2}[^/]*(?:requirements|constraints|require)[^/]*\.(?:txt|in|pip)"
     r"|(?:[^/]+/){0,2}(?:requirements|reqs|requires|deps)/(?:[^/]+/)?[^/]+\.(?:txt|in|pip)"
-    r"|(?:scripts?|ci|\.ci|bin|tools?|dev|etc|\.github|\.github/scripts|build_tools|tests)/[^/]+\.(?:sh|bash)"
+    r"|(?:scripts?|ci|\.ci|bin|tools?|dev|etc|\.github|\.github/scripts|build_tools"
+    r"|tests)/[^/]+\.(?:sh|bash)"
     r"|(?:scripts?|ci|bin)/[^/.]+|[^/]+\.sh"
-    r"|(?:[^/]+/){0,2}(?:src/|lib/)?[\w-]+/(?:__init__|__about__|_version|__version__|version|about)\.py|VERSION(?:\.txt)?"
+    r"|(?:[^/]+/){0,2}(?:src/|lib/)?[\w-]+/(?:__init__|__about__|_version|__version__|version"
+    r"|about)\.py|VERSION(?:\.txt)?"
 )
 _TEST_FILE = re.compile(r"(?:.*/)?(?:test_[^/]*|[^/]*_test|tests)\.py")
 _FOREIGN = re.compile(r"(?:.*/)?(?:node_modules|site-packages|\.venv|venv|vendor)/")
@@ -64,7 +77,7 @@ _INSTALLERS = (
     ("pdm.lock", "pdm install"),
     ("Pipfile", "pipenv install --dev"),
 )
-"""Files whose presence says how a project is installed, in the order they are asked."""
+"""Files that show how a project is installed, in order of precedence."""
 _MOST_RELEVANT = 200
 _MOST_OBSTACLES = 30
 _LONGEST_OBSTACLE = 500
@@ -72,92 +85,105 @@ _TOOLS_ALONE = frozenset({"pytest", "ruff", "mypy", "flake8", "pylint", "black",
 
 
 def relevant_files(names: Collection[str]) -> list[str]:
-    """The files of a checkout that say how it is tested; only these are read."""
+    """Return the files of a checkout that describe its tests; only these are read."""
     found = [name for name in names if _RELEVANT.fullmatch(name) and not _FOREIGN.match(name)]
-    # modules are read for the version in them only: they give way to files that say how to test
+    # modules are only read for their version, so that configuration files take precedence
     ranked = sorted(found, key=lambda name: (name.endswith("__init__.py"), name.count("/"), name))
     return sorted(ranked[:_MOST_RELEVANT])
 
 
 def plan_recipe(hints: JobHints, names: Collection[str], contents: Mapping[str, bytes]) -> Recipe:
-    """How to rebuild the failing job.
+    """Plan how to rebuild the failing job.
 
     Args:
-        hints: What is known from outside.
-        names: Every regular file of the checkout.
-        contents: The relevant ones, see `relevant_files`.
+        hints: External information about the job.
+        names: All regular files of the checkout.
+        contents: The relevant files, see `relevant_files`.
 
     Raises:
-        SetupFailed: there is nothing to run.
+        SetupFailed: There is nothing to run.
     """
     log = FidelityLog()
-    files = Files(contents, names, log)
+    files = CheckoutFiles(contents, names, log)
     job = find_job(hints, contents, log)
     python = hints.python or (job.python if job is not None else None)
-    desk = new_desk(files, python or _python_file(contents))
-    plan = _plan(hints, job, desk)
-    # a given command is run where the person stands: at the top
+    context = new_context(files, python or _python_file(contents))
+    plan = _plan(hints, job, context)
+    # a given command runs at the top of the checkout
     folder = plan.folder if not hints.command else "."
     project = project_in(files, folder)
-    plan = _installed(plan, project, desk, folder)
-    return _recipe(hints, job, plan.with_(folder=folder, python=python or plan.python), desk)
+    plan = _complete_requirements(plan, project, context, folder)
+    return _recipe(hints, job, plan.with_(folder=folder, python=python or plan.python), context)
 
 
-def _plan(hints: JobHints, job: Job | None, desk: Desk) -> Rebuilt:
-    """The commands and what their steps install, from the first source that has any."""
-    rebuilt = rebuild(job, desk) if job is not None else Rebuilt()
+def _plan(hints: JobHints, job: Job | None, context: ToolContext) -> Rebuilt:
+    """Return the commands and requirements from the first source with any."""
+    rebuilt = rebuild(job, context) if job is not None else Rebuilt()
     if hints.command is not None and hints.command.strip():
-        return _given(hints.command.strip(), rebuilt, desk)
-    tested = _has_tests(desk, project_in(desk.files, rebuilt.folder))
+        return _plan_given(hints.command.strip(), rebuilt, context)
+    tested = _has_tests(context, project_in(context.files, rebuilt.folder))
     if job is not None and rebuilt.command:
-        return _without_wrapper(rebuilt, desk, tested=tested)
+        return _without_wrapper(rebuilt, context, tested=tested)
     if job is not None and (job.obstacles or rebuilt.obstacles) and not rebuilt.command:
         return rebuilt.with_(command="python -m pytest" if tested else "true", kind=StepKind.TEST)
-    found = _detected(desk, tested=tested)
+    found = _detect_command(context, tested=tested)
     if job is not None and not rebuilt.obstacles:
         obstacle = "the failed step runs nothing that is known to test or check and can be run here"
         rebuilt = rebuilt.with_(obstacles=(*rebuilt.obstacles, obstacle))
     return found.with_(
         wanted=rebuilt.wanted.plus(found.wanted),
+        node_folders=merge_folders(rebuilt.node_folders, found.node_folders),
         prepare=rebuilt.prepare,
         obstacles=(*rebuilt.obstacles, *found.obstacles),
     )
 
 
-def _given(command: str, rebuilt: Rebuilt, desk: Desk) -> Rebuilt:
-    """A command somebody names: it runs as it stands, unless only a tool's configuration says what it means."""
-    read = rebuild_command(command, desk)
+def _plan_given(command: str, rebuilt: Rebuilt, context: ToolContext) -> Rebuilt:
+    """Plan a given command: it runs unchanged, unless a tool's configuration defines it."""
+    read = rebuild_command(command, context)
     wanted = rebuilt.wanted.plus(read.wanted)
     if is_wrapper(command) and read.command:
         return read.with_(wanted=wanted, environment={**rebuilt.environment, **read.environment})
     obstacles = read.obstacles if not is_pytest(command) else ()
     return rebuilt.with_(
-        wanted=wanted, command=command, kind=kind_of(command), prepare=(), folder=".", obstacles=obstacles
+        wanted=wanted,
+        node_folders=merge_folders(rebuilt.node_folders, read.node_folders),
+        command=command,
+        kind=classify_command(command),
+        prepare=(),
+        folder=".",
+        obstacles=obstacles,
     )
 
 
-def _without_wrapper(rebuilt: Rebuilt, desk: Desk, *, tested: bool) -> Rebuilt:
-    """A tool whose configuration could not be read: its tests are run directly."""
+def _without_wrapper(rebuilt: Rebuilt, context: ToolContext, *, tested: bool) -> Rebuilt:
+    """Replace a tool with unreadable configuration by a direct pytest run."""
     if is_wrapper(rebuilt.command) and rebuilt.kind in {StepKind.TEST, StepKind.OTHER} and tested:
-        desk.log.replaced(rebuilt.command, "its tests are run with pytest directly")
+        context.log.replaced(rebuilt.command, "its tests are run with pytest directly")
         return rebuilt.with_(command="python -m pytest", kind=StepKind.TEST)
     return rebuilt
 
 
-def _has_tests(desk: Desk, project: Project) -> bool:
+def _has_tests(context: ToolContext, project: Project) -> bool:
     return project.configures_pytest or any(
-        _TEST_FILE.fullmatch(name) and not _FOREIGN.match(name) for name in desk.files.names
+        _TEST_FILE.fullmatch(name) and not _FOREIGN.match(name) for name in context.files.names
     )
 
 
-def _detected(desk: Desk, *, tested: bool) -> Rebuilt:
-    """No workflow tells: what the repository's own tools would run, pytest first."""
-    files = desk.files
+def _detect_command(context: ToolContext, *, tested: bool) -> Rebuilt:
+    """Plan without a workflow: the repository's own tools, pytest first."""
+    files = context.files
     if tested:
         project = project_in(files, ".")
-        if files.is_file("manage.py") and not project.configures_pytest and not files.is_file("conftest.py"):
+        if (
+            files.is_file("manage.py")
+            and not project.configures_pytest
+            and not files.is_file("conftest.py")
+        ):
             return Rebuilt(command="python manage.py test", kind=StepKind.TEST)
-        return Rebuilt(command="python -m pytest", kind=StepKind.TEST, wanted=_of_tools(desk))
+        return Rebuilt(
+            command="python -m pytest", kind=StepKind.TEST, wanted=_tool_requirements(context)
+        )
     for name, command in (
         ("tox.ini", "tox"),
         ("noxfile.py", "nox"),
@@ -165,7 +191,7 @@ def _detected(desk: Desk, *, tested: bool) -> Rebuilt:
         ("Makefile", "make test"),
     ):
         if files.is_file(name):
-            found = rebuild_command(command, desk)
+            found = rebuild_command(command, context)
             if found.command and not is_wrapper(found.command):
                 return found
     raise SetupFailed(
@@ -174,91 +200,113 @@ def _detected(desk: Desk, *, tested: bool) -> Rebuilt:
     )
 
 
-def _of_tools(desk: Desk) -> Wanted:
-    """What the repository's tools install for its tests, where no requirement file or extra says so."""
-    files = desk.files
+def _tool_requirements(context: ToolContext) -> Requirements:
+    """Return the tools' requirements for tests, if no requirement file or extra has any."""
+    files = context.files
     project = project_in(files, ".")
     for lock, command in _INSTALLERS:
         if files.is_file(lock):
-            return rebuild_command(command, desk).wanted
+            return rebuild_command(command, context).wanted
     if project.test_extras() or any(files.is_file(name) for name in _REQUIREMENT_FILES[1:]):
-        return Wanted()
+        return Requirements()
     for name, command in (
         ("tox.ini", "tox"),
         ("noxfile.py", "nox"),
         ("hatch.toml", "hatch run test"),
         ("pyproject.toml", "hatch run test"),
     ):
-        if files.is_file(name) and (name != "pyproject.toml" or "[tool.hatch.envs" in files.text(name)):
-            found = rebuild_command(command, desk)
+        if files.is_file(name) and (
+            name != "pyproject.toml" or "[tool.hatch.envs" in files.text(name)
+        ):
+            found = rebuild_command(command, context)
             if is_pytest(found.command.rpartition("&& ")[2]):
                 return found.wanted
-    return Wanted()
+    return Requirements()
 
 
-def _installed(plan: Rebuilt, project: Project, desk: Desk, folder: str) -> Rebuilt:
-    """What the steps install, made whole: what is declared where they say nothing, and the tools of the commands."""
-    wanted = plan.wanted.placed(folder)
-    if not _says_enough(wanted):
-        wanted = wanted.plus(_declared(project, desk, folder))
-    wanted = with_local_projects(wanted, desk.files)
+def _complete_requirements(
+    plan: Rebuilt, project: Project, context: ToolContext, folder: str
+) -> Rebuilt:
+    """Complete the requirements: declared ones if steps install none, and the commands' tools."""
+    wanted = plan.wanted.with_own_project(folder)
+    if not _is_sufficient(wanted):
+        wanted = wanted.plus(_declared_requirements(project, context, folder))
+    wanted = with_local_projects(wanted, context.files)
     if plan.kind not in {StepKind.LINT, StepKind.FORMAT}:
-        built = build_in_place(wanted, desk.files, folder)
+        built = build_in_place(wanted, context.files, folder)
         wanted = wanted.plus(built.wanted)
-        plan = plan.with_(prepare=(*built.prepare, *plan.prepare), obstacles=(*plan.obstacles, *built.obstacles))
-    kinds = [tools_for(part, project.pytest_options) for part in re.split(r"\s*&&\s*", plan.command)]
+        plan = plan.with_(
+            prepare=(*built.prepare, *plan.prepare), obstacles=(*plan.obstacles, *built.obstacles)
+        )
+    kinds = [
+        tools_for(part, project.pytest_options) for part in re.split(r"\s*&&\s*", plan.command)
+    ]
     tools = [tool for tools in kinds for tool in tools if tool not in _names(wanted)]
-    # ruff is there for rung 0, and pytest so that repositories with a lint job share the environment of all others
+    # ruff is for rung 0, and pytest lets repositories with a lint job share an environment with the
+    # others
     usual = (*tools, *(tool for tool in ("pytest", "ruff") if tool not in tools))
-    return plan.with_(wanted=wanted.plus(Wanted(lines=tuple(tool for tool in usual if tool not in _names(wanted)))))
+    return plan.with_(
+        wanted=wanted.plus(
+            Requirements(lines=tuple(tool for tool in usual if tool not in _names(wanted)))
+        )
+    )
 
 
-def _says_enough(wanted: Wanted) -> bool:
+def _is_sufficient(wanted: Requirements) -> bool:
     return bool(wanted.local or wanted.files or _names(wanted) - _TOOLS_ALONE)
 
 
-def _declared(project: Project, desk: Desk, folder: str) -> Wanted:
-    """The requirement files and the project, with what its tests need."""
-    wanted = Wanted()
+def _declared_requirements(project: Project, context: ToolContext, folder: str) -> Requirements:
+    """Return the requirement files and the project, with its test requirements."""
+    wanted = Requirements()
     found = [f"{prefix}{name}" for prefix in _prefixes(folder) for name in _REQUIREMENT_FILES]
-    found = [path for path in found if path in desk.files.contents]
-    # what developers need besides the tests is much, and seldom needed for them
+    found = [path for path in found if path in context.files.contents]
+    # developer requirements are large, and tests seldom need them
     tests = any("test" in path for path in found)
     for path in found:
         if not (tests and "dev" in path):
-            wanted = wanted.plus(read_requirement_file(path, desk.files.contents, desk.log, folder=folder))
+            wanted = wanted.plus(
+                read_requirement_file(path, context.files.contents, context.log, folder=folder)
+            )
     if (
         project.name
-        or desk.files.is_file(beside(folder, "setup.py"))
-        or desk.files.is_file(beside(folder, "setup.cfg"))
+        or context.files.is_file(beside(folder, "setup.py"))
+        or context.files.is_file(beside(folder, "setup.cfg"))
     ):
-        return wanted.plus(Wanted(local=(Local(folder=folder, extras=project.test_extras()),)))
+        return wanted.plus(
+            Requirements(local=(Local(folder=folder, extras=project.test_extras()),))
+        )
     return wanted.plus(project.with_extras(project.test_extras()))
 
 
-def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, desk: Desk) -> Recipe:
+def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, context: ToolContext) -> Recipe:
     wanted = plan.wanted
-    origin = "given" if hints.command and hints.command.strip() else "workflow" if job is not None else "detected"
+    origin = (
+        "given"
+        if hints.command and hints.command.strip()
+        else "workflow"
+        if job is not None
+        else "detected"
+    )
     if origin == "workflow":
-        _note_command(plan, job, desk)
-    missing = () if origin == "given" else tuple(dict.fromkeys((*(job.obstacles if job else ()), *plan.obstacles)))
-    folders = tuple(dict.fromkeys(local.folder for local in wanted.local))
+        _note_command(plan, job, context)
+    missing = (
+        ()
+        if origin == "given"
+        else tuple(dict.fromkeys((*(job.obstacles if job else ()), *plan.obstacles)))
+    )
     return Recipe(
         command=plan.command,
-        kind=plan.kind if plan.kind is not StepKind.OTHER else kind_of(plan.command, hints.step_name),
+        kind=plan.kind
+        if plan.kind is not StepKind.OTHER
+        else classify_command(plan.command, hints.step_name),
         working_directory=plan.folder,
-        python=plan.python or _python_file(desk.files.contents),
-        requirements=wanted.lines,
-        requirement_files=wanted.files,
-        install_project=bool(folders),
-        projects=folders,
-        extras=tuple(dict.fromkeys(extra for local in wanted.local for extra in local.extras)),
-        constraints=_bounds(wanted),
+        parts=_parts(plan, job, context),
         setup=hints.setup,
         prepare=plan.prepare,
         environment=plan.environment,
         origin=origin,
-        fidelity=desk.log.entries(),
+        fidelity=context.log.entries(),
         workflow=job.workflow if job else None,
         job=job.name if job else None,
         step=next((step.name for step in job.steps if step.failed), None) if job else None,
@@ -269,35 +317,64 @@ def _recipe(hints: JobHints, job: Job | None, plan: Rebuilt, desk: Desk) -> Reci
     )
 
 
+def _parts(plan: Rebuilt, job: Job | None, context: ToolContext) -> tuple[Part, ...]:
+    python = _python_part(plan, context)
+    if plan.node_folders is None:
+        return (python,)
+    return python, plan_node(context.files, plan.node_folders, job.node if job else None)
+
+
+def _python_part(plan: Rebuilt, context: ToolContext) -> PythonPart:
+    wanted = plan.wanted
+    folders = tuple(dict.fromkeys(local.folder for local in wanted.local))
+    return PythonPart(
+        version=plan.python or _python_file(context.files.contents),
+        requirements=wanted.lines,
+        requirement_files=wanted.files,
+        install_project=bool(folders),
+        projects=folders,
+        extras=tuple(dict.fromkeys(extra for local in wanted.local for extra in local.extras)),
+        constraints=_usable_constraints(wanted),
+    )
+
+
 def _short(obstacles: Collection[str]) -> tuple[str, ...]:
-    """What is missing, bounded: the names in it are the repository's."""
+    """Return the obstacles with limits, because they contain names from the repository."""
     plain = (" ".join(text.split())[:_LONGEST_OBSTACLE] for text in obstacles)
     return tuple(dict.fromkeys(plain))[:_MOST_OBSTACLES]
 
 
-def _note_command(plan: Rebuilt, job: Job | None, desk: Desk) -> None:
+def _note_command(plan: Rebuilt, job: Job | None, context: ToolContext) -> None:
     failed = next((step for step in job.steps if step.failed), None) if job is not None else None
     if failed is None or not failed.script.strip():
         return
     written = " ".join(failed.script.split())
     if written == plan.command:
-        desk.log.replayed(plan.command)
+        context.log.replayed(plan.command)
     else:
-        desk.log.replaced(written, f"run as `{plain_pytest(plan.command)}`")
+        context.log.replaced(written, f"run as `{plain_pytest(plan.command)}`")
 
 
-def _bounds(wanted: Wanted) -> tuple[str, ...]:
-    """The constraints, without those that contradict an exact requirement; indexes know nothing of local projects."""
-    exact = {name_of(line) for line in wanted.lines if "==" in line.partition(";")[0]}
-    return tuple(line for line in wanted.constraints if name_of(line) not in exact and clean_line(line) is not None)
+def _usable_constraints(wanted: Requirements) -> tuple[str, ...]:
+    """Return the constraints, without those of local projects or exact requirements."""
+    exact = {distribution_name(line) for line in wanted.lines if "==" in line.partition(";")[0]}
+    return tuple(
+        line
+        for line in wanted.constraints
+        if distribution_name(line) not in exact and clean_line(line) is not None
+    )
 
 
 def _prefixes(folder: str) -> tuple[str, ...]:
-    return ("",) if folder == "." else (f"{folder}/", "", f"{dirname(folder)}/" if "/" in folder else "")
+    return (
+        ("",)
+        if folder == "."
+        else (f"{folder}/", "", f"{dirname(folder)}/" if "/" in folder else "")
+    )
 
 
-def _names(wanted: Wanted) -> set[str]:
-    return {name_of(line) for line in wanted.lines if clean_line(line) is not None}
+def _names(wanted: Requirements) -> set[str]:
+    return {distribution_name(line) for line in wanted.lines if clean_line(line) is not None}
 
 
 def _python_file(contents: Mapping[str, bytes]) -> str | None:

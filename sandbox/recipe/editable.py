@@ -1,4 +1,4 @@
-"""The checkout as if it were installed for editing: a path file and metadata, without running its set-up code."""
+"""Make the checkout count as an editable install, without running its set-up code."""
 
 import re
 from collections.abc import Collection, Mapping
@@ -6,13 +6,13 @@ from typing import Any
 
 from sandbox.recipe.declared import read_tables
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import Files, mapping, tables, words
+from sandbox.recipe.files import CheckoutFiles, mapping, tables, words
 from sandbox.recipe.layout import read_layout
 from sandbox.recipe.requirements import normal_name
 from sandbox.types import USUAL, Recipe
 
 CHECKOUT = "METAAGENT_CHECKOUT"
-"""The variable that says where the checkout stands, in a backend where that is not WORKDIR."""
+"""Environment variable with the path of the checkout, if it differs from WORKDIR."""
 
 WORKDIR = USUAL.workdir
 _ROOT = re.compile(r"[A-Za-z0-9._/+@ -]+")
@@ -23,39 +23,46 @@ _MOST = 100
 
 
 def project_folders(recipe: Recipe) -> tuple[str, ...]:
-    """The folders of the checkout whose projects count as installed."""
-    return recipe.projects or ((recipe.working_directory,) if recipe.install_project else ())
+    """Return the folders of the checkout whose projects count as installed."""
+    python = recipe.python
+    return python.projects or ((recipe.working_directory,) if python.install_project else ())
 
 
 def source_roots(
     recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes] | None = None
 ) -> tuple[str, ...]:
-    """The folders of the checkout that an installation would put on the import path."""
-    files = Files(contents or {}, names, FidelityLog())
-    # the src layout wins over the flat one, as in an installation
-    found = [root for folder in project_folders(recipe) for root in read_layout(files, folder).roots]
+    """Return the folders that an installation would put on the import path."""
+    files = CheckoutFiles(contents or {}, names, FidelityLog())
+    # the src layout takes precedence over the flat one, as in an installation
+    found = [
+        root for folder in project_folders(recipe) for root in read_layout(files, folder).roots
+    ]
     return tuple(root for root in dict.fromkeys(found) if _ROOT.fullmatch(root))[:_MOST]
 
 
-def editable_files(recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes]) -> dict[str, str]:
-    """Files that make the checkout count as installed: `site/...` and `bin/...` of the environment.
+def editable_files(
+    recipe: Recipe, names: Collection[str], contents: Mapping[str, bytes]
+) -> dict[str, str]:
+    """Return the files that make the checkout count as installed: `site/...` and `bin/...`.
 
-    They are a function of what the repository declares, and part of the environment's key.
+    They depend only on the repository's declarations, and are part of the environment's key.
     """
     roots = source_roots(recipe, names, contents)
     if not roots:
         return {}
     top = f'os.environ.get("{CHECKOUT}", "{WORKDIR}")'
     paths = ", ".join(top if root == "." else f'{top} + "/{root}"' for root in roots)
+    # A line of a path file that starts with `import` is run (site module): the path depends on a
+    # variable.
     made = {"site/checkout.pth": f"import os, sys; sys.path.extend([{paths}])\n"}
-    files = Files(contents, names, FidelityLog())
+    files = CheckoutFiles(contents, names, FidelityLog())
     for folder in project_folders(recipe):
         made |= _metadata(folder, files)
     return made
 
 
-def _metadata(folder: str, files: Files) -> dict[str, str]:
-    """What an installer writes for one project: its metadata, its entry points and its commands."""
+def _metadata(folder: str, files: CheckoutFiles) -> dict[str, str]:
+    """Return an installed project's files: its metadata, entry points and commands."""
     project = read_tables(files.contents, folder, FidelityLog())
     name, version = project.get("name"), read_layout(files, folder).version
     if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -63,12 +70,15 @@ def _metadata(folder: str, files: Files) -> dict[str, str]:
     known = version if _VERSION.fullmatch(version) else "0.0.0"
     info = f"site/{normal_name(name).replace('-', '_')}-{known}.dist-info"
     made = {
-        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {known}\n{_described(project)}",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: "
+        f"{known}\n{_metadata_fields(project)}",
         f"{info}/INSTALLER": "metaagent\n",
         f"{info}/RECORD": "",
     }
     made[f"{info}/entry_points.txt"], commands = _entry_points(project)
     for command, (module, function) in commands.items():
+        # A script for both sh and Python that starts the interpreter beside it, wherever the
+        # environment is.
         made[f"bin/{command}"] = (
             f"#!/bin/sh\n'''exec' \"$(dirname \"$0\")/python\" \"$0\" \"$@\"\n' '''\n"
             f"import sys\nfrom {module} import {function.split('.')[0]}\nsys.exit({function}())\n"
@@ -76,8 +86,8 @@ def _metadata(folder: str, files: Files) -> dict[str, str]:
     return made
 
 
-def _described(project: Mapping[str, Any]) -> str:
-    """What packages read about themselves at run time: summary, authors, addresses."""
+def _metadata_fields(project: Mapping[str, Any]) -> str:
+    """Return the metadata that packages read at run time: summary, authors, addresses."""
     fields: list[tuple[str, object]] = [
         ("Summary", project.get("description")),
         ("Keywords", ",".join(words(project.get("keywords")))),
@@ -89,19 +99,32 @@ def _described(project: Mapping[str, Any]) -> str:
     ]
     for author in tables(project.get("authors")):
         name, email = author.get("name"), author.get("email")
-        fields.append(("Author-email", f"{name} <{email}>" if name and email else email) if email else ("Author", name))
+        fields.append(
+            ("Author-email", f"{name} <{email}>" if name and email else email)
+            if email
+            else ("Author", name)
+        )
     fields += [("Author-email", author) for author in words(project.get("authors"))]
-    fields += [("Project-URL", f"{label}, {url}") for label, url in list(mapping(project.get("urls")).items())[:_MOST]]
+    fields += [
+        ("Project-URL", f"{label}, {url}")
+        for label, url in list(mapping(project.get("urls")).items())[:_MOST]
+    ]
     fields += [("Classifier", line) for line in words(project.get("classifiers"))[:_MOST]]
-    return "".join(f"{field}: {_one_line(value)}\n" for field, value in fields if isinstance(value, str) and value)
+    return "".join(
+        f"{field}: {_one_line(value)}\n"
+        for field, value in fields
+        if isinstance(value, str) and value
+    )
 
 
 def _one_line(value: str) -> str:
-    return " ".join("".join(character if character.isprintable() else " " for character in value[:500]).split())
+    return " ".join(
+        "".join(character if character.isprintable() else " " for character in value[:500]).split()
+    )
 
 
 def _entry_points(project: Mapping[str, Any]) -> tuple[str, dict[str, tuple[str, str]]]:
-    """The declared entry points as a file, and the commands among them."""
+    """Return the declared entry points as a file, and the commands among them."""
     groups = {"console_scripts": _entries(project.get("scripts"))}
     if "gui-scripts" in project:
         groups["gui_scripts"] = _entries(project["gui-scripts"])
@@ -116,7 +139,15 @@ def _entry_points(project: Mapping[str, Any]) -> tuple[str, dict[str, tuple[str,
     commands = {}
     for name, value in groups["console_scripts"].items():
         module, _, function = value.partition(":")
-        if function and name not in {"python", "python3", "pip", "pytest", "ruff", "uv", "activate"}:
+        if function and name not in {
+            "python",
+            "python3",
+            "pip",
+            "pytest",
+            "ruff",
+            "uv",
+            "activate",
+        }:
             commands[name] = (module, function)
     return text, commands
 

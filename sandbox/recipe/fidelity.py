@@ -1,4 +1,4 @@
-"""Keep the account of what became of each step of the job."""
+"""A log of the treatment of each step of the job."""
 
 from typing import Literal
 
@@ -9,28 +9,30 @@ _MOST_CHARACTERS = 200
 
 
 class FidelityLog:
-    """Collects what was replayed, replaced or dropped; bounded, and without control characters."""
+    """Collector of replayed, replaced and dropped steps; limited, without control characters."""
 
     def __init__(self) -> None:
         self._entries: list[Fidelity] = []
 
     def replayed(self, step: str, reason: str = "") -> None:
-        """The step runs as the job ran it."""
+        """Record that a step runs as in the job."""
         self._add(step, "replayed", reason)
 
     def replaced(self, step: str, reason: str) -> None:
-        """Something like the step runs instead."""
+        """Record that a substitute runs instead of a step."""
         self._add(step, "replaced", reason)
 
     def dropped(self, step: str, reason: str) -> None:
-        """The step does not run."""
+        """Record that a step does not run."""
         self._add(step, "dropped", reason)
 
     def entries(self) -> tuple[Fidelity, ...]:
-        """Everything noted so far."""
+        """Return all entries so far."""
         return tuple(self._entries)
 
-    def _add(self, step: str, treatment: Literal["replayed", "replaced", "dropped"], reason: str) -> None:
+    def _add(
+        self, step: str, treatment: Literal["replayed", "replaced", "dropped"], reason: str
+    ) -> None:
         entry = Fidelity(step=_one_line(step), treatment=treatment, reason=_one_line(reason))
         if len(self._entries) < _MOST_ENTRIES and entry not in self._entries:
             self._entries.append(entry)

@@ -1,40 +1,44 @@
-"""A job of a workflow, resolved: its steps in order up to the failed one, and what readers of tools say of them."""
+"""A resolved job of a workflow: its steps up to the failed one, and the readings of their tools."""
 
 from typing import Literal
 
 from pydantic import Field
 
-from sandbox.recipe.requirements import Wanted
+from sandbox.recipe.requirements import Requirements
 from sandbox.types import Frozen
 
 Shell = Literal["bash", "sh", "python", "pwsh", "cmd", "other"]
 
 
-class JobStep(Frozen):
-    """One step as the runner would take it: expressions resolved, actions of the repository already inlined."""
+class ResolvedStep(Frozen):
+    """One step as the runner would run it: expressions resolved, local actions inlined."""
 
     name: str
-    """As GitHub shows it: `Test`, `Run pytest -q`, `Run actions/checkout@v4`."""
+    """GitHub's name: `Test`, `Run pytest -q`, `Run actions/checkout@v4`."""
     script: str = ""
-    """The text of `run`; empty for a step that uses an action."""
+    """The text of `run`; empty for an action."""
     shell: Shell = "bash"
     working_directory: str = "."
     """Relative to the checkout, and inside it."""
     environment: dict[str, str] = Field(default_factory=dict)
-    """Everything the step sees: workflow, job, action, step, and constant lines earlier steps wrote to GITHUB_ENV."""
+    """All variables of the step: of workflow, job, action and step, and constant exports of earlier
+    steps.
+    """
     uses: str | None = None
     """`actions/setup-python@v5`."""
     inputs: dict[str, str] = Field(default_factory=dict)
-    """Its `with`; inputs that only GitHub knows are left out."""
+    """Its `with`, without inputs that only GitHub knows."""
     runs: Literal["yes", "no", "unknown"] = "yes"
-    """What its `if` says for this cell."""
+    """The value of its `if` for this cell."""
     condition: str = ""
     unknown: tuple[str, ...] = ()
-    """What the script or the inputs need and only GitHub knows, by name: `secrets.TOKEN`, `steps.x.outputs.y`."""
+    """Names that the script or inputs need and only GitHub knows: `secrets.TOKEN`,
+    `steps.x.outputs.y`.
+    """
     unknown_environment: dict[str, str] = Field(default_factory=dict)
-    """Variables whose value only GitHub knows: their name, and what it would take."""
+    """Variables that only GitHub knows, with the names they need."""
     failed: bool = False
-    """This is the step that is rebuilt; always the last."""
+    """The step to rebuild; always the last one."""
     continue_on_error: bool = False
     timeout_s: float | None = None
 
@@ -43,34 +47,39 @@ class Job(Frozen):
     """One cell of a job, up to its failed step."""
 
     workflow: str
-    """Path of the file."""
+    """Path of the workflow file."""
     job_id: str
     name: str
-    """As the check run is named: `test (3.11, ubuntu-latest)`."""
+    """The name of the check run: `test (3.11, ubuntu-latest)`."""
     matrix: dict[str, str] = Field(default_factory=dict)
     runs_on: str = ""
     container: str | None = None
     services: tuple[str, ...] = ()
-    steps: tuple[JobStep, ...] = ()
+    steps: tuple[ResolvedStep, ...] = ()
     python: str | None = None
-    """Asked for by setup-python or setup-uv, as `3.11`."""
+    """The version of setup-python or setup-uv, as `3.11`."""
+    node: str | None = None
+    """The version of setup-node, as `20` or `20.11.1`."""
     toolchains: dict[str, str] = Field(default_factory=dict)
-    """Other languages the job sets up, with the version asked for: `{"node": "20"}`; none of them is here."""
+    """Other languages that the job sets up, with their version: `{"node": "20"}`.
+
+    None is installed here.
+    """
     obstacles: tuple[str, ...] = ()
 
 
 class ListedJob(Frozen):
-    """One cell of a job of a workflow, as a person would look for it."""
+    """One cell of a workflow's job, for display."""
 
     workflow: str
     job_id: str
     name: str
     steps: tuple[str, ...] = ()
-    """The names of its steps, as they stand in the file."""
+    """The names of its steps as written."""
 
 
 class ToolCommand(Frozen):
-    """One command a tool stands for."""
+    """One command that a tool runs."""
 
     command: str
     """A plain command line, `python -m pytest -q tests`."""
@@ -79,27 +88,39 @@ class ToolCommand(Frozen):
 
 
 class ToolReading(Frozen):
-    """What one command line of a step asks for, as a reader of its tool says: `tox -e py`, `poetry install`.
+    """The meaning of one command line of a step, such as `tox -e py` or `poetry install`.
 
-    A reader of `tools/` answers None for a line that is not its own.
+    A reader in `tools/` returns None for a line of another tool.
     """
 
-    wanted: Wanted = Wanted()
-    """What has to be installed for it, or by it."""
+    wanted: Requirements = Requirements()
+    """Requirements of the command, or those that it installs."""
     commands: tuple[ToolCommand, ...] = ()
-    """What it runs in the end, in order; empty when it only installs."""
+    """The commands that it runs, in order; empty if it only installs."""
     python: str | None = None
     reason: str = ""
-    """For the fidelity: what is done instead (`its environment's commands are run without tox`)."""
+    """The substitute, for the fidelity log (`its environment's commands are run without tox`)."""
     obstacles: tuple[str, ...] = ()
-    """Why it cannot be rebuilt here, each naming the missing part."""
+    """Reasons why it cannot be rebuilt here, each naming the missing part."""
+    node_folders: tuple[str, ...] | None = None
+    """Folders whose lock file names the Node.js packages; None if Node.js is not needed."""
 
     def plus(self, other: "ToolReading") -> "ToolReading":
-        """Both, in order."""
+        """Concatenate two readings."""
         return ToolReading(
             wanted=self.wanted.plus(other.wanted),
             commands=self.commands + other.commands,
             python=self.python or other.python,
             reason=self.reason or other.reason,
             obstacles=tuple(dict.fromkeys(self.obstacles + other.obstacles)),
+            node_folders=merge_folders(self.node_folders, other.node_folders),
         )
+
+
+def merge_folders(
+    one: tuple[str, ...] | None, other: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """Return the folders of both, without duplicates; None if both are."""
+    if one is None or other is None:
+        return other if one is None else one
+    return tuple(dict.fromkeys(one + other))

@@ -1,9 +1,9 @@
-"""Lock files as bounds: the exact versions a project was last tested with, read line by line in one pass."""
+"""Read lock files as constraints, line by line in one pass."""
 
 import re
 from collections.abc import Mapping
 
-from sandbox.recipe.files import Files, beside, mapping
+from sandbox.recipe.files import CheckoutFiles, beside, mapping
 from sandbox.recipe.requirements import clean_line, normal_name
 
 _MOST_BYTES = 4 << 20
@@ -13,12 +13,12 @@ _TEXT = re.compile(r'"([^"\\]{1,200})"')
 _TOML = ("poetry.lock", "uv.lock", "pdm.lock", "pylock.toml")
 
 
-def read_lock(files: Files, folder: str, name: str) -> tuple[str, ...]:
-    """The pins of a lock file in a folder; empty when there is none.
+def read_lock(files: CheckoutFiles, folder: str, name: str) -> tuple[str, ...]:
+    """Return the pins of a lock file; empty if there is none.
 
     Args:
         files: The checkout.
-        folder: Where it stands.
+        folder: The folder of the lock file.
         name: `poetry.lock`, `uv.lock`, `pdm.lock`, `pylock.toml` or `Pipfile.lock`.
     """
     path = beside(folder, name)
@@ -26,32 +26,36 @@ def read_lock(files: Files, folder: str, name: str) -> tuple[str, ...]:
         return ()
     raw = files.contents.get(path)
     if raw is None or len(raw) > _MOST_BYTES:
-        files.log.dropped(path, "the lock file is too large to be read: versions are chosen by the installer")
+        files.log.dropped(path, "the lock file is too large: the installer chooses the versions")
         return ()
-    pins = _pipfile(files, path) if name == "Pipfile.lock" else _packages(raw.decode("utf-8", "replace"))
+    pins = (
+        _pipfile(files, path)
+        if name == "Pipfile.lock"
+        else _packages(raw.decode("utf-8", "replace"))
+    )
     if pins:
-        files.log.replayed(path, f"{len(pins)} versions are kept to")
+        files.log.replayed(path, f"its {len(pins)} versions are used as constraints")
     return pins
 
 
 def is_lock(name: str) -> bool:
-    """Whether a file name is one of the lock files read here."""
+    """Return True for the name of a supported lock file."""
     return name in {*_TOML, "Pipfile.lock"}
 
 
 class _Versions:
-    """The versions a lock names for each package, each with the markers it is for."""
+    """The locked versions of each package with their markers."""
 
     def __init__(self) -> None:
         self._found: dict[str, dict[str, str]] = {}
 
     def add(self, name: str, version: str, marker: str = "") -> None:
-        """One locked package."""
+        """Add one locked package."""
         if len(self._found) < _MOST:
             self._found.setdefault(normal_name(name), {})[version] = marker
 
     def pins(self) -> tuple[str, ...]:
-        """Bounds; a name locked twice binds only where its markers say which one counts."""
+        """Return the constraints. A name with several versions only counts if all have markers."""
         lines: list[str] = []
         for name, versions in sorted(self._found.items()):
             if len(versions) == 1:
@@ -62,16 +66,19 @@ class _Versions:
 
 
 def _packages(text: str) -> tuple[str, ...]:
-    """The packages of a TOML lock, by their lines."""
+    """Parse the packages of a TOML lock line by line."""
     found = _Versions()
     package: dict[str, str] = {}
+    # The additional header completes the last package.
     for line in [*text.splitlines(), "[[package]]"]:
         if line.startswith("[[pack"):
             _keep(package, found)
             package = {"in": "package"}
         elif line.startswith("["):
-            # `[package.source]` of poetry says that it is no plain package of an index
-            package["foreign"] = "yes" if line.startswith("[package.source]") else package.get("foreign", "")
+            # `[package.source]` of poetry marks a package outside of the default index
+            package["foreign"] = (
+                "yes" if line.startswith("[package.source]") else package.get("foreign", "")
+            )
             package["in"] = "other"
         elif package.get("in") == "markers":
             _marker(line, package)
@@ -80,12 +87,12 @@ def _packages(text: str) -> tuple[str, ...]:
         elif (key := _KEY.match(line)) is not None and package.get("in") == "package":
             package.setdefault(key[1], key[2])
         elif package.get("foreign") == "yes" and line.startswith('type = "legacy"'):
-            package["foreign"] = ""  # another index than the default one
+            package["foreign"] = ""  # an index other than the default one
     return found.pins()
 
 
 def _marker(line: str, package: dict[str, str]) -> None:
-    """One line of `resolution-markers`: any of them may hold."""
+    """Parse one line of `resolution-markers`; any of them may apply."""
     if line.startswith("]"):
         package["in"] = "package"
     elif (text := _TEXT.match(line.strip())) is not None:
@@ -96,12 +103,17 @@ def _marker(line: str, package: dict[str, str]) -> None:
 def _keep(package: Mapping[str, str], found: _Versions) -> None:
     name, version = _TEXT.match(package.get("name", "")), _TEXT.match(package.get("version", ""))
     source = package.get("source", "registry")
-    if name is None or version is None or package.get("foreign") == "yes" or "registry" not in source:
+    if (
+        name is None
+        or version is None
+        or package.get("foreign") == "yes"
+        or "registry" not in source
+    ):
         return
     found.add(name[1], version[1], package.get("marker", ""))
 
 
-def _pipfile(files: Files, path: str) -> tuple[str, ...]:
+def _pipfile(files: CheckoutFiles, path: str) -> tuple[str, ...]:
     found = _Versions()
     table = files.json(path)
     for group in ("default", "develop"):

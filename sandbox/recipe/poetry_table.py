@@ -1,4 +1,4 @@
-"""Poetry's own way of writing dependencies, as requirement lines."""
+"""Convert Poetry's dependency tables to requirement lines."""
 
 import re
 from collections.abc import Mapping
@@ -8,11 +8,11 @@ from sandbox.recipe.files import mapping, section, words
 
 
 def poetry_lines(table: Mapping[str, Any], optional: frozenset[str] = frozenset()) -> list[str]:
-    """A table of dependencies as requirement lines; carets and tildes become lower and upper bounds.
+    """Convert a table of dependencies. Carets and tildes become lower and upper bounds.
 
     Args:
         table: Name to version or details.
-        optional: Names marked optional that are asked for all the same (an extra).
+        optional: Optional names to include (of an extra).
     """
     lines = []
     for name, value in list(table.items())[:500]:
@@ -26,23 +26,25 @@ def poetry_lines(table: Mapping[str, Any], optional: frozenset[str] = frozenset(
 
 
 def poetry_paths(table: Mapping[str, Any]) -> list[str]:
-    """The folders of dependencies that lie in the checkout."""
+    """Return the folders of path dependencies."""
     found = (mapping(value).get("path") for value in list(table.values())[:500])
     return [path for path in found if isinstance(path, str)]
 
 
 def poetry_extras(poetry: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Each extra with its requirement lines."""
+    """Return the requirement lines of each extra."""
     table = section(poetry, "dependencies")
     found: dict[str, list[str]] = {}
     for extra, names in list(section(poetry, "extras").items())[:50]:
         asked = frozenset(words(names))
-        found[extra] = poetry_lines({name: table[name] for name in words(names) if name in table}, asked)
+        found[extra] = poetry_lines(
+            {name: table[name] for name in words(names) if name in table}, asked
+        )
     return found
 
 
 def _choices(value: object) -> list[Mapping[str, Any]]:
-    """The details of a dependency; a list gives one for each Python or platform."""
+    """Return the details of a dependency; a list has one entry for each Python or platform."""
     if isinstance(value, list):
         return [mapping(item) for item in value[:10] if isinstance(item, dict)]
     return [value if isinstance(value, dict) else {"version": value}]
@@ -52,15 +54,25 @@ def _line(name: str, details: Mapping[str, Any]) -> str:
     version = details.get("version")
     extras = ",".join(words(details.get("extras")))
     if not isinstance(version, str):
-        where = next((f"{key}+{details[key]}" for key in ("git", "url") if key in details), "elsewhere")
+        where = next(
+            (f"{key}+{details[key]}" for key in ("git", "url") if key in details), "elsewhere"
+        )
         return f"{name} @ {where}".replace("url+", "") if "path" not in details else ""
     marker = details.get("markers")
     python = details.get("python")
     marks = [marker] if isinstance(marker, str) else []
     if isinstance(python, str):
         marks += [f"python_version {op} '{number}'" for op, number in _python_marks(python)]
-    tail = f" ; {' and '.join(f'({mark})' if ' or ' in mark else mark for mark in marks)}" if marks else ""
-    return f"{name}[{extras}]{poetry_bound(version)}{tail}" if extras else f"{name}{poetry_bound(version)}{tail}"
+    tail = (
+        f" ; {' and '.join(f'({mark})' if ' or ' in mark else mark for mark in marks)}"
+        if marks
+        else ""
+    )
+    return (
+        f"{name}[{extras}]{poetry_bound(version)}{tail}"
+        if extras
+        else f"{name}{poetry_bound(version)}{tail}"
+    )
 
 
 def _python_marks(python: str) -> list[tuple[str, str]]:
@@ -70,7 +82,7 @@ def _python_marks(python: str) -> list[tuple[str, str]]:
 
 
 def poetry_bound(version: str) -> str:
-    """`^1.2` as `>=1.2,<2`; of alternatives (`||`) the last."""
+    """Convert `^1.2` to `>=1.2,<2`; of alternatives (`||`) take the last."""
     parts = []
     for part in version.rpartition("||")[2].replace(" ", "").split(","):
         found = re.fullmatch(r"([\^~]?)(\d+(?:\.\d+)*)([A-Za-z0-9.]*)", part)
@@ -85,7 +97,9 @@ def poetry_bound(version: str) -> str:
             continue
         # ^1.2.3 allows up to the next first non-zero number, ~1.2.3 up to the next minor
         fixed = (
-            next((i for i, n in enumerate(numbers) if n), len(numbers) - 1) if kind == "^" else min(1, len(numbers) - 1)
+            next((i for i, n in enumerate(numbers) if n), len(numbers) - 1)
+            if kind == "^"
+            else min(1, len(numbers) - 1)
         )
         upper = [*numbers[:fixed], numbers[fixed] + 1]
         parts.append(f">={found[2]}{found[3]},<{'.'.join(map(str, upper))}")

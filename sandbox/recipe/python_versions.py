@@ -1,4 +1,4 @@
-"""Which Python a job asks for, read from its words: `3.11`, `3.x`, `>=3.9,<3.12`, `pypy3.9`, a version file."""
+"""Parse the requested Python: `3.11`, `3.x`, `>=3.9,<3.12`, `pypy3.9`, a version file."""
 
 import re
 import tomllib
@@ -8,12 +8,13 @@ from typing import Any
 _PLAIN = re.compile(r"(?:python-?)?v?(3)\.(\d{1,2})(?:\.\d+)?(?:[abrc]+\d*)?(?:-dev|t)?")
 _OTHER = re.compile(r"(?:pypy|graalpy|jython)-?v?(3)\.(\d{1,2})(?:[-.]?v?[\w.]*)?", re.IGNORECASE)
 _BOUND = re.compile(
-    r"(>=|<=|==|!=|~=|===|<|>|\^|~|=)?\s*v?(\d+)(?:\.(\d+|x|\*))?(?:\.(?:\d+|x|\*))?(?:-\w+(?:\.\d+)?)?"
+    r"(>=|<=|==|!=|~=|===|<|>|\^|~|=)?\s*v?(\d+)(?:\.(\d+|x|\*))?(?:\.(?:\d+|x"
+    r"|\*))?(?:-\w+(?:\.\d+)?)?"
 )
 _RANGE = re.compile(r"\s*3\.(\d{1,2})(?:\.[\dx]+)?\s+-\s+3\.(\d{1,2})(?:\.[\dx]+)?\s*")
 _USUAL = 11
 USUAL = f"3.{_USUAL}"
-"""The Python of the toolchain image: asking for none means this one."""
+"""The Python of the toolchain image, used if none is requested."""
 _NEWEST = 14
 _OLDEST = 6
 _MOST_LINES = 20
@@ -21,9 +22,10 @@ _MOST_CHARACTERS = 200
 
 
 def read_version(words: object) -> str | None:
-    """The CPython version in a value from YAML, TOML or a file, as `3.11`; None when any will do or none is named.
+    """Return the CPython version in a value, as `3.11`; None for any or none.
 
-    Of several lines the last counts, as with setup-python. A range that the usual Python satisfies asks for none.
+    Of several lines the last counts, as in setup-python. A range that includes the usual Python
+    counts as any.
     """
     if isinstance(words, float | int):
         words = str(words)
@@ -35,24 +37,26 @@ def read_version(words: object) -> str | None:
 
 
 def is_other_python(words: str) -> bool:
-    """Whether the words ask for something besides the usual CPython 3: PyPy, GraalPy, free threading."""
-    return bool(_OTHER.fullmatch(words.strip()) or re.fullmatch(r"3\.\d{1,2}t(?:-dev)?", words.strip()))
+    """Return True for PyPy, GraalPy and free-threaded builds."""
+    return bool(
+        _OTHER.fullmatch(words.strip()) or re.fullmatch(r"3\.\d{1,2}t(?:-dev)?", words.strip())
+    )
 
 
 def is_python2(words: str) -> bool:
-    """Whether the words ask for Python 2."""
+    """Return True for Python 2."""
     return re.fullmatch(r"(?:python-?|pypy-?)?2(?:\.[\d.x]+)?", words.strip()) is not None
 
 
 def version_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
-    """The version a file of the repository names: `.python-version`, `.tool-versions`, `pyproject.toml`, `Pipfile`."""
+    """Return the version in `.python-version`, `.tool-versions`, `pyproject.toml` or `Pipfile`."""
     text = contents.get(path, b"").decode("utf-8", "replace")[:100_000]
     name = path.rsplit("/", 1)[-1]
     if name == ".tool-versions":
         asked = re.search(r"^python\s+(\S+)", text, re.MULTILINE)
         return read_version(asked[1]) if asked else None
     if name in {"pyproject.toml", "Pipfile"}:
-        return read_version(_asked_in_toml(text))
+        return read_version(_find_in_toml(text))
     # of several lines in .python-version the first counts
     lines = [line for line in text.splitlines()[:_MOST_LINES] if line.split("#")[0].strip()]
     return read_version(lines[0].strip().removeprefix("cpython-")) if lines else None
@@ -61,7 +65,7 @@ def version_in_file(path: str, contents: Mapping[str, bytes]) -> str | None:
 def _version(line: str) -> str | None:
     plain = _PLAIN.fullmatch(line) or _OTHER.fullmatch(line)
     if plain is not None:
-        # YAML reads an unquoted 3.10 as 3.1, which never was asked for
+        # YAML parses an unquoted 3.10 as 3.1
         return f"{plain[1]}.{'10' if plain[2] == '1' else int(plain[2])}"
     if span := _RANGE.fullmatch(line):
         return f"3.{int(span[2])}"
@@ -70,7 +74,11 @@ def _version(line: str) -> str | None:
 
 def _from_range(line: str) -> str | None:
     allowed = set(range(_OLDEST, _NEWEST + 1))
-    parts = [part for part in re.split(r"[,\s]+(?![\d])|,", re.sub(r"([<>=~^!])\s+", r"\1", line)) if part.strip()]
+    parts = [
+        part
+        for part in re.split(r"[,\s]+(?![\d])|,", re.sub(r"([<>=~^!])\s+", r"\1", line))
+        if part.strip()
+    ]
     for part in parts:
         bound = _BOUND.fullmatch(part.strip())
         if bound is None or bound[2] != "3":
@@ -80,8 +88,11 @@ def _from_range(line: str) -> str | None:
         allowed &= _allowed(bound[1] or "=", bound[3])
     if not parts or not allowed or _USUAL in allowed:
         return USUAL if allowed == {_USUAL} else None
-    # the nearest to what is usual: the newest below, else the oldest above
-    return f"3.{max(allowed) if max(allowed) < _USUAL else min(minor for minor in allowed if minor > _USUAL)}"
+    # the nearest to the usual one: the newest below, else the oldest above
+    newest = max(allowed)
+    if newest < _USUAL:
+        return f"3.{newest}"
+    return f"3.{min(minor for minor in allowed if minor > _USUAL)}"
 
 
 def _allowed(sign: str, minor: str | None) -> set[int]:
@@ -100,7 +111,7 @@ def _allowed(sign: str, minor: str | None) -> set[int]:
     }.get(sign, {at})
 
 
-def _asked_in_toml(text: str) -> object:
+def _find_in_toml(text: str) -> object:
     try:
         document: dict[str, Any] = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError):

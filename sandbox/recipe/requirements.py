@@ -1,4 +1,4 @@
-"""Requirement lines: what may be installed is a name with a version, never an option, a path or an address."""
+"""Validate requirement lines: only names with versions, never options, paths or addresses."""
 
 import re
 from collections.abc import Mapping
@@ -10,8 +10,10 @@ from sandbox.types import Frozen
 
 _NAME = r"[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 _VERSION = r"(?:===|==|~=|!=|<=|>=|<|>)\s*[A-Za-z0-9.*+!_-]+"
+# The lookahead keeps installer options out of the marker.
 _LINE = re.compile(
-    rf"({_NAME})\s*(\[\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\])?\s*(\(?\s*{_VERSION}(?:\s*,\s*{_VERSION})*\s*,?\s*\)?)?"
+    rf"({_NAME})\s*(\[\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\])?\s*(\(?\s*{_VERSION}"
+    rf"(?:\s*,\s*{_VERSION})*\s*,?\s*\)?)?"
     r"\s*(;(?!.*\s-)[A-Za-z0-9_.*\s\"'<>=!~(),+-]+)?"
 )
 _HASHES = re.compile(r"(?:\s*--hash=sha(?:256|384|512):[0-9a-f]{64,128})*\s*")
@@ -21,7 +23,8 @@ _LOCAL = re.compile(
     r"""(?:\[([A-Za-z0-9_.,\s-]*)\])?["']?"""
 )
 _INDEX = re.compile(
-    r"(?:--(?:extra-)?index-url|--find-links|--trusted-host|--no-index|-[if])\b|--(?:pre|no-binary|only-binary|prefer-)"
+    r"(?:--(?:extra-)?index-url|--find-links|--trusted-host|--no-index|-[if])\b|--(?:pre"
+    r"|no-binary|only-binary|prefer-)"
 )
 _ADDRESS = re.compile(r"(?:^|[@\s])\s*(?:(?:git|hg|svn|bzr)\+|https?://|ssh://|git@|file://)")
 _MOST_LINES = 2000
@@ -31,7 +34,7 @@ _MOST_LOCAL = 40
 
 
 class Local(Frozen):
-    """A project of the checkout that is to be installed."""
+    """A project of the checkout to install."""
 
     folder: str = "."
     """Relative to the checkout."""
@@ -41,8 +44,8 @@ class Local(Frozen):
     """Without its dependencies (`--no-deps`)."""
 
 
-class Wanted(Frozen):
-    """What a list of requirements asks for."""
+class Requirements(Frozen):
+    """The requirements of a list."""
 
     lines: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -52,44 +55,44 @@ class Wanted(Frozen):
     local: tuple[Local, ...] = ()
     """Projects of the checkout, by folder."""
     constraints: tuple[str, ...] = ()
-    """Bounds that install nothing."""
+    """Version bounds that install nothing."""
     missing: tuple[str, ...] = ()
-    """What cannot be had, each naming the part: requirements from addresses."""
+    """Unavailable requirements, each naming the missing part."""
 
-    def plus(self, other: "Wanted") -> "Wanted":
-        """Both, without repetitions, in order."""
-        return Wanted(
-            lines=_once(self.lines + other.lines),
-            files=_once(self.files + other.files),
+    def plus(self, other: "Requirements") -> "Requirements":
+        """Merge two lists in order, without duplicates."""
+        return Requirements(
+            lines=_unique(self.lines + other.lines),
+            files=_unique(self.files + other.files),
             itself=self.itself or other.itself,
-            extras=_once(self.extras + other.extras),
+            extras=_unique(self.extras + other.extras),
             local=tuple(dict.fromkeys(self.local + other.local))[:_MOST_LOCAL],
-            constraints=_once(self.constraints + other.constraints),
-            missing=_once(self.missing + other.missing),
+            constraints=_unique(self.constraints + other.constraints),
+            missing=_unique(self.missing + other.missing),
         )
 
-    def placed(self, folder: str) -> "Wanted":
-        """The same, with the checkout itself named as the project in a folder."""
+    def with_own_project(self, folder: str) -> "Requirements":
+        """Replace the checkout itself by the project in a folder."""
         if not self.itself:
             return self
         here = Local(folder=folder, extras=self.extras)
-        return self.with_(itself=False, extras=()).plus(Wanted(local=(here,)))
+        return self.with_(itself=False, extras=()).plus(Requirements(local=(here,)))
 
 
 def normal_name(name: str) -> str:
-    """A distribution's name as indexes compare it."""
+    """Normalize a distribution's name as indexes do."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def name_of(line: str) -> str:
-    """The normal name a requirement line begins with."""
+def distribution_name(line: str) -> str:
+    """Return the normalized name at the start of a requirement line."""
     found = re.match(_NAME, line)
     return normal_name(found[0]) if found else ""
 
 
 def clean_line(line: str) -> str | None:
-    """The requirement in plain form, or None when the line is anything else."""
-    # A line within the line would be one more requirement to the installer, or an option.
+    """Return the normalized requirement, or None if the line is anything else."""
+    # A line break within the line would be another requirement or option to the installer.
     head, dashes, tail = " ".join(line.split()).partition("--hash=")
     if len(head) > _MOST_CHARACTERS or (dashes and not _HASHES.fullmatch(dashes + tail)):
         return None
@@ -98,45 +101,62 @@ def clean_line(line: str) -> str | None:
         return None
     name, extras, versions, marker = (part or "" for part in found.groups())
     plain = name + re.sub(r"\s", "", extras) + re.sub(r"[\s()]", "", versions).rstrip(",")
-    return " ".join(part for part in (plain, f"; {marker[1:].strip()}" if marker else "", dashes + tail) if part)
+    return " ".join(
+        part for part in (plain, f"; {marker[1:].strip()}" if marker else "", dashes + tail) if part
+    )
 
 
-def clean_lines(lines: list[str], source: str, log: FidelityLog, folder: str | None = None) -> Wanted:
-    """The lines that may be installed; every other line is noted and left out.
+def clean_lines(
+    lines: list[str], source: str, log: FidelityLog, folder: str | None = None
+) -> Requirements:
+    """Return the installable lines; log and drop all others.
 
     Args:
-        lines: As they stand in a file or on a command line.
-        source: Where they stand, for the note.
-        log: Where the others are noted.
-        folder: From where paths are seen; None leaves "the checkout itself" to the caller.
+        lines: Lines of a file or command line.
+        source: Their origin, for the log.
+        log: Receives the dropped lines.
+        folder: The base of relative paths; None leaves "the checkout itself" to the caller.
     """
-    wanted = Wanted()
+    wanted = Requirements()
     for line in lines[:_MOST_LINES]:
         plain = line.strip()
         if not plain:
             continue
         if (local := _local(plain, folder or ".")) is not None:
             itself = folder is None and local.folder == "."
-            wanted = wanted.plus(Wanted(itself=True, extras=local.extras) if itself else Wanted(local=(local,)))
+            wanted = wanted.plus(
+                Requirements(itself=True, extras=local.extras)
+                if itself
+                else Requirements(local=(local,))
+            )
         elif (clean := clean_line(line)) is not None:
-            wanted = wanted.plus(Wanted(lines=(clean,)))
+            wanted = wanted.plus(Requirements(lines=(clean,)))
         else:
-            wanted = wanted.plus(_refused(plain, source, log))
+            wanted = wanted.plus(_drop_line(plain, source, log))
     return wanted
 
 
-def _refused(line: str, source: str, log: FidelityLog) -> Wanted:
-    """A line that is not installed: noted, and when something will be missing, named."""
+def _drop_line(line: str, source: str, log: FidelityLog) -> Requirements:
+    """Log a dropped line, and mark it as missing if something would be installed."""
     if _INDEX.match(line):
         log.dropped(f"{source}: {line}", "which index is asked, and how, is the operator's choice")
-        return Wanted()
-    log.dropped(f"{source}: {line}", "only names with versions are installed: no options, paths or addresses")
+        return Requirements()
+    log.dropped(
+        f"{source}: {line}",
+        "only names with versions are installed, not options, paths or addresses",
+    )
     line = line[:_MOST_CHARACTERS]
     if not _ADDRESS.search(line):
-        return Wanted()
+        return Requirements()
     egg = re.search(r"[#&]egg=([A-Za-z0-9._-]+)", line)
-    name = egg[1] if egg else (_HEAD.match(line) or _HEAD_OF_ADDRESS.search(line) or [None, line[:80]])[1]
-    return Wanted(missing=(f"the requirement {name}: it comes from an address, and only indexes are asked",))
+    name = (
+        egg[1]
+        if egg
+        else (_HEAD.match(line) or _HEAD_OF_ADDRESS.search(line) or [None, line[:80]])[1]
+    )
+    return Requirements(
+        missing=(f"the requirement {name}: it comes from an address, and only indexes are asked",)
+    )
 
 
 _HEAD = re.compile(rf"({_NAME})\s*(?:\[[^\]]*\])?\s*@")
@@ -144,7 +164,7 @@ _HEAD_OF_ADDRESS = re.compile(r"/([A-Za-z0-9._-]{1,80}?)(?:\.git)?(?:@[^/]*)?/?$
 
 
 def _local(line: str, folder: str) -> Local | None:
-    """The project of the checkout a line names, such as `-e ./libs/core[test]`; None when it names none."""
+    """Return the local project of a line such as `-e ./libs/core[test]`; None if there is none."""
     if len(line) > _MOST_CHARACTERS:
         return None
     bare = re.sub(r"\s#.*|\s*;.*", "", line)
@@ -162,23 +182,27 @@ def _local(line: str, folder: str) -> Local | None:
 
 
 def read_requirement_file(  # noqa: PLR0917 (the last two by name)
-    path: str, contents: Mapping[str, bytes], log: FidelityLog, depth: int = 0, folder: str | None = None
-) -> Wanted:
-    """A requirements file of the repository with the files it refers to by `-r` and `-c`.
+    path: str,
+    contents: Mapping[str, bytes],
+    log: FidelityLog,
+    depth: int = 0,
+    folder: str | None = None,
+) -> Requirements:
+    """Read a requirements file with the files that it includes by `-r` and `-c`.
 
     Args:
         path: The file.
         contents: The files that were read.
-        log: Where lines that are left out are noted.
-        depth: How many files led to this one.
-        folder: Where the installer runs: local projects are seen from there. None leaves "the checkout itself" to
-            the caller.
+        log: Receives the dropped lines.
+        depth: Number of including files.
+        folder: The installer's folder, the base of local projects. None leaves "the checkout
+            itself" to the caller.
     """
     raw = contents.get(path)
     if raw is None or depth > _DEEPEST:
         log.dropped(path, "the requirements file cannot be read")
-        return Wanted()
-    wanted = Wanted(files=(path,))
+        return Requirements()
+    wanted = Requirements(files=(path,))
     text = re.sub(r"\\\r?\n", " ", raw.decode("utf-8-sig", "replace"))
     plain: list[str] = []
     for line in text.splitlines()[:_MOST_LINES]:
@@ -197,12 +221,17 @@ def read_requirement_file(  # noqa: PLR0917 (the last two by name)
     return wanted.plus(clean_lines(plain, path, log, folder))
 
 
-def read_constraint_file(path: str, contents: Mapping[str, bytes], log: FidelityLog) -> Wanted:
-    """A file of bounds: its lines constrain, and install nothing."""
+def read_constraint_file(
+    path: str, contents: Mapping[str, bytes], log: FidelityLog
+) -> Requirements:
+    """Read a constraints file: its lines install nothing."""
     found = read_requirement_file(path, contents, log)
     bounds = (re.sub(r"\[[^\]]*\]", "", line) for line in found.lines)
-    return Wanted(constraints=tuple(line.partition("--hash=")[0].strip() for line in bounds), files=found.files)
+    return Requirements(
+        constraints=tuple(line.partition("--hash=")[0].strip() for line in bounds),
+        files=found.files,
+    )
 
 
-def _once(items: tuple[str, ...]) -> tuple[str, ...]:
+def _unique(items: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))

@@ -1,12 +1,21 @@
-"""setup.py read as data: the literal arguments of its call of `setup`, without running it."""
+"""Read the literal arguments of setup.py's `setup` call from its syntax tree."""
 
 import ast
 from typing import Any
 
-from sandbox.recipe.files import Files, beside
+from sandbox.recipe.files import CheckoutFiles, beside
 
 _WANTED = frozenset(
-    {"name", "version", "install_requires", "extras_require", "tests_require", "packages", "package_dir", "py_modules"}
+    {
+        "name",
+        "version",
+        "install_requires",
+        "extras_require",
+        "tests_require",
+        "packages",
+        "package_dir",
+        "py_modules",
+    }
     | {
         "description",
         "author",
@@ -22,48 +31,61 @@ _WANTED = frozenset(
 _DESCRIPTIVE = frozenset(
     {"version", "description", "author", "author_email", "url", "packages", "py_modules", "scripts"}
 )
-"""Arguments that nothing is installed from."""
+"""Arguments that install nothing."""
 _PRESENT = frozenset({"ext_modules", "rust_extensions", "cffi_modules"})
 """Arguments of which only the presence counts."""
 _MOST_NODES = 50_000
 
 
-def read_setup_call(files: Files, folder: str) -> dict[str, Any]:
-    """What setup.py in a folder passes to `setup`, as far as it is literal."""
+def read_setup_call(files: CheckoutFiles, folder: str) -> dict[str, Any]:
+    """Return the literal arguments of the `setup` call in a folder's setup.py."""
     path = beside(folder, "setup.py")
     tree = files.python(path)
     if tree is None:
         return {}
-    constants = constants_of(tree)
+    constants = read_constants(tree)
     found: dict[str, Any] = {}
+    # The file is the repository's, so the walk has a limit.
     for _, node in zip(range(_MOST_NODES), ast.walk(tree), strict=False):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup":
+        if (
+            isinstance(node, ast.Call)
+            and getattr(node.func, "id", getattr(node.func, "attr", "")) == "setup"
+        ):
             for keyword in node.keywords:
                 problem = _keep(keyword, constants, found)
                 if problem:
-                    files.log.dropped(f"{path}: {problem}", "it is computed, and setup.py is not run")
+                    files.log.dropped(
+                        f"{path}: {problem}", "it is computed, and setup.py is not run"
+                    )
+    # None marks requirements that are computed, often from a file.
     if "install_requires" in found and found["install_requires"] is None:
         del found["install_requires"]
         found.update(_from_files(tree, files, path))
     return found
 
 
-def constants_of(tree: ast.Module) -> dict[str, ast.expr]:
-    """The names a module assigns at its top, with what is assigned last."""
+def read_constants(tree: ast.Module) -> dict[str, ast.expr]:
+    """Return the top-level assignments of a module; the last one of each name counts."""
     found: dict[str, ast.expr] = {}
     for node in tree.body[:2000]:
         if isinstance(node, ast.Assign):
-            found.update({target.id: node.value for target in node.targets if isinstance(target, ast.Name)})
-        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            found.update(
+                {target.id: node.value for target in node.targets if isinstance(target, ast.Name)}
+            )
+        elif (
+            isinstance(node, ast.AnnAssign)
+            and isinstance(node.target, ast.Name)
+            and node.value is not None
+        ):
             found[node.target.id] = node.value
     return found
 
 
 def literal(node: ast.expr, constants: dict[str, ast.expr], depth: int = 0) -> Any:
-    """The value of an expression made of literals, names of such, and sums of lists or texts.
+    """Evaluate an expression of literals, names of such, and sums of lists or strings.
 
     Raises:
-        ValueError: it has to be computed.
+        ValueError: The value has to be computed.
     """
     if depth > 12:  # noqa: PLR2004 (deeper than anybody writes)
         raise ValueError("too deep")
@@ -81,18 +103,24 @@ def literal(node: ast.expr, constants: dict[str, ast.expr], depth: int = 0) -> A
             if key is not None
         }
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _sum(literal(node.left, constants, following), literal(node.right, constants, following))
+        return _sum(
+            literal(node.left, constants, following), literal(node.right, constants, following)
+        )
     if isinstance(node, ast.JoinedStr):
         return "".join(_text(part, constants, following) for part in node.values)
     if isinstance(node, ast.Subscript):
-        return _item(literal(node.value, constants, following), literal(node.slice, constants, following))
+        return _item(
+            literal(node.value, constants, following), literal(node.slice, constants, following)
+        )
     raise ValueError("computed")
 
 
 _MOST_ITEMS = 2000
 
 
-def _sequence(node: ast.List | ast.Tuple | ast.Set, constants: dict[str, ast.expr], depth: int) -> list[Any]:
+def _sequence(
+    node: ast.List | ast.Tuple | ast.Set, constants: dict[str, ast.expr], depth: int
+) -> list[Any]:
     items: list[Any] = []
     for element in node.elts[:_MOST_ITEMS]:
         if isinstance(element, ast.Starred):
@@ -108,7 +136,11 @@ def _sequence(node: ast.List | ast.Tuple | ast.Set, constants: dict[str, ast.exp
 def _sum(left: Any, right: Any) -> Any:
     if isinstance(left, list) and isinstance(right, list) and len(left) + len(right) <= _MOST_ITEMS:
         return left + right
-    if isinstance(left, str) and isinstance(right, str) and len(left) + len(right) <= _MOST_ITEMS * 5:
+    if (
+        isinstance(left, str)
+        and isinstance(right, str)
+        and len(left) + len(right) <= _MOST_ITEMS * 5
+    ):
         return left + right
     raise ValueError("computed")
 
@@ -130,19 +162,23 @@ def _item(value: Any, key: Any) -> Any:
 
 
 def _keep(keyword: ast.keyword, constants: dict[str, ast.expr], found: dict[str, Any]) -> str:
-    """Keep one argument; returns its name when it has to be computed."""
+    """Store one argument. Return its name if it has to be computed."""
     name, value = keyword.arg or "", keyword.value
     if name not in _WANTED:
         return ""
     if name in _PRESENT:
         found[name] = not (isinstance(value, ast.List | ast.Tuple) and not value.elts)
         return ""
+    # `find_packages("src")` is never literal, but its folder is.
     if name == "packages" and isinstance(value, ast.Call):
-        where = next((k.value for k in value.keywords if k.arg == "where"), next(iter(value.args), None))
+        where = next(
+            (k.value for k in value.keywords if k.arg == "where"), next(iter(value.args), None)
+        )
         found["where"] = where.value if isinstance(where, ast.Constant) else None
         return ""
     try:
         found[name] = literal(value, constants)
+    # A deep or huge expression must not end the reading of the other arguments.
     except (ValueError, TypeError, RecursionError, MemoryError):
         if name == "install_requires":
             found[name] = None
@@ -152,15 +188,25 @@ def _keep(keyword: ast.keyword, constants: dict[str, ast.expr], found: dict[str,
     return ""
 
 
-def _from_files(tree: ast.Module, files: Files, path: str) -> dict[str, Any]:
-    """The requirement files a setup.py names when it computes what it requires."""
+def _from_files(tree: ast.Module, files: CheckoutFiles, path: str) -> dict[str, Any]:
+    """Return the requirement files that setup.py names when it computes its requirements."""
     named = [
         node.value
         for _, node in zip(range(_MOST_NODES), ast.walk(tree), strict=False)
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     ]
-    likely = [name for name in named if name.endswith((".txt", ".in")) and "require" in name and len(name) < 100]  # noqa: PLR2004
-    main = [name for name in dict.fromkeys(likely) if not any(word in name for word in ("dev", "test", "doc", "opt"))]
+    likely = [
+        name
+        for name in named
+        if name.endswith((".txt", ".in")) and "require" in name and len(name) < 100  # noqa: PLR2004
+    ]
+    main = [
+        name
+        for name in dict.fromkeys(likely)
+        if not any(word in name for word in ("dev", "test", "doc", "opt"))
+    ]
     if main:
-        files.log.replaced(f"{path}: install_requires", f"the requirements in {', '.join(main[:3])} are installed")
+        files.log.replaced(
+            f"{path}: install_requires", f"the requirements in {', '.join(main[:3])} are installed"
+        )
     return {"requirement_files": main[:3]}

@@ -1,6 +1,14 @@
-"""The failing job of a GitHub Actions workflow, read from its YAML as data: the door to `actions/`."""
+"""Public interface of `actions/`: the failing job of a GitHub Actions workflow."""
 
 from sandbox.recipe.actions.reading import find_job, is_runners_own, knows_job, list_jobs
-from sandbox.recipe.job import Job, JobStep, ListedJob
+from sandbox.recipe.job import Job, ListedJob, ResolvedStep
 
-__all__ = ["Job", "JobStep", "ListedJob", "find_job", "is_runners_own", "knows_job", "list_jobs"]
+__all__ = [
+    "Job",
+    "ListedJob",
+    "ResolvedStep",
+    "find_job",
+    "is_runners_own",
+    "knows_job",
+    "list_jobs",
+]

@@ -1,4 +1,4 @@
-"""The test runners, in the order they are asked; the first that recognises a command reads it."""
+"""The test runners in order of precedence: the first that recognises a command reads it."""
 
 from sandbox.runners.any_command import AnyCommand
 from sandbox.runners.base import TestRunner
@@ -6,14 +6,26 @@ from sandbox.runners.diagnostics import Diagnostics
 from sandbox.runners.junit import JUnitReports
 from sandbox.runners.python_pytest import PythonPytest
 from sandbox.runners.python_unittest import PythonUnittest
+from sandbox.types import RUNNER_TRAITS, RunnerTraits
 
-RUNNERS: tuple[TestRunner, ...] = (PythonPytest(), PythonUnittest(), Diagnostics(), JUnitReports(), AnyCommand())
-"""Explicit and ordered; AnyCommand takes everything."""
+RUNNERS: tuple[TestRunner, ...] = (
+    PythonPytest(),
+    PythonUnittest(),
+    Diagnostics(),
+    JUnitReports(),
+    AnyCommand(),
+)
+"""Explicit and ordered; AnyCommand recognises everything."""
 
 
 def detect_runner(command: str) -> TestRunner:
-    """The runner that reads a command."""
+    """Return the runner that reads a command."""
     return next(runner for runner in RUNNERS if runner.recognises(command))
 
 
-__all__ = ["RUNNERS", "TestRunner", "detect_runner"]
+def detect_traits(command: str) -> RunnerTraits:
+    """Return the properties of the runner that reads a command."""
+    return RUNNER_TRAITS[detect_runner(command).name]
+
+
+__all__ = ["RUNNERS", "TestRunner", "detect_runner", "detect_traits"]

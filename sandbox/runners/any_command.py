@@ -1,18 +1,18 @@
-"""Any other command: its exit status decides, and what it printed tells where, as far as it can be read."""
+"""The runner for any other command: the exit status decides, the output supplies places."""
 
 from sandbox.runners.base import (
     NOT_EXECUTABLE,
     NOT_FOUND,
     GuestPlaces,
     Invocation,
-    Reading,
+    RunnerReading,
     RunRequest,
     shell_invocation,
 )
-from sandbox.runners.findings import Checkout, as_results
+from sandbox.runners.findings import CheckoutPaths, as_results
 from sandbox.runners.matchers import EVERY, plain_lines, read_findings
 from sandbox.runners.printed import read_test_lines
-from sandbox.runners.printed.blocks import python_frames, raised
+from sandbox.runners.printed.blocks import last_exception, python_frames
 from sandbox.runners.printed.error_line import best_error
 from sandbox.types import CommandResult, TestResult, TestStatus
 
@@ -22,48 +22,68 @@ LAST_CHARACTERS = 4000
 
 
 class AnyCommand:
-    """Recognises everything; has one result, named by the command, unless the output names failing tests or places."""
+    """Recognises every command.
+
+    Its only result is the command, unless the output names failing tests or places.
+    """
 
     @property
     def name(self) -> str:
-        """`command`."""
+        """Return `command`."""
         return "command"
 
     def recognises(self, _command: str, /) -> bool:
-        """Whether this runner reads the command."""
+        """Return True: every command is recognised."""
         return True
 
     def prepare(self, request: RunRequest, places: GuestPlaces, /) -> Invocation:
-        """What to start."""
+        """Return what to start."""
         return shell_invocation(request, places)
 
-    def read(self, request: RunRequest, invocation: Invocation, result: CommandResult, /) -> Reading:
-        """What the run left."""
+    def read(
+        self, request: RunRequest, invocation: Invocation, result: CommandResult, /
+    ) -> RunnerReading:
+        """Read the result of a run."""
         name = request.command.strip()[:NAME_CHARACTERS]
-        missing = why_not_run(result)
+        missing = find_start_error(result)
         if missing:
-            return Reading(inconclusive=missing, weak=True)
+            return RunnerReading(inconclusive=missing, weak=True)
         if result.ok:
-            return Reading(results=(TestResult(name=name, status=TestStatus.PASS),), weak=True)
-        place = Checkout(root=invocation.checkout, folder=invocation.folder)
-        return Reading(results=printed_failures(name, printed(result), place, ending_of(result)), weak=True)
+            return RunnerReading(
+                results=(TestResult(name=name, status=TestStatus.PASS),), weak=True
+            )
+        place = CheckoutPaths(root=invocation.checkout, folder=invocation.folder)
+        return RunnerReading(
+            results=printed_failures(name, combined_output(result), place, describe_exit(result)),
+            weak=True,
+        )
 
 
-def printed_failures(name: str, text: str, checkout: Checkout, ending: str) -> tuple[TestResult, ...]:
-    """What a failing command's output names: tests, else places, else the command itself with the best line."""
+def printed_failures(
+    name: str, text: str, checkout: CheckoutPaths, ending: str
+) -> tuple[TestResult, ...]:
+    """Return the failures in the output: tests, else places, else the command itself."""
     lines = plain_lines(text)
     named = read_test_lines(lines, checkout)
-    return named or as_results(read_findings(EVERY, text), checkout) or (_one_result(name, lines, checkout, ending),)
+    return (
+        named
+        or as_results(read_findings(EVERY, text), checkout)
+        or (_one_result(name, lines, checkout, ending),)
+    )
 
 
-def printed(result: CommandResult) -> str:
-    """Both streams, bounded for reading."""
+def combined_output(result: CommandResult) -> str:
+    """Return both output streams, bounded for parsing."""
     text = result.stdout + ("\n" if result.stdout and result.stderr else "") + result.stderr
-    return text if len(text) <= READ_CHARACTERS else text[: READ_CHARACTERS // 2] + "\n" + text[-READ_CHARACTERS // 2 :]
+    return (
+        text
+        if len(text) <= READ_CHARACTERS
+        else text[: READ_CHARACTERS // 2] + "\n" + text[-READ_CHARACTERS // 2 :]
+    )
 
 
-def why_not_run(result: CommandResult) -> str:
-    """Why the command itself could not be started; empty when it could."""
+def find_start_error(result: CommandResult) -> str:
+    """Return why the command could not be started; empty if it could."""
     if result.exit_code == NOT_FOUND:
         return "the command was not found (exit status 127)"
     if result.exit_code == NOT_EXECUTABLE:
@@ -71,9 +91,9 @@ def why_not_run(result: CommandResult) -> str:
     return ""
 
 
-def _one_result(name: str, lines: list[str], checkout: Checkout, ending: str) -> TestResult:
+def _one_result(name: str, lines: list[str], checkout: CheckoutPaths, ending: str) -> TestResult:
     frames = python_frames(lines, checkout)
-    error, message = raised(lines)
+    error, message = last_exception(lines)
     file, line = frames[-1][:2] if frames else (None, None)
     return TestResult(
         name=name,
@@ -87,8 +107,8 @@ def _one_result(name: str, lines: list[str], checkout: Checkout, ending: str) ->
     )
 
 
-def ending_of(result: CommandResult) -> str:
-    """How a command that is not green ended."""
+def describe_exit(result: CommandResult) -> str:
+    """Describe the exit of a command that is not green."""
     if result.exit_code is None:
         return f"killed by signal {result.signal}"
     return f"exit status {result.exit_code}"

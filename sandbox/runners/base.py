@@ -1,4 +1,4 @@
-"""TestRunner: the protocol every reader of a command fulfils, and the values between it and the judge."""
+"""The protocol of test runners, and the values between them and the judge."""
 
 import posixpath
 from collections.abc import Mapping
@@ -11,34 +11,38 @@ from sandbox.types import CommandResult, Frozen, TestOrder, TestResult, TestStat
 SHELL = (
     "/bin/sh",
     "-c",
-    'if command -v bash >/dev/null 2>&1; then exec bash -e -c "$0"; else exec /bin/sh -e -c "$0"; fi',
+    (
+        'if command -v bash >/dev/null 2>&1; then exec bash -e -c "$0"; else exec /bin/sh -e -c '
+        '"$0"; fi'
+    ),
 )
-"""As CI does: bash where there is one, stopping at the first error."""
+"""As in CI: bash if available, stopping at the first error."""
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 HASH_SEEDS = 2**32
-"""PYTHONHASHSEED takes no larger number."""
+"""Upper bound of PYTHONHASHSEED."""
 
 
 class RunRequest(Frozen):
-    """What is to be run, independent of the runner."""
+    """A request to run something, independent of the runner."""
 
     command: str
     targets: tuple[str, ...] = ()
     """Test names that replace the command's own selection."""
     order: TestOrder = "given"
     seed: int = 0
-    """For a random order, and for Python's hashing."""
+    """The seed of a random order and of Python's hashing."""
     maxfail: int | None = None
-    """Stop after so many failures, 0 for never; None keeps the command's own limit."""
+    """Number of failures after which to stop, 0 for no limit; None keeps the command's own limit.
+    """
     environment: dict[str, str] = Field(default_factory=dict)
     wall_s: float = 120.0
     test_cpu_s: float = 0.0
-    """Processor time after which one test is stopped; 0 for never."""
+    """Processor seconds after which one test is stopped; 0 means no limit."""
 
 
 class GuestPlaces(Frozen):
-    """Where things are inside the sandbox."""
+    """Paths inside the sandbox."""
 
     python: str
     guest_dir: str
@@ -49,7 +53,7 @@ class GuestPlaces(Frozen):
 
     @property
     def folder(self) -> str:
-        """The working directory, relative to the checkout."""
+        """Return the working directory relative to the checkout."""
         return posixpath.relpath(self.cwd, self.checkout)
 
 
@@ -60,39 +64,39 @@ class Invocation(Frozen):
     environment: dict[str, str] = Field(default_factory=dict)
     stdin: bytes = b""
     key: bytes = b""
-    """Verifies the records; only this run has it."""
+    """The key that verifies the records of this run only."""
     python_path: str = ""
     checkout: str = ""
-    """Absolute path of the checkout, where the reader has to know it."""
+    """Absolute path of the checkout, if the reader needs it."""
     folder: str = "."
     """The working directory, relative to the checkout."""
     reports: tuple[str, ...] = ()
-    """Report files the command was asked to write, relative to the checkout; may be patterns."""
+    """Paths or patterns of report files that the command writes, relative to the checkout."""
     found: dict[str, bytes] = Field(default_factory=dict)
-    """Those of them that this run wrote, put in by the judge; hostile bytes."""
+    """The reports that this run wrote, added by the judge; untrusted bytes."""
 
 
-class Reading(Frozen):
-    """What a runner read from one run: facts for the judge, who alone gives verdicts."""
+class RunnerReading(Frozen):
+    """A runner's facts about one run. Only the judge derives a verdict."""
 
     results: tuple[TestResult, ...] = ()
-    """Every test with its outcome; failures in detail."""
+    """Every test with its outcome, and details of failures."""
     collected: tuple[str, ...] = ()
     deselected: int = 0
     session_status: int | None = None
-    """The exit status the records speak of; None when the runner keeps none or the session did not end."""
+    """The exit status in the records; None if there are no records or the session did not end."""
     ended: bool = True
-    """Whether everything that was begun also ended."""
+    """False if something that started did not end."""
     tampering: tuple[str, ...] = ()
-    """Contradictions that have no honest explanation."""
+    """Contradictions without an honest explanation."""
     inconclusive: str = ""
-    """Why nothing can be concluded, in one sentence; empty when something can."""
+    """Why the run is inconclusive, in one sentence; empty if it is conclusive."""
     weak: bool = False
-    """Only the exit status speaks."""
+    """Only the exit status is evidence."""
 
     @property
     def outcomes(self) -> dict[str, TestStatus]:
-        """Name to status; of several results with one name the worst counts."""
+        """Return the status by name; of several results with one name the worst counts."""
         rank = {TestStatus.PASS: 0, TestStatus.SKIP: 1, TestStatus.FAIL: 2, TestStatus.ERROR: 3}
         found: dict[str, TestStatus] = {}
         for result in self.results:
@@ -103,28 +107,30 @@ class Reading(Frozen):
 
 
 class TestRunner(Protocol):
-    """Knows one family of commands: recognises them, prepares them, reads what they left."""
+    """Support for one family of commands: recognises them, prepares them, reads their results."""
 
     @property
     def name(self) -> str:
-        """`pytest`, `diagnostics`, `command`."""
+        """Return the name: `pytest`, `diagnostics`, `command`."""
         ...
 
     def recognises(self, command: str, /) -> bool:
-        """Whether this runner can read the command."""
+        """Return True if this runner can read the command."""
         ...
 
     def prepare(self, request: RunRequest, places: GuestPlaces, /) -> Invocation:
-        """What to start in the sandbox."""
+        """Return what to start in the sandbox."""
         ...
 
-    def read(self, request: RunRequest, invocation: Invocation, result: CommandResult, /) -> Reading:
-        """What the run left, every byte of it hostile. Never raises for anything that stands in it."""
+    def read(
+        self, request: RunRequest, invocation: Invocation, result: CommandResult, /
+    ) -> RunnerReading:
+        """Read the result of a run; every byte of it is untrusted. Never raises for any content."""
         ...
 
 
 def shell_invocation(request: RunRequest, places: GuestPlaces) -> Invocation:
-    """The command as it stands, through a shell that stops at the first error."""
+    """Return the unchanged command in a shell that stops at the first error."""
     return Invocation(
         argv=(*SHELL, request.command),
         environment=with_defaults(request),
@@ -134,9 +140,9 @@ def shell_invocation(request: RunRequest, places: GuestPlaces) -> Invocation:
 
 
 def with_defaults(request: RunRequest, more: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The job's environment over what makes two runs with one seed alike.
+    """Return the job's variables with defaults that make runs with one seed reproducible.
 
-    A PYTHONHASHSEED of the job's own wins: the job asked for that order of sets, and CI ran with it.
+    The job's own PYTHONHASHSEED takes precedence: CI ran with that order of sets.
     """
     environment = {**request.environment, **(more or {})}
     seed = str(request.seed % HASH_SEEDS)

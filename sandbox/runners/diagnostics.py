@@ -1,42 +1,61 @@
-"""Linters, formatters, type checkers and compilers: what they print becomes file, line, rule and message."""
+"""The runner for linters, formatters, type checkers and compilers."""
 
-from sandbox.runners.any_command import ending_of, printed, printed_failures, why_not_run
-from sandbox.runners.base import GuestPlaces, Invocation, Reading, RunRequest, shell_invocation
-from sandbox.runners.findings import Checkout, as_results
+from sandbox.runners.any_command import (
+    combined_output,
+    describe_exit,
+    find_start_error,
+    printed_failures,
+)
+from sandbox.runners.base import (
+    GuestPlaces,
+    Invocation,
+    RunnerReading,
+    RunRequest,
+    shell_invocation,
+)
+from sandbox.runners.findings import CheckoutPaths, as_results
 from sandbox.runners.matchers import EVERY, is_build, matchers_for, read_findings
 from sandbox.types import CommandResult, TestResult, TestStatus
 
 
 class Diagnostics:
-    """Recognises the tools of `matchers.TOOLS` when they stand in a plain command."""
+    """Recognises the tools of `matchers.TOOLS` in a plain command."""
 
     @property
     def name(self) -> str:
-        """`diagnostics`."""
+        """Return `diagnostics`."""
         return "diagnostics"
 
     def recognises(self, command: str) -> bool:
-        """Whether this runner reads the command."""
+        """Return True if this runner reads the command."""
         return matchers_for(command) is not None
 
     def prepare(self, request: RunRequest, places: GuestPlaces, /) -> Invocation:
-        """What to start."""
+        """Return what to start."""
         return shell_invocation(request, places)
 
-    def read(self, request: RunRequest, invocation: Invocation, result: CommandResult, /) -> Reading:
-        """What the run left."""
-        missing = why_not_run(result)
+    def read(
+        self, request: RunRequest, invocation: Invocation, result: CommandResult, /
+    ) -> RunnerReading:
+        """Read the result of a run."""
+        missing = find_start_error(result)
         if missing:
-            return Reading(inconclusive=missing, weak=True)
+            return RunnerReading(inconclusive=missing, weak=True)
         name = request.command.strip()[:200]
         if result.ok:
-            return Reading(results=(TestResult(name=name, status=TestStatus.PASS),), weak=True)
-        text = printed(result)
-        place = Checkout(root=invocation.checkout, folder=invocation.folder)
+            return RunnerReading(
+                results=(TestResult(name=name, status=TestStatus.PASS),), weak=True
+            )
+        text = combined_output(result)
+        place = CheckoutPaths(root=invocation.checkout, folder=invocation.folder)
         findings = as_results(read_findings(matchers_for(request.command) or EVERY, text), place)
         if findings:
-            return Reading(results=findings, weak=True)
+            return RunnerReading(results=findings, weak=True)
         if is_build(request.command):
-            return Reading(results=printed_failures(name, text, place, ending_of(result)), weak=True)
+            return RunnerReading(
+                results=printed_failures(name, text, place, describe_exit(result)), weak=True
+            )
         last = next((line for line in reversed(text.splitlines()) if line.strip()), "")
-        return Reading(inconclusive=f"{name} failed without naming a place: {last.strip()[:300]}", weak=True)
+        return RunnerReading(
+            inconclusive=f"{name} failed without naming a place: {last.strip()[:300]}", weak=True
+        )

@@ -1,4 +1,4 @@
-"""Findings: what a tool says about a place, and how it becomes a failure with a name of its own."""
+"""Findings of tools, and their conversion to named failures."""
 
 import posixpath
 import re
@@ -16,11 +16,13 @@ _RUNNER_FOLDERS = re.compile(
     r"|[A-Za-z]:/(?:[\w.-]{1,60}/){1,3}([\w.-]{1,100})/\4/"
     r"|/github/workspace/|" + "|".join(f"{each.workdir}/" for each in (USUAL, CHANGED)) + ")"
 )
-"""Where hosted and self-hosted runners, job containers, Docker actions and our sandbox keep a checkout."""
+"""Checkout folders of hosted and self-hosted runners, job containers, Docker actions and our
+sandbox.
+"""
 
 
-class Finding(NamedTuple):
-    """One thing a tool complains about."""
+class PrintedFinding(NamedTuple):
+    """One complaint of a tool."""
 
     file: str
     line: int | None
@@ -31,16 +33,16 @@ class Finding(NamedTuple):
     """`error`, `warning` or `note`."""
 
 
-class Checkout(NamedTuple):
-    """Where a tool ran, so that its paths can be told relative to the checkout."""
+class CheckoutPaths(NamedTuple):
+    """The folder of a tool's run, to make its paths relative to the checkout."""
 
     root: str = ""
-    """Absolute; empty when it is not known, as in a log."""
+    """Absolute; empty if unknown, as in a log."""
     folder: str = "."
     """The working directory, relative to the root."""
 
     def relative(self, path: str) -> str:
-        """A path as the checkout knows it; one outside stays as it is."""
+        """Return a path relative to the checkout; outside paths stay unchanged."""
         path = path.strip().removeprefix("file://")
         if "\\" in path and "/" not in path:
             path = path.replace("\\", "/")
@@ -53,19 +55,23 @@ class Checkout(NamedTuple):
         return path if joined.startswith("..") else joined
 
 
-def as_results(findings: Iterable[Finding], checkout: Checkout | None = None) -> tuple[TestResult, ...]:
-    """One failure per finding, named `path:line:rule`; findings with one name are told apart by a number.
+def as_results(
+    findings: Iterable[PrintedFinding], checkout: CheckoutPaths | None = None
+) -> tuple[TestResult, ...]:
+    """Convert findings to failures named `path:line:rule`; duplicate names get a number.
 
-    Notes belong to the finding before them. Warnings count only when there is nothing worse: a tool that fails on
-    warnings alone was asked to.
+    Notes belong to the finding before them. Warnings count only if there are no errors: a tool that
+    fails on warnings alone is configured to.
     """
-    place = checkout or Checkout()
+    place = checkout or CheckoutPaths()
     joined = _with_notes(findings)
     worst = [finding for finding in joined if finding.severity == "error"] or joined
     named: dict[str, TestResult] = {}
     for finding in worst[:MAX_FINDINGS]:
         path = place.relative(finding.file)
-        plain = f"{path}:{finding.line}:{finding.rule}" if finding.line else f"{path}:{finding.rule}"
+        plain = (
+            f"{path}:{finding.line}:{finding.rule}" if finding.line else f"{path}:{finding.rule}"
+        )
         name, number = plain, 2
         while name in named and named[name].error_message != finding.message:
             name, number = f"{plain}#{number}", number + 1
@@ -81,8 +87,8 @@ def as_results(findings: Iterable[Finding], checkout: Checkout | None = None) ->
     return tuple(named.values())
 
 
-def _with_notes(findings: Iterable[Finding]) -> list[Finding]:
-    kept: list[Finding] = []
+def _with_notes(findings: Iterable[PrintedFinding]) -> list[PrintedFinding]:
+    kept: list[PrintedFinding] = []
     for finding in findings:
         if finding.severity != "note":
             kept.append(finding)

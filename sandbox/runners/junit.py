@@ -1,4 +1,4 @@
-"""JUnit XML that a command writes: a weak reading beside its exit status, parsed without entities and within bounds."""
+"""JUnit XML reports: a weak reading beside the exit status, parsed without entities."""
 
 import posixpath
 import re
@@ -6,15 +6,27 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 from xml.parsers import expat
 
-from sandbox.runners.any_command import AnyCommand, ending_of, printed, printed_failures, why_not_run
-from sandbox.runners.base import GuestPlaces, Invocation, Reading, RunRequest, shell_invocation
-from sandbox.runners.findings import Checkout
+from sandbox.runners.any_command import (
+    AnyCommand,
+    combined_output,
+    describe_exit,
+    find_start_error,
+    printed_failures,
+)
+from sandbox.runners.base import (
+    GuestPlaces,
+    Invocation,
+    RunnerReading,
+    RunRequest,
+    shell_invocation,
+)
+from sandbox.runners.findings import CheckoutPaths
 from sandbox.types import CommandResult, TestResult, TestStatus
 
 MAX_BYTES = 4 << 20
-"""Of one report file."""
+"""Limit for one report file."""
 MAX_TOTAL_BYTES = 8 << 20
-"""Of all report files of a run together."""
+"""Limit for all report files of a run."""
 MAX_FILES = 64
 MAX_DEPTH = 40
 MAX_ELEMENTS = 200_000
@@ -32,68 +44,77 @@ _USUAL: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
         re.compile(r"(?:^|[\s/&;|])mvnw?\b[^\n]*\b(?:test|verify|package|install)\b"),
         ("*target/surefire-reports/TEST-*.xml", "*target/failsafe-reports/TEST-*.xml"),
     ),
-    (re.compile(r"(?:^|[\s/&;|])gradlew?\b[^\n]*\b(?:test|check|build)\b"), ("*build/test-results/*TEST-*.xml",)),
+    (
+        re.compile(r"(?:^|[\s/&;|])gradlew?\b[^\n]*\b(?:test|check|build)\b"),
+        ("*build/test-results/*TEST-*.xml",),
+    ),
     (re.compile(r"\bcargo nextest run\b"), ("*target/nextest/*junit.xml",)),
 )
 _BAD = frozenset({TestStatus.FAIL, TestStatus.ERROR})
 
 
 class ReportRefused(Exception):
-    """A report that is no plain JUnit XML, or too much of it."""
+    """A report that is not plain JUnit XML, or exceeds a limit."""
 
 
 def report_paths(command: str, folder: str = ".") -> tuple[str, ...]:
-    """Where a command line says that it writes JUnit XML: paths and patterns, relative to the checkout."""
+    """Return the JUnit report paths and patterns of a command line, relative to the checkout."""
     found = [match["path"] or match["jest"] for match in _GIVEN.finditer(command)]
-    found += [path for told, usual in _USUAL if told.search(command) for path in usual]
+    found += [path for tool, usual in _USUAL if tool.search(command) for path in usual]
     paths = (posixpath.normpath(posixpath.join(folder, path)) for path in found)
     return tuple(dict.fromkeys(path for path in paths if not path.startswith(("/", ".."))))
 
 
 def is_report(path: str, reports: tuple[str, ...]) -> bool:
-    """Whether a file is one that the command was to write."""
-    return any(path == report or ("*" in report and fnmatchcase(path, report)) for report in reports)
+    """Return True if a file is one of the command's reports."""
+    return any(
+        path == report or ("*" in report and fnmatchcase(path, report)) for report in reports
+    )
 
 
 class JUnitReports:
-    """Recognises commands that write JUnit XML and that no other runner knows."""
+    """Recognises commands that write JUnit XML, unless another runner knows them."""
 
     @property
     def name(self) -> str:
-        """`junit`."""
+        """Return `junit`."""
         return "junit"
 
     def recognises(self, command: str, /) -> bool:
-        """Whether this runner reads the command."""
+        """Return True if this runner reads the command."""
         return bool(report_paths(command))
 
     def prepare(self, request: RunRequest, places: GuestPlaces, /) -> Invocation:
-        """What to start."""
+        """Return what to start."""
         invocation = shell_invocation(request, places)
         return invocation.with_(reports=report_paths(request.command, places.folder))
 
-    def read(self, request: RunRequest, invocation: Invocation, result: CommandResult, /) -> Reading:
-        """What the run left."""
-        if why_not_run(result) or not invocation.found:
+    def read(
+        self, request: RunRequest, invocation: Invocation, result: CommandResult, /
+    ) -> RunnerReading:
+        """Read the result of a run."""
+        if find_start_error(result) or not invocation.found:
             return AnyCommand().read(request, invocation, result)
-        place = Checkout(root=invocation.checkout, folder=invocation.folder)
+        place = CheckoutPaths(root=invocation.checkout, folder=invocation.folder)
         tests: list[TestResult] = []
         for data in invocation.found.values():
             try:
                 tests += read_junit(data, place)
             except ReportRefused as refused:
-                return Reading(inconclusive=f"the test report cannot be read: {refused}", weak=True)
+                return RunnerReading(
+                    inconclusive=f"the test report is unreadable: {refused}", weak=True
+                )
         if not tests:
             return AnyCommand().read(request, invocation, result)
         if not result.ok and not any(test.status in _BAD for test in tests):
-            # It failed for another reason than its tests.
+            # The command failed for another reason than its tests.
             name = request.command.strip()[:200]
-            tests += printed_failures(name, printed(result), place, ending_of(result))
-        return Reading(results=tuple(tests[:MAX_TESTS]), weak=True)
+            tests += printed_failures(name, combined_output(result), place, describe_exit(result))
+        return RunnerReading(results=tuple(tests[:MAX_TESTS]), weak=True)
 
 
 class _Case(NamedTuple):
-    """A test case while it is read."""
+    """A test case during parsing."""
 
     attributes: dict[str, str]
     suite: str
@@ -104,11 +125,12 @@ class _Case(NamedTuple):
     output: str = ""
 
 
-def read_junit(data: bytes, checkout: Checkout) -> tuple[TestResult, ...]:
-    """Every test in a report.
+def read_junit(data: bytes, checkout: CheckoutPaths) -> tuple[TestResult, ...]:
+    """Return every test in a report.
 
     Raises:
-        ReportRefused: it declares something, or is too large, too deep, too long, or no XML.
+        ReportRefused: The report declares a document type or entity, exceeds a limit, or is not
+            XML.
     """
     if len(data) > MAX_BYTES:
         raise ReportRefused("it is too large")
@@ -118,6 +140,7 @@ def read_junit(data: bytes, checkout: Checkout) -> tuple[TestResult, ...]:
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.text
+    # Entities could expand exponentially, or read files of the host.
     parser.StartDoctypeDeclHandler = _refuse
     parser.EntityDeclHandler = _refuse
     parser.UnparsedEntityDeclHandler = _refuse
@@ -125,7 +148,7 @@ def read_junit(data: bytes, checkout: Checkout) -> tuple[TestResult, ...]:
     try:
         parser.Parse(data, True)  # noqa: FBT003 - expat takes no names
     except expat.ExpatError as error:
-        raise ReportRefused(f"no XML: {error}") from error
+        raise ReportRefused(f"it is not XML: {error}") from error
     return tuple(_result(case, checkout) for case in reader.cases)
 
 
@@ -134,7 +157,7 @@ def _refuse(*_: object) -> int:
 
 
 class _Reader:
-    """Takes the parser's calls."""
+    """Handler of the parser's events."""
 
     def __init__(self) -> None:
         self.cases: list[_Case] = []
@@ -153,16 +176,28 @@ class _Reader:
             self._suites.append(attributes.get("name", ""))
         elif tag == "testcase" and len(self.cases) < MAX_TESTS:
             self._case = _Case(attributes, self._suites[-1] if self._suites else "")
-        elif self._case is not None and tag in {"failure", "error", "skipped", "system-out", "system-err"}:
+        elif self._case is not None and tag in {
+            "failure",
+            "error",
+            "skipped",
+            "system-out",
+            "system-err",
+        }:
             self._inside = tag
             self._outcome(tag, attributes)
 
     def _outcome(self, tag: str, attributes: dict[str, str]) -> None:
-        status = {"failure": TestStatus.FAIL, "error": TestStatus.ERROR, "skipped": TestStatus.SKIP}.get(tag)
+        status = {
+            "failure": TestStatus.FAIL,
+            "error": TestStatus.ERROR,
+            "skipped": TestStatus.SKIP,
+        }.get(tag)
         if self._case is None or status is None or self._case.status in _BAD:
             return
         self._case = self._case._replace(
-            status=status, message=attributes.get("message", "")[:2000], kind=attributes.get("type", "")[:200]
+            status=status,
+            message=attributes.get("message", "")[:2000],
+            kind=attributes.get("type", "")[:200],
         )
 
     def text(self, data: str) -> None:
@@ -170,7 +205,9 @@ class _Reader:
             return
         if self._inside.startswith("system"):
             if len(self._case.output) < TEXT_CHARACTERS:
-                self._case = self._case._replace(output=(self._case.output + data)[:TEXT_CHARACTERS])
+                self._case = self._case._replace(
+                    output=(self._case.output + data)[:TEXT_CHARACTERS]
+                )
         elif len(self._case.text) < TEXT_CHARACTERS:
             self._case = self._case._replace(text=(self._case.text + data)[:TEXT_CHARACTERS])
 
@@ -185,7 +222,7 @@ class _Reader:
             self._case = None
 
 
-def _result(case: _Case, checkout: Checkout) -> TestResult:
+def _result(case: _Case, checkout: CheckoutPaths) -> TestResult:
     test = case.attributes.get("name", "")[:400]
     owner = case.attributes.get("classname", "")[:400]
     file = case.attributes.get("file", "")[:400]
@@ -194,19 +231,19 @@ def _result(case: _Case, checkout: Checkout) -> TestResult:
         inner = owner.rpartition(".")[2] if owner.rpartition(".")[2][:1].isupper() else ""
         name = "::".join(part for part in (place, inner, test) if part)
     elif case.suite == "pytest":
-        # What could not be collected has its module for a name, and no class.
-        place, classes = _of_pytest(owner or test)
+        # A collection error is named by its module and has no class.
+        place, classes = _split_pytest_owner(owner or test)
         test = test if owner else ""
         name = "::".join(part for part in (place, *classes, test) if part)
     else:
         place, name = "", "::".join(part for part in (owner or case.suite[:400], test) if part)
     bad = case.status in _BAD
-    said = case.message or next((line for line in case.text.splitlines() if line.strip()), "")
+    message = case.message or next((line for line in case.text.splitlines() if line.strip()), "")
     return TestResult(
         name=name or "?",
         status=case.status,
         output=case.output.strip() if bad else "",
-        error_message=said.strip()[:2000] or None if bad else None,
+        error_message=message.strip()[:2000] or None if bad else None,
         error=case.kind.rpartition(".")[2] or None if bad else None,
         traceback=case.text.strip() or None if bad else None,
         duration_ms=_milliseconds(case.attributes.get("time", "")),
@@ -216,8 +253,8 @@ def _result(case: _Case, checkout: Checkout) -> TestResult:
     )
 
 
-def _of_pytest(owner: str) -> tuple[str, list[str]]:
-    """`tests.test_m.TestA` is file `tests/test_m.py`, class `TestA`."""
+def _split_pytest_owner(owner: str) -> tuple[str, list[str]]:
+    """Split `tests.test_m.TestA` into file `tests/test_m.py` and class `TestA`."""
     parts = owner.split(".") if owner else []
     cut = next((index for index, part in enumerate(parts) if part[:1].isupper()), len(parts))
     return ("/".join(parts[:cut]) + ".py" if cut else ""), parts[cut:]
@@ -232,4 +269,5 @@ def _milliseconds(text: str) -> float:
 
 
 def _line(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 8 else None  # noqa: PLR2004 - no line is so far
+    is_number = text.isascii() and text.isdigit() and len(text) < 8  # noqa: PLR2004
+    return int(text) if is_number else None

@@ -1,62 +1,103 @@
-"""Run pytest with our own reporter in it, and read its signed records; the printed text proves nothing."""
+"""Run pytest with our own reporter and read its signed records. The printed text is no evidence."""
 
 import json
 import secrets
 from typing import Any
 
 from sandbox.guest.pytest_command import PytestCommand, split_pytest_command
-from sandbox.runners.base import GuestPlaces, Invocation, Reading, RunRequest, with_defaults
+from sandbox.runners.base import GuestPlaces, Invocation, RunnerReading, RunRequest, with_defaults
 from sandbox.runners.records import RecordsForged, read_records
 from sandbox.runners.session import SessionReader
 from sandbox.types import CommandResult
 
 USAGE_ERROR = 4
 _KEY_BYTES = 16
-_ADJECTIVES = ("plain", "simple", "small", "other", "basic", "inner", "outer", "empty", "single", "shared", "local")
-_NOUNS = ("value", "result", "input", "order", "range", "limit", "index", "state", "match", "parse", "lookup", "round")
+_ADJECTIVES = (
+    "plain",
+    "simple",
+    "small",
+    "other",
+    "basic",
+    "inner",
+    "outer",
+    "empty",
+    "single",
+    "shared",
+    "local",
+)
+_NOUNS = (
+    "value",
+    "result",
+    "input",
+    "order",
+    "range",
+    "limit",
+    "index",
+    "state",
+    "match",
+    "parse",
+    "lookup",
+    "round",
+)
 
 
 class PythonPytest:
-    """Recognises `pytest`, `python -m pytest`, `uv run pytest`, `coverage run -m pytest` and the like."""
+    """Recognises pytest commands: `pytest`, `python -m pytest`, `coverage run -m pytest`, ..."""
 
     @property
     def name(self) -> str:
-        """`pytest`."""
+        """Return `pytest`."""
         return "pytest"
 
     def recognises(self, command: str) -> bool:
-        """Whether this runner reads the command."""
+        """Return True if this runner reads the command."""
         return split_pytest_command(command) is not None
 
     def prepare(self, request: RunRequest, places: GuestPlaces) -> Invocation:
-        """What to start."""
+        """Return what to start."""
         command = split_pytest_command(request.command)
         if command is None:
             raise ValueError("not a pytest command")
         environment = with_defaults(request, command.environment)
-        # PYTHONPATH enters only after pytest is imported: the checkout cannot shadow what judges it.
+        # PYTHONPATH is applied after pytest is imported, so that the checkout cannot shadow pytest.
         python_path = environment.pop("PYTHONPATH", "")
+        # The guest reads the key from standard input and closes it before any test runs.
         key = secrets.token_bytes(_KEY_BYTES)
         return Invocation(
-            argv=(places.python, "-s", "-B", *command.interpreter_options, f"{places.guest_dir}/pytest_entry.py"),
+            argv=(
+                places.python,
+                "-s",
+                "-B",
+                *command.interpreter_options,
+                f"{places.guest_dir}/pytest_entry.py",
+            ),
             environment=environment,
-            stdin=json.dumps(session_config(command, request, places, key=key, python_path=python_path)).encode(),
+            stdin=json.dumps(
+                session_config(command, request, places, key=key, python_path=python_path)
+            ).encode(),
             key=key,
         )
 
-    def read(self, request: RunRequest, invocation: Invocation, result: CommandResult) -> Reading:
-        """What the run left."""
+    def read(
+        self, request: RunRequest, invocation: Invocation, result: CommandResult
+    ) -> RunnerReading:
+        """Read the result of a run."""
         try:
             records = list(read_records(result.results, invocation.key))
         except RecordsForged as error:
-            return Reading(ended=False, tampering=(str(error),))
+            return RunnerReading(ended=False, tampering=(str(error),))
         return SessionReader(result, request, tool="pytest", usage_error=USAGE_ERROR).read(records)
 
 
 def session_config(
-    command: PytestCommand, request: RunRequest, places: GuestPlaces, *, key: bytes, python_path: str
+    command: PytestCommand,
+    request: RunRequest,
+    places: GuestPlaces,
+    *,
+    key: bytes,
+    python_path: str,
 ) -> dict[str, Any]:
-    """What `pytest_entry` and `unittest_entry` read from standard input."""
+    """Return the input of `pytest_entry` and `unittest_entry`."""
     return {
         "key": key.hex(),
         "args": list(command.args),
@@ -74,5 +115,7 @@ def session_config(
 
 
 def _canary_name() -> str:
-    """A name like any other test's, new for every run."""
-    return f"test_{secrets.choice(_ADJECTIVES)}_{secrets.choice(_NOUNS)}_{secrets.randbelow(90) + 10}"
+    """Return a plausible test name, new for every run."""
+    return (
+        f"test_{secrets.choice(_ADJECTIVES)}_{secrets.choice(_NOUNS)}_{secrets.randbelow(90) + 10}"
+    )

@@ -1,4 +1,4 @@
-"""Read the signed records a guest program wrote to the results channel; every byte is hostile until it verifies."""
+"""Verify and parse the signed records of a guest program on the results channel."""
 
 import base64
 import binascii
@@ -20,12 +20,12 @@ class RecordsForged(Exception):
 
 
 def read_records(data: bytes, key: bytes) -> Iterator[Record]:
-    """The records, in order.
+    """Yield the records in order.
 
-    A last line without its newline was cut off by the end of the process and is left out.
+    A last line without newline was cut off by the end of the process and is ignored.
 
     Raises:
-        RecordsForged: a line does not verify: forged, changed, dropped or moved.
+        RecordsForged: A line does not verify: forged, changed, dropped or moved.
     """
     previous = START
     lines = data.split(b"\n")
@@ -33,7 +33,9 @@ def read_records(data: bytes, key: bytes) -> Iterator[Record]:
         digits, payload = line[:_DIGITS], line[_DIGITS + 1 :]
         expected = sign(key, previous, payload)
         if not hmac.compare_digest(digits, expected.encode("ascii")):
-            raise RecordsForged(f"line {number} on the results channel was not written by the reporter")
+            raise RecordsForged(
+                f"line {number} on the results channel was not written by the reporter"
+            )
         previous = expected
         record = _parse(payload)
         if record is not None:
@@ -49,8 +51,9 @@ def _parse(payload: bytes) -> Record | None:
 
 
 def unpack_names(packed: str) -> tuple[str, ...]:
-    """The node ids of an `items` record; empty when it is not one."""
+    """Return the node ids of an `items` record; empty if it is malformed."""
     try:
+        # Limit the output, because a small record can inflate to gigabytes.
         inflate = zlib.decompressobj()
         data = inflate.decompress(base64.b64decode(packed, validate=True), MAX_NAMES_BYTES)
         names = json.loads(data)

@@ -1,28 +1,36 @@
-"""Read the records of a test session: how each test ended, canaries, expected names, agreement of the ends."""
+"""Evaluate the records of a test session: outcomes, canaries, expected names, exit statuses."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sandbox.runners.base import Reading, RunRequest
+from sandbox.runners.base import RunnerReading, RunRequest
 from sandbox.runners.records import Record, unpack_names
 from sandbox.types import CommandResult, TestResult, TestStatus
 
 _ERROR_LINE = re.compile(r"(?i)\berror: (.+)")
-_STATUS = {"p": TestStatus.PASS, "X": TestStatus.PASS, "f": TestStatus.FAIL, "s": TestStatus.SKIP, "x": TestStatus.SKIP}
+_STATUS = {
+    "p": TestStatus.PASS,
+    "X": TestStatus.PASS,
+    "f": TestStatus.FAIL,
+    "s": TestStatus.SKIP,
+    "x": TestStatus.SKIP,
+}
 
 
 class SessionReader:
-    """Collects the records of one session.
+    """Collector of one session's records.
 
     Args:
-        result: How the process ended.
-        request: What was asked for.
-        tool: Who ran it, for people.
-        usage_error: The status with which the tool refuses a command line.
+        result: The result of the process.
+        request: The request.
+        tool: Name of the test tool, for messages.
+        usage_error: The tool's exit status for a wrong command line.
     """
 
-    def __init__(self, result: CommandResult, request: RunRequest, *, tool: str, usage_error: int) -> None:
+    def __init__(
+        self, result: CommandResult, request: RunRequest, *, tool: str, usage_error: int
+    ) -> None:
         self._tool = tool
         self._usage_error = usage_error
         self._result = result
@@ -43,20 +51,21 @@ class SessionReader:
         self._exit: int | None = None
         self._deselected = 0
 
-    def read(self, records: list[Record]) -> Reading:
-        """The whole session as one value."""
+    def read(self, records: list[Record]) -> RunnerReading:
+        """Return the session as one value."""
         for record in records:
             self._take(record)
+        # The session was cut off within a test.
         if self._end is None and self._running is not None:
             self._results.append(self._unfinished(self._running))
-        return Reading(
+        return RunnerReading(
             results=tuple(self._results),
             collected=self._names,
             deselected=self._deselected,
             session_status=self._exit,
             ended=self._exit is not None and self._end is not None,
-            tampering=tuple(self._contradictions()),
-            inconclusive=self._why_inconclusive(),
+            tampering=tuple(self._find_contradictions()),
+            inconclusive=self._find_gap(),
         )
 
     def _take(self, record: Record) -> None:
@@ -90,7 +99,8 @@ class SessionReader:
                 self._broken = why
             case ["internal", str(text)]:
                 self._broken = (
-                    f"{self._tool} or one of its plugins broke: " + (text.strip().splitlines() or [""])[-1][:300]
+                    f"{self._tool} or one of its plugins broke: "
+                    + (text.strip().splitlines() or [""])[-1][:300]
                 )
             case ["end", int(status), int(deselected)]:
                 self._end, self._deselected = status, deselected
@@ -110,6 +120,7 @@ class SessionReader:
         detail = (self._details.get(name) or [{}])[0]
         if status is TestStatus.PASS and not self._returned.get(name):
             self._unseen.append(name)
+        # Without a finished teardown, a pass is incomplete.
         if status is TestStatus.PASS and teardown != "p":
             status = TestStatus.ERROR
         self._results.append(_result(name, status, detail, milliseconds))
@@ -120,7 +131,7 @@ class SessionReader:
         return self._names[index] if 0 <= index < len(self._names) else f"#{index}"
 
     def _unfinished(self, name: str) -> TestResult:
-        """The test that was running when the session was cut off."""
+        """Return the result of the test that ran when the session was cut off."""
         frames = _frames(self._hang)
         if self._result.timed_out:
             error, message = "Timeout", f"did not end within {self._request.wall_s:g} s"
@@ -129,7 +140,11 @@ class SessionReader:
         else:
             error, message = (
                 "Crash",
-                f"the interpreter left with status {self._result.exit_code} in the middle of the test",
+                (
+                    f"the interpreter left with status {self._result.exit_code} in the middle of "
+                    f"the "
+                    f"test"
+                ),
             )
         where = frames[-1] if frames else (name.split("::", maxsplit=1)[0], None, "")
         return TestResult(
@@ -140,14 +155,18 @@ class SessionReader:
             frames=frames,
             file=where[0],
             line=where[1],
-            test=_test_of(name),
+            test=_test_function(name),
             hung=error == "Timeout",
         )
 
-    def _contradictions(self) -> Iterator[str]:
+    def _find_contradictions(self) -> Iterator[str]:
         if self._unseen:
-            yield f"reported as passed although the test itself did not return: {self._unseen[0][:200]}"
+            yield (
+                f"reported as passed although the test itself did not return: "
+                f"{self._unseen[0][:200]}"
+            )
         for number, phases, returned in self._canaries:
+            # Canary 0 must pass, and canary 1 must fail in its call.
             if number == 0 and phases == "ppp" and returned == 1:
                 continue
             if number == 1 and phases == "pfp" and returned == 0:
@@ -155,31 +174,41 @@ class SessionReader:
             if "-" not in phases[:2]:
                 yield f"a test that must {'fail' if number else 'pass'} did not"
         if self._patched:
-            yield f"what runs the tests was replaced: {', '.join(self._patched)[:200]}"
+            yield f"the test machinery was replaced: {', '.join(self._patched)[:200]}"
         if self._exit is not None and self._result.exit_code == 0 and self._exit != 0:
-            yield f"the process left with status 0, the session ended with {self._exit}"
+            yield f"the process exited with status 0, the session with {self._exit}"
 
-    def _why_inconclusive(self) -> str:
+    def _find_gap(self) -> str:
         if self._broken:
             return self._broken
         status = self._exit if self._exit is not None else self._end
         if status == self._usage_error:
             return f"{self._tool} did not accept the command{_first_error(self._result.stderr)}"
         if self._end is None or self._exit is None:
-            return "" if self._running is not None and self._result.exit_code != 0 else "the session did not end"
+            return (
+                ""
+                if self._running is not None and self._result.exit_code != 0
+                else "the session did not end"
+            )
         if not self._results:
             return "no test was collected" if not self._names else "no test ran"
         kinds = {number for number, phases, _ in self._canaries if "-" not in phases}
-        if kinds != {0, 1} and not any(result.status is TestStatus.ERROR for result in self._results):
+        if kinds != {0, 1} and not any(
+            result.status is TestStatus.ERROR for result in self._results
+        ):
             return "the control tests did not run"
         if self._traced:
             return f"code of the repository traced the tests: {self._traced[0][:200]}"
         return ""
 
 
-def _result(name: str, status: TestStatus, detail: Mapping[str, Any], milliseconds: int) -> TestResult:
+def _result(
+    name: str, status: TestStatus, detail: Mapping[str, Any], milliseconds: int
+) -> TestResult:
     if status in {TestStatus.PASS, TestStatus.SKIP}:
-        return TestResult(name=name, status=status, duration_ms=milliseconds, test=_test_of(name))
+        return TestResult(
+            name=name, status=status, duration_ms=milliseconds, test=_test_function(name)
+        )
     frames = _frames(detail.get("frames"))
     where = frames[-1] if frames else (name.split("::", maxsplit=1)[0], None, "")
     return TestResult(
@@ -190,7 +219,7 @@ def _result(name: str, status: TestStatus, detail: Mapping[str, Any], millisecon
         duration_ms=milliseconds,
         file=where[0],
         line=where[1],
-        test=_test_of(name),
+        test=_test_function(name),
         error=_string(detail.get("error"))[:200] or None,
         traceback=_string(detail.get("text")) or None,
         frames=frames,
@@ -199,13 +228,13 @@ def _result(name: str, status: TestStatus, detail: Mapping[str, Any], millisecon
 
 
 def _first_error(text: str) -> str:
-    """What pytest says about a wrong command line."""
+    """Return pytest's message about a wrong command line."""
     found = [line for line in _ERROR_LINE.findall(text) if not line.startswith("usage:")]
     return f": {found[0][:300].strip()}" if found else ""
 
 
-def _test_of(name: str) -> str | None:
-    """The function's name: `tests/a.py::T::test_x[1]` gives `test_x`."""
+def _test_function(name: str) -> str | None:
+    """Return the function's name: `test_x` for `tests/a.py::T::test_x[1]`."""
     if "::" not in name:
         return None
     return name.split("[", maxsplit=1)[0].rsplit("::", maxsplit=1)[-1]

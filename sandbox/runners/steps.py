@@ -1,7 +1,7 @@
-"""Split a command line of plain commands joined by `&&`, `;` or newlines, so that each is read by its own runner.
+"""Split a command line of plain commands, joined by `&&`, `;` or newlines, into its steps.
 
-What a script does around a test or lint command only to keep or show its output (`| tee log`, `2>&1`, `> log`,
-`|| exit 1`, `time`, `echo`) is left out: the command is run and read for what it is.
+Constructs around a test or lint command that only keep or show its output (`| tee log`, `2>&1`, `>
+log`, `|| exit 1`, `time`, `echo`) are removed, so that its own runner can read it.
 """
 
 import posixpath
@@ -15,18 +15,25 @@ from sandbox.types import Frozen
 
 MAX_STEPS = 12
 MAX_CHARACTERS = 20_000
-_LEAVES = re.compile(r"\|\|\s*(?:exit|return)(?:\s+(?:[1-9]\d{0,2}|\"?\$\?\"?))?\s*$|\|\|\s*false\s*$")
-_COPIES = re.compile(r"(?:2>&1\s*)?\|&?\s*tee(?:\s+(?:-a|--append))?\s+(?P<file>[\w./-]{1,200})\s*$")
-_REDIRECTS = re.compile(r"(?:&>|(?<![0-9&])>)\s*(?P<file>[\w./-]{1,200})(?:\s+2>&1)?\s*$|(?<=\s)2>&1\s*$")
+_LEAVES = re.compile(
+    r"\|\|\s*(?:exit|return)(?:\s+(?:[1-9]\d{0,2}|\"?\$\?\"?))?\s*$|\|\|\s*false\s*$"
+)
+_COPIES = re.compile(
+    r"(?:2>&1\s*)?\|&?\s*tee(?:\s+(?:-a|--append))?\s+(?P<file>[\w./-]{1,200})\s*$"
+)
+_REDIRECTS = re.compile(
+    r"(?:&>|(?<![0-9&])>)\s*(?P<file>[\w./-]{1,200})(?:\s+2>&1)?\s*$|(?<=\s)2>&1\s*$"
+)
 _AROUND = re.compile(r"^(?:(?:time(?: -p)?|command|exec|nice(?: -n ?\d+)?)\s+)+")
 _SAYS = re.compile(
-    r"^(?:echo|printf)\s[^|;&<>`]*(?:>>?\s*\"?\$\{?GITHUB_(?:STEP_SUMMARY|OUTPUT|ENV)\}?\"?\s*)?$", re.DOTALL
+    r"^(?:echo|printf)\s[^|;&<>`]*(?:>>?\s*\"?\$\{?GITHUB_(?:STEP_SUMMARY|OUTPUT|ENV)\}?\"?\s*)?$",
+    re.DOTALL,
 )
 _COMMANDS_IN = re.compile(r"\$\(|`")
 
 
-class Step(Frozen):
-    """One plain command of a command line, and where it runs."""
+class CommandStep(Frozen):
+    """One plain command of a command line with its folder."""
 
     command: str
     folder: str = "."
@@ -34,8 +41,10 @@ class Step(Frozen):
     environment: dict[str, str] = Field(default_factory=dict)
 
 
-def split_steps(command: str) -> tuple[Step, ...] | None:
-    """The plain commands in order, with `cd` and `export` worked in; None when only a shell can run the line.
+def split_steps(command: str) -> tuple[CommandStep, ...] | None:
+    """Return the plain commands in order, with `cd` and `export` applied.
+
+    Return None if the line needs a shell.
 
     `;` and newlines count as `&&`, because a job's script stops at the first error.
     """
@@ -44,11 +53,11 @@ def split_steps(command: str) -> tuple[Step, ...] | None:
         return None
     folder = "."
     environment: dict[str, str] = {}
-    steps: list[Step] = []
+    steps: list[CommandStep] = []
     for index, whole in enumerate(parts):
         if _SAYS.match(whole) and not _COMMANDS_IN.search(whole):
             continue
-        part = _bare(whole, parts[index + 1 :])
+        part = _strip_output_handling(whole, parts[index + 1 :])
         words = split_words(part)
         if not words:
             return None
@@ -57,26 +66,39 @@ def split_steps(command: str) -> tuple[Step, ...] | None:
                 folder = posixpath.normpath(posixpath.join(folder, target))
                 if folder.startswith(("/", "..")):
                     return None
-            case ["export", *assignments] if assignments and all("=" in word for word in assignments):
+            case ["export", *assignments] if assignments and all(
+                "=" in word for word in assignments
+            ):
                 environment = {**environment, **dict(word.split("=", 1) for word in assignments)}
             case ["set", *options] if not any(option.startswith("+e") for option in options):
                 continue
             case [
-                "cd" | "export" | "set" | "source" | "." | "exit" | "if" | "for" | "while" | "trap" | "alias" | "eval",
+                "cd"
+                | "export"
+                | "set"
+                | "source"
+                | "."
+                | "exit"
+                | "if"
+                | "for"
+                | "while"
+                | "trap"
+                | "alias"
+                | "eval",
                 *_,
             ]:
                 return None
             case _:
-                steps.append(Step(command=part, folder=folder, environment=environment))
+                steps.append(CommandStep(command=part, folder=folder, environment=environment))
     return tuple(steps) or None
 
 
-def _bare(part: str, later: list[str]) -> str:
-    """A command that is read by name, without what only keeps its output or passes its failure on.
+def _strip_output_handling(part: str, later: list[str]) -> str:
+    """Strip output handling from a command that a runner recognises.
 
     Args:
-        part: The command with what stands around it.
-        later: What follows; who reads the file there needs it.
+        part: The command with its surrounding constructs.
+        later: The following commands, which may read the output file.
     """
     bare = _AROUND.sub("", _LEAVES.sub("", part)).rstrip()
     for pattern in (_COPIES, _REDIRECTS):
@@ -89,7 +111,7 @@ def _bare(part: str, later: list[str]) -> str:
 
 
 def _split_unquoted(command: str) -> list[str] | None:
-    """The parts between unquoted `&&`, `;` and newlines; None at a quote that does not end."""
+    """Split at unquoted `&&`, `;` and newlines; return None for an unclosed quote."""
     parts, start, quote, index = [], 0, "", 0
     text = command.replace("\\\n", " ").replace("\r\n", "\n")
     while index < len(text):
@@ -107,4 +129,8 @@ def _split_unquoted(command: str) -> list[str] | None:
             start = index + width
         index += width
     parts.append(text[start:])
-    return None if quote else [part.strip() for part in parts if part.strip() and not part.strip().startswith("#")]
+    return (
+        None
+        if quote
+        else [part.strip() for part in parts if part.strip() and not part.strip().startswith("#")]
+    )

@@ -1,1 +1,1 @@
-"""What happens in a set-up sandbox: an interpreter is chosen, requirements are installed, commands are run."""
+"""The set-up of an environment: one folder for each toolchain, in one order for all of them."""

@@ -1,6 +1,7 @@
-"""Commands of ours in a set-up sandbox, all within one time limit."""
+"""Commands of ours in a set-up sandbox, within one common time limit."""
 
-import re
+import io
+import tarfile
 import time
 from collections.abc import Mapping
 from posixpath import dirname
@@ -14,17 +15,11 @@ from sandbox.types import CommandResult
 
 _ENV = {
     "UV_NO_PROGRESS": "1",
+    # Configuration files could name another index than the operator's.
     "UV_NO_CONFIG": "1",
     "UV_PYTHON_DOWNLOADS": "never",
 }
 _LOG_CHARACTERS = 4000
-_LOCK = """
-import hashlib, importlib.metadata, re, sys
-found = {(re.sub(r"[-_.]+", "-", one.metadata["Name"] or "").lower(), one.version)
-         for one in importlib.metadata.distributions(path=sys.argv[1:])}
-lines = "".join(f"{name}=={version}\\n" for name, version in sorted(found))
-print(hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest())
-"""
 
 
 class Shell:
@@ -33,7 +28,7 @@ class Shell:
     Args:
         guest: The sandbox.
         spec: Its limits.
-        folder: Of the environment, inside.
+        folder: The environment's folder inside.
     """
 
     def __init__(self, guest: Guest, spec: SandboxSpec, folder: str) -> None:
@@ -46,58 +41,74 @@ class Shell:
 
     @classmethod
     async def of(cls, guest: Guest, spec: SandboxSpec) -> Self:
-        """The shell of a set-up sandbox, which says itself where its environment belongs."""
+        """Return the shell of a set-up sandbox, whose variables name the environment's folder."""
         command = ("/bin/sh", "-c", 'printf %s "$VIRTUAL_ENV"')
         where = await guest.run(command, limits=RunLimits(wall_s=30.0), cwd="/")
         return cls(guest, spec, where.stdout)
 
     @property
     def python(self) -> str:
-        """The environment's interpreter."""
+        """Return the environment's interpreter."""
         return f"{self.folder}/bin/python"
 
     async def run(
-        self, *argv: str, cwd: str = "/", env: Mapping[str, str] | None = None, wall_s: float | None = None
+        self,
+        *argv: str,
+        cwd: str = "/",
+        env: Mapping[str, str] | None = None,
+        wall_s: float | None = None,
     ) -> CommandResult:
-        """Run a command within what is left of the set-up's time."""
+        """Run a command within the remaining time of the set-up."""
         left = max(self._left_until - time.monotonic(), 1.0)
         limits = RunLimits(wall_s=min(left, wall_s or left))
         return await self.guest.run(argv, limits=limits, cwd=cwd, env=self._env | dict(env or {}))
 
     async def run_ours(self, module: str, *arguments: str) -> CommandResult:
-        """Run one of the guest programs, with the environment's interpreter and nothing that is installed for it."""
-        start = f"import sys; sys.path.insert(0, sys.argv.pop(1)); from sandbox.guest.{module} import main"
+        """Run a guest program with the environment's interpreter but without its packages."""
+        start = (
+            f"import sys; sys.path.insert(0, sys.argv.pop(1)); from sandbox.guest.{module} "
+            f"import main"
+        )
         library = f"{dirname(self.guest.guest_dir)}/lib"
-        return await self.run(self.python, "-I", "-S", "-c", f"{start}; main(sys.argv[1:])", library, *arguments)
+        return await self.run(
+            self.python, "-I", "-S", "-c", f"{start}; main(sys.argv[1:])", library, *arguments
+        )
 
     async def check(self, result: CommandResult, what: str) -> None:
-        """Whether a command did what it should.
+        """Check the result of a command.
 
         Raises:
-            SetupFailed: it did not.
+            SetupFailed: The command failed.
         """
         if not result.ok:
             raise self.failure(result, f"could not {what}")
 
     def failure(self, result: CommandResult, what: str) -> SetupFailed:
-        """What to raise for a command that did not do what it should."""
+        """Return the error for a failed command."""
         log = clean(result.stdout + result.stderr, cap=_LOG_CHARACTERS)
         if result.timed_out:
-            return SetupFailed(f"Set-up took longer than {self._spec.setup_wall_s:g} s: {what}.", log=log)
+            return SetupFailed(
+                f"Set-up took longer than {self._spec.setup_wall_s:g} s: {what}.", log=log
+            )
         return SetupFailed(f"Set-up failed: {what}.", "Read the set-up's output.", log=log)
 
     async def compile(self) -> None:
-        """Compile what is installed: the root is read-only later, and every start of pytest would compile it anew.
+        """Compile installed modules, because the root is read-only afterwards.
 
-        The installer would do it too, but starts the environment's interpreter for it, and that runs what packages put
-        into `.pth` files, while the index can still be reached.
+        The installer could do this, but it starts the environment's interpreter. That runs the
+        packages' `.pth` files while the index is still reachable.
         """
         script = 'exec "$1" -I -S -m compileall -qq -j 2 "$2"/lib/python*/site-packages'
-        # What cannot be compiled (code for another Python) is none of our business.
+        # Modules that cannot be compiled (for another Python) are ignored.
         await self.run("/bin/sh", "-c", script, "sh", self.python, self.folder)
 
-    async def lock_hash(self) -> str:
-        """SHA-256 over what is installed; nothing that is installed runs for it."""
-        script = f'exec "$1" -I -S -c "$2" {self.folder}/lib*/python*/site-packages'
-        done = await self.run("/bin/sh", "-c", script, "sh", self.guest.python, _LOCK, wall_s=60.0)
-        return found[0] if (found := re.findall(r"^[0-9a-f]{64}$", done.stdout.strip())) else ""
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return files as a tar archive with reproducible bytes."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        for name, content in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o644
+            archive.addfile(entry, io.BytesIO(content))
+    return raw.getvalue()

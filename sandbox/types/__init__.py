@@ -1,4 +1,4 @@
-"""The facts the sandbox reports, and what it is asked: frozen values that serialise to JSON."""
+"""Values that the sandbox accepts and returns: immutable, serialisable to JSON."""
 
 from sandbox.types.checkout import (
     ArchiveSource,
@@ -15,7 +15,17 @@ from sandbox.types.errand import WAY_OUT, Door, Errand, Returned
 from sandbox.types.findings import EditProposal, ProposalRequest, ToolFinding
 from sandbox.types.frozen import Frozen
 from sandbox.types.log import LogReading, LogSignal
-from sandbox.types.recipe import Egress, Fidelity, Recipe, SourceDiff, StepKind, WorkspaceFacts
+from sandbox.types.recipe import (
+    Egress,
+    Fidelity,
+    NodePart,
+    Part,
+    PythonPart,
+    Recipe,
+    SourceDiff,
+    StepKind,
+    WorkspaceFacts,
+)
 from sandbox.types.results import (
     FAILURES_IN_FULL,
     CommandResult,
@@ -27,35 +37,37 @@ from sandbox.types.results import (
     TestStatus,
     stands_for,
 )
+from sandbox.types.runners import RUNNER_TRAITS, RunnerTraits
 from sandbox.types.search import (
-    Compared,
     Difference,
     GivenChange,
     Lane,
-    NearMiss,
     Profile,
     RedHunk,
+    SearchNearMiss,
     SearchRequest,
     Survivor,
+    SurvivorComparison,
     SuspectLine,
+    TemplateSpending,
     TrialDone,
     TrialEvent,
     TrialProgress,
     TrialStarted,
 )
-from sandbox.types.spans import SpanEdit, by_file, spliced
+from sandbox.types.spans import SpanEdit, apply_spans, group_by_file
 from sandbox.types.surroundings import CHANGED, USUAL, Surroundings
 
 __all__ = [
     "CHANGED",
     "FAILURES_IN_FULL",
+    "RUNNER_TRAITS",
     "USUAL",
     "WAY_OUT",
     "ArchiveSource",
     "ChangeAction",
     "Checkout",
     "CommandResult",
-    "Compared",
     "Difference",
     "Door",
     "EditProposal",
@@ -73,20 +85,26 @@ __all__ = [
     "Lane",
     "LogReading",
     "LogSignal",
-    "NearMiss",
+    "NodePart",
+    "Part",
     "Profile",
     "ProposalRequest",
+    "PythonPart",
     "Recipe",
     "RedHunk",
     "Returned",
     "RunVerdict",
+    "RunnerTraits",
+    "SearchNearMiss",
     "SearchRequest",
     "SourceDiff",
     "SpanEdit",
     "StepKind",
     "Surroundings",
     "Survivor",
+    "SurvivorComparison",
     "SuspectLine",
+    "TemplateSpending",
     "TestOrder",
     "TestReport",
     "TestResult",
@@ -98,7 +116,7 @@ __all__ = [
     "TrialStarted",
     "TrustTier",
     "WorkspaceFacts",
-    "by_file",
-    "spliced",
+    "apply_spans",
+    "group_by_file",
     "stands_for",
 ]

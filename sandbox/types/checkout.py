@@ -1,4 +1,4 @@
-"""What is opened, where it comes from, and what is changed in it."""
+"""A checkout to open, its source, and changes to it."""
 
 from enum import StrEnum
 from typing import Literal
@@ -11,7 +11,7 @@ from sandbox.types.surroundings import USUAL, Surroundings
 
 
 class ChangeAction(StrEnum):
-    """What a FileChange does."""
+    """The kind of a FileChange."""
 
     REPLACE = "replace"
     CREATE = "create"
@@ -22,8 +22,8 @@ class ChangeAction(StrEnum):
 class FileChange(Frozen):
     """One proposed edit.
 
-    `replace` with `search_for` replaces the one place where that text stands; without it the whole content.
-    `rename` moves `path` to the path given in `content`.
+    `replace` with `search_for` replaces the only occurrence of that text, otherwise the whole
+    content. `rename` moves `path` to the path in `content`.
     """
 
     action: ChangeAction
@@ -33,7 +33,7 @@ class FileChange(Frozen):
 
 
 class FileEdit(Frozen):
-    """What the sandbox hands back of an edited file: nothing else ever leaves it."""
+    """An edited file that leaves the sandbox. Nothing else ever does."""
 
     path: str
     mode: Literal["100644", "100755", "deleted"]
@@ -41,7 +41,10 @@ class FileEdit(Frozen):
 
 
 class TrustTier(StrEnum):
-    """Where a commit comes from; no environment in which code of others ran is shared between tiers."""
+    """Trust level of a commit's source.
+
+    Tiers never share an environment in which untrusted code ran.
+    """
 
     DEFAULT_BRANCH = "default-branch"
     BRANCH = "branch"
@@ -50,66 +53,79 @@ class TrustTier(StrEnum):
 
 
 class GitSource(Frozen):
-    """A repository to be fetched by commit."""
+    """A repository that is fetched by commit."""
 
     url: str
-    """https (or http on loopback for tests) without user information."""
+    """An https URL (or http on loopback for tests) without user information."""
     sha: str = Field(pattern=r"^[0-9a-f]{40}$")
     base_sha: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}$")
-    """The commit to compare with; None asks the importer for the first parent."""
+    """The commit to compare with; None takes the first parent."""
     merge_sha: str | None = Field(default=None, pattern=r"^[0-9a-f]{40}$")
-    """What CI tests for a pull request: the head merged into its base branch; never opened as a source of its own."""
+    """The merge of the head into its base branch, which CI tests for a pull request.
+
+    It is never opened by itself.
+    """
     authorization: SecretStr | None = None
-    """Value of the Authorization header for this fetch only; never in argv, URL, file or sandbox."""
+    """Value of the Authorization header for this fetch only.
+
+    It is never in argv, URL, file or sandbox.
+    """
     repository_id: str
     """Stable identity, part of the snapshot key."""
 
 
 class FolderSource(Frozen):
-    """A folder on this host, taken in as it stands (a red working tree)."""
+    """A folder on this host in its current state (a red working tree)."""
 
     path: str
     repository_id: str = "local"
     since: str | None = None
-    """The revision it was green at, where it is a git checkout; None takes HEAD when sources differ from it, else its
-    first parent."""
+    """The revision at which a git checkout was green.
+
+    None takes HEAD if sources differ from it, else its first parent.
+    """
 
 
 class ArchiveSource(Frozen):
-    """Files out of an evidence bundle; read as hostile."""
+    """Files of an evidence bundle; untrusted."""
 
     content: bytes = Field(repr=False)
-    """A tar archive of regular files, as `Workspace.archive` makes it."""
+    """A tar archive of regular files, as `Workspace.archive` writes it."""
     repository_id: str
-    """Nothing the bundle says: environments are never shared with the repository it claims to be of."""
+    """An id that the bundle cannot choose: environments are never shared with the repository it
+    claims to be.
+    """
 
 
 class JobHints(Frozen):
-    """What is known from outside about the failing job."""
+    """External information about the failing job."""
 
     job_name: str | None = None
     step_name: str | None = None
     workflow_path: str | None = None
     command: str | None = None
-    """An explicit test command wins over everything read from the repository."""
+    """An explicit test command; it overrides everything read from the repository."""
     setup: tuple[str, ...] = ()
-    """Explicit set-up commands, run with network before the snapshot is taken."""
+    """Explicit set-up commands. They run with network before the snapshot is taken."""
     python: str | None = None
     matrix: dict[str, str] = Field(default_factory=dict)
-    """Which cell of the job's matrix failed; cells not named are read from the job's name."""
+    """The failed cell of the job's matrix. Missing keys are read from the job's name."""
 
 
 class Checkout(Frozen):
-    """What to open a workspace on."""
+    """A commit or folder to open a workspace on."""
 
     source: GitSource | FolderSource | ArchiveSource
     tier: TrustTier = TrustTier.BRANCH
     head_repository_id: str | None = None
-    """The repository that a fork's commit was pushed to: forks never share what their code set up."""
+    """The repository that a fork's commit was pushed to.
+
+    Forks never share environments that their code set up.
+    """
     hints: JobHints = JobHints()
     revision: Literal["head", "base"] = "head"
-    """Which commit of the source stands in the work tree."""
+    """Which commit of the source is in the work tree."""
     recipe: "Recipe | None" = None
-    """A recipe that was planned before; None plans one from what lies in the checkout."""
+    """A recipe that was planned before; None plans one from the checkout."""
     surroundings: Surroundings = USUAL
-    """Where it stands, and as whom its code runs."""
+    """The path, user and other properties of the sandbox."""

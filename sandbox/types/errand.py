@@ -1,4 +1,4 @@
-"""What an agent is sent into a sandbox with, and what it comes back with."""
+"""Programs that run in a sandbox of their own, and their results."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -10,26 +10,26 @@ from sandbox.types.frozen import Frozen
 from sandbox.types.results import CommandResult
 
 Door = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-"""Answers one connection out of a sandbox, from outside. Whoever connects is hostile."""
+"""Handler of one connection out of a sandbox. The peer is untrusted."""
 WAY_OUT = "MODEL_URL"
-"""The variable that holds the address, inside, which leads to the door."""
+"""The environment variable with the address of the door, inside the sandbox."""
 
 
 class Errand(Frozen):
-    """A program that works on the checkout in a sandbox of its own, with one door to the outside."""
+    """A program that works on the checkout in its own sandbox, with one outbound connection."""
 
     command: str
-    """A shell command line; `$MODEL_URL` leads to the door. Its programs have to be in the image."""
+    """A shell command line; `$MODEL_URL` leads to the door. Its programs must be in the image."""
     task: str
-    """Its standard input."""
+    """The standard input of the program."""
     variables: dict[str, str] = Field(default_factory=dict)
-    """No secrets."""
+    """Environment variables; they must not hold secrets."""
     wall_s: float = Field(gt=0)
 
 
 class Returned(Frozen):
-    """What it left behind."""
+    """The result of an errand."""
 
     result: CommandResult
     edits: tuple[FileEdit, ...]
-    """What differs from the checked-out commit; hostile."""
+    """Differences from the checked-out commit; untrusted."""

@@ -1,4 +1,4 @@
-"""What a CI job's log says."""
+"""The content of a CI job's log."""
 
 from enum import StrEnum
 
@@ -15,41 +15,46 @@ class LogSignal(StrEnum):
     """The runner was shut down, or its connection was lost."""
     CANCELLED = "cancelled"
     TIMED_OUT = "timed_out"
-    """The job or step took longer than it may."""
+    """The job or step exceeded its time limit."""
     DISK_FULL = "disk_full"
     OUT_OF_MEMORY = "out_of_memory"
     RATE_LIMITED = "rate_limited"
     NETWORK = "network"
-    """A name, a connection or a certificate failed while something was fetched."""
+    """A name, a connection or a certificate failed during a download."""
     REGISTRY = "registry"
-    """An image, a package or an artifact was not where it had to be."""
+    """An image, a package or an artifact was missing."""
     CREDENTIALS = "credentials"
-    """Something outside refused to let the job in."""
+    """An external service rejected the job's credentials."""
 
 
 class LogReading(Frozen):
-    """What a CI job's log says; the log itself is not kept. Bounded, and gated before it is stored."""
+    """The parsed log of a CI job, bounded and redacted. The log itself is not kept."""
 
     step: str | None = None
-    """The step that failed, as the log or GitHub names it; None when the log does not tell."""
+    """The failed step, as the log or GitHub names it; None if it is unknown."""
     command: str = ""
-    """The first line of what that step ran."""
+    """The first line of the failed step's command."""
     error: str = ""
-    """The line that tells best what went wrong."""
+    """The most informative error line."""
     excerpt: str = ""
-    """The whole step where it fits a budget, else its most telling lines with headlines and surroundings."""
+    """The whole step if it fits a budget, else its most informative lines with headings and
+    context.
+    """
     failures: tuple[TestResult, ...] = ()
-    """What the step's tools named, a *weak* reading: names, places and messages, never a verdict."""
+    """Failures that the step's tools named: names, places and messages.
+
+    This is a *weak* reading, no verdict.
+    """
     failure_count: int = 0
-    """How many there were in all."""
+    """The total number of failures."""
     exit_code: int | None = None
-    """What the failed step's process ended with."""
+    """The exit status of the failed step."""
     signals: tuple[LogSignal, ...] = ()
-    """Only those that speak of the failed step or of the whole job."""
+    """Signals that concern the failed step or the whole job."""
     signs: dict[LogSignal, str] = Field(default_factory=dict)
-    """The line that shows each signal."""
+    """The log line for each signal."""
 
     @property
     def failing(self) -> frozenset[str]:
-        """The names of what failed in CI."""
+        """Return the names of what failed in CI."""
         return frozenset(failure.name for failure in self.failures)

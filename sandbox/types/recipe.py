@@ -1,16 +1,16 @@
-"""How the failing job is rebuilt, and what a workspace stands on."""
+"""The recipe of a failing job, and the facts about a workspace."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from sandbox.types.frozen import Frozen
 from sandbox.types.search import RedHunk
 
 
 class StepKind(StrEnum):
-    """What the failing step does."""
+    """The purpose of the failing step."""
 
     TEST = "test"
     LINT = "lint"
@@ -20,78 +20,151 @@ class StepKind(StrEnum):
 
 
 class Fidelity(Frozen):
-    """What became of one step of the job when it was rebuilt."""
+    """The treatment of one step of the job in the rebuilt job."""
 
     step: str
     treatment: Literal["replayed", "replaced", "dropped"]
     reason: str
 
 
+class PythonPart(Frozen):
+    """The Python of a recipe, and the packages to install."""
+
+    toolchain: Literal["python"] = "python"
+    version: str | None = None
+    """The requested Python, such as `3.11`; None takes the image's."""
+    requirements: tuple[str, ...] = ()
+    """Requirement lines to install with uv, each already validated."""
+    requirement_files: tuple[str, ...] = ()
+    install_project: bool = False
+    """Install the checkout itself (editable), so that its own metadata counts."""
+    extras: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    """Folders of the checkout whose projects count as installed.
+
+    If empty, `install_project` means the working directory.
+    """
+    constraints: tuple[str, ...] = ()
+    """Version bounds (`-c`, a lock file), each already validated. They install nothing."""
+
+
+class NodePart(Frozen):
+    """The Node.js of a recipe, and the folders whose locked packages to install."""
+
+    toolchain: Literal["node"] = "node"
+    version: str | None = None
+    """The requested Node.js, such as `22` or `22.11.0`; None takes the usual one."""
+    manager: Literal["npm"] = "npm"
+    manager_version: str | None = None
+    """The exact version of npm; None takes one that runs on this Node.js."""
+    folders: tuple[str, ...] = ()
+    """Folders of the checkout with a lock file."""
+    legacy_peers: bool = False
+    """Ignore peer dependencies, as the repository's `.npmrc` requests."""
+
+
+Part = Annotated[PythonPart | NodePart, Field(discriminator="toolchain")]
+
+_PYTHON_FIELDS = frozenset(PythonPart.model_fields) - {"toolchain", "version"} | {"python"}
+"""Fields that a recipe itself had before it had parts."""
+
+
 class Recipe(Frozen):
-    """How to rebuild the failing job: what to install, and the one command that failed."""
+    """Instructions to rebuild the failing job: what to install, and the command that failed."""
 
     command: str
     """A shell command line, run in `working_directory` of the checkout."""
     kind: StepKind = StepKind.TEST
     working_directory: str = "."
-    python: str | None = None
-    """Wanted Python, `3.11`; None takes the image's."""
-    requirements: tuple[str, ...] = ()
-    """Requirement lines to install with uv, already checked line by line."""
-    requirement_files: tuple[str, ...] = ()
-    install_project: bool = False
-    """Whether the checkout itself is installed (editable) so that its own metadata counts."""
-    extras: tuple[str, ...] = ()
-    projects: tuple[str, ...] = ()
-    """Folders of the checkout whose projects count as installed; empty with `install_project` means the working
-    directory."""
-    constraints: tuple[str, ...] = ()
-    """Version bounds for what is installed (`-c`, a lock file), checked line by line; they install nothing."""
+    parts: tuple[Part, ...] = ()
+    """Installations by toolchain, at most one of each."""
     setup: tuple[str, ...] = ()
     """Shell commands run once, with the set-up's egress, before the environment is kept."""
     prepare: tuple[str, ...] = ()
-    """Shell commands of earlier steps (code generation, builds in place) run in every workspace, without network,
-    before the work tree is remembered; what they make counts as part of the commit."""
+    """Shell commands of earlier steps (code generation, builds in place).
+
+    They run in every workspace, without network, before the work tree is saved. Their output counts
+    as part of the commit.
+    """
     environment: dict[str, str] = Field(default_factory=dict)
     origin: str = "detected"
-    """Where the command comes from: `given`, `policy`, `workflow`, `detected`."""
+    """The source of the command: `given`, `policy`, `workflow`, `detected`."""
     fidelity: tuple[Fidelity, ...] = ()
     workflow: str | None = None
-    """Path of the workflow file the job was read from."""
+    """Path of the workflow file that defines the job."""
     job: str | None = None
     step: str | None = None
     """The failed step, as the workflow names it."""
     matrix: dict[str, str] = Field(default_factory=dict)
     """The cell of the matrix that is rebuilt."""
     container: str | None = None
-    """The image the job runs in, by name; we never run it, and say so."""
+    """The image that the job runs in, by name. It is never run, and reports say so."""
     services: tuple[str, ...] = ()
-    """Service containers of the job, by image name; none is started."""
+    """Image names of the job's service containers. None of them is started."""
     obstacles: tuple[str, ...] = ()
-    """Why the failing step cannot be reproduced here, each naming the missing part; empty when it can."""
+    """Reasons why the failing step cannot be reproduced here, each naming the missing part."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_older(cls, data: Any) -> Any:
+        """Read a recipe without parts: evidence bundles are kept for years and replayed."""
+        if not isinstance(data, dict) or "parts" in data:
+            return data
+        python = {name: data[name] for name in _PYTHON_FIELDS & data.keys()}
+        if not python:
+            return data
+        python |= {"toolchain": "python", "version": python.pop("python", None)}
+        others = {name: value for name, value in data.items() if name not in _PYTHON_FIELDS}
+        return {**others, "parts": (python,)}
+
+    @field_validator("parts")
+    @classmethod
+    def _check_parts(cls, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+        if len({part.toolchain for part in parts}) != len(parts):
+            raise ValueError("two parts for one toolchain")
+        return parts
+
+    @property
+    def python(self) -> PythonPart:
+        """Return the Python part; every environment has a Python, for our own programs."""
+        return next((part for part in self.parts if part.toolchain == "python"), PythonPart())
+
+    @property
+    def node(self) -> NodePart | None:
+        """Return the Node part; None if nothing needs Node.js."""
+        return next((part for part in self.parts if part.toolchain == "node"), None)
+
+    def with_part(self, part: Part) -> Self:
+        """Return a copy with this part instead of that toolchain's part."""
+        parts: dict[str, Part] = {one.toolchain: one for one in self.parts}
+        parts[part.toolchain] = part
+        return self.with_(parts=tuple(parts.values()))
 
 
 class SourceDiff(Frozen):
-    """What changed between base and head: the lines that may have turned the check red."""
+    """Changes between base and head: the lines that may have turned the check red."""
 
     files: dict[str, tuple[int, ...]] = Field(default_factory=dict)
-    """Path to the line numbers, in head, that were added or changed."""
+    """Numbers of added or changed lines in head, by path."""
     hunks: tuple[RedHunk, ...] = ()
-    """What stood there in the base, for Python files; bounded, the first ones of a huge diff."""
+    """The base's text of changed lines, for Python files.
+
+    Only the first ones of a huge diff are kept.
+    """
 
 
 class Egress(Frozen):
-    """What a set-up sandbox reached through the allow-list proxy."""
+    """Hosts that a set-up sandbox reached through the allow-list proxy."""
 
     hosts: tuple[str, ...] = ()
-    """`name:port` it was connected with."""
+    """The `name:port` pairs it connected to."""
     refused: tuple[str, ...] = ()
-    """`name:port` it asked for and did not get."""
+    """The `name:port` pairs that were refused."""
     received_bytes: int = 0
 
 
 class WorkspaceFacts(Frozen):
-    """What a workspace stands on; goes into the evidence."""
+    """Facts about a workspace, for the evidence."""
 
     backend: str
     image: str = ""
@@ -106,8 +179,8 @@ class WorkspaceFacts(Frozen):
     setup_s: float = 0.0
     open_s: float = 0.0
     warm: bool = False
-    """The environment's snapshot was there already."""
+    """True if the environment's snapshot existed before."""
     lock_hash: str = ""
-    """SHA-256 over the exact distributions installed, sorted `name==version` lines."""
+    """SHA-256 over the installed distributions, as sorted `name==version` lines."""
     egress: Egress = Egress()
-    """What the set-up of this environment reached; kept with the environment."""
+    """Hosts that the set-up of this environment reached; stored with the environment."""

@@ -1,4 +1,4 @@
-"""What commands and tests left behind."""
+"""Results of commands and tests."""
 
 from enum import StrEnum
 from typing import Literal
@@ -6,43 +6,44 @@ from typing import Literal
 from pydantic import Field
 
 from sandbox.types.frozen import Frozen
+from sandbox.types.runners import RUNNER_TRAITS, RunnerTraits
 
 FAILURES_IN_FULL = 10
-"""How many failures a report carries in full; the rest are counted."""
+"""Number of failures that a report carries in full; the others are only counted."""
 
 
 TestOrder = Literal["given", "reversed", "random"]
-"""In which order tests run; `random` is shuffled by the seed that comes with it."""
+"""Order of the tests; `random` shuffles by the given seed."""
 
 
 class CommandResult(Frozen):
-    """One command run in the sandbox."""
+    """The result of one command in the sandbox."""
 
     argv: tuple[str, ...]
     exit_code: int | None
-    """None when the command was killed before it ended."""
+    """None if the command was killed."""
     signal: int | None = None
     timed_out: bool = False
     flooded: bool = False
     """Killed because it printed more than the limit."""
     oom_kills: int = 0
     survivors: int = 0
-    """Processes still alive when the command ended; all were killed."""
+    """Number of processes still alive when the command ended; all were killed."""
     stdout: str = ""
-    """Head and tail of standard output, cut in the middle; hostile text, not yet gated."""
+    """Head and tail of standard output; untrusted text, not yet redacted."""
     stderr: str = ""
     results: bytes = b""
-    """What was written to file descriptor 3, at most the results limit; hostile bytes."""
+    """Data from file descriptor 3, at most the results limit; untrusted bytes."""
     duration_s: float = 0.0
 
     @property
     def ok(self) -> bool:
-        """Whether the command ended by itself with status 0."""
+        """Return True if the command ended by itself with status 0."""
         return self.exit_code == 0 and not (self.timed_out or self.flooded)
 
 
 class TestStatus(StrEnum):
-    """How one test ended."""
+    """The outcome of one test."""
 
     __test__ = False
 
@@ -53,7 +54,7 @@ class TestStatus(StrEnum):
 
 
 class TestResult(Frozen):
-    """One test: how it ended, and if it failed, where and why."""
+    """The result of one test, with place and reason of a failure."""
 
     __test__ = False
 
@@ -64,23 +65,26 @@ class TestResult(Frozen):
     error_message: str | None = None
     duration_ms: float = 0.0
     file: str | None = None
-    """Where it failed, relative to the checkout: the deepest frame inside the checkout."""
+    """Place of the failure, relative to the checkout: the deepest frame inside the checkout."""
     line: int | None = None
     column: int | None = None
-    """Of a finding, where its tool tells one."""
+    """The column of a finding, if its tool reports one."""
     test: str | None = None
-    """The test function's name."""
+    """The name of the test function."""
     error: str | None = None
     """The exception's class name, or a linter's rule."""
     traceback: str | None = None
     frames: tuple[tuple[str, int, str], ...] = ()
     """(file, line, function) of the traceback's frames inside the checkout, outermost first."""
     hung: bool = False
-    """It did not end and was stopped by us; `error` is then `Timeout`, which is also a name of exceptions."""
+    """The test did not end and the runner stopped it.
+
+    `error` is then `Timeout`, which is also an exception's name.
+    """
 
 
 def stands_for(name: str, test: str) -> bool:
-    """Whether a test, or a file, is what a name means: itself, or what is in that file, class or folder.
+    """Return True if a name selects a test: the same test, or its file, class or folder.
 
     Args:
         name: A node id, a file, or a folder; `.` is the checkout.
@@ -90,7 +94,7 @@ def stands_for(name: str, test: str) -> bool:
 
 
 class RunVerdict(StrEnum):
-    """What one run of a command proves."""
+    """The conclusion from one run of a command."""
 
     PASS = "pass"
     FAIL = "fail"
@@ -98,20 +102,20 @@ class RunVerdict(StrEnum):
     OOM = "oom"
     OUTPUT_LIMIT = "output_limit"
     NO_VERDICT = "no_verdict"
-    """Nothing could be concluded: no test collected, the command does not exist, the runner broke."""
+    """Inconclusive: no test collected, the command does not exist, or the runner broke."""
     TAMPERED = "tampered"
-    """The records contradict each other: something inside tried to decide its own verdict."""
+    """The records contradict each other: code in the sandbox tried to influence its own verdict."""
 
 
 class TestReport(Frozen):
-    """One run of a test (or lint, or build) command, read into structured failures."""
+    """One run of a test, lint or build command, parsed into structured failures."""
 
     __test__ = False
 
     success: bool
-    """The command ended by itself, its status says green, and the records agree."""
+    """The command ended by itself with a green status, and the records agree."""
     failed: bool
-    """At least one test failed or errored (a command that could not run has `failed` False)."""
+    """At least one test failed or errored. It is False for a command that could not run."""
     exit_code: int | None
     target: str
     """The command as a person would type it."""
@@ -119,45 +123,52 @@ class TestReport(Frozen):
     """One line: `2 failed, 2 passed in 0.1 s`."""
     failure_count: int
     failures: tuple[TestResult, ...] = ()
-    """At most FAILURES_IN_FULL of them in full."""
+    """At most FAILURES_IN_FULL failures."""
     raw_output: str = ""
-    """Bounded head and tail of the output; hostile text."""
+    """Bounded head and tail of the output; untrusted text."""
     verdict: RunVerdict = RunVerdict.NO_VERDICT
     runner: str = "command"
-    """Which reader made the report: `pytest`, `unittest`, `junit`, `diagnostics`, `command`."""
+    """The reader of the output: `pytest`, `unittest`, `junit`, `diagnostics`, `command`."""
     outcomes: dict[str, TestStatus] = Field(default_factory=dict)
     """Every test that ran, by name."""
     unconfirmed: tuple[str, ...] = ()
-    """Passing tests of which no known-answer copy could be made."""
+    """Passing tests without a known-answer copy."""
     duration_s: float = 0.0
     steps: int = 1
-    """How many commands of the command line ran, up to and with the one this report is about."""
+    """Number of commands of the command line that ran, up to the one in this report."""
     ended_at: str = ""
-    """That command; empty when the command line is one command."""
+    """The last command that ran; empty if the command line is one command."""
 
     @property
     def knows_tests(self) -> bool:
-        """Whether each test was seen by name, so that single tests can be asked for."""
-        return self.runner in {"pytest", "unittest"}
+        """Return True if the runner reports tests by name, so that single tests can be run."""
+        return self.traits.takes_targets
+
+    @property
+    def traits(self) -> RunnerTraits:
+        """Return the properties of the runner."""
+        return RUNNER_TRAITS.get(self.runner, RunnerTraits())
 
     @property
     def hangs(self) -> bool:
-        """Whether it found something that does not end, so that running it again is dear."""
+        """Return True if a test or the command timed out, so that another run is expensive."""
         return self.verdict is RunVerdict.TIMEOUT or any(failure.hung for failure in self.failures)
 
     @property
     def failing(self) -> frozenset[str]:
-        """The names of all failing and erroring tests."""
-        return frozenset(n for n, s in self.outcomes.items() if s in {TestStatus.FAIL, TestStatus.ERROR})
+        """Return the names of all failing and erroring tests."""
+        return frozenset(
+            n for n, s in self.outcomes.items() if s in {TestStatus.FAIL, TestStatus.ERROR}
+        )
 
     @property
     def passing(self) -> frozenset[str]:
-        """The names of all passing tests."""
+        """Return the names of all passing tests."""
         return frozenset(n for n, s in self.outcomes.items() if s is TestStatus.PASS)
 
 
 class FileContext(Frozen):
-    """Source around one line."""
+    """Source lines around one line."""
 
     success: bool
     file: str
@@ -167,4 +178,4 @@ class FileContext(Frozen):
     context_after: tuple[str, ...] = ()
     total_lines: int = 0
     snippet: str = ""
-    """Numbered lines, the focus line marked `->`."""
+    """Numbered lines, with `->` at the focus line."""

@@ -1,4 +1,4 @@
-"""What the host and the search inside the sandbox tell each other."""
+"""Messages between the host and the search inside the sandbox."""
 
 from typing import Annotated, Literal
 
@@ -9,11 +9,11 @@ from sandbox.types.spans import SpanEdit
 
 Count = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Measure = Annotated[float, Field(ge=-1e9, le=1e9)]
-"""Numbers from the sandbox: what is out of bounds, infinite or no number makes the whole event invalid."""
+"""Numbers from the sandbox. An infinite or out-of-bounds number makes the whole event invalid."""
 
 
 class SuspectLine(Frozen):
-    """A line the host suspects before the guest has traced anything."""
+    """A suspicious line that the host found before the guest traced anything."""
 
     file: str
     line: int
@@ -22,73 +22,79 @@ class SuspectLine(Frozen):
 
 
 class RedHunk(Frozen):
-    """A part of the diff that turned the check red: what stood there while it was green."""
+    """A part of the diff that turned the check red, with its text in the green commit."""
 
     path: str
     line: int = Field(ge=1)
-    """The first line in head that is new; where lines only went, the line before which they stood."""
+    """The first new line in head; for a pure deletion, the line after the deleted ones."""
     lines: int = Field(ge=0)
-    """How many lines of head are new."""
+    """Number of new lines in head."""
     before: str
-    """The lines that stood there, with their ends."""
+    """The old lines with their line ends."""
 
 
 Lane = Literal["swap", "fresh", "cold"]
-"""How a candidate is run: code objects swapped in a forked child of the collected session, a fork from before the
-collection that imports the edited source, or a process of its own with files on disk."""
+"""Execution mode of a candidate.
+
+`swap` exchanges code objects in a fork of the collected session. `fresh` forks before the
+collection and imports the edited source. `cold` is a separate process with files on disk.
+"""
 
 
 Origin = Literal["given", "broken", "guided", "reverts", "functions", "outer"]
-"""Where candidates come from: given ones, files that do not parse, what exceptions suggest, the red diff undone,
-templates inside functions, and outside them."""
+"""Source of a candidate: given, unparsable files, exception messages, the reverted red diff,
+templates inside functions, and templates outside them.
+"""
+CandidateOrigin = Origin | Literal["second_edit", "joined", ""]
+"""Source of a candidate that was tried: also a second edit, or partial fixes joined."""
 SOURCES: tuple[Origin, ...] = ("given", "broken", "guided", "reverts", "functions", "outer")
 
 
 class GivenChange(Frozen):
-    """A change that somebody else thought of: tried, told of and compared like the search's own candidates."""
+    """An external candidate, tested, reported and compared like the search's own candidates."""
 
     edits: tuple[SpanEdit, ...]
-    """A survivor that makes this change has just these edits."""
+    """A survivor from this change has exactly these edits."""
     description: str = ""
     cost: Measure = 1.0
-    """What speaks against it from the start, as of a template."""
+    """The initial penalty, like the cost of a template."""
 
 
 class SearchRequest(Frozen):
-    """What the host asks the search in the sandbox to do. Everything is bounded."""
+    """Request for a search in the sandbox. Every field is bounded."""
 
     command: str
     """The pytest command of the recipe."""
     failing: tuple[str, ...]
     passing: tuple[str, ...] = ()
     held_out: tuple[str, ...] = ()
-    """Passing tests that no candidate meets before it is confirmed; ranking uses what they say."""
+    """Passing tests that run only to confirm a candidate; the ranking uses their results."""
     suspects: tuple[SuspectLine, ...] = ()
     red_hunks: tuple[RedHunk, ...] = ()
     template_shifts: dict[str, float] = Field(default_factory=dict)
-    """What is added to what a template itself costs: what worked here before is tried earlier."""
+    """Adjustments of template costs: templates that worked here before are tried earlier."""
     given: tuple[GivenChange, ...] = ()
-    """Tried before everything else."""
+    """Candidates that are tried before all others."""
     sources: tuple[Origin, ...] = SOURCES
-    """Which of them are asked."""
+    """The candidate sources to use."""
     protected: tuple[str, ...] = ()
-    """Path patterns that may not be edited (tests, configuration)."""
+    """Path patterns that must not be edited (tests, configuration)."""
     seed: int = 0
     max_candidates: int = 100_000
     max_survivors: int = 8
     time_limit_s: float = 60.0
     test_cpu_s: float = 2.0
     workers: int = Field(default=2, ge=1, le=16)
-    """Children at work at the same time."""
+    """Number of parallel children."""
     memory_bytes: int = 1 << 30
-    """How far one child may grow."""
+    """Memory limit of one child."""
     lanes: tuple[Lane, ...] = ("swap", "fresh", "cold")
     compare_inputs: int = Field(default=200, ge=0)
-    """How many inputs survivors are compared on."""
+    """Number of inputs on which survivors are compared."""
 
 
 class TrialStarted(Frozen):
-    """The harness reproduced the baseline and knows where to look."""
+    """The baseline was reproduced and the suspicious lines are known."""
 
     kind: Literal["started"] = "started"
     candidates: Count
@@ -96,14 +102,14 @@ class TrialStarted(Frozen):
     baseline_failing: Count = 0
     baseline_passing: Count = 0
     isolated: bool = False
-    """Every candidate gets a fork of its own, because tests share state."""
+    """Every candidate gets its own fork, because tests share state."""
     lane_notes: tuple[str, ...] = ()
     """Which lanes are safe here, and why others are not."""
     seconds: Measure = 0.0
 
 
 class TrialProgress(Frozen):
-    """How far the search is."""
+    """Progress of the search."""
 
     kind: Literal["progress"] = "progress"
     tried: Count
@@ -111,36 +117,38 @@ class TrialProgress(Frozen):
 
 
 class Profile(Frozen):
-    """What was observed of a survivor beside the tests; numbers are bounded and finite."""
+    """Observations of a survivor beyond the tests. All numbers are bounded and finite."""
 
     inputs: Count = 0
-    """On how many inputs it was observed."""
+    """Number of inputs on which the survivor was observed."""
     changed_passing: Count = 0
-    """Of the calls that passing tests make: how many give another result than before the edit."""
+    """Number of calls by passing tests whose result differs from before the edit."""
     passing_calls: Count = 0
     changed_neighbours: Count = 0
     """The same for inputs near those calls."""
     neighbours: Count = 0
     new_errors: Count = 0
-    """Inputs on which it raises and the program before the edit did not."""
+    """Inputs on which only the edited program raises."""
     changed_types: Count = 0
-    """Inputs on which it returns another type (or None) than ever before."""
+    """Inputs on which it returns a type (or None) that it never returned before."""
     surprise: Measure = 0.0
-    """Bits per token of the new text in the language of the repository, less those of the old; low is natural."""
+    """Bits per token of the new text in the repository's language model, minus those of the old
+    text. Low is natural.
+    """
     donor: bool = False
-    """The new text stands elsewhere in the repository."""
+    """The new text occurs elsewhere in the repository."""
     held_out_failed: Count = 0
     side_effects: Count = 0
-    """Names of modules that it leaves otherwise than the program before the edit."""
+    """Module attributes whose final value differs from the original program's."""
     examples: Count = 0
-    """Examples in docstrings that at least one survivor honours."""
+    """Docstring examples that at least one survivor satisfies."""
     examples_failed: Count = 0
     warnings: tuple[str, ...] = ()
-    """Reasons to doubt it that show only while it runs."""
+    """Reasons for doubt that appear only at run time."""
     passing_there: Count | None = None
-    """Passing tests that run a line of the edit, as far as they were traced; None where that is not known."""
+    """Passing tests that run an edited line, as far as they were traced; None if unknown."""
     mutants: Count = 0
-    """One-edit mutants of its patched lines that were tried on the tests."""
+    """One-edit mutants of its patched lines that were run against the tests."""
     mutants_killed: Count = 0
 
 
@@ -149,58 +157,67 @@ class Survivor(Frozen):
 
     kind: Literal["survivor"] = "survivor"
     template: str
+    origin: CandidateOrigin = ""
     path: str
-    """Of the first edit."""
+    """The path of the first edit."""
     line: Count
     cost: Measure
     suspicion: Measure
     edits: tuple[SpanEdit, ...]
-    """In any number of files; the host puts them into what it has read itself."""
+    """Edits in any number of files. The host applies them to files that it read itself."""
     lane: Lane = "swap"
     description: str = ""
-    """`< became <=`"""
+    """`<` became `<=`, for example."""
     tried: Count = 0
     seconds: Measure = 0.0
     behaviour: str = ""
-    """Hash of what the edited function returns on recorded and mutated inputs; equal means equivalent."""
+    """Hash of the edited function's results on recorded and mutated inputs; equal hashes mean equal
+    behaviour.
+    """
     profile: Profile = Profile()
     warnings: tuple[str, ...] = ()
-    """Reasons to doubt it: constant condition, special-cased literal, ..."""
+    """Reasons for doubt: constant condition, special-cased literal, ..."""
 
 
 class Difference(Frozen):
-    """The smallest input found on which two survivors differ."""
+    """The smallest known input on which two survivors differ."""
 
     first: Count
-    """Number of a survivor, counted from 0 in the order they were told."""
+    """Index of a survivor, from 0 in the order of reporting."""
     second: Count
     input: str
     """`clamp(3, low=5)`"""
     results: tuple[str, str]
 
 
-class Compared(Frozen):
-    """All survivors on the same inputs, told once, after the last survivor."""
+class SurvivorComparison(Frozen):
+    """All survivors on the same inputs; sent once, after the last survivor."""
 
     kind: Literal["compared"] = "compared"
     clusters: tuple[int, ...]
-    """Per survivor the number of its behaviour: equal numbers, equal results on every input."""
+    """The behavioural cluster of each survivor.
+
+    Survivors in one cluster have equal results on every input.
+    """
     profiles: tuple[Profile, ...] = ()
     differences: tuple[Difference, ...] = ()
     inputs: Count = 0
     held_out: Count = 0
-    """Tests that no candidate met before it was confirmed."""
+    """Tests that run only to confirm a candidate."""
     passed_screen: Count = 0
     """Candidates that passed all other tests."""
     passed_held_out: Count = 0
-    """Of these: how many passed the held-out tests, too. Few mean that green says little here."""
+    """Candidates of these that also passed the held-out tests.
+
+    Few mean that a green run is weak evidence here.
+    """
     failing: Count = 0
-    """Failing tests that a fix had to turn green."""
+    """Failing tests that a fix must turn green."""
     failing_lines: Count = 0
-    """Lines of the project that these run: among how many the mistake may be."""
+    """Project lines that these tests run: the possible places of the mistake."""
 
 
-class NearMiss(Frozen):
+class SearchNearMiss(Frozen):
     """A candidate that turned some failing tests green and broke none."""
 
     kind: Literal["near_miss"] = "near_miss"
@@ -212,6 +229,16 @@ class NearMiss(Frozen):
     description: str = ""
 
 
+class TemplateSpending(Frozen):
+    """Trials and time spent on the candidates of one source and template."""
+
+    origin: CandidateOrigin
+    template: str
+    tried: Count
+    seconds: Measure
+    """Time of generating, trying and confirming; candidates of one chunk share it evenly."""
+
+
 class TrialDone(Frozen):
     """The search ended."""
 
@@ -220,9 +247,11 @@ class TrialDone(Frozen):
     detail: str = ""
     tried: Count = 0
     seconds: Measure = 0.0
+    spending: tuple[TemplateSpending, ...] = ()
 
 
 TrialEvent = Annotated[
-    TrialStarted | TrialProgress | Survivor | NearMiss | Compared | TrialDone, Field(discriminator="kind")
+    TrialStarted | TrialProgress | Survivor | SearchNearMiss | SurvivorComparison | TrialDone,
+    Field(discriminator="kind"),
 ]
-"""What the search tells while it runs; TrialDone is always the last."""
+"""Events of a search in progress; TrialDone is always the last one."""

@@ -1,4 +1,4 @@
-"""Edits of spans: what the search proposes, and how a host puts it into a file it has read itself."""
+"""Edits of byte spans, and how the host applies them to a file that it read itself."""
 
 from collections.abc import Sequence
 
@@ -16,15 +16,15 @@ class SpanEdit(Frozen):
     text: str
 
 
-def spliced(original: str, edits: Sequence[SpanEdit]) -> str:
-    """A file's text with edits put in; every byte outside them stays as it was.
+def apply_spans(original: str, edits: Sequence[SpanEdit]) -> str:
+    """Return a file's text with edits applied; all other bytes stay unchanged.
 
     Args:
-        original: The text the spans count in.
-        edits: All of this one file.
+        original: The text to which the spans refer.
+        edits: Edits of this one file.
 
     Raises:
-        ValueError: spans overlap, leave the file, or cut a character.
+        ValueError: Spans overlap, exceed the file, or split a character.
     """
     data, pieces, at = original.encode("utf-8"), list[bytes](), 0
     for edit in sorted(edits, key=lambda edit: (edit.start, edit.end)):
@@ -35,8 +35,8 @@ def spliced(original: str, edits: Sequence[SpanEdit]) -> str:
     return b"".join([*pieces, data[at:]]).decode("utf-8")
 
 
-def by_file(edits: Sequence[SpanEdit]) -> dict[str, tuple[SpanEdit, ...]]:
-    """Edits by the file they belong to, in the order the files are named first."""
+def group_by_file(edits: Sequence[SpanEdit]) -> dict[str, tuple[SpanEdit, ...]]:
+    """Group edits by file, in the order in which the files first appear."""
     files: dict[str, tuple[SpanEdit, ...]] = {}
     for edit in edits:
         files[edit.path] = (*files.get(edit.path, ()), edit)

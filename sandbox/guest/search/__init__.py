@@ -1,1 +1,1 @@
-"""Search-based repair inside the sandbox: finds one-edit candidates, tries them in forked, warm pytest processes."""
+"""Search-based repair inside the sandbox: create candidates and test them in warm processes."""

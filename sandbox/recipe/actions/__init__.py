@@ -1,1 +1,1 @@
-"""GitHub Actions read as data: from a workflow file to one resolved job."""
+"""Parse GitHub Actions workflows as data, from a workflow file to one resolved job."""

@@ -1,4 +1,4 @@
-"""Every job of a repository's workflows as GitHub would name it, cell by cell, through reusable workflows."""
+"""List every job of a repository's workflows with GitHub's names, by matrix cell."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 from sandbox.recipe.actions.contexts import base_context, job_context, own_inputs
 from sandbox.recipe.actions.document import Documents, mapping, text
-from sandbox.recipe.actions.matrix import Cell, cells_of, words_of
+from sandbox.recipe.actions.matrix import Cell, cell_words, expand_matrix
 from sandbox.recipe.actions.templates import resolve, resolve_value
 from sandbox.recipe.actions.values import Context, Unknown, Value
 from sandbox.recipe.fidelity import FidelityLog
@@ -21,13 +21,13 @@ _LONGEST_NAME = 100
 
 
 @dataclass(frozen=True)
-class Candidate:
+class JobCandidate:
     """One cell of one job."""
 
     path: str
-    """The workflow the run belongs to: the caller's."""
+    """The workflow of the run, which may be the caller's."""
     document: Mapping[str, Any]
-    """The workflow the steps stand in."""
+    """The workflow that contains the steps."""
     job_id: str
     job: Mapping[str, Any]
     cell: Cell
@@ -35,32 +35,37 @@ class Candidate:
     base: str
     """The name before the cell's values."""
     display: str
-    """The check run's name; a part only GitHub knows is left out."""
+    """The name of the check run, without parts that only GitHub knows."""
     fixed: bool = True
-    """Whether the whole name is known."""
+    """False if only GitHub knows a part of the name."""
     callers: tuple[Cell, ...] = ()
     matrix_unknown: Unknown | None = None
     obstacle: str = ""
     called: bool = field(default=False)
-    """The workflow is only ever called by another."""
+    """The workflow only runs when another one calls it."""
     pattern: str = ""
-    """The name as it is written, expressions and all, behind those of its callers."""
+    """The name as written, with expressions, after the names of its callers."""
     caller_ids: tuple[str, ...] = ()
 
 
-def candidates(files: Documents, log: FidelityLog, named: str | None, given: Mapping[str, str]) -> list[Candidate]:
-    """Every job, those of the named workflow first, those that are only called last.
+def candidates(
+    files: Documents, log: FidelityLog, named: str | None, given: Mapping[str, str]
+) -> list[JobCandidate]:
+    """Return every job: those of the named workflow first, those of reusable workflows last.
 
     Args:
         files: The repository's files.
-        log: Is told what cannot be read.
+        log: Receives what cannot be parsed.
         named: The workflow's path, as a run names it (`path@ref`).
-        given: Values of the matrix known from outside.
+        given: Known values of the matrix.
     """
-    found: list[Candidate] = []
+    found: list[JobCandidate] = []
     for path, document in documents(files, log, named):
         inputs = own_inputs(document)
-        called = set(mapping(document.get("on"))) == {"workflow_call"} or document.get("on") == "workflow_call"
+        called = (
+            set(mapping(document.get("on"))) == {"workflow_call"}
+            or document.get("on") == "workflow_call"
+        )
         reader = _Jobs(path, files, given)
         for candidate in reader.of(document, inputs, "", 0, called=called):
             found.append(candidate)
@@ -69,10 +74,14 @@ def candidates(files: Documents, log: FidelityLog, named: str | None, given: Map
     return sorted(found, key=lambda candidate: candidate.called)
 
 
-def documents(files: Documents, log: FidelityLog, named: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The workflows that can be read, the named one first."""
+def documents(
+    files: Documents, log: FidelityLog, named: str | None = None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the parsable workflows, the named one first."""
     wanted = (named or "").split("@")[0].removeprefix("./")
-    paths = sorted(p for p in files.contents if p.startswith(_FOLDER) and p.endswith((".yml", ".yaml")))
+    paths = sorted(
+        p for p in files.contents if p.startswith(_FOLDER) and p.endswith((".yml", ".yaml"))
+    )
     paths += [wanted] if wanted in files.contents and wanted not in paths else []
     for path in sorted(paths[:_MOST_WORKFLOWS], key=lambda p: p != wanted):
         document, problem = files.read(path)
@@ -83,7 +92,7 @@ def documents(files: Documents, log: FidelityLog, named: str | None = None) -> I
 
 
 class _Jobs:
-    """Reads one workflow and those of the repository it calls."""
+    """Reader of one workflow and the workflows of the repository that it calls."""
 
     def __init__(self, path: str, files: Documents, given: Mapping[str, str]) -> None:
         self._path = path
@@ -99,20 +108,20 @@ class _Jobs:
         depth: int,
         *,
         called: bool = False,
-        caller: Candidate | None = None,
-    ) -> Iterator[Candidate]:
+        caller: JobCandidate | None = None,
+    ) -> Iterator[JobCandidate]:
         base = base_context(document, inputs)
         for job_id, job in mapping(document.get("jobs")).items():
             table = mapping(job)
             written = text(table.get("name")) or job_id
-            cells, unknown = cells_of(table.get("strategy"), base)
+            cells, unknown = expand_matrix(table.get("strategy"), base)
             for index, cell in enumerate(cells):
                 value: Value = dict(cell)
                 if unknown is not None:
                     value = dict(self._given) or unknown
                 context = job_context(base, job_id, value, (index, len(cells)))
                 name, plain, missing = _name(job_id, table, cell, context)
-                candidate = Candidate(
+                candidate = JobCandidate(
                     path=self._path,
                     document=document,
                     job_id=job_id,
@@ -129,13 +138,16 @@ class _Jobs:
                     caller_ids=(*caller.caller_ids, caller.job_id) if caller is not None else (),
                 )
                 if isinstance(table.get("uses"), str):
-                    yield from self._called(candidate, context, depth)
+                    yield from self._read_called(candidate, context, depth)
                 else:
                     yield candidate
 
-    def _called(self, caller: Candidate, context: Context, depth: int) -> Iterator[Candidate]:
+    def _read_called(
+        self, caller: JobCandidate, context: Context, depth: int
+    ) -> Iterator[JobCandidate]:
         uses = text(caller.job.get("uses"))
         path = normpath(uses.removeprefix("./")) if uses.startswith("./") else ""
+        # Reusable workflows may call each other in a circle.
         self._calls += 1
         document, problem = self._files.read(path)
         if not path:
@@ -156,31 +168,35 @@ class _Jobs:
         )
 
 
-def _with_obstacle(candidate: Candidate, obstacle: str) -> Candidate:
+def _with_obstacle(candidate: JobCandidate, obstacle: str) -> JobCandidate:
     values = {name: getattr(candidate, name) for name in candidate.__dataclass_fields__}
-    return Candidate(**{**values, "obstacle": obstacle})
+    return JobCandidate(**{**values, "obstacle": obstacle})
 
 
 def _inputs(document: Mapping[str, Any], given: Mapping[str, Any], context: Context) -> Value:
-    """What a called workflow gets: what it is given, else its defaults."""
+    """Return the inputs of a called workflow: the given ones, else its defaults."""
     declared = mapping(mapping(mapping(document.get("on")).get("workflow_call")).get("inputs"))
     found: dict[str, Value] = {}
     for name, about in declared.items():
         table = mapping(about)
         fallback: Value = {"boolean": False, "number": 0}.get(text(table.get("type")), "")
-        value = resolve_value(given[name] if name in given else table.get("default", fallback), context)
+        value = resolve_value(
+            given[name] if name in given else table.get("default", fallback), context
+        )
         found[name] = value
     return found
 
 
-def _name(job_id: str, job: Mapping[str, Any], cell: Cell, context: Context) -> tuple[str, str, bool]:
-    """The job's name with its cell, the one without, and whether a part is unknown."""
+def _name(
+    job_id: str, job: Mapping[str, Any], cell: Cell, context: Context
+) -> tuple[str, str, bool]:
+    """Return the job's name with its cell, the name without it, and whether a part is unknown."""
     written = text(job.get("name"))
     if "${{" in written:
         name, missing = resolve(written, context)
         return _short(name), name.strip(), missing is not None
     plain = written or job_id
-    words = words_of(cell)
+    words = cell_words(cell)
     partly = any(isinstance(value, Unknown) for value in cell.values())
     return _short(f"{plain} ({', '.join(words)})" if words else plain), plain, partly
 

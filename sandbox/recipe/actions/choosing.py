@@ -1,11 +1,11 @@
-"""The job and the cell a check run's name means."""
+"""Match a check run's name to a job and its cell."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from sandbox.recipe.actions.candidates import Candidate
+from sandbox.recipe.actions.candidates import JobCandidate
 from sandbox.recipe.actions.document import mapping, sequence, text
-from sandbox.recipe.actions.matrix import Cell, agrees, words_of
+from sandbox.recipe.actions.matrix import Cell, agrees, cell_words
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
 from sandbox.recipe.actions.values import Unknown, Value
 from sandbox.recipe.python_versions import USUAL, read_version
@@ -17,59 +17,99 @@ _LONGEST_NAME = 300
 _WORDS = re.compile(r"(.*?)\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)")
 
 
-def choose(hints: JobHints, found: Sequence[Candidate]) -> tuple[Candidate | None, str]:
-    """The candidate that is meant, and what had to be guessed.
+def choose(hints: JobHints, found: Sequence[JobCandidate]) -> tuple[JobCandidate | None, str]:
+    """Return the matching candidate, and a note if it had to be guessed.
 
     Args:
         hints: The job's name, and values of its matrix.
-        found: Every job there is.
+        found: All jobs.
     """
-    fitting = [(score, candidate) for candidate in found if (score := _score(hints.job_name, candidate)) < _NO_MATCH]
+    fitting = [
+        (score, candidate)
+        for candidate in found
+        if (score := _score(hints.job_name, candidate)) < _NO_MATCH
+    ]
     if not fitting:
         return None, ""
-    # a workflow that is only called is meant by itself only when nothing else fits
+    # a reusable workflow only matches by itself if nothing else does
     fitting = [pair for pair in fitting if not pair[1].called] or fitting
     named = (hints.workflow_path or "").split("@")[0].removeprefix("./")
     fitting = [pair for pair in fitting if pair[1].path == named] or fitting
     best = min(score for score, _ in fitting)
     left = [candidate for score, candidate in fitting if score == best]
-    tests: list[Callable[[Candidate], bool]] = [
+    # Each test narrows the candidates, unless it would exclude all of them.
+    tests: list[Callable[[JobCandidate], bool]] = [
         lambda candidate: agrees(_all_values(candidate), hints.matrix),
         lambda candidate: _has_step(hints.step_name, candidate),
-        lambda candidate: hints.job_name is not None or _kind_rank(candidate) == min(map(_kind_rank, left)),
-        lambda candidate: hints.python is None or hints.python in words_of(_all_values(candidate)),
-        lambda candidate: not _foreign(candidate),
+        lambda candidate: (
+            hints.job_name is not None or _kind_rank(candidate) == min(map(_kind_rank, left))
+        ),
+        lambda candidate: (
+            hints.python is None or hints.python in cell_words(_all_values(candidate))
+        ),
+        lambda candidate: not _is_not_linux(candidate),
         lambda candidate: hints.job_name is not None or not candidate.job.get("services"),
-        # of cells that are equally likely the one whose Python is here already
-        lambda candidate: any(read_version(word) == USUAL for word in words_of(_all_values(candidate))),
+        # of equally likely cells, the one whose Python is installed
+        lambda candidate: any(
+            read_version(word) == USUAL for word in cell_words(_all_values(candidate))
+        ),
     ]
-    guessed = "no such cell in its matrix; the first one is taken" if best >= _GUESSED else ""
+    guessed = "its matrix has no such cell; the first one is used" if best >= _GUESSED else ""
     for number, test in enumerate(tests):
         narrowed = [candidate for candidate in left if test(candidate)]
         if not narrowed and number == 0 and hints.matrix:
-            guessed = f"no cell has {', '.join(f'{k}={v}' for k, v in hints.matrix.items())}; another one is taken"
+            guessed = (
+                f"no cell has {', '.join(f'{k}={v}' for k, v in hints.matrix.items())}; another "
+                f"one is used"
+            )
         left = narrowed or left
     chosen = left[0]
-    return _bound(chosen, hints), guessed
+    return _with_hints(chosen, hints), guessed
 
 
-def _score(wanted: str | None, candidate: Candidate) -> int:
-    """How well a name fits, 0 is best."""
+def _score(wanted: str | None, candidate: JobCandidate) -> int:
+    """Return how well a name matches; 0 is best."""
     if wanted is None:
         return 0
     asked, display = _plain(wanted), _plain(candidate.display)
     if not asked:
         return 0
-    longer = f"{display} ({', '.join(_plain(word) for word in words_of(candidate.cell))})"
+    longer = f"{display} ({', '.join(_plain(word) for word in cell_words(candidate.cell))})"
     checks: tuple[tuple[int, Callable[[], bool]], ...] = (
         (0, lambda: wanted == candidate.display),
         (1, lambda: asked in {display, longer}),
-        (2, lambda: asked.endswith(("...", "…")) and display.startswith(asked.rstrip(".…")) and len(asked) > 10),  # noqa: PLR2004
-        (3, lambda: not candidate.fixed and _fits_open_name(asked, candidate) and _shows(wanted, candidate)),
-        (4, lambda: asked.rsplit(" / ", 1)[-1] in {display, longer} or asked == display.rsplit(" / ", 1)[-1]),
+        (
+            2,
+            lambda: (
+                asked.endswith(("...", "…"))
+                and display.startswith(asked.rstrip(".…"))
+                and len(asked) > 10  # noqa: PLR2004
+            ),
+        ),
+        (
+            3,
+            lambda: (
+                not candidate.fixed
+                and _fits_open_name(asked, candidate)
+                and _shows(wanted, candidate)
+            ),
+        ),
+        (
+            4,
+            lambda: (
+                asked.rsplit(" / ", 1)[-1] in {display, longer}
+                or asked == display.rsplit(" / ", 1)[-1]
+            ),
+        ),
         (4, lambda: not candidate.fixed and fits_pieces(asked, _plain(candidate.pattern))),
         (4, lambda: bool(candidate.obstacle) and asked.startswith(f"{display} / ")),
-        (5, lambda: asked in {_plain(candidate.job_id), _plain(candidate.base), _plain(_written(candidate))}),
+        (
+            5,
+            lambda: (
+                asked
+                in {_plain(candidate.job_id), _plain(candidate.base), _plain(_written(candidate))}
+            ),
+        ),
         (6, lambda: asked in map(_plain, candidate.caller_ids)),
         (6, lambda: _values_fit(asked, candidate)),
         (_GUESSED, lambda: _same_base(asked, candidate)),
@@ -77,31 +117,33 @@ def _score(wanted: str | None, candidate: Candidate) -> int:
     return next((score for score, check in checks if check()), _NO_MATCH)
 
 
-def _shows(wanted: str, candidate: Candidate) -> bool:
-    """Whether the values a name shows are those of the cell, as far as they are known."""
+def _shows(wanted: str, candidate: JobCandidate) -> bool:
+    """Return True if the values in a name agree with the cell's known values."""
     return agrees(candidate.cell, named_values(wanted, candidate))
 
 
-def is_meant(name: str, candidate: Candidate) -> bool:
-    """Whether a name may be that of a candidate."""
+def is_meant(name: str, candidate: JobCandidate) -> bool:
+    """Return True if a name may belong to a candidate."""
     return _score(name, candidate) < _NO_MATCH
 
 
-def _all_values(candidate: Candidate) -> Cell:
-    """The cell with those of the jobs that call it."""
-    return {name: value for cell in (*candidate.callers, candidate.cell) for name, value in cell.items()}
+def _all_values(candidate: JobCandidate) -> Cell:
+    """Return the cell's values with those of the calling jobs."""
+    return {
+        name: value for cell in (*candidate.callers, candidate.cell) for name, value in cell.items()
+    }
 
 
 def _plain(name: str) -> str:
     return " ".join(name[:_LONGEST_NAME].split()).casefold()
 
 
-def _written(candidate: Candidate) -> str:
+def _written(candidate: JobCandidate) -> str:
     return text(candidate.job.get("name"))
 
 
-def _fits_open_name(asked: str, candidate: Candidate) -> bool:
-    """Whether the name fits one in which some parts are known to GitHub only."""
+def _fits_open_name(asked: str, candidate: JobCandidate) -> bool:
+    """Return True if a name matches one with parts that only GitHub knows."""
     pattern = _plain(_written(candidate))
     if "${{" in pattern:
         return fits_pieces(asked.rsplit(" / ", 1)[-1], pattern)
@@ -109,12 +151,12 @@ def _fits_open_name(asked: str, candidate: Candidate) -> bool:
     base = _plain(candidate.base)
     if parts is None:
         return asked == base
-    known = [_plain(word) for word in words_of(candidate.cell)]
+    known = [_plain(word) for word in cell_words(candidate.cell)]
     return parts[1] == base and all(word in _split(parts[2]) for word in known)
 
 
 def fits_pieces(asked: str, pattern: str) -> bool:
-    """Whether a name fits one with expressions in it: its plain pieces follow one another, anything between them."""
+    """Return True if a name contains the literal pieces of a pattern in order."""
     pieces = re.split(r"\$\{\{[^}]*\}\}", pattern)
     if len(pieces) == 1 or not any(re.search(r"\w", piece) for piece in pieces):
         return False
@@ -132,30 +174,36 @@ def fits_pieces(asked: str, pattern: str) -> bool:
 _VALUE = re.compile(r"\$\{\{\s*matrix\.([\w-]+)\s*\}\}")
 
 
-def named_values(name: str, candidate: Candidate) -> dict[str, str]:
-    """The values of a matrix that another job computes, as far as the check run's name shows them.
+def named_values(name: str, candidate: JobCandidate) -> dict[str, str]:
+    """Return the values of a computed matrix that are visible in the check run's name.
 
-    `Tests on 3.11` of a job whose name is written `Tests on ${{ matrix.python }}`.
+    For example, `Tests on 3.11` of a job with the name `Tests on ${{ matrix.python }}`.
     """
     written = " ".join(_written(candidate).split())
     pieces = re.split(r"(\$\{\{[^}]*\}\})", written[:_LONGEST_NAME])
     names = [found[1] for piece in pieces[1::2] if (found := _VALUE.fullmatch(piece)) is not None]
-    if not names or len(names) != len(pieces) // 2 or len(names) > 3 or len(set(names)) != len(names):  # noqa: PLR2004
+    if (
+        not names
+        or len(names) != len(pieces) // 2
+        or len(names) > 3  # noqa: PLR2004
+        or len(set(names)) != len(names)
+    ):
         return {}
     pattern = "".join(
-        "(.+?)" if index % 2 else re.escape(piece.rsplit(" / ", 1)[-1]) for index, piece in enumerate(pieces)
+        "(.+?)" if index % 2 else re.escape(piece.rsplit(" / ", 1)[-1])
+        for index, piece in enumerate(pieces)
     )
     plain = " ".join(name[:_LONGEST_NAME].split())
     found = re.fullmatch(pattern, plain) or re.fullmatch(pattern, plain.rsplit(" / ", 1)[-1])
     return dict(zip(names, found.groups(), strict=True)) if found is not None else {}
 
 
-def _values_fit(asked: str, candidate: Candidate) -> bool:
-    """`test (3.11)` for a cell of more values, or in another order."""
+def _values_fit(asked: str, candidate: JobCandidate) -> bool:
+    """Match `test (3.11)` to a cell with more values, or in another order."""
     parts = _WORDS.fullmatch(asked)
     if parts is None:
         return False
-    known = {_plain(word) for word in words_of(_all_values(candidate))}
+    known = {_plain(word) for word in cell_words(_all_values(candidate))}
     bases = {_plain(candidate.base), _plain(candidate.job_id), _plain(_written(candidate))}
     return (
         parts[1].rsplit(" / ", 1)[-1] in {base.rsplit(" / ", 1)[-1] for base in bases}
@@ -163,7 +211,7 @@ def _values_fit(asked: str, candidate: Candidate) -> bool:
     )
 
 
-def _same_base(asked: str, candidate: Candidate) -> bool:
+def _same_base(asked: str, candidate: JobCandidate) -> bool:
     base = asked.rsplit(" / ", 1)[-1]
     fixed = _plain(_written(candidate).split("${{")[0]).strip(" -(,/:")
     names = {_plain(candidate.job_id), _plain(candidate.base).rsplit(" / ", 1)[-1], fixed} - {""}
@@ -174,34 +222,38 @@ def _split(words: str) -> list[str]:
     return [word.strip() for word in words.split(",")]
 
 
-def _has_step(wanted: str | None, candidate: Candidate) -> bool:
+def _has_step(wanted: str | None, candidate: JobCandidate) -> bool:
     if wanted is None:
         return True
     plain = wanted.removeprefix("Run ").strip()
     for step in sequence(candidate.job.get("steps")):
         table = mapping(step)
         first = text(table.get("run")).strip().split("\n")[0]
-        if plain in {text(table.get("name")), first, text(table.get("uses"))} or wanted == text(table.get("name")):
+        if plain in {text(table.get("name")), first, text(table.get("uses"))} or wanted == text(
+            table.get("name")
+        ):
             return True
     return False
 
 
-def _kind_rank(candidate: Candidate) -> int:
+def _kind_rank(candidate: JobCandidate) -> int:
     kinds = [
         kind_of_script(text(mapping(step).get("run")), text(mapping(step).get("name")))
         for step in sequence(candidate.job.get("steps"))
     ]
-    return min((RANKED.index(kind) for kind in kinds if kind is not StepKind.OTHER), default=len(RANKED))
+    return min(
+        (RANKED.index(kind) for kind in kinds if kind is not StepKind.OTHER), default=len(RANKED)
+    )
 
 
-def _foreign(candidate: Candidate) -> bool:
-    """Whether the cell runs on another system than Linux."""
-    words = " ".join([*words_of(candidate.cell), text(candidate.job.get("runs-on"))]).lower()
+def _is_not_linux(candidate: JobCandidate) -> bool:
+    """Return True if the cell does not run on Linux."""
+    words = " ".join([*cell_words(candidate.cell), text(candidate.job.get("runs-on"))]).lower()
     return bool(re.search(r"windows|macos|mac-os", words))
 
 
-def _bound(candidate: Candidate, hints: JobHints) -> Candidate:
-    """The candidate with what the hints say of values that another job computes."""
+def _with_hints(candidate: JobCandidate, hints: JobHints) -> JobCandidate:
+    """Return the candidate with the hints' values for a computed matrix."""
     parts = _WORDS.fullmatch(" ".join((hints.job_name or "")[:_LONGEST_NAME].split()))
     words = _split(parts[2]) if parts else []
     shown = named_values(hints.job_name or "", candidate)
@@ -217,4 +269,4 @@ def _bound(candidate: Candidate, hints: JobHints) -> Candidate:
     values = {name: getattr(candidate, name) for name in candidate.__dataclass_fields__}
     context: Mapping[str, Value] = {**candidate.context, "matrix": dict(cell)}
     display = hints.job_name or candidate.display
-    return Candidate(**{**values, "cell": cell, "context": context, "display": display})
+    return JobCandidate(**{**values, "cell": cell, "context": context, "display": display})

@@ -1,4 +1,4 @@
-"""What expressions may use: the matrix, inputs, env, and the little of `github` and `runner` that is known here."""
+"""The contexts of expressions: matrix, inputs, env, and known parts of `github`, `runner`."""
 
 from collections.abc import Mapping
 from posixpath import join
@@ -9,19 +9,47 @@ from sandbox.recipe.actions.values import Context, Unknown, Value
 from sandbox.recipe.editable import WORKDIR
 
 _ONLY_GITHUB_KNOWS = (
-    *("actor", "actor_id", "api_url", "base_ref", "event", "event_name", "graphql_url", "head_ref", "ref", "ref_name"),
-    *("ref_protected", "ref_type", "repository", "repository_id", "repository_owner", "repository_owner_id", "run_id"),
-    *("run_number", "run_attempt", "sha", "token", "triggering_actor", "workflow_ref", "workflow_sha", "event_path"),
+    *(
+        "actor",
+        "actor_id",
+        "api_url",
+        "base_ref",
+        "event",
+        "event_name",
+        "graphql_url",
+        "head_ref",
+        "ref",
+        "ref_name",
+    ),
+    *(
+        "ref_protected",
+        "ref_type",
+        "repository",
+        "repository_id",
+        "repository_owner",
+        "repository_owner_id",
+        "run_id",
+    ),
+    *(
+        "run_number",
+        "run_attempt",
+        "sha",
+        "token",
+        "triggering_actor",
+        "workflow_ref",
+        "workflow_sha",
+        "event_path",
+    ),
 )
 _UNKNOWN_EVERYWHERE = ("secrets", "vars", "needs", "job", "jobs")
 
 
 def base_context(document: Mapping[str, Any], inputs: Value) -> dict[str, Value]:
-    """What every job of a workflow may use.
+    """Return the context of every job of a workflow.
 
     Args:
         document: The workflow.
-        inputs: What its caller gives it; unknown for one started by hand.
+        inputs: Inputs from its caller; unknown for a manual start.
     """
     github: dict[str, Value] = {name: Unknown((f"github.{name}",)) for name in _ONLY_GITHUB_KNOWS}
     github |= {
@@ -30,19 +58,30 @@ def base_context(document: Mapping[str, Any], inputs: Value) -> dict[str, Value]
         "server_url": "https://github.com",
         "action_path": WORKDIR,
     }
-    runner: Value = {"os": "Linux", "arch": "X64", "temp": "/tmp", "name": "metaagent", "debug": ""}  # noqa: S108
+    runner: dict[str, Value] = {"os": "Linux", "arch": "X64", "name": "metaagent", "debug": ""}
+    runner["temp"] = "/tmp"  # noqa: S108
     unknown: dict[str, Value] = {name: Unknown((name,)) for name in _UNKNOWN_EVERYWHERE}
-    return {**unknown, "github": github, "runner": runner, "inputs": inputs, "matrix": None, "env": {}, "steps": {}}
+    return {
+        **unknown,
+        "github": github,
+        "runner": runner,
+        "inputs": inputs,
+        "matrix": None,
+        "env": {},
+        "steps": {},
+    }
 
 
-def job_context(base: Context, job_id: str, cell: Value, place: tuple[int, int]) -> dict[str, Value]:
-    """What one cell of a job may use.
+def job_context(
+    base: Context, job_id: str, cell: Value, place: tuple[int, int]
+) -> dict[str, Value]:
+    """Return the context of one cell of a job.
 
     Args:
         base: See `base_context`.
         job_id: The job.
-        cell: Its values.
-        place: The cell's number and how many there are.
+        cell: The values of the cell.
+        place: The cell's index, and the number of cells.
     """
     github = base["github"]
     named = {**github, "job": job_id} if isinstance(github, dict) else github
@@ -50,12 +89,17 @@ def job_context(base: Context, job_id: str, cell: Value, place: tuple[int, int])
         **base,
         "github": named,
         "matrix": cell,
-        "strategy": {"job-index": place[0], "job-total": place[1], "fail-fast": True, "max-parallel": place[1]},
+        "strategy": {
+            "job-index": place[0],
+            "job-total": place[1],
+            "fail-fast": True,
+            "max-parallel": place[1],
+        },
     }
 
 
 def own_inputs(document: Mapping[str, Any]) -> Value:
-    """The inputs of a workflow nobody of the repository calls: those it declares are unknown, others are not there."""
+    """Return the inputs of a workflow without a known caller: the declared ones, all unknown."""
     events = mapping(document.get("on"))
     declared: dict[str, Value] = {}
     for event in ("workflow_dispatch", "workflow_call"):
@@ -65,19 +109,21 @@ def own_inputs(document: Mapping[str, Any]) -> Value:
 
 
 def in_action(context: Context, inputs: Value, folder: str) -> dict[str, Value]:
-    """What the steps of a composite action may use.
+    """Return the context of a composite action's steps.
 
     Args:
-        context: Of the step that uses it.
-        inputs: What that step gives it.
-        folder: Where the action lies in the checkout.
+        context: The context of the calling step.
+        inputs: The inputs from that step.
+        folder: The action's folder in the checkout.
     """
     github = context["github"]
-    inside = {**github, "action_path": join(WORKDIR, folder)} if isinstance(github, dict) else github
+    inside = (
+        {**github, "action_path": join(WORKDIR, folder)} if isinstance(github, dict) else github
+    )
     return {**context, "inputs": inputs, "github": inside, "steps": {}}
 
 
 def unknown_steps(steps: object) -> dict[str, Value]:
-    """The `steps` context before any step ran, as far as each has an id."""
+    """Return the `steps` context before any step ran; each step with an id is unknown."""
     names = [text(mapping(step).get("id")) for step in sequence(steps)]
     return {name: Unknown((f"steps.{name}",)) for name in names if name}

@@ -1,4 +1,4 @@
-"""YAML of a workflow or an action as plain values, with bounds on everything hostile YAML can grow."""
+"""Parse workflow YAML into plain values, with limits against hostile growth."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -24,13 +24,15 @@ _BROKEN = (
 )
 
 
-_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the same rules, ten times as fast where it is built
+_Base: Any = getattr(
+    yaml, "CSafeLoader", yaml.SafeLoader
+)  # the C loader has the same rules and is ten times as fast
 
 
 class _Loader(_Base):  # type: ignore[misc]  # which of the two is known when it runs
-    """Words as GitHub reads them (YAML 1.2): `on` is a word, `012` a number without a base, no dates, no `22:30`."""
+    """Resolves words as GitHub does (YAML 1.2): `on` is a string, `012` decimal, no dates."""
 
-    yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 (as the base class has it; filled below)
+    yaml_implicit_resolvers: dict[Any, Any] = {}  # noqa: RUF012 (filled below)
 
 
 for _tag, _pattern, _first in (
@@ -38,10 +40,14 @@ for _tag, _pattern, _first in (
     ("null", r"~|null|Null|NULL|", "~nN\0"),
     ("merge", r"<<", "<"),
 ):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), list(_first)
+    )
 _NUMBER = "-+0123456789."
 _Loader.add_implicit_resolver(
-    "tag:workflow,2026:int", re.compile(r"(?:[-+]?[0-9]{1,18}|0x[0-9a-fA-F]{1,15})\Z"), list(_NUMBER)
+    "tag:workflow,2026:int",
+    re.compile(r"(?:[-+]?[0-9]{1,18}|0x[0-9a-fA-F]{1,15})\Z"),
+    list(_NUMBER),
 )
 _Loader.add_implicit_resolver(
     "tag:workflow,2026:float",
@@ -63,19 +69,19 @@ _Loader.add_constructor("tag:workflow,2026:float", _float)
 
 
 def read_document(raw: bytes) -> tuple[dict[str, Any], str]:
-    """The mapping at the top of a YAML file.
+    """Parse the top-level mapping of a YAML file.
 
     Args:
-        raw: The file.
+        raw: The content of the file.
 
     Returns:
-        The mapping, and why it could not be read (then the mapping is empty).
+        The mapping, and the error if it could not be parsed (the mapping is then empty).
     """
     if len(raw) > _MOST_BYTES:
-        return {}, "it is too large to be read"
+        return {}, "it is too large"
     try:
         text = raw.decode("utf-8-sig")
-        if excess := _excess(text):
+        if excess := _find_excess(text):
             return {}, excess
         document = yaml.load(text, Loader=_Loader)  # noqa: S506 (a SafeLoader with fewer words)
     except _BROKEN:
@@ -86,7 +92,7 @@ def read_document(raw: bytes) -> tuple[dict[str, Any], str]:
 
 
 class Documents:
-    """The YAML files of a repository, each read once, and together no more than a few megabytes.
+    """The YAML files of a repository, each parsed once, with a limit of their total size.
 
     Args:
         contents: The repository's files.
@@ -98,30 +104,34 @@ class Documents:
         self._left = _MOST_BYTES_IN_ALL
 
     def read(self, path: str) -> tuple[dict[str, Any], str]:
-        """See `read_document`."""
+        """Parse a file; see `read_document`."""
         if path not in self._read:
             raw = self.contents.get(path)
             if raw is None:
                 return {}, "it is not in the repository"
             self._left -= len(raw)
-            self._read[path] = read_document(raw) if self._left >= 0 else ({}, "there is too much to be read")
+            self._read[path] = (
+                read_document(raw)
+                if self._left >= 0
+                else ({}, "the workflows are too large in total")
+            )
         return self._read[path]
 
 
 def mapping(value: object) -> dict[str, Any]:
-    """A mapping with text keys; anything else is empty."""
+    """Return a mapping with string keys; empty for any other value."""
     if not isinstance(value, dict):
         return {}
     return {text(key): item for key, item in list(value.items())[:_MOST_ITEMS]}
 
 
 def sequence(value: object) -> list[Any]:
-    """A list, bounded; anything else is empty."""
+    """Return a list with limited length; empty for any other value."""
     return value[:_MOST_ITEMS] if isinstance(value, list) else []
 
 
 def text(value: object) -> str:
-    """A scalar as a shell would see it; never a list or mapping."""
+    """Convert a scalar as in a shell; empty for lists and mappings."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -130,19 +140,23 @@ def text(value: object) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number as GitHub writes it: `3`, `3.1`, `NaN`."""
+    """Format a number as GitHub does: `3`, `3.1`, `NaN`."""
     if value != value:  # noqa: PLR0124 (the one value that differs from itself)
         return "NaN"
     if value in {float("inf"), float("-inf")}:
         return "Infinity" if value > 0 else "-Infinity"
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else f"{value:.15g}"  # noqa: PLR2004 (doubles)
+    # A double represents integers up to 2**53 exactly, which is more than 15 digits.
+    if value == int(value) and abs(value) < 1e15:  # noqa: PLR2004
+        return str(int(value))
+    return f"{value:.15g}"
 
 
-def _excess(text: str) -> str:
-    """Why the document is not to be built: it nests, grows by its aliases, or contains itself."""
+def _find_excess(text: str) -> str:
+    """Return why the document must not be built: too nested, expanding by aliases, or recursive."""
     depth, total = 0, 0
     sizes: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = []
+    # Count events before any node is built: aliases can expand exponentially ("billion laughs").
     for event in _events(text):
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in sizes:
@@ -163,7 +177,11 @@ def _excess(text: str) -> str:
             if anchor:
                 sizes[anchor] = total - before + 1
         if depth > _DEEPEST or total > _MOST_NODES:
-            return "it nests too deeply" if depth > _DEEPEST else "it is too long, or its aliases make it so"
+            return (
+                "it nests too deeply"
+                if depth > _DEEPEST
+                else "it is too long, or its aliases expand too far"
+            )
     return ""
 
 

@@ -1,4 +1,4 @@
-"""What a script hands to later steps through GITHUB_ENV and GITHUB_OUTPUT, as far as it is constant."""
+"""Extract constant values that a script writes to GITHUB_ENV and GITHUB_OUTPUT for later steps."""
 
 import re
 from collections.abc import Mapping
@@ -6,11 +6,13 @@ from functools import partial
 
 from sandbox.recipe.actions.values import Unknown
 from sandbox.recipe.editable import WORKDIR
-from sandbox.recipe.shell.words import NotShell, read_tokens, text_of
+from sandbox.recipe.shell.words import NotShell, expand_text, read_tokens
 
 _FILE = r"""["']?\$\{?(GITHUB_ENV|GITHUB_OUTPUT)\}?["']?"""
 _ECHO = r"(?:echo|printf)\s+(?:-\w+\s+)?(.+)"
-_APPENDED = re.compile(rf"(.*?)(?:>>[ \t]*{_FILE}|\|[ \t]*tee[ \t]+-a[ \t]+{_FILE}(?:[ \t]*>[ \t]*/dev/null)?)[ \t]*;?")
+_APPENDED = re.compile(
+    rf"(.*?)(?:>>[ \t]*{_FILE}|\|[ \t]*tee[ \t]+-a[ \t]+{_FILE}(?:[ \t]*>[ \t]*/dev/null)?)[ \t]*;?"
+)
 _HEREDOC = re.compile(r"<<-?[ \t]*(['\"]?)(\w{1,40})\1")
 _PAIR = re.compile(r"([A-Za-z_][\w-]{0,99})=(.{0,2000})")
 _CONTROL = re.compile(r"\s*(?:if|for|while|until|case)\b")
@@ -23,42 +25,47 @@ _LONGEST_LINE = 2_000
 Exported = dict[str, str | Unknown]
 
 
-def exports_of(script: str, environment: Mapping[str, str]) -> tuple[Exported, Exported]:
-    """What a script writes for later steps.
+def read_exports(script: str, environment: Mapping[str, str]) -> tuple[Exported, Exported]:
+    """Return what a script writes for later steps.
 
     Args:
         script: A shell script.
-        environment: The variables it sees.
+        environment: Its environment variables.
 
     Returns:
-        The variables and the step's outputs; a value that is computed is unknown.
+        The variables and the step's outputs. Computed values are unknown.
     """
     found: dict[str, Exported] = {"GITHUB_ENV": {}, "GITHUB_OUTPUT": {}}
     if len(script) > _MOST_CHARACTERS or "GITHUB_" not in script:
         return found["GITHUB_ENV"], found["GITHUB_OUTPUT"]
     known = {"GITHUB_WORKSPACE": WORKDIR, "HOME": "/home/sandbox", **environment}
     lines = script.replace("\\\n", " ").splitlines()
-    known = {name: value for name, value in known.items() if name not in _set_in(lines)}
-    for file, words, certain in _written(lines):
+    known = {name: value for name, value in known.items() if name not in _assigned_names(lines)}
+    for file, words, certain in _list_writes(lines):
         literal = words[:1] == "'"
         plain = words.strip("\"'").removesuffix("\\n")
         pair = _PAIR.fullmatch(plain)
         if pair is None or len(found[file]) >= _MOST_VALUES:
             continue
-        value = pair[2] if literal else _expanded(pair[2], known)
+        value = pair[2] if literal else _expand(pair[2], known)
         found[file][pair[1]] = (
-            Unknown((f"{pair[1]}, which an earlier step computes",)) if value is None or not certain else value
+            Unknown((f"{pair[1]}, which an earlier step computes",))
+            if value is None or not certain
+            else value
         )
     return found["GITHUB_ENV"], found["GITHUB_OUTPUT"]
 
 
-def _set_in(lines: list[str]) -> set[str]:
-    """The variables a script sets itself: what they were before says nothing."""
+def _assigned_names(lines: list[str]) -> set[str]:
+    """Return the variables that a script sets, whose earlier values do not count."""
     return {found[1] for line in lines if (found := _SETS.match(line)) is not None}
 
 
-def _written(lines: list[str]) -> list[tuple[str, str, bool]]:
-    """The file, what is written to it, and whether that is certain: what conditions and loops write is not."""
+def _list_writes(lines: list[str]) -> list[tuple[str, str, bool]]:
+    """Return file, text, and certainty of each write.
+
+    Writes in conditions and loops are uncertain.
+    """
     outside: list[str] = []
     inside: list[str] = []
     depth = 0
@@ -71,7 +78,7 @@ def _written(lines: list[str]) -> list[tuple[str, str, bool]]:
 
 
 def _writes(script: list[str]) -> list[tuple[str, str]]:
-    """Pairs of the file and what is written to it."""
+    """Return pairs of file and written text."""
     found: list[tuple[str, str]] = []
     group: list[str] | None = None
     lines = iter([line.strip() for line in script])
@@ -85,38 +92,42 @@ def _writes(script: list[str]) -> list[tuple[str, str]]:
         elif line.startswith("{") and "}" not in line.replace("${", ""):
             group = [line[1:]]
         elif line.startswith("}") and group is not None:
-            found += [(file[1], text) for text in _echoed(group) if (file := re.search(_FILE, line))]
+            found += [
+                (file[1], text)
+                for text in _echo_arguments(group)
+                if (file := re.search(_FILE, line))
+            ]
             group = None
         elif group is not None:
             group.append(line)
         else:
-            found += _appended(line)
+            found += _parse_append(line)
     return found
 
 
-def _appended(line: str) -> list[tuple[str, str]]:
-    """`echo A=1 >> FILE`, several of them, or `{ echo A=1; echo B=2; } >> FILE` in one line."""
+def _parse_append(line: str) -> list[tuple[str, str]]:
+    """Parse `echo A=1 >> FILE`, several of them, or a group `{ ...; } >> FILE` in one line."""
     whole = _APPENDED.fullmatch(line)
     if whole is not None and whole[1].lstrip().startswith("{"):
-        return [(whole[2] or whole[3], text) for text in _echoed([whole[1].strip(" {}\t")])]
+        return [(whole[2] or whole[3], text) for text in _echo_arguments([whole[1].strip(" {}\t")])]
     found = []
     for part in re.split(r"&&|;", line):
         if one := _APPENDED.fullmatch(part.strip()):
-            found += [(one[2] or one[3], text) for text in _echoed([one[1]])]
+            found += [(one[2] or one[3], text) for text in _echo_arguments([one[1]])]
     return found
 
 
-def _echoed(lines: list[str]) -> list[str]:
+def _echo_arguments(lines: list[str]) -> list[str]:
     parts = (part.strip() for line in lines for part in line.split(";"))
     return [echo[1].strip() for part in parts if (echo := re.fullmatch(_ECHO, part))]
 
 
-def _expanded(value: str, known: Mapping[str, str]) -> str | None:
-    """The value with known variables put in; None when the shell would compute something."""
+def _expand(value: str, known: Mapping[str, str]) -> str | None:
+    """Substitute known variables; return None if the shell would compute something."""
     quoted = value if "$(" in value else value.replace('"', '\\"')
     try:
         words = [token.word for token in read_tokens(f'"{quoted}"')]
     except NotShell:
         return None
-    put = text_of(words[0], known) if len(words) == 1 and words[0] is not None else None
+    put = expand_text(words[0], known) if len(words) == 1 and words[0] is not None else None
     return put if put is not None and len(put) <= _LONGEST_LINE else None

@@ -1,4 +1,7 @@
-"""GitHub's expression language, evaluated as data; what only GitHub knows stays unknown, by name."""
+"""Evaluate GitHub's expression language as data.
+
+Values that only GitHub knows stay unknown, by name.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -11,7 +14,7 @@ from sandbox.recipe.actions.values import (
     Unknown,
     Value,
     as_text,
-    both,
+    combine_unknown,
     equal,
     is_true,
     less,
@@ -20,7 +23,8 @@ from sandbox.recipe.actions.values import (
 
 _TOKEN = re.compile(
     r"\s*(?:"
-    r"(?P<number>0x[0-9a-fA-F]{1,15}|0o[0-7]{1,18}|[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d{1,3})?)"
+    r"(?P<number>0x[0-9a-fA-F]{1,15}|0o[0-7]{1,18}|[-+]?(?:\.\d+"
+    r"|\d+(?:\.\d*)?)(?:[eE][-+]?\d{1,3})?)"
     r"|'(?P<string>(?:[^']|'')*)'"
     r"|(?P<word>[A-Za-z_][\w-]*)"
     r"|(?P<sign>\(|\)|\[|\]|\.|,|\*|==|!=|<=|>=|<|>|!|&&|\|\|)"
@@ -33,7 +37,7 @@ _LONGEST_PATH = 100
 
 
 class _Malformed(Exception):
-    """The expression is none."""
+    """The expression is malformed."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class _Token:
 
 
 def evaluate(expression: str, context: Context) -> Value:
-    """The value of one expression, without its `${{` and `}}`; of what is no expression: unknown."""
+    """Evaluate one expression without its `${{` and `}}`. A malformed one is unknown."""
     try:
         return _Reader(_tokens(expression), context).whole()
     except _Malformed:
@@ -66,7 +70,10 @@ def _tokens(expression: str) -> list[_Token]:
 
 
 class _Reader:
-    """Reads and evaluates in one pass; every part is pure, so nothing is lost by evaluating both sides."""
+    """Single-pass parser and evaluator.
+
+    Expressions are pure, so that evaluating both sides is harmless.
+    """
 
     def __init__(self, tokens: Sequence[_Token], context: Context) -> None:
         self._tokens = tokens
@@ -111,13 +118,13 @@ class _Reader:
     def _equality(self) -> Value:
         value = self._order()
         while sign := self._sign("==", "!="):
-            value = _compared(sign, value, self._order())
+            value = _compare(sign, value, self._order())
         return value
 
     def _order(self) -> Value:
         value = self._not()
         while sign := self._sign("<", "<=", ">", ">="):
-            value = _compared(sign, value, self._not())
+            value = _compare(sign, value, self._not())
         return value
 
     def _not(self) -> Value:
@@ -125,9 +132,10 @@ class _Reader:
         while self._sign("!"):
             turns += 1
         value = self._access()
+        # `!!x` converts to a boolean; two more negations change nothing.
         for _ in range(turns % 2 or 2 * bool(turns)):
             truth = is_true(value)
-            value = both(value) if truth is None else not truth
+            value = combine_unknown(value) if truth is None else not truth
         return value
 
     def _access(self) -> Value:
@@ -162,9 +170,9 @@ class _Reader:
             return token.text.replace("''", "'"), ""
         if token.kind == "number":
             return _number(token.text), ""
-        return self._named(token.text)
+        return self._name(token.text)
 
-    def _named(self, word: str) -> tuple[Value, str]:
+    def _name(self, word: str) -> tuple[Value, str]:
         literal: dict[str, Value] = {"true": True, "false": False, "null": None}
         lower = word.lower()
         if self._sign("("):
@@ -196,14 +204,18 @@ def _and(left: Value, right: Value) -> Value:
     truth = is_true(left)
     if truth is not None and not isinstance(left, Unknown):
         return right if truth else left
-    return both(left, right, truth=False if truth is False or is_true(right) is False else None)
+    return combine_unknown(
+        left, right, truth=False if truth is False or is_true(right) is False else None
+    )
 
 
 def _or(left: Value, right: Value) -> Value:
     truth = is_true(left)
     if truth is not None and not isinstance(left, Unknown):
         return left if truth else right
-    return both(left, right, truth=True if truth is True or is_true(right) is True else None)
+    return combine_unknown(
+        left, right, truth=True if truth is True or is_true(right) is True else None
+    )
 
 
 _COMPARE: dict[str, Callable[[Value, Value], bool]] = {
@@ -216,20 +228,29 @@ _COMPARE: dict[str, Callable[[Value, Value], bool]] = {
 }
 
 
-def _compared(sign: str, left: Value, right: Value) -> Value:
+def _compare(sign: str, left: Value, right: Value) -> Value:
     if isinstance(left, Unknown) or isinstance(right, Unknown):
-        return both(left, right)
+        return combine_unknown(left, right)
     return _COMPARE[sign](left, right)
 
 
 def _part(value: Value, key: Value, path: str) -> Value:
-    """`value.key`; a part of the unknown is unknown by its full name, a part of nothing is null."""
+    """Evaluate `value.key`.
+
+    A part of an unknown value is unknown by its full name; of null, it is null.
+    """
     if isinstance(value, Unknown):
         return Unknown((path,)) if path else value
     if isinstance(key, Unknown):
         return key
     if key == "*":
-        return list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+        return (
+            list(value.values())
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, list)
+            else []
+        )
     if isinstance(value, dict):
         wanted = as_text(key).lower()
         missing = Unknown((path or wanted[:_LONGEST_PATH],)) if isinstance(value, Partly) else None
@@ -242,5 +263,5 @@ def _part(value: Value, key: Value, path: str) -> Value:
 def _item(value: list[Value], key: Value) -> Value:
     if isinstance(key, int | float) and not isinstance(key, bool):
         return value[int(key)] if 0 <= key < len(value) else None
-    # behind a `*` a name is asked of every item
+    # after a `*`, a name applies to every item
     return [_part(item, key, "") for item in value if isinstance(item, dict)]

@@ -3,16 +3,33 @@
 import re
 from collections.abc import Callable, Sequence
 
-from sandbox.recipe.actions.values import Unknown, Value, as_text, both, equal, from_json, has_unknown, to_json
+from sandbox.recipe.actions.values import (
+    Unknown,
+    Value,
+    as_text,
+    combine_unknown,
+    equal,
+    from_json,
+    has_unknown,
+    to_json,
+)
 
 _MOST_CHARACTERS = 100_000
 
 
 def call(name: str, arguments: Sequence[Value]) -> Value:
-    """The value of a function; unknown when an argument is, or when only the runner can tell."""
-    status: dict[str, Value] = {"success": True, "always": True, "failure": False, "cancelled": False}
+    """Evaluate a function.
+
+    The result is unknown if an argument is, or if only the runner knows it.
+    """
+    status: dict[str, Value] = {
+        "success": True,
+        "always": True,
+        "failure": False,
+        "cancelled": False,
+    }
     if name in status:
-        # every step before the failed one went well, and the failed one was reached
+        # all steps before the failed one succeeded, and the failed one was reached
         return status[name]
     if name == "hashfiles":
         return Unknown(("hashFiles()",))
@@ -21,10 +38,10 @@ def call(name: str, arguments: Sequence[Value]) -> Value:
         return Unknown((f"{name[:50]}()",))
     unknown = [found for argument in arguments if (found := has_unknown(argument))]
     if unknown:
-        return both(*unknown)
+        return combine_unknown(*unknown)
     try:
         return function(*arguments)
-    except TypeError:  # too few or too many arguments
+    except TypeError:  # wrong number of arguments
         return Unknown((f"{name}()",))
 
 
@@ -57,11 +74,17 @@ def _format(pattern: Value, *values: Value) -> Value:
 def _join(values: Value, separator: Value = ",") -> Value:
     items = values if isinstance(values, list) else [values]
     between = as_text(separator)
-    return _bounded([part for index, item in enumerate(items) for part in (between * bool(index), as_text(item))])
+    return _bounded(
+        [
+            part
+            for index, item in enumerate(items)
+            for part in (between * bool(index), as_text(item))
+        ]
+    )
 
 
 def _bounded(pieces: list[str]) -> str:
-    """The pieces as one text, never longer than anybody needs."""
+    """Join the pieces to one text of limited length."""
     kept, left = [], _MOST_CHARACTERS
     for piece in pieces:
         kept.append(piece[:left])

@@ -1,4 +1,4 @@
-"""Actions everybody uses, and what stands for each here."""
+"""Common actions and their replacements here."""
 
 import re
 import shlex
@@ -11,25 +11,44 @@ Inputs = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Effect:
-    """What an action of others amounts to."""
+    """The effect of an external action."""
 
     treatment: Literal["replayed", "replaced", "dropped"]
     reason: str
     script: str = ""
-    """The command it is a wrapper of."""
+    """The command that it wraps."""
     toolchain: str = ""
-    """The language it sets up."""
+    """The language that it sets up."""
     obstacle: str = ""
-    """What is missing whenever a job uses it and its failed step tests."""
+    """The missing part of a job that uses it and fails in a test."""
 
 
-NOTHING_KEPT = "nothing is kept between jobs here"
-_REPORTS = "it reports, and changes nothing that is tested"
+NOTHING_KEPT = "there is no cache between jobs here"
+_REPORTS = "it only reports"
 _OWN_TOOLS = "what it installs is read from the project's own files, and installed with uv"
-_CACHES = ("actions/cache", "swatinem/rust-cache", "hendrikmuhs/ccache-action", "tespkg/actions-cache")
+_CACHES = (
+    "actions/cache",
+    "swatinem/rust-cache",
+    "hendrikmuhs/ccache-action",
+    "tespkg/actions-cache",
+)
 _REPORTERS = (
-    *("actions/upload-artifact", "actions/upload-pages-artifact", "actions/github-script", "actions/labeler"),
-    *("codecov/", "coverallsapp/", "codacy/", "codeclimate/", "paambaati/", "py-cov-action/", "5monkeys/", "orgoro/"),
+    *(
+        "actions/upload-artifact",
+        "actions/upload-pages-artifact",
+        "actions/github-script",
+        "actions/labeler",
+    ),
+    *(
+        "codecov/",
+        "coverallsapp/",
+        "codacy/",
+        "codeclimate/",
+        "paambaati/",
+        "py-cov-action/",
+        "5monkeys/",
+        "orgoro/",
+    ),
     *(
         "enricomi/publish-unit-test-result-action",
         "dorny/test-reporter",
@@ -49,10 +68,23 @@ _REPORTERS = (
         "easimon/maximize-build-space",
         "crazy-max/ghaction-",
     ),
-    *("pyvista/setup-headless-display-action", "marocchino/", "peter-evans/", "softprops/", "test-summary/action"),
+    *(
+        "pyvista/setup-headless-display-action",
+        "marocchino/",
+        "peter-evans/",
+        "softprops/",
+        "test-summary/action",
+    ),
 )
 _PYTHON_TOOLS = (
-    *("snok/install-poetry", "abatilo/actions-poetry", "gerlero/", "pypa/hatch", "install-pinned/", "wntrblm/nox"),
+    *(
+        "snok/install-poetry",
+        "abatilo/actions-poetry",
+        "gerlero/",
+        "pypa/hatch",
+        "install-pinned/",
+        "wntrblm/nox",
+    ),
     *(
         "pdm-project/setup-pdm",
         "astral-sh/setup-uv",
@@ -118,70 +150,98 @@ _SERVERS = {
 }
 
 
-def known_action(name: str, inputs: Inputs) -> Effect | None:
-    """What stands for an action of others; None when nothing is known of it.
+def find_effect(name: str, inputs: Inputs) -> Effect | None:
+    """Return the replacement of an external action; None if the action is unknown.
 
     Args:
-        name: `owner/repository/path` in small letters, without its version.
+        name: `owner/repository/path` in lower case, without its version.
         inputs: Its `with`.
     """
     if tool := _TOOLS.get(name):
         script = tool(inputs)
-        return Effect("replaced", f"the command it wraps: `{script.strip().splitlines()[-1]}`", script=script)
+        return Effect(
+            "replaced", f"the command it wraps: `{script.strip().splitlines()[-1]}`", script=script
+        )
     if name.startswith(_CACHES):
         return Effect("dropped", NOTHING_KEPT)
     if name.startswith(_REPORTERS):
         return Effect("dropped", _REPORTS)
     if name.startswith(_PYTHON_TOOLS):
         return Effect("replaced", _OWN_TOOLS)
-    if server := next((server for prefix, server in _SERVERS.items() if server and name.startswith(prefix)), ""):
-        return Effect("dropped", "no service is started", obstacle=f"needs the service {server}, no service is started")
-    if language := next((lang for prefix, lang in _TOOLCHAINS.items() if name.startswith(prefix)), ""):
+    if server := next(
+        (server for prefix, server in _SERVERS.items() if server and name.startswith(prefix)), ""
+    ):
+        return Effect(
+            "dropped",
+            "no service is started",
+            obstacle=f"needs the service {server}, no service is started",
+        )
+    if language := next(
+        (lang for prefix, lang in _TOOLCHAINS.items() if name.startswith(prefix)), ""
+    ):
         return Effect("dropped", f"{language} is not in the sandbox", toolchain=language)
-    return _odd(name, inputs)
+    return _find_special_effect(name, inputs)
 
 
-def _odd(name: str, inputs: Inputs) -> Effect | None:
-    if name.startswith(("docker/", "docker-practice/", "hoverkraft-tech/compose-action", "isbang/compose-action")):
+def _find_special_effect(name: str, inputs: Inputs) -> Effect | None:
+    if name.startswith(
+        ("docker/", "docker-practice/", "hoverkraft-tech/compose-action", "isbang/compose-action")
+    ):
         return Effect("dropped", "no container is started inside the sandbox")
-    if name.startswith(("conda-incubator/", "mamba-org/", "prefix-dev/setup-pixi", "s-weigand/setup-conda")):
+    if name.startswith(
+        ("conda-incubator/", "mamba-org/", "prefix-dev/setup-pixi", "s-weigand/setup-conda")
+    ):
         file = inputs.get("environment-file", "")
         needs = f"needs the conda environment {file}, conda is not in the sandbox" if file else ""
-        packages = " ".join((inputs.get("create-args", "") or inputs.get("extra-specs", "")).split())[:200]
+        packages = " ".join(
+            (inputs.get("create-args", "") or inputs.get("extra-specs", "")).split()
+        )[:200]
         if packages and not file:
             needs = f"needs conda packages ({packages}), conda is not in the sandbox"
         if name.startswith("prefix-dev/"):
             needs = "needs a pixi environment, pixi is not in the sandbox"
         return Effect("dropped", "conda is not in the sandbox", obstacle=needs)
     if name.startswith(
-        ("awalsh128/cache-apt-pkgs-action", "tecolicom/actions-use-apt-tools", "daaku/gh-action-apt-install")
+        (
+            "awalsh128/cache-apt-pkgs-action",
+            "tecolicom/actions-use-apt-tools",
+            "daaku/gh-action-apt-install",
+        )
     ):
         packages = inputs.get("packages") or inputs.get("tools") or ""
         return Effect("dropped", f"system packages are not installed: {packages}")
+    # Such a job fails only because another one did.
     if name == "re-actors/alls-green":
         return Effect(
-            "dropped", "it only sums up other jobs", obstacle="the job only sums up other jobs: rebuild one of those"
+            "dropped",
+            "it only sums up other jobs",
+            obstacle="the job only sums up other jobs: rebuild one of those",
         )
     return None
 
 
-def _pinned(tool: str, inputs: Inputs) -> str:
-    """The line that installs the version an action is asked for: `22.1`, or `~= 22.0`."""
+def _install_pinned(tool: str, inputs: Inputs) -> str:
+    """Return the line that installs an action's tool version, given as `22.1` or `~= 22.0`."""
     version = "".join(inputs.get("version", "").split())
+    # The input comes from the workflow: nothing but a version may get into the script.
     if not re.fullmatch(r"(?:[~<>=!]=?)?\d[\w.,*<>=!~]{0,60}", version):
         return ""
     return f"pip install {shlex.quote(tool + ('==' if version[0].isdigit() else '') + version)}\n"
 
 
 def _black(inputs: Inputs) -> str:
-    return f"{_pinned('black', inputs)}black {inputs.get('options', '--check --diff')} {inputs.get('src', '.')}"
+    return (
+        f"{_install_pinned('black', inputs)}black {inputs.get('options', '--check --diff')} "
+        f"{inputs.get('src', '.')}"
+    )
 
 
 def _ruff(inputs: Inputs) -> str:
     words = inputs.get("args", "check").strip() or "check"
+    # Arguments may come without a subcommand, as older versions of ruff allowed.
     if words.split()[0] not in {"check", "format", "rule", "linter"}:
         words = f"check {words}"
-    return f"{_pinned('ruff', inputs)}ruff {words} {inputs.get('src', '.')}".strip()
+    return f"{_install_pinned('ruff', inputs)}ruff {words} {inputs.get('src', '.')}".strip()
 
 
 def _isort(inputs: Inputs) -> str:
@@ -192,35 +252,50 @@ def _isort(inputs: Inputs) -> str:
 def _flake8(inputs: Inputs) -> str:
     options = [
         f"--{name}={shlex.quote(inputs[key])}"
-        for key, name in (("ignore", "ignore"), ("exclude", "exclude"), ("max-line-length", "max-line-length"))
+        for key, name in (
+            ("ignore", "ignore"),
+            ("exclude", "exclude"),
+            ("max-line-length", "max-line-length"),
+        )
         if inputs.get(key)
     ]
     return " ".join(["flake8", *options, inputs.get("path", ".")])
 
 
 def _pre_commit(inputs: Inputs) -> str:
-    return f"pre-commit run --show-diff-on-failure --color=always {inputs.get('extra_args', '--all-files')}"
+    return (
+        f"pre-commit run --show-diff-on-failure --color=always "
+        f"{inputs.get('extra_args', '--all-files')}"
+    )
 
 
 def _pyright(inputs: Inputs) -> str:
     options = [
         f"{option} {shlex.quote(inputs[name])}"
-        for name, option in (("project", "--project"), ("python-version", "--pythonversion"), ("level", "--level"))
+        for name, option in (
+            ("project", "--project"),
+            ("python-version", "--pythonversion"),
+            ("level", "--level"),
+        )
         if inputs.get(name)
     ]
     options += ["--warnings"] if inputs.get("warnings", "").lower() == "true" else []
-    return " ".join([f"{_pinned('pyright', inputs)}pyright", *options, inputs.get("extra-args", "")]).strip()
+    return " ".join(
+        [f"{_install_pinned('pyright', inputs)}pyright", *options, inputs.get("extra-args", "")]
+    ).strip()
 
 
 def _codespell(inputs: Inputs) -> str:
     skip = f"--skip={shlex.quote(inputs['skip'])} " if inputs.get("skip") else ""
     words = (
-        f"--ignore-words-list={shlex.quote(inputs['ignore_words_list'])} " if inputs.get("ignore_words_list") else ""
+        f"--ignore-words-list={shlex.quote(inputs['ignore_words_list'])} "
+        if inputs.get("ignore_words_list")
+        else ""
     )
     return f"codespell {skip}{words}{inputs.get('path', '.')}"
 
 
-def _retried(inputs: Inputs) -> str:
+def _retry(inputs: Inputs) -> str:
     return inputs.get("command", "").strip() or "true"
 
 
@@ -244,9 +319,9 @@ _TOOLS: dict[str, Callable[[Inputs], str]] = {
     "crate-ci/typos": lambda _: "typos",
     "tsuyoshicho/action-mypy": lambda inputs: f"mypy {inputs.get('target', '.')}",
     "jpetrucciani/mypy-check": lambda inputs: f"mypy {inputs.get('path', '.')}",
-    "nick-fields/retry": _retried,
-    "nick-invision/retry": _retried,
-    "wandalen/wretry.action": _retried,
+    "nick-fields/retry": _retry,
+    "nick-invision/retry": _retry,
+    "wandalen/wretry.action": _retry,
     "gabrielbb/xvfb-action": lambda inputs: inputs.get("run", "") or "true",
     "coactions/setup-xvfb": lambda inputs: inputs.get("run", "") or "true",
     "ymyzk/run-tox-gh-actions": lambda _: "tox",

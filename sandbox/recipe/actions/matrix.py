@@ -1,4 +1,4 @@
-"""The cells of a job's matrix: axes multiplied, `exclude` taken out, `include` added, as GitHub defines it."""
+"""Expand a job's matrix into cells: the product of the axes, with `exclude` and `include`."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -15,15 +15,16 @@ _DEEPEST = 6
 _LONGEST = 500
 
 
-def cells_of(strategy: object, context: Context) -> tuple[list[Cell], Unknown | None]:
-    """Every cell of a job, at least one.
+def expand_matrix(strategy: object, context: Context) -> tuple[list[Cell], Unknown | None]:
+    """Return every cell of a job, at least one.
 
     Args:
         strategy: The job's `strategy`.
-        context: What expressions in it may use.
+        context: The context of its expressions.
 
     Returns:
-        The cells (an axis that another job computes is unknown in each), and the matrix itself when all of it is.
+        The cells, and the matrix if all of it is unknown. An axis that another job computes is
+        unknown in each cell.
     """
     written = mapping(strategy).get("matrix")
     if written is None:
@@ -37,14 +38,15 @@ def cells_of(strategy: object, context: Context) -> tuple[list[Cell], Unknown | 
         if name not in {"include", "exclude"}:
             axes[name] = _axis(values, context)
     cells = _product(axes)
-    excluded = [_resolved(entry, context) for entry in _entries(table.get("exclude"), context)]
+    excluded = [_resolve_entry(entry, context) for entry in _entries(table.get("exclude"), context)]
     cells = [cell for cell in cells if not any(entry and _fits(entry, cell) for entry in excluded)]
-    included = [_resolved(entry, context) for entry in _entries(table.get("include"), context)]
+    # GitHub applies `exclude` before `include`.
+    included = [_resolve_entry(entry, context) for entry in _entries(table.get("include"), context)]
     return _include(cells, included, set(axes))[:MOST_CELLS] or [{}], None
 
 
-def words_of(cell: Mapping[str, Value]) -> list[str]:
-    """The values of a cell as they stand in the job's name, in order."""
+def cell_words(cell: Mapping[str, Value]) -> list[str]:
+    """Return the values of a cell in the order of the job's name."""
     found: list[str] = []
     for value in cell.values():
         found += _leaves(value, 0)
@@ -52,18 +54,22 @@ def words_of(cell: Mapping[str, Value]) -> list[str]:
 
 
 def plain_cell(cell: Mapping[str, Value]) -> dict[str, str]:
-    """The cell for people: scalars as text, and what is inside mappings by its path."""
+    """Return the cell for display: scalars as text, and nested mappings by path."""
     found: dict[str, str] = {}
     for name, value in cell.items():
         if isinstance(value, dict):
-            found |= {f"{name}.{key}": as_text(inner) for key, inner in list(value.items())[:20] if not _nested(inner)}
+            found |= {
+                f"{name}.{key}": as_text(inner)
+                for key, inner in list(value.items())[:20]
+                if not _nested(inner)
+            }
         elif not _nested(value) and not isinstance(value, Unknown):
             found[name] = as_text(value)
     return {name[:_LONGEST]: value[:_LONGEST] for name, value in found.items()}
 
 
 def agrees(cell: Mapping[str, Value], wanted: Mapping[str, str]) -> bool:
-    """Whether a cell has these values; an unknown one has any."""
+    """Return True if a cell has these values; an unknown value matches any."""
     known = plain_cell(cell)
     for name, value in wanted.items():
         if isinstance(cell.get(name), Unknown):
@@ -89,17 +95,20 @@ def _axis(values: object, context: Context) -> list[Value]:
     if isinstance(found, Unknown):
         return [found]
     items = sequence(found) if isinstance(found, list) else [] if found is None else [found]
-    return [_deep(item, context, 0) for item in items]
+    return [_resolve_nested(item, context, 0) for item in items]
 
 
-def _deep(value: Any, context: Context, depth: int) -> Value:
-    """A value with the expressions inside it resolved."""
+def _resolve_nested(value: Any, context: Context, depth: int) -> Value:
+    """Resolve the expressions inside a value."""
     if depth > _DEEPEST:
         return None
     if isinstance(value, dict):
-        return {text(key): _deep(item, context, depth + 1) for key, item in list(value.items())[:100]}
+        return {
+            text(key): _resolve_nested(item, context, depth + 1)
+            for key, item in list(value.items())[:100]
+        }
     if isinstance(value, list):
-        return [_deep(item, context, depth + 1) for item in value[:100]]
+        return [_resolve_nested(item, context, depth + 1) for item in value[:100]]
     return resolve_value(value, context)
 
 
@@ -108,8 +117,8 @@ def _entries(value: object, context: Context) -> list[dict[str, Any]]:
     return [mapping(entry) for entry in sequence(found) if isinstance(entry, dict)]
 
 
-def _resolved(entry: Mapping[str, Any], context: Context) -> Cell:
-    return {name: _deep(value, context, 0) for name, value in entry.items()}
+def _resolve_entry(entry: Mapping[str, Any], context: Context) -> Cell:
+    return {name: _resolve_nested(value, context, 0) for name, value in entry.items()}
 
 
 def _product(axes: Mapping[str, list[Value]]) -> list[Cell]:
@@ -118,13 +127,13 @@ def _product(axes: Mapping[str, list[Value]]) -> list[Cell]:
     found: list[Cell] = []
     for values in product(*axes.values()):
         found.append(dict(zip(axes, values, strict=True)))
-        if len(found) >= MOST_CELLS * 4:  # exclude may still take some away
+        if len(found) >= MOST_CELLS * 4:  # exclude may still remove some
             break
     return found
 
 
 def _include(cells: list[Cell], entries: list[Cell], axes: set[str]) -> list[Cell]:
-    """Each entry extends the cells it does not contradict; one that fits none becomes a cell of its own."""
+    """Apply `include`: an entry extends the cells that it does not contradict, or is a new cell."""
     extended = [dict(cell) for cell in cells]
     added: list[Cell] = []
     for entry in entries[:MOST_CELLS]:
@@ -142,13 +151,17 @@ def _fits(entry: Mapping[str, Value], cell: Mapping[str, Value]) -> bool:
 
 
 def _same(left: Value, right: Value, depth: int) -> bool:
-    """Whether a wanted value is the cell's; a mapping or list may name a part of it only."""
+    """Return True if a value matches the cell's. A mapping or list may be a part of the cell's."""
     if depth > _DEEPEST:
         return False
     if isinstance(left, dict) and isinstance(right, dict):
-        return all(name in right and _same(value, right[name], depth + 1) for name, value in left.items())
+        return all(
+            name in right and _same(value, right[name], depth + 1) for name, value in left.items()
+        )
     if isinstance(left, list) and isinstance(right, list):
-        return all(_same(a, b, depth + 1) for a, b in zip(left, right, strict=False)) and len(left) <= len(right)
+        return all(_same(a, b, depth + 1) for a, b in zip(left, right, strict=False)) and len(
+            left
+        ) <= len(right)
     if _nested(left) or _nested(right) or isinstance(left, Unknown) or isinstance(right, Unknown):
         return False
     return as_text(left) == as_text(right)

@@ -1,4 +1,4 @@
-"""Where a step runs: a folder of the checkout, however the workflow writes it."""
+"""Resolve the folder of a step to a folder of the checkout."""
 
 import re
 from posixpath import normpath
@@ -8,12 +8,13 @@ from sandbox.recipe.editable import WORKDIR
 _PLAIN = re.compile(r"[\w./ +@-]+")
 
 
-def folder_of(written: str, checked_out_at: str) -> str | None:
-    """A relative folder that stays in the checkout; None for one outside.
+def resolve_folder(written: str, checked_out_at: str) -> str | None:
+    """Return a relative folder inside the checkout; None for one outside.
 
     Args:
-        written: `pkg`, `./pkg`, `/home/.../pkg` with the workspace put in, `$GITHUB_WORKSPACE/pkg`.
-        checked_out_at: The `path` of actions/checkout, `.` as a rule.
+        written: `pkg`, `./pkg`, `/home/.../pkg` with the workspace substituted,
+            `$GITHUB_WORKSPACE/pkg`.
+        checked_out_at: The `path` of actions/checkout, usually `.`.
     """
     plain = written.strip()
     for workspace in ("${GITHUB_WORKSPACE}", "$GITHUB_WORKSPACE", WORKDIR):

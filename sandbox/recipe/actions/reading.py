@@ -1,53 +1,65 @@
-"""From hints and workflow files to one resolved job."""
+"""Resolve hints and workflow files to one job."""
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sandbox.recipe.actions.candidates import Candidate, candidates
+from sandbox.recipe.actions.candidates import JobCandidate, candidates
 from sandbox.recipe.actions.choosing import choose, fits_pieces, is_meant, named_values
 from sandbox.recipe.actions.document import Documents, mapping, sequence, text
 from sandbox.recipe.actions.matrix import plain_cell
 from sandbox.recipe.actions.script_kind import RANKED, kind_of_script
 from sandbox.recipe.actions.steps import OuterStep, StepReader
-from sandbox.recipe.actions.templates import condition, resolve, resolve_value
-from sandbox.recipe.actions.uses import python_of_image
+from sandbox.recipe.actions.templates import evaluate_condition, resolve, resolve_value
+from sandbox.recipe.actions.uses import parse_image_python
 from sandbox.recipe.actions.values import is_true
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.job import Job, JobStep, ListedJob
+from sandbox.recipe.job import Job, ListedJob, ResolvedStep
 from sandbox.recipe.python_versions import read_version
 from sandbox.types import JobHints, StepKind
 
-_RUNNERS_OWN = ("Set up job", "Initialize containers", "Stop containers", "Complete job", "Set up runner")
+_RUNNERS_OWN = (
+    "Set up job",
+    "Initialize containers",
+    "Stop containers",
+    "Complete job",
+    "Set up runner",
+)
 _LINUX = re.compile(r"ubuntu|linux|self-hosted|buildjet|blacksmith|depot|namespace", re.IGNORECASE)
 
 
 def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -> Job | None:
-    """The failing job up to its failed step; None when no workflow of the repository has one that fits.
+    """Return the failing job up to its failed step; None if no workflow has a matching one.
 
     Args:
-        hints: Job, step, workflow and matrix values, each as far as it is known.
-        contents: The files of the checkout that say how it is tested.
-        log: Is told what became of each step.
+        hints: Known values of job, step, workflow and matrix.
+        contents: The checkout's files that describe how it is tested.
+        log: Receives the treatment of each step.
     """
     files = Documents(contents)
     found = candidates(files, log, hints.workflow_path, hints.matrix)
     candidate, guessed = choose(hints, found)
     if candidate is None:
         if hints.job_name or hints.step_name:
-            log.dropped(hints.job_name or hints.step_name or "", "no such job in any workflow of the repository")
+            log.dropped(
+                hints.job_name or hints.step_name or "",
+                "no such job in any workflow of the repository",
+            )
         return None
-    if candidate.matrix_unknown is not None and (shown := named_values(hints.job_name or "", candidate)):
+    if candidate.matrix_unknown is not None and (
+        shown := named_values(hints.job_name or "", candidate)
+    ):
         return find_job(hints.with_(matrix=shown), contents, log)
     if candidate.obstacle or candidate.matrix_unknown is not None:
-        return _without_steps(candidate)
-    # once to see every step, once for the account of those that count
+        return _unresolved_job(candidate)
+    # the first pass reads all steps, the second one records those that count
     outer = StepReader(candidate, files, FidelityLog()).read()
-    position = _failed(hints, outer)
+    position = _find_failed(hints, outer)
     if position is None:
         if is_runners_own(hints.step_name or ""):
             obstacle = (
-                f"the failed step `{hints.step_name}` is the runner's own: no command of the repository failed in it"
+                f"the failed step `{hints.step_name}` is the runner's own: no command of the "
+                f"repository failed"
             )
             return _job(candidate, (), [obstacle])
         return None if not hints.job_name else _job(candidate, (), [_nothing_to_run(candidate)])
@@ -57,7 +69,7 @@ def find_job(hints: JobHints, contents: Mapping[str, bytes], log: FidelityLog) -
 
 
 def knows_job(name: str, contents: Mapping[str, bytes], workflow: str | None = None) -> bool:
-    """Whether some job of the repository's workflows, or of one of them, may be meant by a name."""
+    """Return True if a name may belong to a job of the workflows, or of one of them."""
     return any(
         is_meant(name, candidate) and workflow in {None, candidate.path}
         for candidate in candidates(Documents(contents), FidelityLog(), workflow, {})
@@ -65,18 +77,20 @@ def knows_job(name: str, contents: Mapping[str, bytes], workflow: str | None = N
 
 
 def is_runners_own(step: str) -> bool:
-    """Whether a step of this name is the runner's: no workflow names it."""
+    """Return True if a step is the runner's own and not part of a workflow."""
     return step in _RUNNERS_OWN or step.startswith(("Post ", "Pre "))
 
 
 def list_jobs(contents: Mapping[str, bytes]) -> tuple[ListedJob, ...]:
-    """Every job of the repository's workflows as GitHub would name it, for people who look for one."""
+    """Return every job of the workflows with GitHub's name, for display."""
     return tuple(
         ListedJob(
             workflow=candidate.path,
             job_id=candidate.job_id,
             name=candidate.display,
-            steps=tuple(name for name in map(_step_name, sequence(candidate.job.get("steps"))) if name),
+            steps=tuple(
+                name for name in map(_step_name, sequence(candidate.job.get("steps"))) if name
+            ),
         )
         for candidate in candidates(Documents(contents), FidelityLog(), None, {})
         if not candidate.called
@@ -86,19 +100,27 @@ def list_jobs(contents: Mapping[str, bytes]) -> tuple[ListedJob, ...]:
 def _step_name(step: object) -> str:
     table = mapping(step)
     first = text(table.get("run")).strip().split("\n")[0]
-    return text(table.get("name")) or (f"Run {first or text(table.get('uses'))}" if first or table.get("uses") else "")
+    return text(table.get("name")) or (
+        f"Run {first or text(table.get('uses'))}" if first or table.get("uses") else ""
+    )
 
 
-def _read(candidate: Candidate, files: Documents, log: FidelityLog, failed: tuple[int, str | None]) -> Job:
+def _read(
+    candidate: JobCandidate, files: Documents, log: FidelityLog, failed: tuple[int, str | None]
+) -> Job:
     _notes(candidate, log)
     reader = StepReader(candidate, files, log)
     outer = reader.read(failed[0] + 1)
     last = outer[-1]
     if failed[1] is not None and not _is_named(failed[1], last):
-        log.replaced(failed[1], f"the job has no step of this name; `{last.name}` is taken for it")
+        log.replaced(failed[1], f"the job has no step of this name; `{last.name}` is used")
     inner = _inner(last)
     steps = [step for step_ in outer[:-1] for step in step_.steps if step.script]
-    steps += [*last.steps[:inner], last.steps[inner].model_copy(update={"failed": True})] if last.steps else []
+    steps += (
+        [*last.steps[:inner], last.steps[inner].model_copy(update={"failed": True})]
+        if last.steps
+        else []
+    )
     obstacles = [*reader.obstacles]
     if last.obstacle and last.obstacle not in obstacles:
         obstacles.append(last.obstacle)
@@ -106,24 +128,32 @@ def _read(candidate: Candidate, files: Documents, log: FidelityLog, failed: tupl
     services = _services(candidate)
     if kind not in {StepKind.LINT, StepKind.FORMAT, StepKind.TYPES}:
         obstacles += [f"needs the service {name}, no service is started" for name in services]
-        obstacles += [f"needs the artifact {name} of another job" for name in _needed(reader.artifacts, steps)]
+        obstacles += [
+            f"needs the artifact {name} of another job"
+            for name in _mentioned_artifacts(reader.artifacts, steps)
+        ]
         obstacles += [
             f"needs the repository {repository}, which is not fetched: it would lie in {path}"
             for path, repository in reader.others.items()
-            if _needed([path], steps)
+            if _mentioned_artifacts([path], steps)
         ]
     else:
         obstacles = [text_ for text_ in obstacles if "no service is started" not in text_]
     if steps and steps[-1].shell in {"pwsh", "cmd", "other"}:
-        obstacles.append(f"the failed step is written for {_SHELLS[steps[-1].shell]}, which is not in the sandbox")
+        obstacles.append(
+            f"the failed step is written for {_SHELLS[steps[-1].shell]}, which is not in the "
+            f"sandbox"
+        )
     job = _job(candidate, tuple(steps), obstacles)
     by_variable = read_version(steps[-1].environment.get("UV_PYTHON")) if steps else None
     python = reader.python or by_variable or job.python
-    return job.model_copy(update={"python": python, "toolchains": reader.toolchains})
+    return job.model_copy(
+        update={"python": python, "node": reader.node, "toolchains": reader.toolchains}
+    )
 
 
-def _nothing_to_run(candidate: Candidate) -> str:
-    """Why a job without a script cannot be rebuilt: the actions it leaves everything to."""
+def _nothing_to_run(candidate: JobCandidate) -> str:
+    """Return why a job without a script cannot be rebuilt: the actions that do everything."""
     used = [text(mapping(step).get("uses")) for step in sequence(candidate.job.get("steps"))]
     left = [name[:100] for name in used if name and not name.startswith(("actions/", "./"))][:5]
     why = f": what {', '.join(left)} does cannot be run here" if left else ""
@@ -133,10 +163,10 @@ def _nothing_to_run(candidate: Candidate) -> str:
 _SHELLS = {"pwsh": "PowerShell", "cmd": "the Windows command prompt", "other": "another shell"}
 
 
-def _needed(artifacts: Sequence[str], steps: Sequence[JobStep]) -> list[str]:
-    """The artifacts some script speaks of; one that lands at the top may be anything.
+def _mentioned_artifacts(artifacts: Sequence[str], steps: Sequence[ResolvedStep]) -> list[str]:
+    """Return the artifacts that a script mentions. One that is unpacked at the top may be any file.
 
-    Wheels and source distributions were built from this commit: the project is installed from the checkout instead.
+    Wheels and source distributions were built from this commit: the checkout is installed instead.
     """
     scripts = "\n".join(step.script for step in steps)
     found = []
@@ -149,8 +179,8 @@ def _needed(artifacts: Sequence[str], steps: Sequence[JobStep]) -> list[str]:
     return found
 
 
-def _failed(hints: JobHints, outer: Sequence[OuterStep]) -> int | None:
-    """The failed step: by its name, else the first that tests, lints, formats or checks types."""
+def _find_failed(hints: JobHints, outer: Sequence[OuterStep]) -> int | None:
+    """Return the failed step: by name, else the first that tests or checks."""
     if hints.step_name is not None:
         for index, step in enumerate(outer):
             if _is_named(hints.step_name, step) and (step.steps or step.obstacle):
@@ -167,13 +197,20 @@ def _failed(hints: JobHints, outer: Sequence[OuterStep]) -> int | None:
         return min(ranked)[1]
     if hints.job_name is None:
         return None
-    # a named job whose steps say nothing: its last script
-    return next((index for index in reversed(range(len(outer))) if any(i.script for i in outer[index].steps)), None)
+    # a named job without a recognisable step: its last script
+    return next(
+        (
+            index
+            for index in reversed(range(len(outer)))
+            if any(i.script for i in outer[index].steps)
+        ),
+        None,
+    )
 
 
-def _kind(step: JobStep) -> StepKind:
+def _kind(step: ResolvedStep) -> StepKind:
     first = step.script.strip().split("\n")[0].strip()
-    # a name GitHub made of the first line says no more than the script does
+    # GitHub's default name, from the first line, has no more information than the script
     return kind_of_script(step.script, "" if step.name == f"Run {first}" else step.name)
 
 
@@ -187,9 +224,11 @@ def _is_named(wanted: str, step: OuterStep) -> bool:
 
 
 def _inner(step: OuterStep) -> int:
-    """Which of an action's steps failed: the first that tests or checks, else its last script."""
+    """Return the failed step of an action: the first that tests or checks, else its last script."""
     ranked = [
-        (RANKED.index(_kind(inner)), i) for i, inner in enumerate(step.steps) if _kind(inner) is not StepKind.OTHER
+        (RANKED.index(_kind(inner)), i)
+        for i, inner in enumerate(step.steps)
+        if _kind(inner) is not StepKind.OTHER
     ]
     if ranked:
         return min(ranked)[1]
@@ -197,9 +236,13 @@ def _inner(step: OuterStep) -> int:
     return scripts[-1] if scripts else max(len(step.steps) - 1, 0)
 
 
-def _job(candidate: Candidate, steps: tuple[JobStep, ...], obstacles: Sequence[str]) -> Job:
+def _job(candidate: JobCandidate, steps: tuple[ResolvedStep, ...], obstacles: Sequence[str]) -> Job:
     image = _image(candidate)
-    cells = {name: value for cell in (*candidate.callers, candidate.cell) for name, value in plain_cell(cell).items()}
+    cells = {
+        name: value
+        for cell in (*candidate.callers, candidate.cell)
+        for name, value in plain_cell(cell).items()
+    }
     return Job(
         workflow=candidate.path,
         job_id=candidate.job_id,
@@ -209,22 +252,23 @@ def _job(candidate: Candidate, steps: tuple[JobStep, ...], obstacles: Sequence[s
         container=image or None,
         services=_services(candidate),
         steps=steps,
-        python=python_of_image(image),
+        python=parse_image_python(image),
         obstacles=tuple(dict.fromkeys(obstacles)),
     )
 
 
-def _without_steps(candidate: Candidate) -> Job:
+def _unresolved_job(candidate: JobCandidate) -> Job:
     obstacle = candidate.obstacle
     if candidate.matrix_unknown is not None:
         names = ", ".join(candidate.matrix_unknown.names)
         obstacle = (
-            f"the job's matrix is made by {names}, which only GitHub knows: name its values (--matrix NAME=VALUE)"
+            f"the job's matrix is made by {names}, which only GitHub knows: name its values "
+            f"(--matrix NAME=VALUE)"
         )
     return _job(candidate, (), [obstacle])
 
 
-def _runs_on(candidate: Candidate) -> str:
+def _runs_on(candidate: JobCandidate) -> str:
     value = resolve_value(candidate.job.get("runs-on"), candidate.context)
     if isinstance(value, dict):
         value = value.get("labels") or value.get("group")
@@ -232,13 +276,13 @@ def _runs_on(candidate: Candidate) -> str:
     return ", ".join(label for label in labels if label)[:200]
 
 
-def _image(candidate: Candidate) -> str:
+def _image(candidate: JobCandidate) -> str:
     written: Any = resolve_value(candidate.job.get("container"), candidate.context)
     written = mapping(written).get("image") if isinstance(written, dict) else written
     return resolve(text(written), candidate.context)[0].strip()[:200]
 
 
-def _services(candidate: Candidate) -> tuple[str, ...]:
+def _services(candidate: JobCandidate) -> tuple[str, ...]:
     found = []
     for name, about in list(mapping(candidate.job.get("services")).items())[:20]:
         image, _ = resolve(text(mapping(about).get("image")), candidate.context)
@@ -246,17 +290,19 @@ def _services(candidate: Candidate) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _notes(candidate: Candidate, log: FidelityLog) -> None:
-    """What differs for the whole job."""
+def _notes(candidate: JobCandidate, log: FidelityLog) -> None:
+    """Record the differences that concern the whole job."""
     runner = _runs_on(candidate)
     if runner and not _LINUX.search(runner):
-        log.replaced(f"runs-on {runner}", "it is run on Linux")
+        log.replaced(f"runs-on {runner}", "it runs on Linux")
     if image := _image(candidate):
-        log.replaced(f"container {image}", "its image is not run; the sandbox's own image stands for it")
+        log.replaced(
+            f"container {image}", "its image is not run; the sandbox's own image stands for it"
+        )
     for service in _services(candidate):
         log.dropped(f"service {service}", "no service is started")
     asked = candidate.job.get("if")
-    if asked is not None and is_true(condition(text(asked), candidate.context)) is False:
+    if asked is not None and is_true(evaluate_condition(text(asked), candidate.context)) is False:
         log.replaced(
             f"job {candidate.display}",
             f"its condition does not hold here and it is rebuilt all the same: {text(asked)}",

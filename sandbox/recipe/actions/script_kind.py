@@ -1,12 +1,12 @@
-"""What kind of step a script is, at a glance: enough to choose a step nobody named."""
+"""Classify a script by kind, to choose a step that no hint names."""
 
 import re
 
-from sandbox.recipe.command import kind_of
+from sandbox.recipe.command import classify_command
 from sandbox.types import StepKind
 
 RANKED = (StepKind.TEST, StepKind.LINT, StepKind.FORMAT, StepKind.TYPES)
-"""Which step is taken for the failed one when nothing names it."""
+"""Priority of kinds for the choice of the failed step."""
 
 _PREPARES = re.compile(
     r"(?:set\s+[-+]\w+|echo\b|#|:|[{}()]|true$|cd\s|export\s|mkdir\b|curl\b|wget\b|brew\b|choco\b"
@@ -22,8 +22,11 @@ _LONGEST = 1_000
 
 
 def kind_of_script(script: str, name: str = "") -> StepKind:
-    """The first kind among a script's lines; one that only installs has none, whatever its name says."""
+    """Return the first kind among a script's lines.
+
+    A script that only installs has none, whatever its name.
+    """
     joined = re.sub(r"\\\r?\n", " ", script)
     lines = [line.strip()[:_LONGEST] for line in re.split(r"\n|&&", joined)[:_MOST_LINES]]
-    kinds = [kind_of(line, name) for line in lines if line and not _PREPARES.match(line)]
+    kinds = [classify_command(line, name) for line in lines if line and not _PREPARES.match(line)]
     return next((kind for kind in RANKED if kind in kinds), StepKind.OTHER)

@@ -1,11 +1,12 @@
-"""Which shell reads a step's script."""
+"""Determine the shell of a step's script."""
 
 import re
 
 from sandbox.recipe.job import Shell
 
 _POWERSHELL = re.compile(
-    r"\$env:|`\s*$|\b(?:Get|Set|New|Write|Remove|Copy|Move|Invoke|Test|Start)-[A-Z]\w+|\\\w+\.(?:exe|ps1|bat)\b|\$LASTEXITCODE",
+    r"\$env:|`\s*$|\b(?:Get|Set|New|Write|Remove|Copy|Move|Invoke|Test|Start)-[A-Z]\w+"
+    r"|\\\w+\.(?:exe|ps1|bat)\b|\$LASTEXITCODE",
     re.MULTILINE,
 )
 
@@ -21,12 +22,13 @@ _NAMES: dict[str, Shell] = {
 }
 
 
-def shell_of(named: str, windows: bool, script: str) -> Shell:  # noqa: FBT001 (a fact, not a switch)
-    """The shell of a script.
+def choose_shell(named: str, windows: bool, script: str) -> Shell:  # noqa: FBT001
+    """Return the shell of a script.
 
     Args:
-        named: What the step or its defaults say, `bash -l {0}`; empty for the runner's own.
-        windows: Whether the runner's own would be PowerShell; plain commands mean the same in bash.
+        named: The shell of the step or its defaults, such as `bash -l {0}`; empty for the runner's
+            default.
+        windows: Whether the runner's default is PowerShell. Plain commands mean the same in bash.
         script: The script.
     """
     words = named.split()

@@ -1,7 +1,7 @@
-"""Texts with `${{ ... }}` in them: what is known is put in, what is not is named."""
+"""Substitute `${{ ... }}` expressions in text. Unknown values are reported by name."""
 
 from sandbox.recipe.actions.expressions import evaluate
-from sandbox.recipe.actions.values import Context, Unknown, Value, as_text, both
+from sandbox.recipe.actions.values import Context, Unknown, Value, as_text, combine_unknown
 
 _OPENING = "${{"
 _MOST_CHARACTERS = 20_000
@@ -9,14 +9,14 @@ _LONGEST_TEXT = 300_000
 
 
 def resolve(text: str, context: Context) -> tuple[str, Unknown | None]:
-    """A text with its expressions replaced.
+    """Replace the expressions in a text.
 
     Args:
-        text: With `${{ ... }}` in it, or without.
-        context: What is known, by name.
+        text: A text with or without `${{ ... }}`.
+        context: The known values by name.
 
     Returns:
-        The text (empty where a value is unknown), and what was unknown.
+        The text (unknown values are empty), and what was unknown.
     """
     pieces: list[str] = []
     unknown: list[Unknown] = []
@@ -28,16 +28,21 @@ def resolve(text: str, context: Context) -> tuple[str, Unknown | None]:
             unknown += [value] if isinstance(value, Unknown) else []
             pieces.append(as_text(value))
             left -= len(pieces[-1])
-            if left < 0:  # inputs of inputs could double without end
+            if left < 0:  # nested inputs could double without end
                 return "", Unknown(("a text that is too long",))
-    return "".join(pieces), both(*unknown) if unknown else None
+    return "".join(pieces), combine_unknown(*unknown) if unknown else None
 
 
 def resolve_value(value: object, context: Context) -> Value:
-    """A value from YAML; a text that is one expression keeps that expression's type."""
+    """Resolve a value from YAML. A text that is a single expression keeps the expression's type."""
     if isinstance(value, str):
         parts = list(_split(value.strip()))
-        if len(parts) == 2 and parts[0][0] == "" and parts[1] == ("", None) and parts[0][1] is not None:  # noqa: PLR2004
+        if (
+            len(parts) == 2  # noqa: PLR2004
+            and parts[0][0] == ""
+            and parts[1] == ("", None)
+            and parts[0][1] is not None
+        ):
             return evaluate(parts[0][1], context)
         found, unknown = resolve(value, context)
         return unknown or found
@@ -46,22 +51,22 @@ def resolve_value(value: object, context: Context) -> Value:
     return None
 
 
-def condition(text: str, context: Context) -> Value:
-    """What an `if` says; without a status function it also asks that all went well so far, which it did."""
+def evaluate_condition(text: str, context: Context) -> Value:
+    """Evaluate an `if`. The implicit `success()` holds, because all earlier steps succeeded."""
     stripped = text.strip()
     if not stripped:
         return True
     if _OPENING not in stripped:
         return evaluate(stripped, context)
     parts = list(_split(stripped))
-    if len(parts) == 2 and parts[0][0] == "" and parts[1][0].strip() == "":  # noqa: PLR2004 (one expression alone)
+    if len(parts) == 2 and parts[0][0] == "" and parts[1][0].strip() == "":  # noqa: PLR2004
         return evaluate(parts[0][1] or "", context)
     joined = "".join(plain + (expression or "") for plain, expression in parts)
     return evaluate(joined, context)
 
 
 def _split(text: str) -> list[tuple[str, str | None]]:
-    """Pairs of plain text and the expression behind it; the last has none."""
+    """Split into pairs of plain text and the following expression; the last one has none."""
     found: list[tuple[str, str | None]] = []
     at = 0
     while (begin := text.find(_OPENING, at)) >= 0:
@@ -75,7 +80,7 @@ def _split(text: str) -> list[tuple[str, str | None]]:
 
 
 def _end(text: str, at: int) -> int | None:
-    """Where the closing braces stand, outside of quotes."""
+    """Return the position of the closing braces outside of quotes."""
     quoted = False
     for index in range(at, min(len(text) - 1, at + _MOST_CHARACTERS)):
         if text[index] == "'":

@@ -1,35 +1,51 @@
-"""What a `uses:` step amounts to: known actions replaced, unknown ones dropped and named."""
+"""The effect of a `uses:` step: known actions are replaced, unknown ones dropped and reported."""
 
 import re
 from collections.abc import Mapping
+from posixpath import dirname
 
 from pydantic import Field
 
-from sandbox.recipe.actions.known_actions import NOTHING_KEPT, Effect, known_action
+from sandbox.recipe.actions.known_actions import NOTHING_KEPT, Effect, find_effect
 from sandbox.recipe.actions.values import Unknown, Value
-from sandbox.recipe.python_versions import is_other_python, is_python2, read_version, version_in_file
+from sandbox.recipe.fidelity import FidelityLog
+from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.node_versions import node_in_file, node_of_project, read_node
+from sandbox.recipe.python_versions import (
+    is_other_python,
+    is_python2,
+    read_version,
+    version_in_file,
+)
 from sandbox.types import Frozen
 
 _CHECKOUT = "actions/checkout"
-_PYTHON = ("actions/setup-python", "astral-sh/setup-uv", "pdm-project/setup-pdm", "conda-incubator/", "mamba-org/")
+_NODE = "actions/setup-node"
+_PYTHON = (
+    "actions/setup-python",
+    "astral-sh/setup-uv",
+    "pdm-project/setup-pdm",
+    "conda-incubator/",
+    "mamba-org/",
+)
 
 
 class Use(Frozen):
-    """One action as a step uses it."""
+    """One use of an action."""
 
     uses: str
     inputs: dict[str, str] = Field(default_factory=dict)
     missing: dict[str, str] = Field(default_factory=dict)
-    """Inputs only GitHub knows, and what they would take."""
+    """Inputs that only GitHub knows, with the names they need."""
 
     @property
     def name(self) -> str:
-        """`owner/repository/path` in small letters."""
+        """Return `owner/repository/path` in lower case."""
         return self.uses.split("@")[0].strip().lower()
 
 
-def effect_of(use: Use, contents: Mapping[str, bytes]) -> Effect:
-    """What stands for an action.
+def resolve_effect(use: Use, contents: Mapping[str, bytes]) -> Effect:
+    """Return the effect of an action.
 
     Args:
         use: The action with its inputs.
@@ -39,18 +55,22 @@ def effect_of(use: Use, contents: Mapping[str, bytes]) -> Effect:
         return _checkout(use)
     if use.name.startswith("actions/setup-python"):
         return _python(use, contents)
+    if use.name == _NODE:
+        node = read_setup_node(use, contents)
+        named = f"Node.js {node}" if node else "Node.js"
+        return Effect("replaced", f"{named} is installed if a command needs it", toolchain="node")
     if use.name.startswith("actions/download-artifact"):
-        return Effect("dropped", "artifacts of other jobs are not here")
+        return Effect("dropped", "artifacts of other jobs are not available")
     if use.name.startswith("docker://"):
         return Effect("dropped", "no container is started inside the sandbox")
-    effect = known_action(use.name, use.inputs)
+    effect = find_effect(use.name, use.inputs)
     if effect is None:
-        return Effect("dropped", "what this action does is not known here")
+        return Effect("dropped", "this action is unknown")
     return effect
 
 
-def python_of(use: Use, contents: Mapping[str, bytes]) -> str | None:
-    """The Python a step sets up, as `3.11`; None when it sets up none, or any will do."""
+def read_python(use: Use, contents: Mapping[str, bytes]) -> str | None:
+    """Return the Python that a step sets up, as `3.11`; None for none or any."""
     if use.name.startswith("wntrblm/nox"):
         return read_version(use.inputs.get("python-versions", "").replace(",", "\n"))
     if not use.name.startswith(_PYTHON):
@@ -61,20 +81,36 @@ def python_of(use: Use, contents: Mapping[str, bytes]) -> str | None:
     return version_in_file(_version_file(use), contents)
 
 
-def outputs_of(use: Use, contents: Mapping[str, bytes]) -> Value:
-    """The `steps.ID` of an action, as far as it is known."""
-    effect = known_action(use.name, use.inputs)
+def read_setup_node(use: Use, contents: Mapping[str, bytes]) -> str | None:
+    """Return the Node.js that a step sets up, as `20`; None for none or any."""
+    if use.name != _NODE:
+        return None
+    if asked := use.inputs.get("node-version", "").strip():
+        return read_node(asked)
+    file = use.inputs.get("node-version-file", "").removeprefix("./")
+    if file.rsplit("/", 1)[-1] == "package.json":
+        files = CheckoutFiles(contents, None, FidelityLog())
+        return node_of_project(files, dirname(file) or ".")
+    return node_in_file(file, contents)
+
+
+def resolve_outputs(use: Use, contents: Mapping[str, bytes]) -> Value:
+    """Return the known `steps.ID` values of an action."""
+    effect = find_effect(use.name, use.inputs)
     ended: dict[str, Value] = {"outcome": "success", "conclusion": "success"}
     if effect is not None and effect.reason == NOTHING_KEPT:
         return {**ended, "outputs": {"cache-hit": "", "cache-matched-key": ""}}
     if use.name.startswith("actions/setup-python"):
-        version: Value = python_of(use, contents) or Unknown(("the version of Python",))
-        return {**ended, "outputs": {"python-version": version, "python-path": "python", "cache-hit": ""}}
+        version: Value = read_python(use, contents) or Unknown(("the version of Python",))
+        return {
+            **ended,
+            "outputs": {"python-version": version, "python-path": "python", "cache-hit": ""},
+        }
     return {**ended, "outputs": Unknown((f"the outputs of {use.uses}",))}
 
 
-def artifact_of(use: Use) -> str | None:
-    """Which artifact a step takes from another job: where it lands, else its name; None for other actions."""
+def find_artifact(use: Use) -> str | None:
+    """Return the artifact that a step downloads: its path, else its name."""
     if not use.name.startswith("actions/download-artifact"):
         return None
     return use.inputs.get("path") or use.inputs.get("name") or "all artifacts"
@@ -97,27 +133,36 @@ def _checkout(use: Use) -> Effect:
     if use.inputs.get("fetch-depth") == "0":
         notes.append("without history and tags")
     return Effect(
-        "replaced" if notes else "replayed", f"the commit is checked out{', ' if notes else ''}{', '.join(notes)}"
+        "replaced" if notes else "replayed",
+        f"the commit is checked out{', ' if notes else ''}{', '.join(notes)}",
     )
 
 
 def _python(use: Use, contents: Mapping[str, bytes]) -> Effect:
     asked = use.inputs.get("python-version", "").strip()
-    version = python_of(use, contents)
+    version = read_python(use, contents)
     script = f"pip install {use.inputs['pip-install']}" if use.inputs.get("pip-install") else ""
     if missing := use.missing.get("python-version"):
-        return Effect("replaced", f"only GitHub knows {missing}; the usual Python is taken", script=script)
+        return Effect(
+            "replaced", f"only GitHub knows {missing}; the usual Python is used", script=script
+        )
     if asked and is_python2(asked.splitlines()[-1]):
-        return Effect("dropped", "there is no Python 2", obstacle=f"needs Python {asked}, which is not in the sandbox")
+        return Effect(
+            "dropped",
+            "there is no Python 2",
+            obstacle=f"needs Python {asked}, which is not in the sandbox",
+        )
     if asked and is_other_python(asked.splitlines()[-1]):
-        return Effect("replaced", f"CPython {version} stands for {asked.splitlines()[-1]}", script=script)
+        return Effect(
+            "replaced", f"CPython {version} stands for {asked.splitlines()[-1]}", script=script
+        )
     named = version or "the usual one"
     if use.inputs.get("cache"):
         return Effect("replayed", f"Python {named}; {NOTHING_KEPT}", script=script)
     return Effect("replayed", f"Python {named}", script=script)
 
 
-def python_of_image(image: str) -> str | None:
-    """The Python of an image `python:3.11-slim`, named for what is in it."""
+def parse_image_python(image: str) -> str | None:
+    """Return the Python of a container image such as `python:3.11-slim`."""
     found = re.search(r"(?:^|/)python:(3\.\d{1,2})\b", image)
     return found[1] if found else None

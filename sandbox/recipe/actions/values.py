@@ -1,4 +1,4 @@
-"""Values of expressions, with `unknown` among them: what only GitHub knows, by name."""
+"""Values of expressions, including unknown ones: values that only GitHub knows, by name."""
 
 import json
 import math
@@ -15,30 +15,32 @@ _WHOLE = re.compile(r"0x[0-9a-fA-F]{1,15}|0o[0-7]{1,18}")
 
 @dataclass(frozen=True)
 class Unknown:
-    """A value only GitHub knows."""
+    """A value that only GitHub knows."""
 
     names: tuple[str, ...]
-    """What it is made of: `secrets.TOKEN`."""
+    """The names it depends on, such as `secrets.TOKEN`."""
     truth: bool | None = None
-    """Whether it counts as true, when that much is certain."""
+    """Its truth value, if that is known."""
 
 
 class Partly(dict[str, Any]):
-    """A mapping of which not every key is known: the others are unknown, not null."""
+    """A mapping with unknown keys: a missing key is unknown, not null."""
 
 
 Value = None | bool | int | float | str | list[Any] | dict[str, Any] | Unknown
 Context = Mapping[str, Value]
 
 
-def both(*values: Value, truth: bool | None = None) -> Unknown:
-    """Unknown for the reasons of all these."""
-    names = dict.fromkeys(name for value in values if isinstance(value, Unknown) for name in value.names)
+def combine_unknown(*values: Value, truth: bool | None = None) -> Unknown:
+    """Combine several unknown values."""
+    names = dict.fromkeys(
+        name for value in values if isinstance(value, Unknown) for name in value.names
+    )
     return Unknown(tuple(names)[:20], truth)
 
 
 def is_true(value: Value) -> bool | None:
-    """Whether a value counts as true in a condition; None when only GitHub knows."""
+    """Return the truth value in a condition; None if only GitHub knows it."""
     if isinstance(value, Unknown):
         return value.truth
     if isinstance(value, float) and math.isnan(value):
@@ -47,7 +49,7 @@ def is_true(value: Value) -> bool | None:
 
 
 def as_text(value: Value) -> str:
-    """A value inside a string; lists and mappings have no text of their own."""
+    """Convert a value to text; lists and mappings have no text."""
     if value is None or isinstance(value, Unknown):
         return ""
     if isinstance(value, bool):
@@ -60,7 +62,7 @@ def as_text(value: Value) -> str:
 
 
 def as_number(value: Value) -> float:
-    """A value in a comparison with another type."""
+    """Convert a value to a number, to compare it with another type."""
     if value is None:
         return 0.0
     if isinstance(value, bool | int | float):
@@ -72,11 +74,12 @@ def as_number(value: Value) -> float:
         return 0.0
     if _WHOLE.fullmatch(plain):
         return float(int(plain, 0))
-    return float(plain) if len(plain) < 400 and _NUMBER.fullmatch(plain) else math.nan  # noqa: PLR2004 (long enough)
+    is_number = len(plain) < 400 and _NUMBER.fullmatch(plain)  # noqa: PLR2004
+    return float(plain) if is_number else math.nan
 
 
 def equal(left: Value, right: Value) -> bool:
-    """Loose equality: text without regard to case, other types as numbers, lists and mappings only to themselves."""
+    """Compare loosely: text without case, other types as numbers, lists by identity."""
     if isinstance(left, str) and isinstance(right, str):
         return left.lower() == right.lower()
     if isinstance(left, list | dict) or isinstance(right, list | dict):
@@ -87,28 +90,38 @@ def equal(left: Value, right: Value) -> bool:
 
 
 def less(left: Value, right: Value) -> bool:
-    """Whether left comes before right; nothing comes before or after what is no number."""
+    """Return True if left is less than right; values that are not numbers are unordered."""
     if isinstance(left, str) and isinstance(right, str):
         return left.lower() < right.lower()
     return as_number(left) < as_number(right)
 
 
 def same_kind(left: Value, right: Value) -> bool:
-    """Whether `<=` may hold by equality."""
-    return not isinstance(left, list | dict | Unknown) and not isinstance(right, list | dict | Unknown)
+    """Return True if `<=` may hold by equality."""
+    return not isinstance(left, list | dict | Unknown) and not isinstance(
+        right, list | dict | Unknown
+    )
 
 
 def has_unknown(value: Value, depth: int = 0) -> Unknown | None:
-    """The unknown inside a value, wherever it stands."""
+    """Return the unknown value inside a nested value."""
     if isinstance(value, Unknown):
         return value
-    inner = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
-    found = [part for item in inner[:1000] if depth < 20 and (part := has_unknown(item, depth + 1))]  # noqa: PLR2004
-    return both(*found) if found else None
+    inner = (
+        value
+        if isinstance(value, list)
+        else list(value.values())
+        if isinstance(value, dict)
+        else []
+    )
+    if depth >= 20:  # noqa: PLR2004
+        return None
+    found = [part for item in inner[:1000] if (part := has_unknown(item, depth + 1))]
+    return combine_unknown(*found) if found else None
 
 
 def to_json(value: Value) -> Value:
-    """The value as JSON text."""
+    """Convert to JSON text."""
     unknown = has_unknown(value)
     if unknown is not None:
         return unknown
@@ -119,7 +132,7 @@ def to_json(value: Value) -> Value:
 
 
 def from_json(value: Value) -> Value:
-    """The value of JSON text; text that is no JSON has no value anybody knows."""
+    """Parse JSON text; malformed text gives an unknown value."""
     if isinstance(value, Unknown):
         return value
     try:
@@ -130,4 +143,4 @@ def from_json(value: Value) -> Value:
 
 
 def _json_int(digits: str) -> int | float:
-    return int(digits) if len(digits) < 18 else float(digits[:300])  # noqa: PLR2004 (exact in a double or not)
+    return int(digits) if len(digits) < 18 else float(digits[:300])  # noqa: PLR2004

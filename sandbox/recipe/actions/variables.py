@@ -1,4 +1,4 @@
-"""The variables of a step: three levels of `env`, what earlier steps exported, and which names are never passed on."""
+"""The variables of a step: three levels of `env`, exports of earlier steps, and excluded names."""
 
 import re
 
@@ -14,22 +14,34 @@ from sandbox.types import Frozen
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 _LONGEST = 2_000
 _MOST = 60
-_OURS = frozenset({"PATH", "HOME", "VIRTUAL_ENV", "BASH_ENV", "ENV", "IFS", "PYTHONHOME", "PYTHONSTARTUP", "SHELLOPTS"})
+_OURS = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "VIRTUAL_ENV",
+        "BASH_ENV",
+        "ENV",
+        "IFS",
+        "PYTHONHOME",
+        "PYTHONSTARTUP",
+        "SHELLOPTS",
+    }
+)
 
 
 class Variables(Frozen):
-    """What a step sees."""
+    """The environment variables of a step."""
 
     known: dict[str, str] = Field(default_factory=dict)
     unknown: dict[str, str] = Field(default_factory=dict)
-    """Name, and what only GitHub knows of it."""
+    """Expressions that only GitHub knows, by variable name."""
 
     def context(self) -> dict[str, Value]:
-        """As the `env` of expressions."""
+        """Return the variables as the `env` context."""
         return {**{name: Unknown((names,)) for name, names in self.unknown.items()}, **self.known}
 
     def plus(self, level: object, context: Context, log: FidelityLog) -> "Variables":
-        """With one more level of `env`; its values may use the levels before."""
+        """Add one level of `env`, whose values may use the levels before."""
         known, unknown = dict(self.known), dict(self.unknown)
         if isinstance(level, str):  # `env: ${{ matrix.env }}`
             found_level = resolve_value(level, {**context, "env": self.context()})
@@ -53,7 +65,7 @@ class Variables(Frozen):
         return Variables(known=known, unknown=unknown)
 
     def exported(self, values: Exported, log: FidelityLog) -> "Variables":
-        """With what a step wrote to GITHUB_ENV."""
+        """Add what a step wrote to GITHUB_ENV."""
         known, unknown = dict(self.known), dict(self.unknown)
         for name, value in values.items():
             if not is_passed_on(name):
@@ -63,14 +75,16 @@ class Variables(Frozen):
             unknown.pop(name, None)
             if isinstance(value, Unknown):
                 unknown[name] = ", ".join(value.names)
-                log.dropped(f"env {name}", "an earlier step computes it, which is known at run time only")
+                log.dropped(
+                    f"env {name}", "an earlier step computes it, which is known at run time only"
+                )
             else:
                 known[name] = value
         return Variables(known=known, unknown=unknown)
 
 
 def is_passed_on(name: str) -> bool:
-    """Whether a variable may reach our sandbox: not those that change how programs start."""
+    """Return True if a variable may reach our sandbox: it must not change how programs start."""
     return (
         _NAME.fullmatch(name) is not None
         and name not in _OURS

@@ -1,1 +1,1 @@
-"""A step's shell script, read as a shell would take it, and never run."""
+"""Parse and follow a step's shell script without running it."""

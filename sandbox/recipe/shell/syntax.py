@@ -1,9 +1,12 @@
-"""The structure of a shell script: lists, pipelines, conditions and loops; functions and cases are left alone."""
+"""Parse a shell script's structure: lists, pipelines, conditions and loops.
+
+Functions and cases are skipped.
+"""
 
 import re
 from dataclasses import dataclass
 
-from sandbox.recipe.shell.words import NotShell, Part, Token, Word, read_tokens
+from sandbox.recipe.shell.words import NotShell, ShellToken, Word, WordPart, read_tokens
 
 _DEEPEST = 12
 _OPENERS = {"if": "fi", "for": "done", "while": "done", "until": "done", "case": "esac"}
@@ -29,7 +32,7 @@ class Group:
 
 @dataclass(frozen=True)
 class If:
-    """`if` with its branches; the last condition is None for `else`."""
+    """`if` with its branches; the condition of `else` is None."""
 
     branches: "tuple[tuple[Script | None, Script], ...]"
 
@@ -54,7 +57,7 @@ class Assigned:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A construct that is not read: `while`, `case`, a function."""
+    """An unsupported construct: `while`, `case`, a function."""
 
 
 Command = Simple | Group | If | For | Assigned | Opaque
@@ -62,7 +65,7 @@ Command = Simple | Group | If | For | Assigned | Opaque
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Commands joined by `|`, and how they are written."""
+    """Commands joined by `|`, with their source text."""
 
     commands: tuple[Command, ...]
     text: str
@@ -72,20 +75,20 @@ class Pipeline:
 
 @dataclass(frozen=True)
 class Script:
-    """Pipelines with what stands before each: `""`, `&&` or `||`."""
+    """Pipelines, each with the operator before it: `""`, `&&` or `||`."""
 
     items: tuple[tuple[str, Pipeline], ...] = ()
 
 
 def _literal(text: str) -> Word:
-    return Word(text, (Part("text", text),))
+    return Word(text, (WordPart("text", text),))
 
 
 def read_shell(text: str) -> Script:
-    """The structure of a script.
+    """Parse a script.
 
     Raises:
-        NotShell: it cannot be read.
+        NotShell: The script is malformed.
     """
     text = text.replace("\r\n", "\n")
     parser = _Parser(text, read_tokens(text))
@@ -96,11 +99,11 @@ def read_shell(text: str) -> Script:
 
 
 class _Parser:
-    def __init__(self, text: str, tokens: list[Token]) -> None:
+    def __init__(self, text: str, tokens: list[ShellToken]) -> None:
         self.text, self.tokens, self.at = text, tokens, 0
 
     def script(self, ends: frozenset[str], depth: int) -> Script:
-        """Pipelines up to one of the closing words."""
+        """Parse pipelines up to one of the closing words."""
         if depth > _DEEPEST:
             raise NotShell("too deep")
         items: list[tuple[str, Pipeline]] = []
@@ -110,10 +113,15 @@ class _Parser:
             if token.kind == "operator" and token.text in {";", "\n", "&", "&&", "||", ";;"}:
                 if token.text == "&" and items:
                     last = items[-1][1]
-                    items[-1] = (items[-1][0], Pipeline(last.commands, last.text, last.negated, background=True))
+                    items[-1] = (
+                        items[-1][0],
+                        Pipeline(last.commands, last.text, last.negated, background=True),
+                    )
                 if token.text in {"&&", "||"}:
                     joined = token.text
-                elif token.text != "\n" or not joined:  # a list goes on behind `&&` and a line break
+                elif (
+                    token.text != "\n" or not joined
+                ):  # a list continues after `&&` and a line break
                     joined = ""
                 self.at += 1
                 continue
@@ -136,12 +144,14 @@ class _Parser:
                 self.at += 1
             commands.append(self.command(depth))
         end = self.tokens[self.at - 1].end if self.at else start
-        return Pipeline(tuple(commands), self._written(start, end), negated)
+        return Pipeline(tuple(commands), self._source_text(start, end), negated)
 
-    def _written(self, start: int, end: int) -> str:
-        """The text with the here documents that follow its line."""
+    def _source_text(self, start: int, end: int) -> str:
+        """Return the source text, including here-documents after the line."""
         if "<<" in self.text[start:end] and self.at < len(self.tokens):
-            following = self.tokens[self.at + 1].start if self.at + 1 < len(self.tokens) else len(self.text)
+            following = (
+                self.tokens[self.at + 1].start if self.at + 1 < len(self.tokens) else len(self.text)
+            )
             end = following if self._operator() == "\n" else end
         elif "<<" in self.text[start:end]:
             end = len(self.text)
@@ -164,7 +174,7 @@ class _Parser:
     def _group(self, close: str, depth: int, *, subshell: bool) -> Group:
         self.at += 1
         body = self.script(frozenset({close}), depth + 1)
-        self._take(close)
+        self._expect(close)
         return Group(body, subshell)
 
     def _if(self, depth: int) -> If:
@@ -172,12 +182,12 @@ class _Parser:
         while self._word() in {"if", "elif"}:
             self.at += 1
             condition = self.script(frozenset({"then"}), depth + 1)
-            self._take("then")
+            self._expect("then")
             branches.append((condition, self.script(frozenset({"elif", "else", "fi"}), depth + 1)))
         if self._word() == "else":
             self.at += 1
             branches.append((None, self.script(frozenset({"fi"}), depth + 1)))
-        self._take("fi")
+        self._expect("fi")
         return If(tuple(branches))
 
     def _for(self, depth: int) -> Command:
@@ -195,17 +205,18 @@ class _Parser:
             self.at += 1
         while self._operator() in {";", "\n"}:
             self.at += 1
-        self._take("do")
+        self._expect("do")
         body = self.script(frozenset({"done"}), depth + 1)
-        self._take("done")
+        self._expect("done")
         return For(name, tuple(words), body)
 
     def _opaque(self) -> Opaque:
-        """Skip to the word that closes the construct."""
+        """Skip to the closing word of the construct."""
         waiting = [_OPENERS.get(self._word(), "}")]
         self.at += 1
         while self.at < len(self.tokens) and waiting:
             token = self.tokens[self.at]
+            # A closing word only counts at the start of a command.
             first = token.kind == "word" and self.tokens[self.at - 1].kind != "word"
             if token.text == waiting[-1] and first:
                 waiting.pop()
@@ -215,12 +226,14 @@ class _Parser:
         return Opaque()
 
     def _test(self) -> Simple:
-        """`[[ ... ]]`, in which `&&`, `<` and brackets do not mean what they mean elsewhere."""
+        """Parse `[[ ... ]]`, where `&&`, `<` and brackets have another meaning."""
         words: list[Word] = []
         while self.at < len(self.tokens):
             token = self.tokens[self.at]
             self.at += 1
-            words.append(token.word if token.kind == "word" and token.word else _literal(token.text))
+            words.append(
+                token.word if token.kind == "word" and token.word else _literal(token.text)
+            )
             if token.kind == "redirection" and token.word is not None:
                 words.append(token.word)
             if token.text == "]]":
@@ -228,7 +241,7 @@ class _Parser:
         raise NotShell("]] is missing")
 
     def _list(self, name: Word) -> Assigned:
-        """`NAME=( ... )`, from its bracket on."""
+        """Parse `NAME=( ... )` from its bracket on."""
         words: list[Word] = []
         self.at += 1
         while self._operator() != ")":
@@ -251,7 +264,10 @@ class _Parser:
                 redirections.append((token.text, token.word))
             self.at += 1
         if self._operator() == "(" and len(words) == 1:
-            if _LIST.fullmatch(words[0].raw) and self.tokens[self.at - 1].end == self.tokens[self.at].start:
+            if (
+                _LIST.fullmatch(words[0].raw)
+                and self.tokens[self.at - 1].end == self.tokens[self.at].start
+            ):
                 return self._list(words[0])
             return self._opaque()  # `name() { ... }`
         if not words and not redirections:
@@ -259,7 +275,7 @@ class _Parser:
         return Simple(tuple(words), tuple(redirections))
 
     def _word(self) -> str:
-        """The word that comes next, if it is one."""
+        """Return the next token if it is a word."""
         token = self.tokens[self.at] if self.at < len(self.tokens) else None
         return token.text if token is not None and token.kind == "word" else ""
 
@@ -267,7 +283,7 @@ class _Parser:
         token = self.tokens[self.at] if self.at < len(self.tokens) else None
         return token.text if token is not None and token.kind == "operator" else ""
 
-    def _take(self, text: str) -> None:
+    def _expect(self, text: str) -> None:
         if self.at >= len(self.tokens) or self.tokens[self.at].text != text:
             raise NotShell(f"{text} is missing")
         self.at += 1

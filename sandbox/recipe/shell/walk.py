@@ -1,4 +1,4 @@
-"""Walk a step's script as a shell would, without running it: which programs are called, where, and with what."""
+"""Follow a step's script without running it, and list the programs that it calls."""
 
 import re
 import shlex
@@ -7,9 +7,21 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from sandbox.recipe.files import Files, inside
-from sandbox.recipe.shell.syntax import Assigned, Command, For, Group, If, Opaque, Pipeline, Script, Simple, read_shell
-from sandbox.recipe.shell.words import Expanded, Live, NotShell, expand, text_of
+from sandbox.recipe.files import CheckoutFiles, inside
+from sandbox.recipe.shell.conditions import evaluate_test
+from sandbox.recipe.shell.syntax import (
+    Assigned,
+    Command,
+    For,
+    Group,
+    If,
+    Opaque,
+    Pipeline,
+    Script,
+    Simple,
+    read_shell,
+)
+from sandbox.recipe.shell.words import Expanded, NotShell, ShellExpression, expand, expand_text
 from sandbox.types import Frozen
 
 _MOST_CALLS = 400
@@ -19,44 +31,50 @@ OUTSIDE = "it runs outside the checkout"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w{0,99})=(.*)", re.DOTALL)
 _SETTING = re.compile(r"([A-Za-z_]\w{0,99})=([^\n]*)")
 _SOURCES = frozenset({"echo", "printf", "cat", "yes", "true"})
-_RUNNER = {"CI": "true", "GITHUB_ACTIONS": "true", "RUNNER_OS": "Linux", "RUNNER_ARCH": "X64", "OSTYPE": "linux-gnu"}
-"""What every Linux runner has set; enough for the conditions people write."""
+_RUNNER = {
+    "CI": "true",
+    "GITHUB_ACTIONS": "true",
+    "RUNNER_OS": "Linux",
+    "RUNNER_ARCH": "X64",
+    "OSTYPE": "linux-gnu",
+}
+"""Variables of every Linux runner, enough for common conditions."""
 
 
 class Call(Frozen):
-    """One program as a script calls it."""
+    """One program call of a script."""
 
     words: tuple[str, ...]
-    """The program and its arguments, variables filled in."""
+    """The program and its arguments with variables substituted."""
     shown: tuple[str, ...]
-    """The same, each ready to stand in a command line."""
+    """The same words, quoted for a command line."""
     text: str
     """The whole pipeline as written."""
     folder: str = "."
     environment: dict[str, str] = Field(default_factory=dict)
-    """Assignments before it, and what the script exported up to here."""
+    """Assignments before the call, and exported variables."""
     whole: bool = True
-    """Nothing of it leads to a file or another program."""
+    """No part of the pipeline leads to a file or another program."""
     background: bool = False
     tolerated: bool = False
-    """Its failure does not count: `|| true` stands behind it."""
+    """Its failure does not count: `|| true` follows."""
 
     @property
     def program(self) -> str:
-        """The program's name without its folder."""
+        """Return the program's name without its folder."""
         return self.words[0].rpartition("/")[2] if self.words else ""
 
     def line(self) -> str:
-        """As one command line."""
+        """Return the call as one command line."""
         return " ".join(self.shown)
 
     def from_(self, start: int) -> "Call":
-        """The call without its first words."""
+        """Return the call without its first words."""
         return self.with_(words=self.words[start:], shown=self.shown[start:])
 
 
 class Walked(Frozen):
-    """What a script does."""
+    """The effects of a script."""
 
     calls: tuple[Call, ...] = ()
     environment: dict[str, str] = Field(default_factory=dict)
@@ -66,7 +84,7 @@ class Walked(Frozen):
 
 @dataclass
 class _State:
-    files: Files
+    files: CheckoutFiles
     folder: str | None
     variables: dict[str, str]
     exported: dict[str, str] = field(default_factory=dict)
@@ -76,14 +94,16 @@ class _State:
     steps: int = 0
 
 
-def walk_script(text: str, files: Files, folder: str = ".", variables: Mapping[str, str] | None = None) -> Walked:
-    """The programs a script calls, in order.
+def walk_script(
+    text: str, files: CheckoutFiles, folder: str = ".", variables: Mapping[str, str] | None = None
+) -> Walked:
+    """Return the program calls of a script in order.
 
     Args:
         text: The script.
-        files: What is known of the checkout; `if [ -f requirements.txt ]` is decided by it.
-        folder: Where the script starts.
-        variables: The environment it sees.
+        files: The checkout's files, which decide conditions such as `if [ -f requirements.txt ]`.
+        folder: The folder in which the script starts.
+        variables: Its environment variables.
     """
     state = _State(files=files, folder=folder, variables={**_RUNNER, **(variables or {})})
     try:
@@ -94,19 +114,20 @@ def walk_script(text: str, files: Files, folder: str = ".", variables: Mapping[s
 
 
 def _walk_lines(text: str, state: _State) -> None:
-    """A script that is no whole: its lines, as far as each can be read."""
+    """Follow a malformed script line by line."""
     for line in re.sub(r"\\\r?\n", " ", text[: 64 * 1024]).splitlines()[:_MOST_CALLS]:
         try:
             _walk(read_shell(line), state)
         except NotShell:
             if line.strip():
-                state.files.log.dropped(line, "the line cannot be read")
+                state.files.log.dropped(line, "the line cannot be parsed")
 
 
 def _walk(script: Script, state: _State) -> bool | None:
     status: bool | None = True
     for joined, pipeline in script.items:
         if (joined == "&&" and status is False) or (joined == "||" and status is True):
+            # `command || true` ignores the failure of the previous command.
             if joined == "||" and _does_nothing(pipeline) and state.calls:
                 state.calls[-1] = state.calls[-1].with_(tolerated=True)
             continue
@@ -131,19 +152,25 @@ def _pipeline(pipeline: Pipeline, state: _State) -> bool | None:
     if isinstance(first, Simple) and isinstance(last, Simple):
         words = _expand(first, state)
         if words and words[0].value in _SOURCES:
-            return _fed(words, last, pipeline, state)
+            return _follow_pipe(words, last, pipeline, state)
     return _command(first, pipeline, state)
 
 
-def _fed(words: list[Expanded], last: Simple, pipeline: Pipeline, state: _State) -> bool | None:
-    """`echo y | tool`, `cat requirements.txt | xargs pip install`."""
+def _follow_pipe(
+    words: list[Expanded], last: Simple, pipeline: Pipeline, state: _State
+) -> bool | None:
+    """Follow `echo y | tool` and `cat requirements.txt | xargs pip install`."""
     target = _expand(last, state)
     if target and target[0].value == "xargs":
         rest = target[1:]
         while rest and (rest[0].value.startswith("-") or rest[0].value.isdigit()):
             rest = rest[1:]
         named = [word.value for word in words[1:] if not word.value.startswith("-")]
-        if words[0].value == "cat" and len(named) == 1 and [word.value for word in rest[-1:]] == ["install"]:
+        if (
+            words[0].value == "cat"
+            and len(named) == 1
+            and [word.value for word in rest[-1:]] == ["install"]
+        ):
             _add([*rest, Expanded("-r", "-r"), Expanded(named[0], named[0])], {}, pipeline, state)
             return True
     return _command(last, pipeline, state)
@@ -165,14 +192,15 @@ def _command(command: Command, pipeline: Pipeline, state: _State) -> bool | None
     if isinstance(command, Assigned):
         _assign(command, state)
     if isinstance(command, Opaque):
-        state.files.log.dropped(pipeline.text, "a loop, case or function is not read")
+        state.files.log.dropped(pipeline.text, "loops, cases and functions are not supported")
     return True
 
 
 def _if(command: If, state: _State) -> bool | None:
     for condition, body in command.branches:
         truth = True if condition is None else _walk(condition, state)
-        if truth is not False:  # what cannot be decided is taken, as the author thought of it first
+        # an undecidable condition is assumed to hold: authors write the main case first
+        if truth is not False:
             return _walk(body, state)
     return True
 
@@ -183,7 +211,7 @@ def _for(command: For, state: _State) -> bool | None:
         glob = set("*?") & set(value) and not set("$`{") & set(value) and state.folder is not None
         values += state.files.matching(value, state.folder or ".") if glob else [value]
     if any(set("*?$`") & set(value) for value in values):
-        state.files.log.dropped(f"for {command.name}", "what the loop goes over is known to a shell only")
+        state.files.log.dropped(f"for {command.name}", "only a shell knows the values of the loop")
         return True
     for value in values[:_MOST_ROUNDS]:
         state.variables[command.name] = value
@@ -195,11 +223,13 @@ def _assign(command: Assigned, state: _State) -> None:
     words = [item for word in command.words[:_MOST_CALLS] for item in expand(word, state.variables)]
     before = state.variables.get(f"{command.name}[@]", "") if command.added else ""
     text = " ".join([before, *(item.shown for item in words)]).strip()
-    known = not isinstance(before, Live) and all(item.shown == shlex.quote(item.value) for item in words)
+    known = not isinstance(before, ShellExpression) and all(
+        item.shown == shlex.quote(item.value) for item in words
+    )
     if len(text) > _LONGEST_LIST:
         text, known = f"${{{command.name}[@]}}", False
     for name in (f"{command.name}[@]", f"{command.name}[*]"):
-        state.variables[name] = text if known else Live(text)
+        state.variables[name] = text if known else ShellExpression(text)
 
 
 def _expand(command: Simple, state: _State) -> list[Expanded]:
@@ -209,18 +239,26 @@ def _expand(command: Simple, state: _State) -> list[Expanded]:
 def _simple(command: Simple, pipeline: Pipeline, state: _State) -> bool | None:
     words = _expand(command, state)
     own: dict[str, str] = {}
-    while words and (found := _ASSIGNMENT.fullmatch(words[0].value)) and "=" in command.words[len(own)].raw:
-        plain = text_of(command.words[len(own)], state.variables)
-        own[found[1]] = found[2] if plain is not None else Live(found[2])
+    while (
+        words
+        and (found := _ASSIGNMENT.fullmatch(words[0].value))
+        and "=" in command.words[len(own)].raw
+    ):
+        plain = expand_text(command.words[len(own)], state.variables)
+        own[found[1]] = found[2] if plain is not None else ShellExpression(found[2])
         words = words[1:]
         if len(own) >= len(command.words):
             break
     if not words:
         state.variables.update(own)
-        state.exported.update({name: value for name, value in own.items() if name in state.exported})
+        state.exported.update(
+            {name: value for name, value in own.items() if name in state.exported}
+        )
         return True
-    if words[0].value == "cat" and any("GITHUB_" in target.raw for _, target in command.redirections):
-        return True  # `cat <<EOF >> $GITHUB_ENV`: read where steps are
+    if words[0].value == "cat" and any(
+        "GITHUB_" in target.raw for _, target in command.redirections
+    ):
+        return True  # `cat <<EOF >> $GITHUB_ENV` is handled with the steps
     known = _BUILT_IN.get(words[0].value)
     if known is not None:
         return known([word.value for word in words], command, state)
@@ -229,20 +267,28 @@ def _simple(command: Simple, pipeline: Pipeline, state: _State) -> bool | None:
 
 
 def _is_whole(command: Simple, pipeline: Pipeline) -> bool:
-    """Whether leaving out redirections and later parts of the pipeline loses nothing."""
-    harmless = all(word.raw in {"1", "2", "/dev/null"} or ">&" in operator for operator, word in command.redirections)
+    """Return True if dropping redirections and later parts of the pipeline loses nothing."""
+    harmless = all(
+        word.raw in {"1", "2", "/dev/null"} or ">&" in operator
+        for operator, word in command.redirections
+    )
     return len(pipeline.commands) == 1 and harmless
 
 
 def _add(
-    words: list[Expanded], own: Mapping[str, str], pipeline: Pipeline, state: _State, *, whole: bool = True
+    words: list[Expanded],
+    own: Mapping[str, str],
+    pipeline: Pipeline,
+    state: _State,
+    *,
+    whole: bool = True,
 ) -> None:
     if state.folder is None:
         state.files.log.dropped(pipeline.text, OUTSIDE)
         return
     environment = {**state.exported, **own}
-    for name in [name for name, value in environment.items() if isinstance(value, Live)]:
-        state.files.log.dropped(f"{name}={environment.pop(name)}", "what it is set to is known to a shell only")
+    for name in [name for name, value in environment.items() if isinstance(value, ShellExpression)]:
+        state.files.log.dropped(f"{name}={environment.pop(name)}", "only a shell knows its value")
     state.calls.append(
         Call(
             words=tuple(word.value for word in words),
@@ -273,7 +319,7 @@ def _cd(words: list[str], _command: Simple, state: _State) -> bool | None:
 def _export(words: list[str], _command: Simple, state: _State) -> bool | None:
     for word in words[1:]:
         if (found := _ASSIGNMENT.fullmatch(word)) is not None:
-            value = Live(found[2]) if re.search(r"[$`]", found[2]) else found[2]
+            value = ShellExpression(found[2]) if re.search(r"[$`]", found[2]) else found[2]
             state.variables[found[1]] = state.exported[found[1]] = value
         elif word in state.variables:
             state.exported[word] = state.variables[word]
@@ -281,13 +327,18 @@ def _export(words: list[str], _command: Simple, state: _State) -> bool | None:
 
 
 def _echo(words: list[str], command: Simple, state: _State) -> bool | None:
-    """Printing is left out, unless it writes a variable for later steps, or a file."""
+    """Drop output, unless it sets a variable for later steps or writes a file."""
     for operator, target in command.redirections:
         if target.raw.strip("\"'") in {"$GITHUB_ENV", "${GITHUB_ENV}"}:
             for name, value in _SETTING.findall("\n".join(words[1:])):
                 if not re.search(r"[$`]", value):
                     state.later[name] = state.variables[name] = state.exported[name] = value
-        elif ">" in operator and ">&" not in operator and "GITHUB_" not in target.raw and target.raw != "/dev/null":
+        elif (
+            ">" in operator
+            and ">&" not in operator
+            and "GITHUB_" not in target.raw
+            and target.raw != "/dev/null"
+        ):
             text = " ".join([*(word.raw for word in command.words), operator, target.raw])
             own = [Expanded(words[0], text)]
             _add(own, {}, Pipeline((command,), text), state, whole=False)
@@ -295,54 +346,7 @@ def _echo(words: list[str], command: Simple, state: _State) -> bool | None:
 
 
 def _test(words: list[str], _command: Simple, state: _State) -> bool | None:
-    """`[ -f file ]`, `[[ "$X" == y ]]`: True, False, or None when only a shell knows."""
-    given = words[1:-1] if words[0] in {"[", "[["} else words[1:]
-    alternatives = [[_one_test(part, state) for part in _apart(side, "&&")] for side in _apart(given, "||")]
-    holds = [False if False in parts else None if None in parts else True for parts in alternatives]
-    return True if True in holds else None if None in holds else False
-
-
-def _apart(words: list[str], joint: str) -> list[list[str]]:
-    """The words between those that join conditions."""
-    found: list[list[str]] = [[]]
-    for word in words:
-        if word == joint:
-            found.append([])
-        else:
-            found[-1].append(word)
-    return found
-
-
-def _one_test(given: list[str], state: _State) -> bool | None:
-    negated = given[:1] == ["!"]
-    given = given[negated:]
-    truth: bool | None = None
-    if any("${" in word or "$(" in word or "`" in word for word in given):
-        return None
-    match given:
-        case ["-f" | "-e" | "-r" | "-s", path] if state.folder is not None:
-            place = inside(state.folder, path)
-            truth = place is not None and (
-                state.files.is_file(place) or (given[0] == "-e" and _is_folder(place, state))
-            )
-        case ["-d", path] if state.folder is not None:
-            place = inside(state.folder, path)
-            truth = place is not None and _is_folder(place, state)
-        case ["-n", text]:
-            truth = bool(text)
-        case ["-z", text]:
-            truth = not text
-        case [left, "=" | "==" | "-eq", right] if not set("*?[") & set(right):
-            truth = left == right
-        case [left, "!=" | "-ne", right] if not set("*?[") & set(right):
-            truth = left != right
-        case _:
-            return None
-    return truth is not negated
-
-
-def _is_folder(path: str, state: _State) -> bool:
-    return state.files.is_folder(path)
+    return evaluate_test(words, state.files, state.folder)
 
 
 def _true(_words: list[str], _command: Simple, _state: _State) -> bool | None:
@@ -354,7 +358,7 @@ def _false(_words: list[str], _command: Simple, _state: _State) -> bool | None:
 
 
 def _unknown(words: list[str], command: Simple, state: _State) -> bool | None:
-    """`command -v tool` asks whether a tool is there; `command tool` calls it."""
+    """Follow `command tool` as a call; `command -v tool` only tests for a tool."""
     if words[0] == "command" and len(words) > 1 and not words[1].startswith("-"):
         inner = Simple(command.words[1:], command.redirections)
         return _simple(inner, Pipeline((inner,), " ".join(words[1:])), state)
@@ -377,8 +381,9 @@ _BUILT_IN = {
     "which": _unknown,
     "false": _false,
     **dict.fromkeys(
-        ("set", "shopt", "true", ":", "exit", "return", "unset", "source", ".", "ulimit", "umask", "trap", "wait",
-         "alias", "local", "readonly", "sleep", "ls", "pwd", "date", "whoami", "id", "uname", "df", "free", "nproc"),
+        ["set", "shopt", "true", ":", "exit", "return", "unset", "source", ".", "ulimit", "umask",
+        "trap", "wait", "alias", "local", "readonly", "sleep", "ls", "pwd", "date", "whoami", "id",
+        "uname", "df", "free", "nproc"],
         _true,
     ),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The words of a shell script: quotes, variables, redirections and operators, in one pass over the text."""
+"""Split a shell script into words, redirections and operators in one pass."""
 
 import re
 import shlex
@@ -6,12 +6,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from sandbox.recipe.command import split_command
+
 MOST_CHARACTERS = 64 * 1024
 _MOST_TOKENS = 6000
 _OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")", "\n")
 _REDIRECTION = re.compile(r"(?:\d{0,2}|&)(?:>>|>&|>\||<<<|<<-?|<>|<&|[<>])")
 _VARIABLE = re.compile(
-    r"\$(?:([A-Za-z_]\w{0,99})|\{([A-Za-z_]\w{0,99}(?:\[[@*]\])?)(?:(:?[-=])([^{}$`\"']{0,200}))?\}|([0-9@*#?$!-]))"
+    r"\$(?:([A-Za-z_]\w{0,99})"
+    r"|\{([A-Za-z_]\w{0,99}(?:\[[@*]\])?)(?:(:?[-=])([^{}$`\"']{0,200}))?\}|([0-9@*#?$!-]))"
 )
 _PLAIN = re.compile(r"[^\s\"'\\$`&|;()<>#*?\[\]{}~]+")
 _QUOTED = re.compile(r'[^"\\$`]+|\\')
@@ -19,59 +22,63 @@ _GLOB = frozenset("*?[{~")
 
 
 @dataclass(frozen=True)
-class Part:
+class WordPart:
     """A piece of a word."""
 
     kind: Literal["text", "variable", "live"]
     text: str
-    """The text, the variable's name, or what only a shell can work out."""
+    """The text, the variable's name, or an expansion that only a shell can compute."""
     quoted: bool = False
     default: str | None = None
 
 
 @dataclass(frozen=True)
 class Word:
-    """One word as written and as understood."""
+    """One word as written and as parsed."""
 
     raw: str
-    parts: tuple[Part, ...] = ()
+    parts: tuple[WordPart, ...] = ()
 
     @property
     def plain(self) -> str | None:
-        """The word when it has neither variables nor anything else alive."""
-        return "".join(part.text for part in self.parts) if all(p.kind == "text" for p in self.parts) else None
+        """Return the word if it has no variables or expansions."""
+        return (
+            "".join(part.text for part in self.parts)
+            if all(p.kind == "text" for p in self.parts)
+            else None
+        )
 
 
 @dataclass(frozen=True)
-class Token:
-    """A word, an operator or a redirection with its place in the text."""
+class ShellToken:
+    """A word, an operator or a redirection with its position."""
 
     kind: Literal["word", "operator", "redirection"]
     text: str
     start: int
     end: int
     word: Word | None = None
-    """The word itself, or where a redirection leads."""
+    """The word itself, or the target of a redirection."""
 
 
-class Live(str):
-    """The value of a variable that only a shell can work out: the text it is worked out from."""
+class ShellExpression(str):
+    """The value of a variable that only a shell can compute: the expression."""
 
     __slots__ = ()
 
 
 class NotShell(ValueError):
-    """The text is not a script that can be read."""
+    """The text is not a supported script."""
 
 
 @dataclass
 class _Lexer:
     text: str
     index: int = 0
-    tokens: list[Token] = field(default_factory=list)
+    tokens: list[ShellToken] = field(default_factory=list)
     heredocs: list[tuple[str, bool]] = field(default_factory=list)
 
-    def run(self) -> list[Token]:
+    def run(self) -> list[ShellToken]:
         while self.index < len(self.text):
             if len(self.tokens) > _MOST_TOKENS:
                 raise NotShell("too long")
@@ -81,6 +88,7 @@ class _Lexer:
     def _next(self) -> None:
         text, start = self.text, self.index
         character = text[start]
+        # A backslash at the end of a line continues it.
         if text.startswith("\\\n", start):
             self.index += 2
         elif character in " \t\r":
@@ -90,14 +98,17 @@ class _Lexer:
             self.index = len(text) if end < 0 else end
         elif (redirection := _REDIRECTION.match(text, start)) is not None:
             self._redirect(redirection[0])
-        elif (operator := next((o for o in _OPERATORS if text.startswith(o, start)), None)) is not None:
+        elif (
+            operator := next((o for o in _OPERATORS if text.startswith(o, start)), None)
+        ) is not None:
             self.index += len(operator)
-            self.tokens.append(Token("operator", operator, start, self.index))
+            self.tokens.append(ShellToken("operator", operator, start, self.index))
             if operator == "\n":
+                # The bodies start after the line of their operators, in the same order.
                 self._skip_heredocs()
         else:
             word = self._word()
-            self.tokens.append(Token("word", word.raw, start, self.index, word))
+            self.tokens.append(ShellToken("word", word.raw, start, self.index, word))
 
     def _redirect(self, operator: str) -> None:
         start = self.index
@@ -109,7 +120,7 @@ class _Lexer:
             raise NotShell("a redirection leads nowhere")
         if operator.lstrip("0123456789").startswith("<<") and "<<<" not in operator:
             self.heredocs.append((word.plain or word.raw, operator.endswith("-")))
-        self.tokens.append(Token("redirection", operator, start, self.index, word))
+        self.tokens.append(ShellToken("redirection", operator, start, self.index, word))
 
     def _skip_heredocs(self) -> None:
         for end, indented in self.heredocs:
@@ -117,12 +128,13 @@ class _Lexer:
                 stop = self.text.find("\n", self.index)
                 line = self.text[self.index : stop if stop >= 0 else len(self.text)]
                 self.index += len(line) + 1
+                # With `<<-`, tabs may precede the end marker.
                 if (line.strip("\t") if indented else line).rstrip("\r") == end:
                     break
         self.heredocs.clear()
 
     def _word(self) -> Word:
-        start, parts = self.index, list[Part]()
+        start, parts = self.index, list[WordPart]()
         while self.index < len(self.text):
             character = self.text[self.index]
             if character in " \t\r\n&|;()<>":
@@ -130,57 +142,67 @@ class _Lexer:
             parts += self._piece(character)
         return Word(self.text[start : self.index], tuple(parts))
 
-    def _piece(self, character: str) -> Iterator[Part]:
+    def _piece(self, character: str) -> Iterator[WordPart]:
         text, start = self.text, self.index
         if (plain := _PLAIN.match(text, start)) is not None:
             self.index = plain.end()
-            yield Part("text", plain[0])
+            yield WordPart("text", plain[0])
         elif character == "'":
             end = text.find("'", start + 1)
             if end < 0:
                 raise NotShell("a quote does not end")
             self.index = end + 1
-            yield Part("text", text[start + 1 : end], quoted=True)
+            yield WordPart("text", text[start + 1 : end], quoted=True)
         elif character == '"':
             self.index += 1
             yield from self._double()
         elif character == "\\":
             self.index += 2
             if text[start + 1 : start + 2] != "\n":
-                yield Part("text", text[start + 1 : start + 2], quoted=True)
+                yield WordPart("text", text[start + 1 : start + 2], quoted=True)
         elif character in "$`":
             yield self._dollar(quoted=False)
         else:
             self.index += 1
-            yield Part("live" if character in _GLOB else "text", character)
+            yield WordPart("live" if character in _GLOB else "text", character)
 
-    def _double(self) -> Iterator[Part]:
-        yield Part("text", "", quoted=True)
+    def _double(self) -> Iterator[WordPart]:
+        # An empty part, so that `""` is a word and not nothing.
+        yield WordPart("text", "", quoted=True)
         while self.index < len(self.text):
             character = self.text[self.index]
             if character == '"':
                 self.index += 1
                 return
-            if character == "\\" and self.text[self.index + 1 : self.index + 2] in {"$", "`", '"', "\\", "\n"}:
+            # In double quotes a backslash escapes only these characters.
+            if character == "\\" and self.text[self.index + 1 : self.index + 2] in {
+                "$",
+                "`",
+                '"',
+                "\\",
+                "\n",
+            }:
                 following = self.text[self.index + 1]
                 self.index += 2
-                yield Part("text", "" if following == "\n" else following, quoted=True)
+                yield WordPart("text", "" if following == "\n" else following, quoted=True)
             elif character in "$`":
                 yield self._dollar(quoted=True)
             else:
                 found = _QUOTED.match(self.text, self.index)
                 self.index = found.end() if found else self.index + 1
-                yield Part("text", found[0] if found else character, quoted=True)
+                yield WordPart("text", found[0] if found else character, quoted=True)
         raise NotShell("a quote does not end")
 
-    def _dollar(self, *, quoted: bool) -> Part:
+    def _dollar(self, *, quoted: bool) -> WordPart:
         text, start = self.text, self.index
         if (variable := _VARIABLE.match(text, start)) is not None:
             self.index = variable.end()
             name = variable[1] or variable[2]
             if name is None:
-                return Part("live", variable[0], quoted=quoted)
-            return Part("variable", name, quoted=quoted, default=variable[4] if variable[3] else None)
+                return WordPart("live", variable[0], quoted=quoted)
+            return WordPart(
+                "variable", name, quoted=quoted, default=variable[4] if variable[3] else None
+            )
         if text.startswith("$(", start):
             self.index = self._closing(start + 2, ")", "(")
         elif text.startswith("${", start):
@@ -192,8 +214,8 @@ class _Lexer:
             self.index = end + 1
         else:
             self.index += 1
-            return Part("text", "$", quoted=quoted)
-        return Part("live", text[start : self.index], quoted=quoted)
+            return WordPart("text", "$", quoted=quoted)
+        return WordPart("live", text[start : self.index], quoted=quoted)
 
     def _closing(self, index: int, close: str, opening: str) -> int:
         depth, quote = 1, ""
@@ -213,11 +235,11 @@ class _Lexer:
         raise NotShell("an expansion does not end")
 
 
-def read_tokens(text: str) -> list[Token]:
-    """The tokens of a script.
+def read_tokens(text: str) -> list[ShellToken]:
+    """Return the tokens of a script.
 
     Raises:
-        NotShell: a quote or an expansion does not end, or the text is too long.
+        NotShell: A quote or an expansion is not closed, or the text is too long.
     """
     if len(text) > MOST_CHARACTERS or "\0" in text:
         raise NotShell("too long")
@@ -229,62 +251,65 @@ _MOST_EXPANDED = 4000
 
 @dataclass(frozen=True)
 class Expanded:
-    """A word after its variables are filled in."""
+    """A word after substitution of variables."""
 
     value: str
     shown: str
-    """As it can be put into a command line again."""
+    """The word in quoted form for a command line."""
 
 
 def expand(word: Word, variables: Mapping[str, str]) -> list[Expanded]:
-    """A word with the variables that are known filled in; unquoted ones split into several words."""
+    """Substitute known variables in a word; unquoted ones split into several words."""
     value, live, split = "", False, False
     for part in word.parts:
         if part.kind == "text":
             value += part.text
             continue
-        known = _known(part, variables)
-        if known is None or isinstance(known, Live):
+        known = _value(part, variables)
+        if known is None or isinstance(known, ShellExpression):
             value += part.text if part.kind == "live" else known or f"${{{part.text}}}"
             live = True
         else:
             value += known[:_MOST_EXPANDED]
             split = split or not part.quoted or part.text.endswith("[@]")
+    # Repeated substitution could double a text with each line.
     if len(value) > _MOST_EXPANDED:
         return [Expanded(word.raw, word.raw)]
     if live:
-        # known variables stay as written: the environment of the command holds them, too
-        return [Expanded(value, _filled(word, variables))]
+        # known variables stay as written: the command's environment has them, too
+        return [Expanded(value, _substitute(word, variables))]
     if split and len([part for part in word.parts if part.text]) == 1:
-        return [Expanded(item, shlex.quote(item)) for item in words_of(value)]
+        return [Expanded(item, shlex.quote(item)) for item in split_command(value)]
     return [Expanded(value, shlex.quote(value))]
 
 
-def text_of(word: Word, variables: Mapping[str, str]) -> str | None:
-    """A word's text with its variables filled in; None when only a shell can work it out, or it is too long."""
-    pieces = [part.text if part.kind == "text" else _known(part, variables) for part in word.parts]
-    if any(piece is None or isinstance(piece, Live) for piece in pieces):
+def expand_text(word: Word, variables: Mapping[str, str]) -> str | None:
+    """Return a word's text with variables substituted; None if only a shell can compute it."""
+    pieces = [part.text if part.kind == "text" else _value(part, variables) for part in word.parts]
+    if any(piece is None or isinstance(piece, ShellExpression) for piece in pieces):
         return None
     text = "".join(piece for piece in pieces if piece is not None)
     return text if len(text) <= _MOST_EXPANDED else None
 
 
-def _known(part: Part, variables: Mapping[str, str]) -> str | None:
-    """What a variable or an expansion stands for; a variable that is set and empty is known."""
+def _value(part: WordPart, variables: Mapping[str, str]) -> str | None:
+    """Return the value of a variable or an expansion. A variable that is set but empty is known."""
     if part.kind == "variable":
         return variables.get(part.text) or part.default or variables.get(part.text)
-    return computed(part.text, variables)
+    return compute_expansion(part.text, variables)
 
 
-_REPLACED = re.compile(r"\$\{([A-Za-z_]\w{0,99})(//?)([^{}$`*?\[\]/]{1,20})/?([^{}$`*?\[\]/]{0,20})\}")
+_REPLACED = re.compile(
+    r"\$\{([A-Za-z_]\w{0,99})(//?)([^{}$`*?\[\]/]{1,20})/?([^{}$`*?\[\]/]{0,20})\}"
+)
 _SUBSTITUTED = re.compile(r"\$\((.{1,500})\)|`(.{1,500})`", re.DOTALL)
 
 
-def computed(text: str, variables: Mapping[str, str]) -> str | None:
-    """What `${V//./}` or `$(echo "$V" | tr -d .)` gives; None for what only a shell can work out."""
+def compute_expansion(text: str, variables: Mapping[str, str]) -> str | None:
+    """Compute `${V//./}` or `$(echo "$V" | tr -d .)`; return None for other expansions."""
     if (found := _REPLACED.fullmatch(text)) is not None:
         value = variables.get(found[1])
-        if value is None or isinstance(value, Live):
+        if value is None or isinstance(value, ShellExpression):
             return None
         old, new = (re.sub(r"[\\'\"]", "", part) for part in (found[3], found[4]))
         return value.replace(old, new, -1 if found[2] == "//" else 1) if old else None
@@ -296,29 +321,33 @@ def computed(text: str, variables: Mapping[str, str]) -> str | None:
         return None
     commands: list[list[str]] = [[]]
     for token in tokens:
-        word = text_of(token.word, variables) if token.kind == "word" and token.word is not None else None
+        word = (
+            expand_text(token.word, variables)
+            if token.kind == "word" and token.word is not None
+            else None
+        )
         if word is not None:
             commands[-1].append(word)
         elif token.kind == "operator" and token.text == "|":
             commands.append([])
         else:
             return None
-    return _piped(commands)
+    return _run_pipe(commands)
 
 
-def _piped(commands: list[list[str]]) -> str | None:
-    """`echo TEXT` and the filters behind it that do what anybody can see."""
+def _run_pipe(commands: list[list[str]]) -> str | None:
+    """Compute `echo TEXT` followed by simple filters."""
     first = [word for word in commands[0] if word not in {"-n", "-e"}]
     value: str | None = " ".join(first[1:]) if first[:1] == ["echo"] else None
     for words in commands[1:]:
         if value is None:
             return None
-        value = _filtered(value, words)
+        value = _apply_filter(value, words)
     return value
 
 
-def _filtered(value: str, words: list[str]) -> str | None:
-    """What `tr -d .` or a `sed` that replaces plain letters makes of a text."""
+def _apply_filter(value: str, words: list[str]) -> str | None:
+    """Apply `tr -d .`, or a `sed` that replaces plain letters."""
     match words:
         case ["tr", "-d", letters] if not set("[\\-") & set(letters):
             return "".join(letter for letter in value if letter not in letters)
@@ -331,21 +360,16 @@ def _filtered(value: str, words: list[str]) -> str | None:
     return None
 
 
-def _filled(word: Word, variables: Mapping[str, str]) -> str:
-    """A word that only a shell can work out, with the known variables replaced."""
+def _substitute(word: Word, variables: Mapping[str, str]) -> str:
+    """Substitute known variables in a word with expansions."""
 
-    def known(match: re.Match[str]) -> str:
+    def substitute(match: re.Match[str]) -> str:
         value = variables.get(match[1] or match[2])
-        if value is None or not (isinstance(value, Live) or re.fullmatch(r"[\w./:=@%+-]*", value)):
+        if value is None or not (
+            isinstance(value, ShellExpression) or re.fullmatch(r"[\w./:=@%+-]*", value)
+        ):
             return match[0]
         return value
 
-    return _VARIABLE.sub(known, word.raw) if "'" not in word.raw else word.raw
-
-
-def words_of(command: str) -> list[str]:
-    """The words of a command line; of a line no shell would take, its parts between blanks."""
-    try:
-        return shlex.split(command)
-    except ValueError:
-        return command.split()
+    # In single quotes nothing is substituted, and this pass does not see quotes.
+    return _VARIABLE.sub(substitute, word.raw) if "'" not in word.raw else word.raw

@@ -1,1 +1,1 @@
-"""The readers of tools: what a command line of a step installs and runs, one file per tool."""
+"""Readers of tools, one file for each: what a command line installs and runs."""

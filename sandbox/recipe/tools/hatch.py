@@ -1,4 +1,4 @@
-"""`hatch run test`, `hatch test`, `hatch fmt`: environments, matrices and scripts of pyproject.toml or hatch.toml."""
+"""Read `hatch run test`, `hatch test`, `hatch fmt` with environments and scripts."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -9,14 +9,28 @@ from typing import Any
 from sandbox.recipe.declared import project_in
 from sandbox.recipe.files import beside, mapping, section, tables, words
 from sandbox.recipe.job import ToolReading
-from sandbox.recipe.requirements import Local, Wanted, clean_lines
+from sandbox.recipe.requirements import Local, Requirements, clean_lines
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import Desk, read_options
+from sandbox.recipe.tools.base import ToolContext, read_options
 
 _VALUED = frozenset(
-    {"-e", "--env", "-p", "--project", "-i", "--include", "-x", "--exclude", "--config", "--data-dir", "--cache-dir"}
+    {
+        "-e",
+        "--env",
+        "-p",
+        "--project",
+        "-i",
+        "--include",
+        "-x",
+        "--exclude",
+        "--config",
+        "--data-dir",
+        "--cache-dir",
+    }
 )
-_TEST_VALUED = frozenset({"-py", "--python", "-i", "--include", "-x", "--exclude", "-n", "--parallel-x"})
+_TEST_VALUED = frozenset(
+    {"-py", "--python", "-i", "--include", "-x", "--exclude", "-n", "--parallel-x"}
+)
 _NOTHING = frozenset(
     {
         "env",
@@ -47,73 +61,96 @@ _DEEPEST = 6
 
 @dataclass(frozen=True)
 class _Environment:
-    """An environment with what it inherits."""
+    """An environment with its inherited options."""
 
     name: str
     options: Mapping[str, Any]
     cell: Mapping[str, str]
 
 
-def read(call: Call, desk: Desk) -> ToolReading | None:
-    """One call of hatch."""
+def read(call: Call, context: ToolContext) -> ToolReading | None:
+    """Read one call of hatch."""
     options = read_options(call.words[1:], _VALUED, stop=True)
     start = len(call.words) - len(options.rest)
     asks = call.words[start] if start < len(call.words) else ""
-    named = next(iter(options.values("-e", "--env")), None) or {**desk.variables, **call.environment}.get("HATCH_ENV")
+    named = next(iter(options.values("-e", "--env")), None) or {
+        **context.variables,
+        **call.environment,
+    }.get("HATCH_ENV")
     if asks == "run":
-        return _run(call, start + 1, named, desk)
+        return _run(call, start + 1, named, context)
     if asks == "test":
-        return _test(call, start + 1, desk)
+        return _test(call, start + 1, context)
     if asks in {"fmt", "check"}:
         rest = call.words[start + 1 :]
         checks = "--check" in rest
         both = not {"-f", "--formatter", "-l", "--linter"} & set(rest)
         lint = ["ruff check ."] if both or {"-l", "--linter"} & set(rest) else []
-        form = [f"ruff format{' --check' if checks else ''} ."] if both or {"-f", "--formatter"} & set(rest) else []
-        desk.log.replaced(call.line(), "ruff is run directly, with the project's own settings")
-        return desk.scripts([*lint, *form], call.folder, call.environment)
+        form = (
+            [f"ruff format{' --check' if checks else ''} ."]
+            if both or {"-f", "--formatter"} & set(rest)
+            else []
+        )
+        context.log.replaced(call.line(), "ruff is run directly, with the project's own settings")
+        return context.scripts([*lint, *form], call.folder, call.environment)
     return ToolReading() if asks in _NOTHING or not asks else None
 
 
-def _environments(desk: Desk, folder: str) -> Mapping[str, Any]:
-    own = section(desk.files.toml(beside(folder, "hatch.toml")), "envs")
-    return own or section(desk.files.toml(beside(folder, "pyproject.toml")), "tool", "hatch", "envs")
+def _environments(context: ToolContext, folder: str) -> Mapping[str, Any]:
+    own = section(context.files.toml(beside(folder, "hatch.toml")), "envs")
+    return own or section(
+        context.files.toml(beside(folder, "pyproject.toml")), "tool", "hatch", "envs"
+    )
 
 
 def _resolve(name: str, envs: Mapping[str, Any], python: str | None) -> _Environment:
-    """An environment by its name: with a matrix the cell of the job's Python, else the first."""
+    """Return an environment by name.
+
+    With a matrix, take the cell of the job's Python, else the first.
+    """
     base, cell = name, dict[str, str]()
     for known in envs:
         cells = list(_cells(mapping(envs[known])))
         exact = next(
-            (c for c in cells if name in {f"{known}.{_cell_name(c)}", _cell_name(c) if known == "default" else ""}),
+            (
+                c
+                for c in cells
+                if name in {f"{known}.{_cell_name(c)}", _cell_name(c) if known == "default" else ""}
+            ),
             None,
         )
         if exact is not None:
             base, cell = known, exact
         elif known == name and cells:
-            cell = next((c for c in cells if python is not None and c.get("python", c.get("py")) == python), cells[0])
-    return _Environment(base, _inherited(base, envs), cell)
+            cell = next(
+                (c for c in cells if python is not None and c.get("python", c.get("py")) == python),
+                cells[0],
+            )
+    return _Environment(base, _merge_templates(base, envs), cell)
 
 
 def _cell_name(cell: Mapping[str, str]) -> str:
-    """`py3.11-1.0`."""
-    return "-".join(f"py{value}" if key in {"python", "py"} else value for key, value in cell.items())
+    """Return a cell's name, such as `py3.11-1.0`."""
+    return "-".join(
+        f"py{value}" if key in {"python", "py"} else value for key, value in cell.items()
+    )
 
 
 def _cells(options: Mapping[str, Any]) -> Iterator[dict[str, str]]:
     for table in tables(options.get("matrix"))[:20]:
         names = list(table)[:6]
+        # A matrix is a product, so a short table can have very many cells.
         for count, values in enumerate(product(*(words(table[name]) for name in names))):
             if count > 200:  # noqa: PLR2004 (more than anybody writes)
                 return
             yield dict(zip(names, values, strict=True))
 
 
-def _inherited(name: str, envs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The options with those of the templates; scripts and variables are merged."""
+def _merge_templates(name: str, envs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options merged with those of the templates."""
     chain: list[Mapping[str, Any]] = []
     seen = set[str]()
+    # Templates may name each other in a circle.
     while name and name not in seen and len(chain) < _DEEPEST:
         seen.add(name)
         options = mapping(envs.get(name))
@@ -121,6 +158,7 @@ def _inherited(name: str, envs: Mapping[str, Any]) -> Mapping[str, Any]:
         template = options.get("template", "default" if name != "default" else "")
         name = template if isinstance(template, str) and options.get("detached") is not True else ""
     found: dict[str, Any] = {}
+    # From the outermost template inwards: an environment's own options win.
     for options in reversed(chain):
         merged = {
             key: {**mapping(found.get(key)), **mapping(options[key])}
@@ -131,29 +169,35 @@ def _inherited(name: str, envs: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _wanted(env: _Environment, folder: str, desk: Desk) -> Wanted:
+def _wanted(env: _Environment, folder: str, context: ToolContext) -> Requirements:
     lists = {key: words(env.options.get(key)) for key in _LISTS}
-    for condition, lines in _overridden(env).items():
+    for condition, lines in _apply_overrides(env).items():
         if condition in lists:
             lists[condition] = [*lists[condition], *lines]
-    lines = [_filled(line, env, "") for line in (*lists["dependencies"], *lists["extra-dependencies"])]
+    lines = [
+        _substitute(line, env, "")
+        for line in (*lists["dependencies"], *lists["extra-dependencies"])
+    ]
     wanted = clean_lines(
-        [line.replace("{root:uri}", ".") for line in lines], f"hatch environment {env.name}", desk.log, folder
+        [line.replace("{root:uri}", ".") for line in lines],
+        f"hatch environment {env.name}",
+        context.log,
+        folder,
     )
     features = tuple(lists["features"])
     if (
         env.options.get("detached") is not True
         and env.options.get("skip-install") is not True
-        and desk.files.is_project(folder)
+        and context.files.is_project(folder)
     ):
-        wanted = wanted.plus(Wanted(local=(Local(folder=folder, extras=features),)))
+        wanted = wanted.plus(Requirements(local=(Local(folder=folder, extras=features),)))
     elif features:
-        wanted = wanted.plus(project_in(desk.files, folder).with_extras(features))
-    return wanted.plus(project_in(desk.files, folder).only_extras(lists["dependency-groups"]))
+        wanted = wanted.plus(project_in(context.files, folder).with_extras(features))
+    return wanted.plus(project_in(context.files, folder).only_extras(lists["dependency-groups"]))
 
 
-def _overridden(env: _Environment) -> dict[str, list[str]]:
-    """`[tool.hatch.envs.test.overrides] matrix.django.dependencies = [{value = "django~=4.2", if = ["4.2"]}]`."""
+def _apply_overrides(env: _Environment) -> dict[str, list[str]]:
+    """Apply `overrides.matrix.django.dependencies = [{value = ..., if = [...]}]`."""
     found: dict[str, list[str]] = {}
     for variable, options in list(section(env.options, "overrides", "matrix").items())[:20]:
         value = env.cell.get(variable)
@@ -166,36 +210,58 @@ def _overridden(env: _Environment) -> dict[str, list[str]]:
     return found
 
 
-def _filled(text: str, env: _Environment, given: str) -> str:
-    """`{args:tests}`, `{matrix:django}`, `{root}`, `{env:NAME:default}`."""
-    text = re.sub(r"\{args(?::([^{}]*(?:\{[^{}]*\}[^{}]*)?))?\}", lambda found: given or (found[1] or ""), text[:4000])
-    text = re.sub(r"\{matrix:([\w-]+)(?::([^{}]*))?\}", lambda found: env.cell.get(found[1], found[2] or ""), text)
+def _substitute(text: str, env: _Environment, given: str) -> str:
+    """Substitute `{args:tests}`, `{matrix:django}`, `{root}`, `{env:NAME:default}`."""
+    text = re.sub(
+        r"\{args(?::([^{}]*(?:\{[^{}]*\}[^{}]*)?))?\}",
+        lambda found: given or (found[1] or ""),
+        text[:4000],
+    )
+    text = re.sub(
+        r"\{matrix:([\w-]+)(?::([^{}]*))?\}",
+        lambda found: env.cell.get(found[1], found[2] or ""),
+        text,
+    )
     text = re.sub(r"\{env:([\w-]+)(?::([^{}]*))?\}", lambda found: found[2] or "", text)
     return re.sub(r"\{root\}/?", "", text).replace("{env_name}", env.name)
 
 
 def _variables(env: _Environment) -> dict[str, str]:
     found = mapping(env.options.get("env-vars"))
-    return {str(key): _filled(str(value), env, "") for key, value in list(found.items())[:50] if key != "PATH"}
+    return {
+        str(key): _substitute(str(value), env, "")
+        for key, value in list(found.items())[:50]
+        if key != "PATH"
+    }
 
 
-def _run(call: Call, start: int, named: str | None, desk: Desk) -> ToolReading:
-    """`hatch run [ENV:]SCRIPT ARGUMENTS`, `hatch run +py=3.11 ENV:SCRIPT`."""
-    envs = _environments(desk, call.folder)
+def _run(call: Call, start: int, named: str | None, context: ToolContext) -> ToolReading:
+    """Read `hatch run [ENV:]SCRIPT ARGUMENTS` and `hatch run +py=3.11 ENV:SCRIPT`."""
+    envs = _environments(context, call.folder)
+    # Selections of cells, such as `+py=3.11`, come before the script.
     while start < len(call.words) and call.words[start][:1] in {"+", "-"}:
         start += 2 if call.words[start] in _VALUED else 1
     if start >= len(call.words):
         return ToolReading()
+    # A script's name may contain a colon, too: `test:unit` is one if no environment is `test`.
     before, colon, after = call.words[start].partition(":")
-    given = after if colon and (before in envs or before.partition(".")[0] in envs) else call.words[start]
-    env = _resolve(before if given is not call.words[start] else named or "default", envs, desk.python)
+    given = (
+        after
+        if colon and (before in envs or before.partition(".")[0] in envs)
+        else call.words[start]
+    )
+    env = _resolve(
+        before if given is not call.words[start] else named or "default", envs, context.python
+    )
     line = " ".join((given, *call.shown[start + 1 :]))
     lines = _script(line, env, 0)
     if lines != [line]:
-        desk.log.replaced(call.line(), f"the commands of `{given}` in the hatch environment {env.name} are run")
+        context.log.replaced(
+            call.line(), f"the commands of `{given}` in the hatch environment {env.name} are run"
+        )
     environment = {**call.environment, **_variables(env)}
-    reading = ToolReading(wanted=_wanted(env, call.folder, desk), python=_python(env))
-    return reading.plus(desk.scripts(lines, call.folder, environment))
+    reading = ToolReading(wanted=_wanted(env, call.folder, context), python=_python(env))
+    return reading.plus(context.scripts(lines, call.folder, environment))
 
 
 def _python(env: _Environment) -> str | None:
@@ -204,38 +270,55 @@ def _python(env: _Environment) -> str | None:
 
 
 def _script(line: str, env: _Environment, depth: int) -> list[str]:
-    """The commands a line stands for, when it begins with a script's name."""
+    """Return the commands of a line that may start with a script's name."""
     first, _, given = line.strip().partition(" ")
     scripts = mapping(env.options.get("scripts"))
     if first not in scripts or depth >= _DEEPEST:
-        return [_filled(line, env, "")]
+        return [_substitute(line, env, "")]
     found = scripts[first]
     lines: list[str] = []
     for text in ([found] if isinstance(found, str) else words(found))[:10]:
         plain = re.sub(r"^-\s+", "", text)
+        # `- coverage combine`: its failure does not count, and coverage is not measured here.
         if plain != text and re.match(r"coverage\b", plain):
             continue
         lines += (
-            _script(_filled(plain, env, given), env, depth + 1)
+            _script(_substitute(plain, env, given), env, depth + 1)
             if plain.split(" ")[0] != first
-            else [_filled(plain, env, given)]
+            else [_substitute(plain, env, given)]
         )
         if len(lines) > 60:  # noqa: PLR2004 (scripts that name each other)
             break
     return lines
 
 
-def _test(call: Call, start: int, desk: Desk) -> ToolReading:
-    """`hatch test`: pytest with coverage and plugins of hatch's own, unless the project says otherwise."""
+def _test(call: Call, start: int, context: ToolContext) -> ToolReading:
+    """Read `hatch test`: pytest with hatch's default plugins, unless the project overrides them."""
     options = read_options(call.words[start:], _TEST_VALUED)
     env = _resolve(
-        "hatch-test", _environments(desk, call.folder), next(iter(options.values("-py", "--python")), desk.python)
+        "hatch-test",
+        _environments(context, call.folder),
+        next(iter(options.values("-py", "--python")), context.python),
     )
-    usual = ["pytest", "pytest-mock", "pytest-randomly", "pytest-rerunfailures", "pytest-xdist[psutil]", "coverage"]
-    wanted = _wanted(env, call.folder, desk)
+    usual = [
+        "pytest",
+        "pytest-mock",
+        "pytest-randomly",
+        "pytest-rerunfailures",
+        "pytest-xdist[psutil]",
+        "coverage",
+    ]
+    wanted = _wanted(env, call.folder, context)
+    # An own list replaces hatch's defaults; `extra-dependencies` adds to them.
     if "dependencies" not in env.options:
         wanted = wanted.plus(
-            Wanted(lines=tuple(line for line in usual if line != "pytest-randomly" or options.has("-r", "--randomize")))
+            Requirements(
+                lines=tuple(
+                    line
+                    for line in usual
+                    if line != "pytest-randomly" or options.has("-r", "--randomize")
+                )
+            )
         )
     given = " ".join((*options.positional, *options.rest)) or " ".join(
         words(env.options.get("default-args")) or ["tests"]
@@ -243,9 +326,11 @@ def _test(call: Call, start: int, desk: Desk) -> ToolReading:
     scripts = mapping(env.options.get("scripts"))
     name = "run-cov" if options.has("-c", "--cover") and "run-cov" in scripts else "run"
     lines = _script(f"{name} {given}", env, 0) if name in scripts else [f"pytest {given}"]
-    desk.log.replaced(call.line(), f"run as `{lines[0]}`")
+    context.log.replaced(call.line(), f"run as `{lines[0]}`")
     return ToolReading(wanted=wanted, python=_python(env)).plus(
-        desk.scripts(
-            [re.sub(r"\$\{?\w+\}?", "", line) for line in lines], call.folder, {**call.environment, **_variables(env)}
+        context.scripts(
+            [re.sub(r"\$\{?\w+\}?", "", line) for line in lines],
+            call.folder,
+            {**call.environment, **_variables(env)},
         )
     )

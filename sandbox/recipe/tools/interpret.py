@@ -1,17 +1,30 @@
-"""From a script to what it installs and runs: each call goes to the reader of its tool."""
+"""Read a script's installs and commands; each call goes to the reader of its tool."""
 
 import re
 import shlex
 from collections.abc import Mapping
 from posixpath import join, relpath
 
-from sandbox.recipe.command import kind_of
+from sandbox.recipe.command import classify_command
 from sandbox.recipe.editable import WORKDIR
-from sandbox.recipe.files import Files
+from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call, Walked, walk_script
-from sandbox.recipe.tools import hatch, just, make, nox, npm, pdm, pip, pipenv, poetry, pre_commit, tox, uv
-from sandbox.recipe.tools.base import Desk, Reader, checks, runs
+from sandbox.recipe.tools import (
+    hatch,
+    just,
+    make,
+    nox,
+    npm,
+    pdm,
+    pip,
+    pipenv,
+    poetry,
+    pre_commit,
+    tox,
+    uv,
+)
+from sandbox.recipe.tools.base import Reader, ToolContext, checked_command, plain_command
 from sandbox.recipe.tools.python import read_python
 from sandbox.recipe.tools.wrappers import script_file, shell_script, unwrap
 from sandbox.types import StepKind
@@ -37,16 +50,52 @@ _READERS: dict[str, Reader] = {
     "python": read_python,
     **dict.fromkeys(npm.PROGRAMS, npm.read),
 }
-"""Explicit: the program's name, and who reads it."""
+"""Program name to reader, explicitly."""
 _ENVIRONMENT = re.compile(r"(?:[^\s]*/)?\.?(?:v?env|virtualenv)[\w.-]*/bin/([\w.-]+)")
-_SYSTEM = frozenset({"apt", "apt-get", "aptitude", "yum", "dnf", "apk", "brew", "choco", "snap", "add-apt-repository"})
-_NETWORK = frozenset({"git", "curl", "wget", "gh", "ssh", "scp", "rsync", "aws", "gcloud", "az", "ssh-keyscan"})
-_PUBLISHING = frozenset(
-    {"codecov", "coveralls", "twine", "semantic-release", "codacy", "qlty", "deepsource", "cc-test-reporter"}
+_SYSTEM = frozenset(
+    {
+        "apt",
+        "apt-get",
+        "aptitude",
+        "yum",
+        "dnf",
+        "apk",
+        "brew",
+        "choco",
+        "snap",
+        "add-apt-repository",
+    }
 )
-_COVERAGE = frozenset({"coverage", "diff-cover", "diff-quality", "coverage-badge", "genbadge", "octocov"})
+_NETWORK = frozenset(
+    {"git", "curl", "wget", "gh", "ssh", "scp", "rsync", "aws", "gcloud", "az", "ssh-keyscan"}
+)
+_PUBLISHING = frozenset(
+    {
+        "codecov",
+        "coveralls",
+        "twine",
+        "semantic-release",
+        "codacy",
+        "qlty",
+        "deepsource",
+        "cc-test-reporter",
+    }
+)
+_COVERAGE = frozenset(
+    {"coverage", "diff-cover", "diff-quality", "coverage-badge", "genbadge", "octocov"}
+)
 _CONTAINERS = frozenset(
-    {"docker", "docker-compose", "podman", "kubectl", "helm", "kind", "minikube", "systemctl", "service"}
+    {
+        "docker",
+        "docker-compose",
+        "podman",
+        "kubectl",
+        "helm",
+        "kind",
+        "minikube",
+        "systemctl",
+        "service",
+    }
 )
 _CONDA = frozenset({"conda", "mamba", "micromamba", "pixi"})
 _CONDA_USUAL = frozenset({"pip", "python", "setuptools", "wheel", "conda", "mamba"})
@@ -61,39 +110,44 @@ _OTHER_TOOLCHAINS = {
     **dict.fromkeys(("mix", "elixir"), "Elixir"),
     **dict.fromkeys(("R", "Rscript"), "R"),
 }
-_HARMLESS = frozenset({"virtualenv", "tee", "env", "cat", "head", "tail", "grep", "find", "wc", "file", "stat", "du",
-    "tree", "pyenv", "deactivate", "locale", "lscpu", "printenv", "hash", "xargs", "diff"})  # fmt: skip
+_HARMLESS = frozenset({"virtualenv", "tee", "env", "cat", "head", "tail", "grep", "find", "wc",
+    "file", "stat", "du",
+    "tree", "pyenv", "deactivate", "locale", "lscpu", "printenv", "hash", "xargs",
+    "diff"})  # fmt: skip
 
 
-def new_desk(files: Files, python: str | None) -> Desk:
-    """A desk for one plan: all its readings share one budget."""
-    return Desk(files=files, read_script=_read_text, python=python)
+def new_context(files: CheckoutFiles, python: str | None) -> ToolContext:
+    """Create the context of one plan; all its readings share one budget."""
+    return ToolContext(files=files, read_script=_read_text, python=python)
 
 
-def read_script(desk: Desk, text: str, folder: str, variables: Mapping[str, str]) -> tuple[ToolReading, Walked]:
-    """What a step's script asks for.
+def read_script(
+    context: ToolContext, text: str, folder: str, variables: Mapping[str, str]
+) -> tuple[ToolReading, Walked]:
+    """Read a step's script.
 
     Args:
-        desk: The files of the checkout.
+        context: The files of the checkout.
         text: The script.
-        folder: Where it starts.
-        variables: The environment it sees; commands carry only what the script itself sets.
+        folder: The folder in which it starts.
+        variables: Its environment. Commands only carry what the script itself sets.
 
     Returns:
-        The reading, and how the script was walked.
+        The reading, and the script's calls.
     """
-    walked = walk_script(text, desk.files, folder, variables)
+    walked = walk_script(text, context.files, folder, variables)
     read: list[tuple[Call, ToolReading]] = []
     for call in walked.calls:
-        if not desk.budget.take():
-            desk.log.dropped(call.line(), "there is more to read than anybody writes")
+        if not context.budget.take():
+            context.log.dropped(call.line(), "the limit of tool calls is reached")
             break
-        read.append((call, read_call(call, desk)))
+        read.append((call, read_call(call, context)))
+    # A check before `|| true` only counts if the script has no other one.
     judged = any(_checks_something(found) for call, found in read if not call.tolerated)
     reading = ToolReading()
     for call, found in read:
         if call.tolerated and judged and _checks_something(found):
-            desk.log.dropped(call.line(), "it cannot fail the step")
+            context.log.dropped(call.line(), "it cannot fail the step")
             reading = reading.plus(found.with_(commands=()))
         else:
             reading = reading.plus(found)
@@ -101,46 +155,59 @@ def read_script(desk: Desk, text: str, folder: str, variables: Mapping[str, str]
 
 
 def _checks_something(reading: ToolReading) -> bool:
-    return any(kind_of(command.command) is not StepKind.OTHER for command in reading.commands)
+    return any(
+        classify_command(command.command) is not StepKind.OTHER for command in reading.commands
+    )
 
 
-def _read_text(desk: Desk, text: str, folder: str, environment: Mapping[str, str]) -> ToolReading:
-    """A script in a tool's configuration; its environment goes with each of its commands."""
-    reading, _ = read_script(desk, text, folder, environment)
+def _read_text(
+    context: ToolContext, text: str, folder: str, environment: Mapping[str, str]
+) -> ToolReading:
+    """Read a script of a tool's configuration; its environment applies to each of its commands."""
+    reading, _ = read_script(context, text, folder, environment)
     commands = tuple(
-        command.with_(environment={**environment, **command.environment}) if environment else command
+        command.with_(environment={**environment, **command.environment})
+        if environment
+        else command
         for command in reading.commands
     )
     return reading.with_(commands=commands)
 
 
-def read_call(call: Call, desk: Desk) -> ToolReading:
-    """What one call asks for."""
-    call = _in_our_environment(unwrap(call, desk), desk)
+def read_call(call: Call, context: ToolContext) -> ToolReading:
+    """Read one call."""
+    call = _in_our_environment(unwrap(call, context), context)
     if not call.words:
         return ToolReading()
     if call.background:
-        desk.log.dropped(call.line(), "it runs in the background")
+        context.log.dropped(call.line(), "it runs in the background")
         return ToolReading()
     if (script := shell_script(call)) is not None:
-        return desk.script(script, call.folder, call.environment)
-    if (file := script_file(call, desk)) is not None:
-        desk.log.replaced(call.line(), f"the commands of {file[0]} are run")
-        return desk.script(_with_arguments(file[1], call), call.folder, call.environment)
-    program = "python" if re.fullmatch(r"python(?:3(?:\.\d{1,2})?)?|py", call.program) else call.program
+        return context.script(script, call.folder, call.environment)
+    if (file := script_file(call, context)) is not None:
+        context.log.replaced(call.line(), f"the commands of {file[0]} are run")
+        return context.script(_with_arguments(file[1], call), call.folder, call.environment)
+    program = (
+        "python" if re.fullmatch(r"python(?:3(?:\.\d{1,2})?)?|py", call.program) else call.program
+    )
     program = "pip" if re.fullmatch(r"pip3?(?:\.\d{1,2})?", program) else program
     reader = _READERS.get(program)
-    if reader is not None and (reading := reader(call, desk)) is not None:
+    if reader is not None and (reading := reader(call, context)) is not None:
         return reading
-    return _plain(call, desk)
+    return _plain(call, context)
 
 
-def _in_our_environment(call: Call, desk: Desk) -> Call:
-    """`.venv/bin/flake8` is `flake8`: the environment that a step makes is ours; the checkout may be named in full."""
+def _in_our_environment(call: Call, context: ToolContext) -> Call:
+    """Convert `.venv/bin/flake8` to `flake8`: the environment is ours.
+
+    Absolute paths become relative.
+    """
     name = plain = call.words[0] if call.words else ""
     if name.startswith(f"{WORKDIR}/"):
         plain = f"./{relpath(name, join(WORKDIR, call.folder))}"
-    elif (found := _ENVIRONMENT.fullmatch(name)) is not None and not desk.files.is_file(name.removeprefix("./")):
+    elif (found := _ENVIRONMENT.fullmatch(name)) is not None and not context.files.is_file(
+        name.removeprefix("./")
+    ):
         plain = found[1]
     if plain == name:
         return call
@@ -148,47 +215,58 @@ def _in_our_environment(call: Call, desk: Desk) -> Call:
 
 
 def _with_arguments(text: str, call: Call) -> str:
-    """A script's text, with `"$@"` filled in."""
+    """Substitute `"$@"` in a script's text."""
     start = 2 if call.words[0] in {"bash", "sh", "zsh", "dash"} else 1
     given = " ".join(call.shown[start:])
     return re.sub(r'"\$@"|\$@|"\$\{@\}"|\$\{@\}|\$\*', lambda _: given, text)
 
 
-def _plain(call: Call, desk: Desk) -> ToolReading:
-    """A program that no configuration stands behind."""
+def _plain(call: Call, context: ToolContext) -> ToolReading:
+    """Read a program without a configuration of its own."""
     program, line = call.program, call.line()
-    if (reason := _why_left_out(call)) is not None:
-        desk.log.dropped(line, reason)
+    if (reason := _exclusion_reason(call)) is not None:
+        context.log.dropped(line, reason)
         return ToolReading()
     if program in _HARMLESS and call.whole:
         return ToolReading()
     if program in _CONTAINERS:
-        desk.log.dropped(line, "no containers or services are started")
+        context.log.dropped(line, "no containers or services are started")
         return ToolReading(obstacles=_container_obstacle(call))
     if program in _CONDA:
-        return _conda(call, desk)
+        return _conda(call, context)
     if program in _OTHER_TOOLCHAINS:
-        desk.log.dropped(line, f"the sandbox has no {_OTHER_TOOLCHAINS[program]}")
-        return runs(call).with_(
-            obstacles=(f"`{program}` needs {_OTHER_TOOLCHAINS[program]}, which the toolchain image does not have",)
+        context.log.dropped(line, f"the sandbox has no {_OTHER_TOOLCHAINS[program]}")
+        return plain_command(call).with_(
+            obstacles=(
+                (
+                    f"`{program}` needs {_OTHER_TOOLCHAINS[program]}, which the toolchain image "
+                    f"does "
+                    f"not have"
+                ),
+            )
         )
-    if kind_of(line) is not StepKind.OTHER:
-        # what a check prints is read here: `| tee log` and `> log` only hide it
-        return checks(call, desk)
-    return runs(call)
+    if classify_command(line) is not StepKind.OTHER:
+        # the output of a check is read here: `| tee log` and `> log` would only hide it
+        return checked_command(call, context)
+    return plain_command(call)
 
 
-def _why_left_out(call: Call) -> str | None:
-    """Why a program is not run at all; None when it is."""
+def _exclusion_reason(call: Call) -> str | None:
+    """Return why a program is not run; None if it is."""
     program = call.program
     if program in _SYSTEM:
-        return "system packages are not installed: the toolchain image has its own"
-    if program in _NETWORK and call.words[1:2] not in {("diff",), ("status",), ("ls-files",), ("grep",)}:
+        return "system packages are not installed"
+    if program in _NETWORK and call.words[1:2] not in {
+        ("diff",),
+        ("status",),
+        ("ls-files",),
+        ("grep",),
+    }:
         return "nothing is fetched or sent while a recipe runs"
     if program in _PUBLISHING:
         return "nothing is published"
     if program in _COVERAGE:
-        return "coverage is not judged"
+        return "coverage is not checked"
     return None
 
 
@@ -197,27 +275,36 @@ def _container_obstacle(call: Call) -> tuple[str, ...]:
     if call.program in {"systemctl", "service", "kubectl", "helm", "kind", "minikube"}:
         return (f"`{call.program}` starts a service, and none is started",)
     if asks in {"compose", "run", "build", "up", "exec", "start", "buildx", "stack"}:
-        return (f"`{call.program} {asks}` needs a container daemon, and repository code never has one",)
+        return (
+            f"`{call.program} {asks}` needs a container daemon, and repository code never has one",
+        )
     return ()
 
 
-def _conda(call: Call, desk: Desk) -> ToolReading:
-    """`conda run -n x tool` is the tool; anything that installs is missing."""
+def _conda(call: Call, context: ToolContext) -> ToolReading:
+    """Unwrap `conda run -n x tool`; anything that installs is missing."""
     if call.words[1:2] == ("run",):
         index = 2
         while index < len(call.words) and call.words[index].startswith("-"):
-            index += 2 if call.words[index] in {"-n", "-p", "--name", "--prefix", "--cwd", "-e"} else 1
-        return read_call(call.from_(index), desk) if index < len(call.words) else ToolReading()
+            index += (
+                2 if call.words[index] in {"-n", "-p", "--name", "--prefix", "--cwd", "-e"} else 1
+            )
+        return read_call(call.from_(index), context) if index < len(call.words) else ToolReading()
     asks = set(call.words[1:3])
-    desk.log.dropped(call.line(), "only Python packages from an index are installed")
+    context.log.dropped(call.line(), "only Python packages from an index are installed")
     named = [
-        word for word in call.words[2:] if re.match(r"[A-Za-z]", word) and word not in {"create", "update", "install"}
+        word
+        for word in call.words[2:]
+        if re.match(r"[A-Za-z]", word) and word not in {"create", "update", "install"}
     ]
     plain = {re.split(r"[=<>!]", word, maxsplit=1)[0] for word in named}
     if asks & {"install", "create", "env", "update"} and not (plain and plain <= _CONDA_USUAL):
         return ToolReading(
             obstacles=(
-                f"`{call.program}` packages ({' '.join(named)[:200]}): only an index of Python packages is asked",
+                (
+                    f"`{call.program}` packages ({' '.join(named)[:200]}) are not available from a "
+                    f"Python package index"
+                ),
             )
         )
     return ToolReading()

@@ -1,4 +1,4 @@
-"""`just test`: the recipes of a justfile, dependencies first, with plain variables and parameters filled in."""
+"""Read `just test`: a justfile's recipes with dependencies, plain variables and parameters."""
 
 import re
 from dataclasses import dataclass, field
@@ -6,12 +6,15 @@ from dataclasses import dataclass, field
 from sandbox.recipe.files import beside, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import Desk, read_options
+from sandbox.recipe.tools.base import ToolContext, read_options
 
 _NAMES = ("justfile", "Justfile", ".justfile", "JUSTFILE")
-_VALUED = frozenset({"-f", "--justfile", "-d", "--working-directory", "--set", "--shell", "--dotenv-path", "-E"})
+_VALUED = frozenset(
+    {"-f", "--justfile", "-d", "--working-directory", "--set", "--shell", "--dotenv-path", "-E"}
+)
 _HEAD = re.compile(
-    r"@?([A-Za-z_][\w-]{0,80})((?:\s+[+*$]*[A-Za-z_][\w-]*(?:=(?:\"[^\"]*\"|'[^']*'|[\w./-]+))?){0,20})\s*:(?!=)\s*(.*)"
+    r"@?([A-Za-z_][\w-]{0,80})((?:\s+[+*$]*[A-Za-z_][\w-]*(?:=(?:\"[^\"]*\"|'[^']*'"
+    r"|[\w./-]+))?){0,20})\s*:(?!=)\s*(.*)"
 )
 _PARAMETER = re.compile(r"([+*]?)\$?([A-Za-z_][\w-]*)(?:=(?:\"([^\"]*)\"|'([^']*)'|([\w./-]+)))?")
 _ASSIGNMENT = re.compile(r"(export\s+)?([A-Za-z_][\w-]{0,80})\s*:=\s*(.*)")
@@ -37,19 +40,20 @@ class _Justfile:
     first: str = ""
 
 
-def read(call: Call, desk: Desk) -> ToolReading | None:
-    """One call of just."""
+def read(call: Call, context: ToolContext) -> ToolReading | None:
+    """Read one call of just."""
     options = read_options(call.words[1:], _VALUED, stop=True)
     if options.has("-l", "--list", "--summary", "--version", "--evaluate", "--fmt"):
         return ToolReading()
     named = options.values("-f", "--justfile")[-1:]
     path = inside(call.folder, named[0]) if named else None
     path = path or next(
-        (beside(call.folder, n) for n in _NAMES if desk.files.is_file(beside(call.folder, n))), "justfile"
+        (beside(call.folder, n) for n in _NAMES if context.files.is_file(beside(call.folder, n))),
+        "justfile",
     )
-    text = desk.files.text(path)
+    text = context.files.text(path)
     if not text:
-        desk.log.dropped(call.line(), "there is no justfile that can be read")
+        context.log.dropped(call.line(), "there is no readable justfile")
         return None
     justfile = _parse(text)
     words = list(options.rest)
@@ -58,18 +62,20 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
         justfile.variables[name] = value
     words = words or [justfile.first]
     if words[0] not in justfile.recipes and words[0] not in justfile.aliases:
-        desk.log.dropped(call.line(), f"{path} has no such recipe")
+        context.log.dropped(call.line(), f"{path} has no such recipe")
         return None
-    desk.log.replaced(call.line(), f"the commands of {words[0]} in {path} are run")
+    context.log.replaced(call.line(), f"the commands of {words[0]} in {path} are run")
     reading = ToolReading()
-    run = _Run(justfile, desk, path.rpartition("/")[0] or ".")
+    run = _Run(justfile, context, path.rpartition("/")[0] or ".")
     while words:
         name = words.pop(0)
         recipe = justfile.recipes.get(justfile.aliases.get(name, name))
         if recipe is None:
             continue
-        # a recipe takes the words behind it as its arguments, as many as it has parameters
-        takes = len(words) if any(sign for sign, _, _ in recipe.parameters) else len(recipe.parameters)
+        # a recipe takes as many following words as it has parameters
+        takes = (
+            len(words) if any(sign for sign, _, _ in recipe.parameters) else len(recipe.parameters)
+        )
         given, words = words[:takes], words[takes:]
         reading = reading.plus(run.recipe(name, given))
     return reading
@@ -92,7 +98,7 @@ def _parse(text: str) -> _Justfile:
             justfile.variables[assignment[2]] = _value(assignment[3], justfile.variables)
             if assignment[1]:
                 justfile.exported.add(assignment[2])
-        elif len(plain) < 1000 and (head := _HEAD.fullmatch(plain)) is not None:  # noqa: PLR2004 (one line)
+        elif len(plain) < 1000 and (head := _HEAD.fullmatch(plain)) is not None:  # noqa: PLR2004
             current = _recipe(head)
             justfile.recipes[head[1]] = current
             justfile.first = justfile.first or head[1]
@@ -117,7 +123,9 @@ def _value(text: str, variables: dict[str, str]) -> str:
     if (found := re.fullmatch(r"'([^']*)'|\"([^\"]*)\"", plain)) is not None:
         return found[1] if found[1] is not None else found[2]
     if (
-        found := re.fullmatch(r"env(?:_var_or_default)?\(\s*['\"][^'\"]*['\"]\s*,\s*['\"]([^'\"]*)['\"]\s*\)", plain)
+        found := re.fullmatch(
+            r"env(?:_var_or_default)?\(\s*['\"][^'\"]*['\"]\s*,\s*['\"]([^'\"]*)['\"]\s*\)", plain
+        )
     ) is not None:
         return found[1]
     if (found := re.fullmatch(r"`([^`]*)`", plain)) is not None:
@@ -128,12 +136,12 @@ def _value(text: str, variables: dict[str, str]) -> str:
 @dataclass
 class _Run:
     justfile: _Justfile
-    desk: Desk
+    context: ToolContext
     folder: str
     seen: set[str] = field(default_factory=set)
 
     def recipe(self, name: str, given: list[str], depth: int = 0) -> ToolReading:
-        """The commands of a recipe, its dependencies first; each once."""
+        """Return the commands of a recipe, after its dependencies; each once."""
         name = self.justfile.aliases.get(name, name)
         recipe = self.justfile.recipes.get(name)
         if recipe is None or name in self.seen or depth > 20:  # noqa: PLR2004 (a circle)
@@ -142,34 +150,44 @@ class _Run:
         reading = ToolReading()
         for needed in recipe.needs:
             reading = reading.plus(self.recipe(needed, [], depth + 1))
-        names = {**self.justfile.variables, **_bound(recipe, given)}
+        names = {**self.justfile.variables, **_bind_parameters(recipe, given)}
         exported = {
-            key: self.justfile.variables[key] for key in self.justfile.exported if key in self.justfile.variables
+            key: self.justfile.variables[key]
+            for key in self.justfile.exported
+            if key in self.justfile.variables
         }
-        script = [_INNER.sub(lambda found: _inner(found[1], names), line) for line in recipe.lines]
+        script = [
+            _INNER.sub(lambda found: _evaluate(found[1], names), line) for line in recipe.lines
+        ]
         if script[:1] and script[0].startswith("#!"):
             reading = reading.plus(self._with_interpreter(name, script, exported))
         else:
             lines = [_tolerant(line) for line in script]
-            reading = reading.plus(self.desk.scripts(lines, self.folder, exported))
+            reading = reading.plus(self.context.scripts(lines, self.folder, exported))
         for needed in recipe.after:
             reading = reading.plus(self.recipe(needed, [], depth + 1))
         return reading
 
-    def _with_interpreter(self, name: str, script: list[str], exported: dict[str, str]) -> ToolReading:
+    def _with_interpreter(
+        self, name: str, script: list[str], exported: dict[str, str]
+    ) -> ToolReading:
         if re.search(r"\b(?:ba|z|da)?sh\b", script[0]):
-            return self.desk.script("\n".join(script[1:]), self.folder, exported)
-        self.desk.log.dropped(f"just {name}", "its recipe is a program in another language")
-        return ToolReading(obstacles=(f"the recipe {name} of the justfile is a program, and not a list of commands",))
+            return self.context.script("\n".join(script[1:]), self.folder, exported)
+        self.context.log.dropped(f"just {name}", "its recipe is a program in another language")
+        return ToolReading(
+            obstacles=(
+                f"the recipe {name} of the justfile is a program, and not a list of commands",
+            )
+        )
 
 
 def _tolerant(line: str) -> str:
-    """A line without its signs; behind `-` its failure does not count."""
+    """Strip a line's prefixes; after `-` its failure does not count."""
     plain = re.sub(r"^[@-]+\s*", "", line)
     return f"{plain} || true" if "-" in line[: len(line) - len(plain)] else plain
 
 
-def _bound(recipe: _Recipe, given: list[str]) -> dict[str, str]:
+def _bind_parameters(recipe: _Recipe, given: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     left = list(given)
     for sign, name, default in recipe.parameters:
@@ -181,7 +199,7 @@ def _bound(recipe: _Recipe, given: list[str]) -> dict[str, str]:
     return found
 
 
-def _inner(expression: str, names: dict[str, str]) -> str:
+def _evaluate(expression: str, names: dict[str, str]) -> str:
     if expression in names:
         return names[expression]
     if expression in {"justfile_directory()", "invocation_directory()"}:

@@ -1,4 +1,4 @@
-"""`make test`: the recipes of the targets that are meant, prerequisites first, with plain variables filled in."""
+"""Read `make test`: the requested targets' recipes with prerequisites and plain variables."""
 
 import re
 from collections.abc import Mapping
@@ -7,14 +7,23 @@ from dataclasses import dataclass, field
 from sandbox.recipe.files import beside, inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import Desk, read_options
+from sandbox.recipe.tools.base import ToolContext, read_options
 
 _NAMES = ("GNUmakefile", "makefile", "Makefile")
 _VALUED = frozenset({"-C", "--directory", "-f", "--file", "--makefile", "-I", "-o", "-W"})
 _ASSIGNMENT = re.compile(r"(?:export\s+|override\s+)*([\w.-]{1,80})\s*(\?=|::?=|\+=|!=|=)\s?(.*)")
 _RULE = re.compile(r"([^\t:=#][^:=#]{0,300}?)\s*::?(?!=)\s*([^;#=]{0,2000})(?:;(.*))?(?:#.*)?")
-_DIRECTIVE = re.compile(r"\s*(ifeq|ifneq|ifdef|ifndef|else|endif|define|endef|-?include|sinclude|vpath|unexport)\b(.*)")
-_KNOWN = {"PYTHON": "python", "PYTHON3": "python", "SHELL": "/bin/sh", "MAKE": "make", "CURDIR": ".", "RM": "rm -f"}
+_DIRECTIVE = re.compile(
+    r"\s*(ifeq|ifneq|ifdef|ifndef|else|endif|define|endef|-?include|sinclude|vpath|unexport)\b(.*)"
+)
+_KNOWN = {
+    "PYTHON": "python",
+    "PYTHON3": "python",
+    "SHELL": "/bin/sh",
+    "MAKE": "make",
+    "CURDIR": ".",
+    "RM": "rm -f",
+}
 _MOST_LINES = 5000
 _MOST_TARGETS = 60
 _MOST_CHARACTERS = 8000
@@ -32,29 +41,31 @@ class Makefile:
     included: list[str] = field(default_factory=list)
 
 
-def read(call: Call, desk: Desk) -> ToolReading | None:
-    """One call of make."""
+def read(call: Call, context: ToolContext) -> ToolReading | None:
+    """Read one call of make."""
     options = read_options(call.words[1:], _VALUED)
     folder = call.folder
     for value in options.values("-C", "--directory"):
         folder = inside(folder, value) or folder
     named = options.values("-f", "--file", "--makefile")[-1:] or [
-        n for n in _NAMES if desk.files.is_file(beside(folder, n))
+        n for n in _NAMES if context.files.is_file(beside(folder, n))
     ]
     path = beside(folder, named[0]) if named else beside(folder, "Makefile")
-    text = desk.files.text(path)
+    text = context.files.text(path)
     jobs = re.compile(r"\d+")
     if not text:
-        desk.log.dropped(call.line(), f"there is no {path} that can be read")
+        context.log.dropped(call.line(), f"there is no readable {path}")
         return None
     words = [word for word in (*options.positional, *options.rest) if not jobs.fullmatch(word)]
-    given = dict(word.split("=", 1) for word in words if re.fullmatch(r"[\w.-]+=.*", word, re.DOTALL))
-    makefile = parse_makefile(text, {**desk.variables, **call.environment}, given)
+    given = dict(
+        word.split("=", 1) for word in words if re.fullmatch(r"[\w.-]+=.*", word, re.DOTALL)
+    )
+    makefile = parse_makefile(text, {**context.variables, **call.environment}, given)
     for name in makefile.included[:10]:
-        desk.log.dropped(f"{path}: include {name}", "included files are not read")
+        context.log.dropped(f"{path}: include {name}", "included files are not supported")
     targets = [word for word in words if "=" not in word] or [makefile.first]
-    desk.log.replaced(call.line(), f"the commands of {', '.join(targets)} in {path} are run")
-    run = _Run(makefile, desk, folder, given)
+    context.log.replaced(call.line(), f"the commands of {', '.join(targets)} in {path} are run")
+    run = _Run(makefile, context, folder, given)
     reading = ToolReading()
     for target in targets[:_MOST_TARGETS]:
         reading = reading.plus(run.target(target))
@@ -62,12 +73,12 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
 
 
 def parse_makefile(text: str, environment: Mapping[str, str], given: Mapping[str, str]) -> Makefile:
-    """The rules of a Makefile.
+    """Parse the rules of a Makefile.
 
     Args:
         text: The file.
-        environment: What `?=` does not overwrite.
-        given: Assignments of the command line; they win.
+        environment: Variables that `?=` does not override.
+        given: Assignments of the command line, which take precedence.
     """
     makefile = Makefile(variables={**_KNOWN, **environment, **given})
     current: list[list[str]] = []
@@ -94,10 +105,15 @@ def parse_makefile(text: str, environment: Mapping[str, str], given: Mapping[str
 
 
 def _directive(name: str, rest: str, makefile: Makefile, skipping: list[bool]) -> None:
-    """Conditions on variables; what cannot be decided is taken."""
+    """Evaluate conditions on variables; undecidable ones hold."""
     if name in {"ifeq", "ifneq"}:
-        sides = re.fullmatch(r"\s*\(?\s*[\"']?([^,\"']*)[\"']?\s*[,\s]\s*[\"']?([^,\"')]*)[\"']?\s*\)?\s*", rest[:300])
-        equal = sides is not None and expand(sides[1], makefile.variables) == expand(sides[2], makefile.variables)
+        sides = re.fullmatch(
+            r"\s*\(?\s*[\"']?([^,\"']*)[\"']?\s*[,\s]\s*[\"']?([^,\"')]*)[\"']?\s*\)?\s*",
+            rest[:300],
+        )
+        equal = sides is not None and expand(sides[1], makefile.variables) == expand(
+            sides[2], makefile.variables
+        )
         skipping.append(False if sides is None or "$(shell" in rest else equal is (name == "ifneq"))
     elif name in {"ifdef", "ifndef"}:
         skipping.append((rest.strip() in makefile.variables) is (name == "ifndef"))
@@ -151,8 +167,10 @@ _REFERENCE = re.compile(r"\$(?:\(([^()$]{1,200})\)|\{([^{}$]{1,200})\}|([A-Za-z@
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """A text with the variables of make filled in; `$$` is the shell's dollar."""
+    """Substitute make's variables in a text; `$$` is the shell's dollar."""
+    # Protect `$$` from the substitution below.
     text = text.replace("$$", "\0")
+    # Variables may refer to each other in a circle.
     for _ in range(8):
         changed = _REFERENCE.sub(lambda found: _value(found, variables), text)[:_MOST_CHARACTERS]
         if changed == text:
@@ -170,13 +188,16 @@ def _value(found: re.Match[str], variables: Mapping[str, str]) -> str:
         return variables.get(substitution[1], "")
     function, _, arguments = name.partition(" ")
     if function == "shell":
-        # the shell knows; the dollar is put back at the end, so that it is not taken for make's own
+        # only a shell knows the result; the dollar is restored at the end, to distinguish it from
+        # make's own
         return _shell(arguments)
     if function in {"strip", "or", "abspath", "realpath"}:
         return arguments.split(",")[0].strip()
     if function == "if":
         parts = arguments.split(",")
-        return parts[1].strip() if parts[0].strip() and len(parts) > 1 else "".join(parts[2:3]).strip()
+        return (
+            parts[1].strip() if parts[0].strip() and len(parts) > 1 else "".join(parts[2:3]).strip()
+        )
     return ""
 
 
@@ -184,39 +205,52 @@ def _shell(arguments: str) -> str:
     looks = re.fullmatch(r"(?:which|command -v|type -p)\s+([\w./-]+).*", arguments.strip())
     if looks is not None:
         return looks[1]
-    return "." if arguments.strip() in {"pwd", "git rev-parse --show-toplevel"} else f"\1({arguments})"
+    return (
+        "." if arguments.strip() in {"pwd", "git rev-parse --show-toplevel"} else f"\1({arguments})"
+    )
 
 
 @dataclass
 class _Run:
     makefile: Makefile
-    desk: Desk
+    context: ToolContext
     folder: str
     given: Mapping[str, str]
     seen: set[str] = field(default_factory=set)
     done: bool = False
 
     def target(self, name: str, depth: int = 0) -> ToolReading:
-        """The commands of a target, those of its prerequisites first; each once."""
-        if name in self.seen or depth > 20 or len(self.seen) > _MOST_TARGETS:  # noqa: PLR2004 (a circle)
+        """Return the commands of a target, after those of its prerequisites; each once."""
+        # Targets may depend on each other in a circle.
+        if name in self.seen or depth > 20 or len(self.seen) > _MOST_TARGETS:  # noqa: PLR2004
             return ToolReading()
         self.seen.add(name)
         pattern = next((t for t in self.makefile.rules if "%" in t and _matches(t, name)), None)
-        rule = self.makefile.rules.get(name) or (self.makefile.rules.get(pattern) if pattern is not None else None)
+        rule = self.makefile.rules.get(name) or (
+            self.makefile.rules.get(pattern) if pattern is not None else None
+        )
         if rule is None:
-            if depth == 0 and not self.desk.files.is_file(beside(self.folder, name)):
-                self.desk.log.dropped(f"make {name}", "there is no such target")
+            if depth == 0 and not self.context.files.is_file(beside(self.folder, name)):
+                self.context.log.dropped(f"make {name}", "there is no such target")
             return ToolReading()
         self.done = True
-        stem = name[pattern.index("%") : len(name) - len(pattern) + pattern.index("%") + 1] if pattern else ""
+        stem = (
+            name[pattern.index("%") : len(name) - len(pattern) + pattern.index("%") + 1]
+            if pattern
+            else ""
+        )
         reading = ToolReading()
         for prerequisite in rule[0]:
             reading = reading.plus(self.target(prerequisite.replace("%", stem), depth + 1))
         automatic = {"@": name, "<": next(iter(rule[0]), ""), "^": " ".join(rule[0]), "*": stem}
         environment = {
-            key: expand(self.makefile.variables.get(key, ""), self.makefile.variables) for key in self.makefile.exported
+            key: expand(self.makefile.variables.get(key, ""), self.makefile.variables)
+            for key in self.makefile.exported
         }
-        kept = {**{k: v for k, v in self.given.items() if re.fullmatch(r"[A-Za-z_]\w*", k)}, **environment}
+        kept = {
+            **{k: v for k, v in self.given.items() if re.fullmatch(r"[A-Za-z_]\w*", k)},
+            **environment,
+        }
         exported = {key: value for key, value in kept.items() if "$" not in value}
         for line in rule[1][:200]:
             text = expand(line, {**self.makefile.variables, **automatic}).strip()
@@ -224,7 +258,9 @@ class _Run:
             if plain:
                 tolerated = "-" in text[: len(text) - len(plain)]
                 reading = reading.plus(
-                    self.desk.script(f"{plain} || true" if tolerated else plain, self.folder, exported)
+                    self.context.script(
+                        f"{plain} || true" if tolerated else plain, self.folder, exported
+                    )
                 )
         return reading
 

@@ -1,4 +1,4 @@
-"""The body of a nox session, walked statement by statement: what it installs and runs, as far as it can be known."""
+"""Follow a nox session's statements: its installs and commands, as far as they are known."""
 
 import ast
 import shlex
@@ -9,29 +9,31 @@ from sandbox.recipe.files import inside
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools import pip
-from sandbox.recipe.tools.base import Desk
-from sandbox.recipe.tools.nox_values import NotKnown, Scope
+from sandbox.recipe.tools.base import ToolContext
+from sandbox.recipe.tools.nox_values import NotKnown, NoxScope
 
 MOST_STATEMENTS = 2000
+_DEEPEST = 6
+"""Limit of nested function calls, which may be circular."""
 
 
 @dataclass
 class SessionRun:
-    """Walks the body of one session."""
+    """The state while following the body of one session."""
 
     name: str
     function: ast.FunctionDef
     python: str | None
-    desk: Desk
+    context: ToolContext
     functions: dict[str, ast.FunctionDef]
-    scope: Scope
+    scope: NoxScope
     folder: str
     environment: dict[str, str] = field(default_factory=dict)
     reading: ToolReading = field(default_factory=ToolReading)
     left: int = MOST_STATEMENTS
 
     def read(self, call: Call, posargs: tuple[str, ...]) -> ToolReading:
-        """What the session installs and runs."""
+        """Return the session's installs and commands."""
         self.environment = dict(call.environment)
         self.scope.session = {
             "posargs": list(posargs),
@@ -48,7 +50,7 @@ class SessionRun:
         return self.reading.with_(python=self.reading.python or self.python)
 
     def _body(self, body: list[ast.stmt], depth: int) -> bool:
-        """Returns whether the function goes on behind it."""
+        """Follow statements. Return False if the function ends within them."""
         for node in body:
             self.left -= 1
             if self.left < 0 or depth > 12:  # noqa: PLR2004 (deeper than anybody writes)
@@ -88,7 +90,11 @@ class SessionRun:
                 self.environment[key] = value
         elif isinstance(target, ast.Name):
             before = self.scope.names.get(target.id)
-            if isinstance(node, ast.AugAssign) and isinstance(before, list) and isinstance(value, list):
+            if (
+                isinstance(node, ast.AugAssign)
+                and isinstance(before, list)
+                and isinstance(value, list)
+            ):
                 value = [*before, *value]
             elif isinstance(node, ast.AugAssign):
                 value = NotKnown
@@ -98,8 +104,11 @@ class SessionRun:
         try:
             holds = bool(self.scope.value(node.test))
         except NotKnown:
-            # guards such as `if os.environ.get("CI")` mostly add; the other branch is for other machines
-            self.desk.log.dropped(f"if {ast.unparse(node.test)[:120]}", "what it asks is known at run time only")
+            # guards such as `if os.environ.get("CI")` mostly add something; the other branch is for
+            # other machines
+            self.context.log.dropped(
+                f"if {ast.unparse(node.test)[:120]}", "its condition is only known at run time"
+            )
             self._body(node.body, depth + 1)
             return True
         return self._body(node.body if holds else node.orelse, depth + 1)
@@ -114,7 +123,9 @@ class SessionRun:
                 self.scope.names[node.target.id] = value
             elif isinstance(node.target, ast.Tuple) and isinstance(value, list | tuple):
                 pairs = zip(node.target.elts, value, strict=False)
-                self.scope.names.update({t.id: item for t, item in pairs if isinstance(t, ast.Name)})
+                self.scope.names.update(
+                    {t.id: item for t, item in pairs if isinstance(t, ast.Name)}
+                )
             self._body(node.body, depth + 1)
 
     def _with(self, node: ast.With, depth: int) -> bool:
@@ -127,21 +138,27 @@ class SessionRun:
         return goes_on
 
     def _call(self, node: ast.Call, depth: int) -> bool:
-        """A call in the body; returns False when nothing follows it."""
+        """Follow a call. Return False if it ends the session."""
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if method in {"append", "extend", "insert"} and isinstance(node.func, ast.Attribute):
-            self._grow(node.func, node)
+            self._extend_list(node.func, node)
         elif self._is_session(node):
             return self._method(method, node)
-        elif isinstance(node.func, ast.Name) and node.func.id in self.functions and depth < 6:  # noqa: PLR2004 (a circle)
+        elif (
+            isinstance(node.func, ast.Name) and node.func.id in self.functions and depth < _DEEPEST
+        ):
             self._function(self.functions[node.func.id], node, depth)
         return True
 
     def _is_session(self, node: ast.Call) -> bool:
-        owner = ast.unparse(node.func)[:100].partition(".")[0] if isinstance(node.func, ast.Attribute) else ""
+        owner = (
+            ast.unparse(node.func)[:100].partition(".")[0]
+            if isinstance(node.func, ast.Attribute)
+            else ""
+        )
         return self.scope.names.get(owner) == "<session>"
 
-    def _grow(self, function: ast.Attribute, node: ast.Call) -> None:
+    def _extend_list(self, function: ast.Attribute, node: ast.Call) -> None:
         name = function.value.id if isinstance(function.value, ast.Name) else ""
         present = self.scope.names.get(name)
         try:
@@ -155,12 +172,16 @@ class SessionRun:
             ]
 
     def _function(self, function: ast.FunctionDef, node: ast.Call, depth: int) -> None:
-        """A function of the noxfile, with what it is given."""
+        """Follow a function of the noxfile with its arguments."""
         before = dict(self.scope.names)
         names = [argument.arg for argument in function.args.args]
         defaults = dict(zip(names[::-1], function.args.defaults[::-1], strict=False))
         defaults.update(
-            {a.arg: d for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if d}
+            {
+                a.arg: d
+                for a, d in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+                if d
+            }
         )
         given = {**defaults, **dict(zip(names, node.args, strict=False))}
         given.update({keyword.arg: keyword.value for keyword in node.keywords if keyword.arg})
@@ -177,19 +198,26 @@ class SessionRun:
         self.scope.names = before
 
     def _values(self, arguments: list[ast.expr]) -> list[str]:
-        """Arguments as words; those that are not known are left out, and told."""
+        """Return arguments as words; unknown ones are dropped and logged."""
         found: list[str] = []
         for argument in arguments[:500]:
             try:
                 if isinstance(argument, ast.Starred):
                     inner = self.scope.value(argument.value)
-                    found += [str(item) for item in inner] if isinstance(inner, list | tuple) else []
+                    found += (
+                        [str(item) for item in inner] if isinstance(inner, list | tuple) else []
+                    )
                 else:
                     value = self.scope.value(argument)
-                    found += [str(value)] if isinstance(value, str | int | float) else [str(v) for v in value or ()]
+                    found += (
+                        [str(value)]
+                        if isinstance(value, str | int | float)
+                        else [str(v) for v in value or ()]
+                    )
             except (NotKnown, TypeError):
-                self.desk.log.dropped(
-                    f"{self.name}: {ast.unparse(argument)[:120]}", "its value is known at run time only"
+                self.context.log.dropped(
+                    f"{self.name}: {ast.unparse(argument)[:120]}",
+                    "its value is only known at run time",
                 )
         return found[:500]
 
@@ -204,26 +232,33 @@ class SessionRun:
                 text="session.install",
                 folder=self.folder,
             )
-            self.reading = self.reading.plus(ToolReading(wanted=pip.read_install(call, tuple(words), self.desk)))
+            self.reading = self.reading.plus(
+                ToolReading(wanted=pip.read_install(call, tuple(words), self.context))
+            )
         elif method in {"chdir", "cd"} and words:
             self.folder = inside(self.folder, words[0]) or self.folder
         elif method in {"run", "run_always", "run_install"} and words:
             self._command(words, node)
         elif method == "notify" and words:
-            pass  # another session, judged by itself
+            pass  # another session has its own reading
         elif method == "installroot":
             self._install_root(node)
         return True
 
     def _install_root(self, node: ast.Call) -> None:
-        """nox-poetry's `session.poetry.installroot()`."""
-        words = [
-            f".[{','.join(self._values([k.value for k in node.keywords if k.arg == 'extras']))}]".replace("[]", "")
-        ]
+        """Read nox-poetry's `session.poetry.installroot()`."""
+        values = [keyword.value for keyword in node.keywords if keyword.arg == "extras"]
+        extras = ",".join(self._values(values))
+        words = [f".[{extras}]" if extras else "."]
         call = Call(
-            words=("pip", "install", *words), shown=("pip", "install", *words), text="installroot", folder=self.folder
+            words=("pip", "install", *words),
+            shown=("pip", "install", *words),
+            text="installroot",
+            folder=self.folder,
         )
-        self.reading = self.reading.plus(ToolReading(wanted=pip.read_install(call, tuple(words), self.desk)))
+        self.reading = self.reading.plus(
+            ToolReading(wanted=pip.read_install(call, tuple(words), self.context))
+        )
 
     def _command(self, words: list[str], node: ast.Call) -> None:
         environment = dict(self.environment)
@@ -233,8 +268,14 @@ class SessionRun:
                     given = self.scope.value(keyword.value)
                 except NotKnown:
                     given = {}
-                environment.update({str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {})
-        self.reading = self.reading.plus(self.desk.script(shlex.join(words), self.folder, environment))
+                environment.update(
+                    {str(k): str(v) for k, v in given.items()} if isinstance(given, dict) else {}
+                )
+        self.reading = self.reading.plus(
+            self.context.script(shlex.join(words), self.folder, environment)
+        )
 
 
-_METHODS = frozenset({"install", "conda_install", "chdir", "cd", "run", "run_always", "run_install", "notify"})
+_METHODS = frozenset(
+    {"install", "conda_install", "chdir", "cd", "run", "run_always", "run_install", "notify"}
+)

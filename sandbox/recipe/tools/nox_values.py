@@ -1,4 +1,4 @@
-"""Values in a noxfile that can be known without running it: literals, constants, positional arguments, plain paths."""
+"""Evaluate a noxfile's values without running it: literals, constants, plain paths."""
 
 import ast
 from collections.abc import Mapping
@@ -15,8 +15,8 @@ class NotKnown(ValueError):
 
 
 @dataclass
-class Scope:
-    """What names stand for."""
+class NoxScope:
+    """The values of names."""
 
     constants: Mapping[str, ast.expr]
     """Assignments at the top of the module."""
@@ -27,11 +27,12 @@ class Scope:
     budget: list[int] = field(default_factory=lambda: [20_000])
 
     def value(self, node: ast.expr, depth: int = 0) -> Any:
-        """What an expression stands for.
+        """Evaluate an expression.
 
         Raises:
-            NotKnown: it has to be computed.
+            NotKnown: The value has to be computed.
         """
+        # Shared by all scopes: constants that refer to each other could take exponential time.
         self.budget[0] -= 1
         if depth > _DEEPEST or self.budget[0] < 0:
             raise NotKnown("too deep")
@@ -44,25 +45,28 @@ class Scope:
         return found
 
 
-def _constant(_scope: Scope, node: Any, _depth: int) -> Any:
+def _constant(_scope: NoxScope, node: Any, _depth: int) -> Any:
     return node.value
 
 
-def _name(scope: Scope, node: Any, depth: int) -> Any:
+def _name(scope: NoxScope, node: Any, depth: int) -> Any:
     if node.id in scope.names:
         found = scope.names[node.id]
         if found is NotKnown:
             raise NotKnown(node.id)
         return found
     if node.id in scope.constants:
-        # a constant knows nothing of the names of a function
-        return Scope(scope.constants, {}, {}, scope.budget).value(scope.constants[node.id], depth)
+        # a constant cannot use a function's local names
+        return NoxScope(scope.constants, {}, {}, scope.budget).value(
+            scope.constants[node.id], depth
+        )
+    # Paths are relative to the noxfile's folder.
     if node.id == "__file__":
         return "noxfile.py"
     raise NotKnown(node.id)
 
 
-def _sequence(scope: Scope, node: Any, depth: int) -> Any:
+def _sequence(scope: NoxScope, node: Any, depth: int) -> Any:
     items: list[Any] = []
     for element in node.elts[:_MOST]:
         if isinstance(element, ast.Starred):
@@ -75,7 +79,7 @@ def _sequence(scope: Scope, node: Any, depth: int) -> Any:
     return items
 
 
-def _mapping(scope: Scope, node: Any, depth: int) -> Any:
+def _mapping(scope: NoxScope, node: Any, depth: int) -> Any:
     found: dict[Any, Any] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
@@ -89,7 +93,7 @@ def _mapping(scope: Scope, node: Any, depth: int) -> Any:
     return found
 
 
-def _joined(scope: Scope, node: Any, depth: int) -> Any:
+def _joined_string(scope: NoxScope, node: Any, depth: int) -> Any:
     text = ""
     for part in node.values:
         value = scope.value(part.value if isinstance(part, ast.FormattedValue) else part, depth)
@@ -101,19 +105,20 @@ def _joined(scope: Scope, node: Any, depth: int) -> Any:
     return text
 
 
-def _binary(scope: Scope, node: Any, depth: int) -> Any:
+def _binary(scope: NoxScope, node: Any, depth: int) -> Any:
     left, right = scope.value(node.left, depth), scope.value(node.right, depth)
     if isinstance(node.op, ast.Add):
         if isinstance(left, str) and isinstance(right, str):
             return left + right
         if isinstance(left, list | tuple) and isinstance(right, list | tuple):
             return [*left, *right]
+    # Paths of pathlib are text here, and `/` joins them.
     if isinstance(node.op, ast.Div) and isinstance(left, str) and isinstance(right, str):
         return normpath(join(left, right))
     raise NotKnown("computed")
 
 
-def _either(scope: Scope, node: Any, depth: int) -> Any:
+def _either(scope: NoxScope, node: Any, depth: int) -> Any:
     found: Any = None
     for part in node.values:
         found = scope.value(part, depth)
@@ -122,17 +127,17 @@ def _either(scope: Scope, node: Any, depth: int) -> Any:
     return found
 
 
-def _choice(scope: Scope, node: Any, depth: int) -> Any:
+def _choice(scope: NoxScope, node: Any, depth: int) -> Any:
     return scope.value(node.body if scope.value(node.test, depth) else node.orelse, depth)
 
 
-def _not(scope: Scope, node: Any, depth: int) -> Any:
+def _not(scope: NoxScope, node: Any, depth: int) -> Any:
     if isinstance(node.op, ast.Not):
         return not scope.value(node.operand, depth)
     raise NotKnown("computed")
 
 
-def _compared(scope: Scope, node: Any, depth: int) -> Any:
+def _compare(scope: NoxScope, node: Any, depth: int) -> Any:
     if len(node.ops) != 1:
         raise NotKnown("computed")
     left, right = scope.value(node.left, depth), scope.value(node.comparators[0], depth)
@@ -150,8 +155,12 @@ def _compared(scope: Scope, node: Any, depth: int) -> Any:
     raise NotKnown("computed")
 
 
-def _attribute(scope: Scope, node: Any, depth: int) -> Any:
-    if isinstance(node.value, ast.Name) and node.value.id == "session" and node.attr in scope.session:
+def _attribute(scope: NoxScope, node: Any, depth: int) -> Any:
+    if (
+        isinstance(node.value, ast.Name)
+        and node.value.id == "session"
+        and node.attr in scope.session
+    ):
         return scope.session[node.attr]
     if (
         isinstance(node.value, ast.Name)
@@ -172,11 +181,16 @@ def _attribute(scope: Scope, node: Any, depth: int) -> Any:
     raise NotKnown(written)
 
 
-def _item(scope: Scope, node: Any, depth: int) -> Any:
+def _item(scope: NoxScope, node: Any, depth: int) -> Any:
     value, key = scope.value(node.value, depth), None
     if isinstance(node.slice, ast.Slice):
-        bounds = [None if part is None else scope.value(part, depth) for part in (node.slice.lower, node.slice.upper)]
-        if isinstance(value, str | list) and all(bound is None or isinstance(bound, int) for bound in bounds):
+        bounds = [
+            None if part is None else scope.value(part, depth)
+            for part in (node.slice.lower, node.slice.upper)
+        ]
+        if isinstance(value, str | list) and all(
+            bound is None or isinstance(bound, int) for bound in bounds
+        ):
             return value[bounds[0] : bounds[1]]
         raise NotKnown("a slice")
     key = scope.value(node.slice, depth)
@@ -187,17 +201,32 @@ def _item(scope: Scope, node: Any, depth: int) -> Any:
     raise NotKnown("an item")
 
 
-def _called(scope: Scope, node: Any, depth: int) -> Any:
+def _call(scope: NoxScope, node: Any, depth: int) -> Any:
     name = ast.unparse(node.func)[:100]
     last = name.rpartition(".")[2]
     if name in {"os.environ.get", "os.getenv", "environ.get", "getenv"}:
         return scope.value(node.args[1], depth) if len(node.args) > 1 else None
     if (
-        name in {"str", "Path", "pathlib.Path", "os.fspath", "tuple", "list", "sorted", "nox.param", "os.path.abspath"}
+        name
+        in {
+            "str",
+            "Path",
+            "pathlib.Path",
+            "os.fspath",
+            "tuple",
+            "list",
+            "sorted",
+            "nox.param",
+            "os.path.abspath",
+        }
         and node.args
     ):
         first = scope.value(node.args[0], depth)
-        return list(first) if name in {"tuple", "list", "sorted"} and isinstance(first, list | tuple) else first
+        return (
+            list(first)
+            if name in {"tuple", "list", "sorted"} and isinstance(first, list | tuple)
+            else first
+        )
     if name in {"Path.cwd", "pathlib.Path.cwd", "os.getcwd"}:
         return "."
     if name == "os.path.join":
@@ -208,13 +237,16 @@ def _called(scope: Scope, node: Any, depth: int) -> Any:
         return scope.value(node.func.value, depth)
     if last == "joinpath" and isinstance(node.func, ast.Attribute):
         return normpath(
-            join(str(scope.value(node.func.value, depth)), *(str(scope.value(a, depth)) for a in node.args))
+            join(
+                str(scope.value(node.func.value, depth)),
+                *(str(scope.value(a, depth)) for a in node.args),
+            )
         )
-    return _called_on(scope, node, depth)
+    return _call_method(scope, node, depth)
 
 
-def _called_on(scope: Scope, node: Any, depth: int) -> Any:
-    """`text.split()`, `nox.project.dependency_groups(PYPROJECT, "test")`: groups are installed by name."""
+def _call_method(scope: NoxScope, node: Any, depth: int) -> Any:
+    """Evaluate `text.split()` and `nox.project.dependency_groups(PYPROJECT, "test")`."""
     if isinstance(node.func, ast.Attribute) and node.func.attr == "split" and not node.args:
         text = scope.value(node.func.value, depth)
         return text.split() if isinstance(text, str) else []
@@ -230,13 +262,13 @@ _READERS: dict[type, Any] = {
     ast.Tuple: _sequence,
     ast.Set: _sequence,
     ast.Dict: _mapping,
-    ast.JoinedStr: _joined,
+    ast.JoinedStr: _joined_string,
     ast.BinOp: _binary,
     ast.BoolOp: _either,
     ast.IfExp: _choice,
     ast.UnaryOp: _not,
-    ast.Compare: _compared,
+    ast.Compare: _compare,
     ast.Attribute: _attribute,
     ast.Subscript: _item,
-    ast.Call: _called,
+    ast.Call: _call,
 }

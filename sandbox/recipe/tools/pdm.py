@@ -1,4 +1,4 @@
-"""`pdm install`, `pdm run` with its scripts, and rye, which works alike."""
+"""Read `pdm install`, `pdm run` with its scripts, and the similar rye."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,32 +7,46 @@ from sandbox.recipe.declared import project_in
 from sandbox.recipe.files import beside, mapping, section, words
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.lockfiles import read_lock
-from sandbox.recipe.requirements import Wanted, clean_lines, read_constraint_file
+from sandbox.recipe.requirements import Requirements, clean_lines, read_constraint_file
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import Desk, Options, read_options
-from sandbox.recipe.tools.projects import asked_groups, inner, project_folder, whole_project
+from sandbox.recipe.tools.base import Options, ToolContext, read_options
+from sandbox.recipe.tools.projects import project_folder, read_inner, selected_groups, whole_project
 
 _VALUED = frozenset(
-    {"-G", "--group", "--with", "--without", "-p", "--project", "-L", "--lockfile", "--features", "--venv", "-E"}
+    {
+        "-G",
+        "--group",
+        "--with",
+        "--without",
+        "-p",
+        "--project",
+        "-L",
+        "--lockfile",
+        "--features",
+        "--venv",
+        "-E",
+    }
 )
 
 
-def read(call: Call, desk: Desk) -> ToolReading | None:
-    """One call of pdm or rye."""
+def read(call: Call, context: ToolContext) -> ToolReading | None:
+    """Read one call of pdm or rye."""
     start = 1
     while start < len(call.words) and call.words[start].startswith("-"):
         start += 2 if call.words[start] in _VALUED else 1
     asks = call.words[start] if start < len(call.words) else ""
     options = read_options(call.words[1:start] + call.words[start + 1 :], _VALUED)
     if asks in {"install", "sync"}:
-        return ToolReading(wanted=_install(call, options, desk))
+        return ToolReading(wanted=_install(call, options, context))
     if asks == "run":
-        return _run(call, start + 1, desk)
+        return _run(call, start + 1, context)
     if asks == "add":
-        return ToolReading(wanted=clean_lines(list(options.positional), call.line(), desk.log, call.folder))
+        return ToolReading(
+            wanted=clean_lines(list(options.positional), call.line(), context.log, call.folder)
+        )
     if asks in {"test", "lint", "fmt"} and call.program == "rye":
         line = {"test": "pytest", "lint": "ruff check", "fmt": "ruff format"}[asks]
-        return desk.script(" ".join((line, *options.rest)), call.folder, call.environment)
+        return context.script(" ".join((line, *options.rest)), call.folder, call.environment)
     if asks in {
         "",
         "lock",
@@ -50,76 +64,108 @@ def read(call: Call, desk: Desk) -> ToolReading | None:
         "fetch",
     }:
         return ToolReading()
-    folder = project_folder(desk, call.folder, options, "-p", "--project")
-    return _run(call, start, desk) if asks in _scripts(desk, folder) else None
+    folder = project_folder(context, call.folder, options, "-p", "--project")
+    return _run(call, start, context) if asks in _scripts(context, folder) else None
 
 
-def _install(call: Call, options: Options, desk: Desk) -> Wanted:
-    folder = project_folder(desk, call.folder, options, "-p", "--project")
-    toml = desk.files.toml(beside(folder, "pyproject.toml"))
-    project = project_in(desk.files, folder)
-    desk.log.replaced(call.line(), "what the project declares is installed, at the versions of its lock file")
-    groups = asked_groups(options, project, extras=("--features", "-E"), groups=("-G", "--group", "--with"))
+def _install(call: Call, options: Options, context: ToolContext) -> Requirements:
+    folder = project_folder(context, call.folder, options, "-p", "--project")
+    toml = context.files.toml(beside(folder, "pyproject.toml"))
+    project = project_in(context.files, folder)
+    context.log.replaced(
+        call.line(), "what the project declares is installed, at the versions of its lock file"
+    )
+    groups = selected_groups(
+        options, project, extras=("--features", "-E"), groups=("-G", "--group", "--with")
+    )
+    # pdm's word for all groups of optional dependencies.
     if ":all" in groups:
         groups += project.extras
+    # Without such an option pdm installs all groups for development.
     if not options.has("--prod", "--production", "--no-dev", "--no-default"):
-        groups += [*section(toml, "tool", "pdm", "dev-dependencies"), *section(toml, "dependency-groups")]
+        groups += [
+            *section(toml, "tool", "pdm", "dev-dependencies"),
+            *section(toml, "dependency-groups"),
+        ]
     without = set(options.split("--without"))
     groups = [name for name in groups if name not in without and not name.startswith(":")]
     rye = words(section(toml, "tool", "rye").get("dev-dependencies"))
-    wanted = clean_lines(rye, "tool.rye", desk.log, folder)
+    wanted = clean_lines(rye, "tool.rye", context.log, folder)
     if call.program == "rye":
         for name in ("requirements-dev.lock", "requirements.lock"):
-            if desk.files.is_file(beside(folder, name)):
+            if context.files.is_file(beside(folder, name)):
                 wanted = wanted.plus(
-                    read_constraint_file(beside(folder, name), desk.files.contents, desk.log).with_(files=(), local=())
+                    read_constraint_file(
+                        beside(folder, name), context.files.contents, context.log
+                    ).with_(files=(), local=())
                 )
     lock = next(iter(options.values("-L", "--lockfile")), "pdm.lock")
     itself = not options.has("--no-self", "--no-root") and project.name is not None
-    found = whole_project(desk, folder, groups, lock, itself=itself, only=options.has("--dev-only"))
-    return wanted.plus(found).plus(Wanted(constraints=read_lock(desk.files, folder, "pylock.toml")))
+    found = whole_project(
+        context, folder, groups, lock, itself=itself, only=options.has("--dev-only")
+    )
+    return wanted.plus(found).plus(
+        Requirements(constraints=read_lock(context.files, folder, "pylock.toml"))
+    )
 
 
-def _scripts(desk: Desk, folder: str) -> Mapping[str, Any]:
-    toml = desk.files.toml(beside(folder, "pyproject.toml"))
+def _scripts(context: ToolContext, folder: str) -> Mapping[str, Any]:
+    toml = context.files.toml(beside(folder, "pyproject.toml"))
     return {**section(toml, "tool", "rye", "scripts"), **section(toml, "tool", "pdm", "scripts")}
 
 
-def _run(call: Call, start: int, desk: Desk) -> ToolReading:
-    """A program, or a script of pyproject.toml by its name."""
+def _run(call: Call, start: int, context: ToolContext) -> ToolReading:
+    """Read a program, or a script of pyproject.toml by name."""
     options = read_options(call.words[start:], _VALUED, stop=True)
     first = len(call.words) - len(options.rest)
-    folder = project_folder(desk, call.folder, options, "-p", "--project")
+    folder = project_folder(context, call.folder, options, "-p", "--project")
     name = call.words[first] if first < len(call.words) else ""
-    scripts = _scripts(desk, folder)
+    scripts = _scripts(context, folder)
+    # `_` holds options for all scripts, and is none itself.
     if name not in scripts or name == "_":
-        return inner(call, first, desk)
-    desk.log.replaced(call.line(), f"the script `{name}` of pyproject.toml is run")
+        return read_inner(call, first, context)
+    context.log.replaced(call.line(), f"the script `{name}` of pyproject.toml is run")
     lines, environment = _lines(scripts[name], scripts)
     given = " ".join(call.shown[first + 1 :])
-    filled = [line.replace("{args}", given) if "{args" in line else f"{line} {given}".strip() for line in lines]
-    return desk.scripts(filled, folder, {**call.environment, **environment})
+    filled = [
+        # Arguments go where the script asks for them, or else to the end.
+        line.replace("{args}", given) if "{args" in line else f"{line} {given}".strip()
+        for line in lines
+    ]
+    return context.scripts(filled, folder, {**call.environment, **environment})
 
 
-def _lines(script: object, scripts: Mapping[str, Any], depth: int = 0) -> tuple[list[str], dict[str, str]]:
-    """The command lines of a script; a composite names others."""
+def _lines(
+    script: object, scripts: Mapping[str, Any], depth: int = 0
+) -> tuple[list[str], dict[str, str]]:
+    """Return the command lines of a script; a composite names others."""
     if isinstance(script, str):
         return [script], {}
     if isinstance(script, list):
         return [" ".join(words(script))], {}
     table = mapping(script)
-    environment = {str(k): str(v) for k, v in list(mapping(table.get("env")).items())[:50] if isinstance(v, str | int)}
+    environment = {
+        str(k): str(v)
+        for k, v in list(mapping(table.get("env")).items())[:50]
+        if isinstance(v, str | int)
+    }
     if isinstance(table.get("call"), str):
         module, _, function = str(table["call"]).partition(":")
-        return [f"python -c 'import {module}; {module}.{function.partition('(')[0]}()'"], environment
+        return [
+            f"python -c 'import {module}; {module}.{function.partition('(')[0]}()'"
+        ], environment
     found = table.get("cmd", table.get("shell"))
     if found is not None:
-        return _lines(found, scripts, depth)[0] if isinstance(found, str | list) else [], environment
+        return _lines(found, scripts, depth)[0] if isinstance(
+            found, str | list
+        ) else [], environment
     lines: list[str] = []
     for name in words(table.get("composite", table.get("chain")))[:8]:
         first, _, rest = name.partition(" ")
         if first in scripts and depth < 3:  # noqa: PLR2004 (scripts that name each other)
-            lines += [f"{line} {rest}".strip() for line in _lines(scripts[first], scripts, depth + 1)[0]]
+            lines += [
+                f"{line} {rest}".strip() for line in _lines(scripts[first], scripts, depth + 1)[0]
+            ]
         else:
             lines.append(name)
     return lines[:50], environment

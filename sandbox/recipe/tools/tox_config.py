@@ -1,4 +1,4 @@
-"""tox's configuration in its four places, read as one: tox.ini, setup.cfg, pyproject.toml, tox.toml."""
+"""Read tox's configuration from tox.ini, setup.cfg, pyproject.toml or tox.toml."""
 
 import configparser
 import re
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
-from sandbox.recipe.files import Files, beside, mapping, section, words
+from sandbox.recipe.files import CheckoutFiles, beside, mapping, section, words
 
 _ALIASES = {
     "envlist": "env_list",
@@ -29,12 +29,12 @@ Sections = dict[str, dict[str, str]]
 
 
 class ToxConfig:
-    """Sections with raw values, whatever file they come from.
+    """Sections with raw values from any of the files.
 
     Args:
-        sections: `tox`, `testenv`, `testenv:NAME` and others, option names in today's spelling.
-        folder: Where the file lies.
-        path: The file, for notes.
+        sections: `tox`, `testenv`, `testenv:NAME` and others, with current option names.
+        folder: The folder of the file.
+        path: The path of the file, for the log.
     """
 
     def __init__(self, sections: Sections, folder: str, path: str) -> None:
@@ -49,15 +49,15 @@ class ToxConfig:
                     self._named.setdefault(env, []).append(name)
 
     def env_list(self) -> list[str]:
-        """The environments tox runs when none is named."""
+        """Return the environments that tox runs by default."""
         return expand_names(self.sections.get("tox", {}).get("env_list", ""))
 
-    def known(self, env: str) -> bool:
-        """Whether an environment has a section of its own."""
+    def has_section(self, env: str) -> bool:
+        """Return True if an environment has its own section."""
         return env in self._named
 
     def raw(self, env: str, key: str) -> str | None:
-        """An option of an environment, from its own section, its bases, else from `testenv`."""
+        """Return an environment's option from its own section, its bases, or `testenv`."""
         seen, left = set[str](), [*self._named.get(env, ()), "testenv"]
         while left and len(seen) < _DEEPEST * 4:
             name = left.pop(0)
@@ -67,29 +67,40 @@ class ToxConfig:
             options = self.sections.get(name, {})
             if key in options:
                 return options[key]
-            left = [base.strip() for base in re.split(r"[,\n]", options.get("base", ""))[:10] if base.strip()] + left
+            # The bases of a section take precedence over `testenv`.
+            left = [
+                base.strip()
+                for base in re.split(r"[,\n]", options.get("base", ""))[:10]
+                if base.strip()
+            ] + left
         return None
 
-    def lines(self, env: str, key: str, posargs: tuple[str, ...], environment: Mapping[str, str]) -> list[str]:
-        """The lines of an option that hold for an environment, everything filled in."""
+    def lines(
+        self, env: str, key: str, posargs: tuple[str, ...], environment: Mapping[str, str]
+    ) -> list[str]:
+        """Return the lines of an option that apply to an environment, with substitutions."""
         raw = self.raw(env, key)
         if raw is None:
             return []
         filled = _Filler(self, env, posargs, environment).fill(_by_factor(raw, env))
-        # what was filled in may bring conditions of its own
+        # substituted text may contain conditions of its own
         joined = re.sub(r"\\\n\s*", " ", _by_factor(filled, env))
         return [line.strip() for line in joined.split("\n") if line.strip()][:200]
 
     def text(self, env: str, key: str) -> str:
-        """An option of one line."""
+        """Return an option of one line."""
         return next(iter(self.lines(env, key, (), {})), "")
 
 
-def read_tox(files: Files, folder: str, asked: str | None = None) -> ToxConfig | None:
-    """The configuration in a folder; None when there is none."""
+def read_tox(files: CheckoutFiles, folder: str, asked: str | None = None) -> ToxConfig | None:
+    """Read the configuration in a folder; None if there is none."""
     for name in (asked,) if asked else ("tox.ini", "setup.cfg", "pyproject.toml", "tox.toml"):
         path = beside(folder, name)
-        sections = _toml(files, path) if path.endswith(".toml") else _ini(files.ini(path), setup=path.endswith(".cfg"))
+        sections = (
+            _toml(files, path)
+            if path.endswith(".toml")
+            else _ini(files.ini(path), setup=path.endswith(".cfg"))
+        )
         if sections:
             return ToxConfig(sections, path.rpartition("/")[0] or ".", path)
     return None
@@ -98,23 +109,28 @@ def read_tox(files: Files, folder: str, asked: str | None = None) -> ToxConfig |
 def _ini(parser: configparser.ConfigParser, *, setup: bool) -> Sections:
     found: Sections = {}
     for name in parser.sections()[:300]:
-        options = {_key(option): _uncommented(parser.get(name, option) or "") for option in parser.options(name)[:200]}
+        options = {
+            _key(option): _strip_comments(parser.get(name, option) or "")
+            for option in parser.options(name)[:200]
+        }
         found["tox" if name == "tox:tox" else name] = options
     if setup and "tox:tox" not in parser:
         return {}
     return found if any(name == "tox" or name.startswith("testenv") for name in found) else {}
 
 
-def _uncommented(value: str) -> str:
+def _strip_comments(value: str) -> str:
     lines = value[:_MOST_CHARACTERS].split("\n")
-    return "\n".join(re.sub(r"(?:^|\s)#(?!egg=).*", "", line) if "#" in line else line for line in lines)
+    return "\n".join(
+        re.sub(r"(?:^|\s)#(?!egg=).*", "", line) if "#" in line else line for line in lines
+    )
 
 
 def _key(name: str) -> str:
     return _ALIASES.get(name, name)
 
 
-def _toml(files: Files, path: str) -> Sections:
+def _toml(files: CheckoutFiles, path: str) -> Sections:
     table: Mapping[str, Any] = files.toml(path)
     if path.endswith("pyproject.toml"):
         table = section(table, "tool", "tox")
@@ -129,24 +145,36 @@ def _toml(files: Files, path: str) -> Sections:
         return _ini(parser, setup=False)
     found: Sections = {}
     if table:
-        found["tox"] = {_key(name): _plain(name, value) for name, value in table.items() if not isinstance(value, dict)}
-        found["testenv"] = {_key(k): _plain(k, v) for k, v in mapping(table.get("env_run_base")).items()}
+        found["tox"] = {
+            _key(name): _plain(name, value)
+            for name, value in table.items()
+            if not isinstance(value, dict)
+        }
+        found["testenv"] = {
+            _key(k): _plain(k, v) for k, v in mapping(table.get("env_run_base")).items()
+        }
         for env, options in list(mapping(table.get("env")).items())[:300]:
             found[f"testenv:{env}"] = {_key(k): _plain(k, v) for k, v in mapping(options).items()}
         python = mapping(mapping(table.get("gh")).get("python"))
         if python:
-            found["gh"] = {"python": "\n".join(f"{key} = {', '.join(words(value))}" for key, value in python.items())}
+            found["gh"] = {
+                "python": "\n".join(
+                    f"{key} = {', '.join(words(value))}" for key, value in python.items()
+                )
+            }
     return found
 
 
 def _plain(name: str, value: object) -> str:
-    """A TOML value as the text that an ini file would hold."""
+    """Convert a TOML value to the text of an ini file."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
         if name in {"set_env", "setenv"}:
-            return "\n".join(f"{key} = {item}" for key, item in value.items() if isinstance(item, str | int))
-        return _replaced(value)
+            return "\n".join(
+                f"{key} = {item}" for key, item in value.items() if isinstance(item, str | int)
+            )
+        return _convert_replacement(value)
     if not isinstance(value, list):
         return str(value)[:_MOST_CHARACTERS]
     lines = []
@@ -154,7 +182,7 @@ def _plain(name: str, value: object) -> str:
         if isinstance(item, list):
             lines.append(" ".join(_word(part) for part in item[:300]))
         elif isinstance(item, dict):
-            lines.append(_replaced(item))
+            lines.append(_convert_replacement(item))
         else:
             lines.append(str(item))
     return "\n".join(lines)[:_MOST_CHARACTERS]
@@ -162,13 +190,13 @@ def _plain(name: str, value: object) -> str:
 
 def _word(part: object) -> str:
     if isinstance(part, dict):
-        return _replaced(part)
+        return _convert_replacement(part)
     text = str(part)
     return text if "{" in text else shlex.quote(text)
 
 
-def _replaced(table: Mapping[str, Any]) -> str:
-    """`{replace = "posargs", default = [...]}` in the way an ini file says it."""
+def _convert_replacement(table: Mapping[str, Any]) -> str:
+    """Convert `{replace = "posargs", default = [...]}` to ini syntax."""
     default = table.get("default")
     given = shlex.join(words(default)) if isinstance(default, list) else str(default or "")
     kind = table.get("replace")
@@ -185,7 +213,7 @@ def _replaced(table: Mapping[str, Any]) -> str:
 
 
 def expand_names(text: str) -> list[str]:
-    """`py{38,39}-{a,b}, lint` as its names."""
+    """Expand `py{38,39}-{a,b}, lint` to names."""
     found: list[str] = []
     for item in _split_outside_braces(text[:_MOST_CHARACTERS]):
         for name in _expand_one(item):
@@ -218,22 +246,26 @@ def _expand_one(item: str) -> Iterator[str]:
 
 
 def _choices(part: str) -> list[str]:
-    """`{38,39}`, `{3-12}` of newer toxes."""
+    """Expand `{38,39}`, and `{3-12}` of newer versions."""
     inner = part.strip("{}")
     found: list[str] = []
     for choice in inner.split(",")[:50]:
         span = re.fullmatch(r"(\d{1,3})-(\d{1,3})", choice)
-        found += [str(n) for n in range(int(span[1]), min(int(span[2]), int(span[1]) + 50) + 1)] if span else [choice]
+        found += (
+            [str(n) for n in range(int(span[1]), min(int(span[2]), int(span[1]) + 50) + 1)]
+            if span
+            else [choice]
+        )
     return found
 
 
-def factors_of(env: str) -> set[str]:
-    """What an environment's name is made of."""
+def split_factors(env: str) -> set[str]:
+    """Return the factors in an environment's name."""
     return {env, *env.split("-")}
 
 
-def python_of(env: str) -> str | None:
-    """The Python an environment's name asks for, `3.11`."""
+def parse_python(env: str) -> str | None:
+    """Return the Python in an environment's name, as `3.11`."""
     for factor in env.split("-"):
         if (found := _PYTHON_FACTOR.fullmatch(factor)) is not None:
             return f"{found[1]}.{found[2]}"
@@ -241,8 +273,8 @@ def python_of(env: str) -> str | None:
 
 
 def _by_factor(raw: str, env: str) -> str:
-    """The lines of a value whose condition holds."""
-    known, kept = factors_of(env), []
+    """Return the lines of a value whose condition holds."""
+    known, kept = split_factors(env), []
     for line in raw.split("\n"):
         found = _CONDITION.match(line.strip())
         if found is None or not re.search(r"[A-Za-z0-9]", found[1]):
@@ -255,22 +287,28 @@ def _by_factor(raw: str, env: str) -> str:
 def _holds(condition: str, known: set[str]) -> bool:
     for alternative in expand_names(condition):
         negated = [factor[1:] for factor in alternative.split("-") if factor.startswith("!")]
-        wanted = [factor for factor in alternative.split("-") if factor and not factor.startswith("!")]
-        if all(factor in known for factor in wanted) and not any(factor in known for factor in negated):
+        wanted = [
+            factor for factor in alternative.split("-") if factor and not factor.startswith("!")
+        ]
+        if all(factor in known for factor in wanted) and not any(
+            factor in known for factor in negated
+        ):
             return True
     return False
 
 
 class _Filler:
-    """Fills in `{...}`."""
+    """Substitutes `{...}`."""
 
-    def __init__(self, config: ToxConfig, env: str, posargs: tuple[str, ...], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, config: ToxConfig, env: str, posargs: tuple[str, ...], environment: Mapping[str, str]
+    ) -> None:
         self._config, self._env = config, env
         self._posargs, self._environment = posargs, environment
         self._left = 300
 
     def fill(self, text: str, depth: int = 0) -> str:
-        """The text with everything filled in that is known."""
+        """Substitute everything that is known."""
         found, index = "", 0
         while index < len(text) and len(found) < _MOST_CHARACTERS:
             character = text[index]
@@ -300,10 +338,10 @@ class _Filler:
             if value is None and reference[1].startswith("testenv"):
                 value = self._config.raw(reference[1].partition(":")[2], _key(reference[2]))
             return self.fill(_by_factor(value or "", self._env), depth + 1)
-        return self._known(inner, colon)
+        return self._builtin_value(inner, colon)
 
-    def _known(self, inner: str, colon: str) -> str:
-        """Names of tox's own."""
+    def _builtin_value(self, inner: str, colon: str) -> str:
+        """Substitute tox's own names."""
         fixed = {
             "toxinidir": "$PWD_OF_TOX",
             "tox_root": "$PWD_OF_TOX",
@@ -318,7 +356,7 @@ class _Filler:
             "/": "/",
             ":": ":",
             "homedir": "$HOME",
-            "py_dot_ver": python_of(self._env) or "3",
+            "py_dot_ver": parse_python(self._env) or "3",
             "packages": ".",
         }
         if inner in fixed:
@@ -335,16 +373,21 @@ class _Filler:
             "work_dir",
             "distdir",
         }:
-            return "/tmp/tox"  # noqa: S108 (inside the sandbox; a folder of its own, because pytest empties its --basetemp)
+            # A separate folder in the sandbox, because pytest empties its --basetemp.
+            return "/tmp/tox"  # noqa: S108
         own = {"changedir": "change_dir", "change_dir": "change_dir"}.get(inner)
         if own is not None:
             return self._config.raw(self._env, own) or "$PWD_OF_TOX"
-        value = self._config.raw(self._env, _key(inner)) if re.fullmatch(r"[a-z_]{3,30}", inner) and not colon else None
+        value = (
+            self._config.raw(self._env, _key(inner))
+            if re.fullmatch(r"[a-z_]{3,30}", inner) and not colon
+            else None
+        )
         return self.fill(value, _DEEPEST - 1) if value is not None else f"{{{inner}}}"
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Where the brace that opens at an index is closed."""
+    """Return the index of the matching closing brace."""
     depth = 0
     for index in range(start, min(len(text), start + 2000)):
         if text[index] == "{":

@@ -1,153 +1,262 @@
-"""`uv sync`, `uv run`, `uv pip`, `uvx` and `pipx`."""
+"""Read `uv sync`, `uv run`, `uv pip`, `uvx` and `pipx`."""
 
 import re
 
 from sandbox.recipe.declared import project_in
 from sandbox.recipe.job import ToolReading
 from sandbox.recipe.python_versions import read_version
-from sandbox.recipe.requirements import Wanted, clean_lines, normal_name
+from sandbox.recipe.requirements import Requirements, clean_lines, normal_name
 from sandbox.recipe.shell.walk import Call
 from sandbox.recipe.tools import pip
-from sandbox.recipe.tools.base import Desk, Options, read_options
-from sandbox.recipe.tools.projects import asked_groups, inner, project_folder, whole_project
+from sandbox.recipe.tools.base import Options, ToolContext, read_options
+from sandbox.recipe.tools.projects import project_folder, read_inner, selected_groups, whole_project
 
 _VALUED = frozenset(
-    {"--extra", "--group", "--no-group", "--only-group", "--no-extra", "--package", "--directory", "--project", "-p"}
-    | {"--python", "--with", "-w", "--with-editable", "--with-requirements", "--env-file", "--index", "--index-url"}
-    | {"--default-index", "--extra-index-url", "--find-links", "--resolution", "--prerelease", "--link-mode", "-n"}
-    | {"--cache-dir", "--config-file", "--from", "--color", "--python-preference", "--refresh-package", "-c"}
-    | {"--no-install-package", "--upgrade-package", "-P", "--script", "--constraints", "--spec", "--pip-args"}
+    {
+        "--extra",
+        "--group",
+        "--no-group",
+        "--only-group",
+        "--no-extra",
+        "--package",
+        "--directory",
+        "--project",
+        "-p",
+    }
+    | {
+        "--python",
+        "--with",
+        "-w",
+        "--with-editable",
+        "--with-requirements",
+        "--env-file",
+        "--index",
+        "--index-url",
+    }
+    | {
+        "--default-index",
+        "--extra-index-url",
+        "--find-links",
+        "--resolution",
+        "--prerelease",
+        "--link-mode",
+        "-n",
+    }
+    | {
+        "--cache-dir",
+        "--config-file",
+        "--from",
+        "--color",
+        "--python-preference",
+        "--refresh-package",
+        "-c",
+    }
+    | {
+        "--no-install-package",
+        "--upgrade-package",
+        "-P",
+        "--script",
+        "--constraints",
+        "--spec",
+        "--pip-args",
+    }
 )
 _NOTHING = frozenset(
-    {"venv", "python", "cache", "self", "version", "init", "lock", "tree", "export", "help", "--version"}
+    {
+        "venv",
+        "python",
+        "cache",
+        "self",
+        "version",
+        "init",
+        "lock",
+        "tree",
+        "export",
+        "help",
+        "--version",
+    }
 )
 
 
-def read(call: Call, desk: Desk) -> ToolReading | None:
-    """One call of uv, uvx or pipx."""
+def read(call: Call, context: ToolContext) -> ToolReading | None:
+    """Read one call of uv, uvx or pipx."""
     if call.program == "uvx":
-        return _tool(call, 1, desk)
+        return _tool(call, 1, context)
     start = 1
-    while start < len(call.words) and call.words[start].startswith("-") and call.words[start] != "--version":
+    while (
+        start < len(call.words)
+        and call.words[start].startswith("-")
+        and call.words[start] != "--version"
+    ):
         start += 2 if call.words[start] in _VALUED else 1
     asks = call.words[start] if start < len(call.words) else "--version"
     if asks == "pip":
-        return pip.read(call.from_(start), desk)
+        return pip.read(call.from_(start), context)
     if asks == "sync":
         options = read_options(call.words[1:start] + call.words[start + 1 :], _VALUED)
-        return ToolReading(wanted=_sync(call, options, desk), python=_python(options.values("--python", "-p")))
+        return ToolReading(
+            wanted=_sync(call, options, context), python=_python(options.values("--python", "-p"))
+        )
     if asks == "run" and call.program != "pipx":
-        return _run(call, start, desk)
+        return _run(call, start, context)
     if asks == "tool":
         start += 1
         asks = call.words[start] if start < len(call.words) else ""
     if asks in {"run", "x"}:
-        return _tool(call, start + 1, desk)
+        return _tool(call, start + 1, context)
     if asks in {"install", "add", "inject"}:
         options = read_options(call.words[start + 1 :], _VALUED)
-        named = tuple(_pinned(word) for word in (*options.positional, *options.values("--with")))
-        return ToolReading(wanted=pip.read_install(call, named, desk))
-    if asks in _NOTHING or asks in {"build", "publish", "remove", "upgrade", "ensurepath", "update-shell", "list"}:
-        return _around(call.words[start:])
+        named = tuple(
+            _to_requirement(word) for word in (*options.positional, *options.values("--with"))
+        )
+        return ToolReading(wanted=pip.read_install(call, named, context))
+    if asks in _NOTHING or asks in {
+        "build",
+        "publish",
+        "remove",
+        "upgrade",
+        "ensurepath",
+        "update-shell",
+        "list",
+    }:
+        return _read_version(call.words[start:])
     return None
 
 
-def _around(words: tuple[str, ...]) -> ToolReading:
-    """What installs nothing: of `uv python install 3.11` and `uv venv -p 3.11` the version is kept."""
+def _read_version(words: tuple[str, ...]) -> ToolReading:
+    """Read commands without installs, such as `uv venv -p 3.11`; only their version counts."""
     options = read_options(words, _VALUED)
-    named = options.positional[2:] if options.positional[:2] in {("python", "install"), ("python", "pin")} else ()
+    named = (
+        options.positional[2:]
+        if options.positional[:2] in {("python", "install"), ("python", "pin")}
+        else ()
+    )
     asked = options.values("--python", "-p") if words[:1] == ("venv",) else []
     return ToolReading(python=_python([*asked, *named]))
 
 
-def _sync(call: Call, options: Options, desk: Desk, *, quiet: bool = False) -> Wanted:
-    """What `uv sync` with these options installs."""
-    folder = project_folder(desk, call.folder, options, "--directory", "--project")
+def _sync(
+    call: Call, options: Options, context: ToolContext, *, quiet: bool = False
+) -> Requirements:
+    """Return what `uv sync` installs with these options."""
+    folder = project_folder(context, call.folder, options, "--directory", "--project")
     if any(value != "highest" for value in options.values("--resolution")):
-        desk.log.replaced(f"--resolution {options.values('--resolution')[-1]}", "the highest versions are installed")
+        context.log.replaced(
+            f"--resolution {options.values('--resolution')[-1]}",
+            "the highest versions are installed",
+        )
+    # A member of the workspace is named by its project, not by its folder.
     if options.values("--package"):
-        folder = _member(desk, options.values("--package")[-1]) or folder
-    project = project_in(desk.files, folder)
+        folder = _member(context, options.values("--package")[-1]) or folder
+    project = project_in(context.files, folder)
     if not quiet:
-        desk.log.replaced(call.line(), "what the project declares is installed, at the versions of uv.lock")
+        context.log.replaced(
+            call.line(), "what the project declares is installed, at the versions of uv.lock"
+        )
     only = options.split("--only-group") + (["dev"] if options.has("--only-dev") else [])
     if only:
-        return whole_project(desk, folder, only, "uv.lock", only=True)
+        return whole_project(context, folder, only, "uv.lock", only=True)
+    # An exclusion wins over defaults and over requested groups, as in uv.
     without = {*options.split("--no-group"), *(["dev"] if options.has("--no-dev") else [])}
     defaults = () if options.has("--no-default-groups") else project.default_groups
-    asked = asked_groups(options, project, extras=("--extra",), groups=("--group",))
+    asked = selected_groups(options, project, extras=("--extra",), groups=("--group",))
     groups = [name for name in (*defaults, *asked) if name not in without]
     itself = not options.has("--no-install-project") and project.name is not None
-    wanted = whole_project(desk, folder, groups, "uv.lock", itself=itself)
+    wanted = whole_project(context, folder, groups, "uv.lock", itself=itself)
     if options.has("--all-packages"):
-        for member in _members(desk):
-            wanted = wanted.plus(whole_project(desk, member, groups, "uv.lock"))
+        for member in _members(context):
+            wanted = wanted.plus(whole_project(context, member, groups, "uv.lock"))
     return wanted
 
 
-def _run(call: Call, start: int, desk: Desk) -> ToolReading:
-    """`uv run` brings the project up to date, then runs the command in it."""
-    module = next((i for i, word in enumerate(call.words) if i > start and word in {"-m", "--module"}), len(call.words))
+def _run(call: Call, start: int, context: ToolContext) -> ToolReading:
+    """Read `uv run`: a sync, then the command."""
+    module = next(
+        (i for i, word in enumerate(call.words) if i > start and word in {"-m", "--module"}),
+        len(call.words),
+    )
     options = read_options(call.words[start + 1 : module], _VALUED, stop=True)
     first = module - len(options.rest)
-    wanted = Wanted()
+    wanted = Requirements()
     if not options.has("--no-sync", "--no-project"):
-        wanted = _sync(call, options, desk, quiet=True)
+        wanted = _sync(call, options, context, quiet=True)
     given = options.split("--with", "-w")
-    wanted = wanted.plus(clean_lines([name.replace("@", "==") for name in given], call.line(), desk.log, call.folder))
+    wanted = wanted.plus(
+        clean_lines(
+            [name.replace("@", "==") for name in given], call.line(), context.log, call.folder
+        )
+    )
     for name in options.values("--with-requirements"):
-        wanted = wanted.plus(pip.read_install(call, ("-r", name), desk))
+        wanted = wanted.plus(pip.read_install(call, ("-r", name), context))
     for name in options.values("--with-editable"):
-        wanted = wanted.plus(pip.read_install(call, ("-e", name), desk))
+        wanted = wanted.plus(pip.read_install(call, ("-e", name), context))
+    # No program came before `-m`, so it is uv's own option: Python runs the module.
     if first == module < len(call.words):
-        reading = desk.script(" ".join(("python", *call.shown[first:])), call.folder, call.environment)
+        reading = context.script(
+            " ".join(("python", *call.shown[first:])), call.folder, call.environment
+        )
     else:
-        reading = inner(_placed(call, options, desk), first, desk)
-    reason = "run in the environment that is there"
+        reading = read_inner(_in_directory(call, options, context), first, context)
+    reason = "run in the existing environment"
     python = _python(options.values("--python", "-p"))
     return ToolReading(wanted=wanted, reason=reason, python=python).plus(reading)
 
 
 def _python(asked: list[str]) -> str | None:
-    """The Python that is asked for by its version; one is here at a time, so the last one counts."""
-    return next((found for name in reversed(asked) if (found := read_version(name)) is not None), None)
-
-
-def _pinned(word: str) -> str:
-    """`ruff@0.5` as a requirement."""
-    return (
-        re.sub(r"@latest$", "", word) if re.search(r"@latest$", word) else re.sub(r"^([\w.-]+)@(?=\d)", r"\1==", word)
+    """Return the requested Python version; of several, the last counts."""
+    return next(
+        (found for name in reversed(asked) if (found := read_version(name)) is not None), None
     )
 
 
-def _placed(call: Call, options: Options, desk: Desk) -> Call:
-    """`--directory` changes where the command runs, too."""
+def _to_requirement(word: str) -> str:
+    """Convert `ruff@0.5` to a requirement."""
+    return (
+        re.sub(r"@latest$", "", word)
+        if re.search(r"@latest$", word)
+        else re.sub(r"^([\w.-]+)@(?=\d)", r"\1==", word)
+    )
+
+
+def _in_directory(call: Call, options: Options, context: ToolContext) -> Call:
+    """Apply `--directory`, which also changes the command's folder."""
     if not options.values("--directory"):
         return call
-    return call.with_(folder=project_folder(desk, call.folder, options, "--directory"))
+    return call.with_(folder=project_folder(context, call.folder, options, "--directory"))
 
 
-def _tool(call: Call, start: int, desk: Desk) -> ToolReading:
-    """`uvx ruff@0.5 check`: the tool is installed beside the project, and run."""
+def _tool(call: Call, start: int, context: ToolContext) -> ToolReading:
+    """Read `uvx ruff@0.5 check`: the tool is installed beside the project and run."""
     options = read_options(call.words[start:], _VALUED, stop=True)
     first = len(call.words) - len(options.rest)
     if first >= len(call.words):
         return ToolReading()
     name = call.words[first].partition("@")[0]
-    pinned = [_pinned(line) for line in options.values("--from", "--spec") or [call.words[first]]]
-    wanted = pip.read_install(call, (*pinned, *options.split("--with")), desk)
+    pinned = [
+        _to_requirement(line) for line in options.values("--from", "--spec") or [call.words[first]]
+    ]
+    wanted = pip.read_install(call, (*pinned, *options.split("--with")), context)
+    # The program has the package's name, without version and extras.
     shown = (name.partition("==")[0].partition("[")[0], *call.shown[first + 1 :])
-    reading = desk.script(" ".join(shown), call.folder, call.environment)
-    return ToolReading(wanted=wanted, reason="the tool is installed in the environment").plus(reading)
+    # The tool's own command may be one that is read further, such as tox.
+    reading = context.script(" ".join(shown), call.folder, call.environment)
+    return ToolReading(wanted=wanted, reason="the tool is installed in the environment").plus(
+        reading
+    )
 
 
-def _members(desk: Desk) -> list[str]:
-    """The folders of a workspace's projects."""
-    paths = sorted(name for name in desk.files.contents if name.endswith("/pyproject.toml"))[:40]
-    return [path.rpartition("/")[0] for path in paths if "project" in desk.files.toml(path)]
+def _members(context: ToolContext) -> list[str]:
+    """Return the folders of a workspace's projects."""
+    paths = sorted(name for name in context.files.contents if name.endswith("/pyproject.toml"))[:40]
+    return [path.rpartition("/")[0] for path in paths if "project" in context.files.toml(path)]
 
 
-def _member(desk: Desk, name: str) -> str | None:
+def _member(context: ToolContext, name: str) -> str | None:
     return next(
-        (f for f in _members(desk) if normal_name(project_in(desk.files, f).name or "") == normal_name(name)), None
+        (
+            f
+            for f in _members(context)
+            if normal_name(project_in(context.files, f).name or "") == normal_name(name)
+        ),
+        None,
     )

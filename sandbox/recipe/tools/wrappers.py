@@ -1,9 +1,9 @@
-"""Programs that only start another one: `env`, `timeout 60`, `xvfb-run -a`, `coverage run -m`, `bash -c`."""
+"""Unwrap programs that only start another one: `env`, `timeout 60`, `xvfb-run -a`, `bash -c`."""
 
 import re
 
 from sandbox.recipe.shell.walk import Call
-from sandbox.recipe.tools.base import Desk, read_options
+from sandbox.recipe.tools.base import ToolContext, read_options
 
 _MOST_LAYERS = 12
 _OPTIONS: dict[str, frozenset[str]] = {
@@ -13,7 +13,9 @@ _OPTIONS: dict[str, frozenset[str]] = {
     "time": frozenset({"-f", "-o"}),
     "timeout": frozenset({"-s", "-k", "--signal", "--kill-after"}),
     "gtimeout": frozenset({"-s", "-k"}),
-    "xvfb-run": frozenset({"-n", "-s", "-e", "-f", "-w", "--server-args", "--server-num", "--error-file"}),
+    "xvfb-run": frozenset(
+        {"-n", "-s", "-e", "-f", "-w", "--server-args", "--server-num", "--error-file"}
+    ),
     "stdbuf": frozenset({"-i", "-o", "-e"}),
     "unbuffer": frozenset(),
     "exec": frozenset({"-a"}),
@@ -45,20 +47,22 @@ _COVERAGE = frozenset(
 )
 
 
-def unwrap(call: Call, desk: Desk) -> Call:
-    """The call that is meant in the end."""
+def unwrap(call: Call, context: ToolContext) -> Call:
+    """Return the wrapped call after all layers."""
     for _ in range(_MOST_LAYERS):
         inner = _one_layer(call)
         if inner is None or not inner.words:
             return call
         if call.program in {"coverage", "python", "python3"} and inner is not call:
-            desk.log.replaced(call.line(), "coverage is not measured") if "coverage" in call.words[:3] else None
+            context.log.replaced(
+                call.line(), "coverage is not measured"
+            ) if "coverage" in call.words[:3] else None
         call = inner
     return call
 
 
 def _one_layer(call: Call) -> Call | None:
-    """The call without its outermost starter; None when there is none."""
+    """Return the call without its outermost wrapper; None if there is none."""
     program, rest = call.program, call.words[1:]
     if program == "env":
         return _env(call)
@@ -70,11 +74,11 @@ def _one_layer(call: Call) -> Call | None:
         start += call.words[start : start + 1] == ("--",)
         return call.from_(start) if start < len(call.words) else None
     behind = _coverage_start(call.words)
-    return _covered(call, behind) if behind is not None else None
+    return _unwrap_coverage(call, behind) if behind is not None else None
 
 
 def _coverage_start(words: tuple[str, ...]) -> int | None:
-    """Where the options of `coverage run` begin."""
+    """Return the index of the options of `coverage run`."""
     for prefix in (("coverage", "run"), ("-m", "coverage", "run")):
         offset = 1 if prefix[0] == "-m" else 0
         shown = tuple(word.rpartition("/")[2] for word in words[offset : offset + len(prefix)])
@@ -83,8 +87,8 @@ def _coverage_start(words: tuple[str, ...]) -> int | None:
     return None
 
 
-def _covered(call: Call, start: int) -> Call | None:
-    """What `coverage run` runs, as a call of Python."""
+def _unwrap_coverage(call: Call, start: int) -> Call | None:
+    """Return the program of `coverage run` as a call of Python."""
     index = start
     while index < len(call.words) and call.words[index].startswith("-"):
         if call.words[index] in {"-m", "--module"}:
@@ -100,7 +104,7 @@ def _as_python(call: Call, before: tuple[str, ...], first: int) -> Call | None:
 
 
 def _env(call: Call) -> Call | None:
-    """`env A=1 -u B tool`."""
+    """Unwrap `env A=1 -u B tool`."""
     own: dict[str, str] = {}
     index = 1
     while index < len(call.words):
@@ -117,7 +121,7 @@ def _env(call: Call) -> Call | None:
 
 
 def shell_script(call: Call) -> str | None:
-    """The script of `bash -c SCRIPT`; None for anything else."""
+    """Return the script of `bash -c SCRIPT`; None for anything else."""
     if call.program not in _SHELLS:
         return None
     for index, word in enumerate(call.words[1:8], start=1):
@@ -126,8 +130,8 @@ def shell_script(call: Call) -> str | None:
     return None
 
 
-def script_file(call: Call, desk: Desk) -> tuple[str, str] | None:
-    """Path and text of a shell script of the checkout that is called; None for anything else."""
+def script_file(call: Call, context: ToolContext) -> tuple[str, str] | None:
+    """Return path and text of a called shell script of the checkout; None for anything else."""
     words = call.words
     if call.program in _SHELLS:
         words = tuple(word for word in words[1:] if not word.startswith("-"))
@@ -135,7 +139,7 @@ def script_file(call: Call, desk: Desk) -> tuple[str, str] | None:
         return None
     path = re.sub(r"^\./", "", words[0])
     path = path if call.folder == "." else f"{call.folder}/{path}"
-    text = desk.files.text(path)
+    text = context.files.text(path)
     first = text.partition("\n")[0]
     is_shell = path.endswith((".sh", ".bash")) or call.program in _SHELLS
     if not text or not (is_shell or re.search(r"^#!.*\b(?:ba|z|da)?sh\b", first[:200])):

@@ -1,4 +1,4 @@
-"""CI job logs, read: steps, excerpts, failures, signals."""
+"""Parse CI job logs: steps, excerpts, failures, signals."""
 
 from sandbox.runners.ci_log.choice import StepHint
 from sandbox.runners.ci_log.reading import read_log

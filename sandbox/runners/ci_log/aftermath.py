@@ -1,62 +1,71 @@
-"""Steps that only run because something failed before: they upload, show, report or clean up."""
+"""Steps that only run after a failure: they upload, show, report or clean up."""
 
 import re
 
-from sandbox.runners.ci_log.steps import Step
+from sandbox.runners.ci_log.steps import LogStep
 
 _ACTION = re.compile(r"^\.{0,2}[\w./-]{1,200}(?:@[\w./-]{1,200})?$")
 _WORD = re.compile(r"[a-z]+")
 _ACTION_WORDS = frozenset(
     {
-        "upload", "artifact", "artifacts", "codecov", "coveralls", "cleanup", "clean", "teardown", "slack",
-        "notify", "notification", "notifications", "discord", "telegram", "comment", "report", "reporter",
-        "reports", "results", "summary", "annotate", "annotations", "save", "stop", "sarif", "junit",
+        "upload", "artifact", "artifacts", "codecov", "coveralls", "cleanup", "clean", "teardown",
+        "slack",
+        "notify", "notification", "notifications", "discord", "telegram", "comment", "report",
+        "reporter",
+        "reports", "results", "summary", "annotate", "annotations", "save", "stop", "sarif",
+        "junit",
     }
 )  # fmt: skip
-"""In the name of an action."""
+"""Words in the name of an action."""
 _PROGRAM_WORDS = frozenset(
     {
-        "upload", "cleanup", "teardown", "notify", "slack", "codecov", "coveralls", "collect", "dump", "stop", "prune",
+        "upload", "cleanup", "teardown", "notify", "slack", "codecov", "coveralls", "collect",
+        "dump", "stop", "prune",
     }
 )  # fmt: skip
-"""In the first words of a command: `./ci/clean-up.sh`, `python -m tools.upload_stats`."""
+"""Words at the start of a command: `./ci/clean-up.sh`, `python -m tools.upload_stats`."""
 _PLAIN = frozenset(
     {
-        "cat", "head", "tail", "ls", "df", "du", "free", "ps", "dmesg", "journalctl", "find", "stat", "echo",
-        "printf", "rm", "mkdir", "cp", "mv", "zip", "tar", "gzip", "kill", "pkill", "killall", "sleep",
+        "cat", "head", "tail", "ls", "df", "du", "free", "ps", "dmesg", "journalctl", "find",
+        "stat", "echo",
+        "printf", "rm", "mkdir", "cp", "mv", "zip", "tar", "gzip", "kill", "pkill", "killall",
+        "sleep",
     }
 )  # fmt: skip
-"""Commands that show files, or put them away."""
+"""Commands that show or move files."""
 _OTHER_WORDS = {
-    "docker": frozenset({"logs", "ps", "stop", "rm", "kill", "down", "prune", "images", "inspect", "stats", "info"}),
+    "docker": frozenset(
+        {"logs", "ps", "stop", "rm", "kill", "down", "prune", "images", "inspect", "stats", "info"}
+    ),
     "kubectl": frozenset({"logs", "describe", "get", "delete", "events"}),
     "aws": frozenset({"s3"}),
     "gsutil": frozenset({"cp", "rsync"}),
     "git": frozenset({"status", "clean", "log"}),
 }
-"""Programs that do so with one of these among their first words."""
+"""Programs that do so with one of these words among their first ones."""
 _SAME = {"podman": "docker", "docker-compose": "docker", "oc": "kubectl"}
 _NEUTRAL = re.compile(
-    r"^(?:$|#|set [-+]|if\b|then\b|else\b|elif\b|fi\b|for\b|while\b|do\b|done\b|case\b|esac\b|\{|\}|cd |export |shopt "
+    r"^(?:$|#|set [-+]|if\b|then\b|else\b|elif\b|fi\b|for\b|while\b|do\b|done\b|case\b|esac\b|\{"
+    r"|\}|cd |export |shopt "
     r"|trap |[A-Za-z_]\w*=)"
 )
 _MEANS_TO_FAIL = re.compile(r"\bexit [1-9$]")
 _TOLERANT = re.compile(r"\|\| *(?:true|:|echo\b.*|exit 0)$")
 
 
-def is_aftermath(step: Step) -> bool:
-    """Return whether a step only looks after what another one left."""
+def is_aftermath(step: LogStep) -> bool:
+    """Return True if a step only handles the results of another one."""
     if not step.script and _ACTION.match(step.name):
         return bool(_words(step.name.partition("@")[0]) & _ACTION_WORDS)
     lines = [line.strip() for line in step.script or (step.name,)]
     commands = [line for line in lines if not _NEUTRAL.match(line)]
     if any(_MEANS_TO_FAIL.search(line) for line in lines):
         return False
-    return bool(commands) and all(_looks_after(command) for command in commands)
+    return bool(commands) and all(_is_follow_up(command) for command in commands)
 
 
-def _looks_after(command: str) -> bool:
-    """Return whether a command of a script uploads, shows or cleans up, or may fail."""
+def _is_follow_up(command: str) -> bool:
+    """Return True if a command uploads, shows or cleans up, or may fail."""
     if _TOLERANT.search(command):
         return True
     words = [word for word in command.split() if word != "sudo" and not word.startswith("-")][:4]
@@ -71,5 +80,5 @@ def _looks_after(command: str) -> bool:
 
 
 def _words(name: str) -> frozenset[str]:
-    """Return the words of a name; `clean-up` is one."""
+    """Return the words of a name; `clean-up` counts as one."""
     return frozenset(_WORD.findall(re.sub(r"(clean|tear)[-_ ](up|down)", r"\1\2", name.lower())))

@@ -1,4 +1,4 @@
-"""The lines of a CI job's log without what the runner put around them; linear in the log's length."""
+"""The lines of a CI job log without the runner's decoration, in linear time."""
 
 import re
 from typing import NamedTuple
@@ -7,17 +7,19 @@ MAX_CHARACTERS = 16 * 1024 * 1024
 MAX_LINES = 200_000
 HEAD_LINES = 20_000
 LINE_CHARACTERS = 2000
-_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\([A-Z0-9]|[=>]|\][^\x07\x1b\n]{0,1000}(?:\x07|\x1b\\))")
-"""Colours, movements, and the links that some tools put around their rules."""
+_ANSI = re.compile(
+    r"\x1b(?:\[[0-?]{0,20}[ -/]{0,4}[@-~]|\([A-Z0-9]|[=>]|\][^\x07\x1b\n]{0,1000}(?:\x07|\x1b\\))"
+)
+"""Colours, cursor movements, and hyperlinks around rule names."""
 _STAMP = slice(0, 19)
-"""`2026-07-30T19:16:42`, of a time that ends within 31 characters with `Z`."""
+"""`2026-07-30T19:16:42`, of a timestamp that ends within 31 characters with `Z`."""
 _STAMP_END = 31
 _PARTIAL = re.compile(r"[A-Za-z0-9+/=_.~%-]{1,512}\Z")
-"""What a cut may have gone through."""
+"""Characters that a cut may have split."""
 
 
 class LogLines(NamedTuple):
-    """The lines of a log, and when each was written."""
+    """The lines of a log with their times."""
 
     times: list[str]
     """`2026-07-30T19:16:42`; empty for a line without a time."""
@@ -25,7 +27,7 @@ class LogLines(NamedTuple):
 
 
 def log_lines(log: str) -> LogLines:
-    """The lines: no byte order mark, times apart, no colours, of a progress line what was seen last, bounded."""
+    """Split a log into bounded lines, without colours and overwritten progress."""
     if len(log) > MAX_CHARACTERS:
         log = log[-MAX_CHARACTERS:].partition("\n")[2]
     plain = log.replace("\ufeff", "").replace("\r\n", "\n")
@@ -41,7 +43,7 @@ def log_lines(log: str) -> LogLines:
         else:
             times.append("")
             text = line.rstrip()
-        # Most lines are short and whole: only the others cost a call.
+        # Most lines are short and complete: only the others need a call.
         texts.append(_text(text) if len(text) > LINE_CHARACTERS or "\r" in text else text)
     return LogLines(times, texts)
 

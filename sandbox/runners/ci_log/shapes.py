@@ -1,19 +1,21 @@
-"""The shape of a log line, which lines of the same kind share, and the headlines above a line."""
+"""The shape of a log line, shared by lines of one kind, and the headings above a line."""
 
 import re
 from collections.abc import Iterator, Sequence
 
 _LOOKED_AT = 200
 _TOKENS = 8
-_HEADLINE = re.compile(r"^\s{0,4}(?:>>>|=+>|[=\-_*#\u2500\u2501\u2550]{3,} ?\S|#{1,6} |\u25cf |\*+ \S)|\S.{0,200}:$")
+_HEADLINE = re.compile(
+    r"^\s{0,4}(?:>>>|=+>|[=\-_*#\u2500\u2501\u2550]{3,} ?\S|#{1,6} |\u25cf |\*+ \S)|\S.{0,200}:$"
+)
 REACH = 30
-"""Lines above a finding that are searched for its headline."""
+"""Number of lines above a finding that are searched for its heading."""
 _LEVELS = 3
-"""Most headlines of one finding: each is indented less than the one below it."""
+"""Maximum number of headings of one finding, each indented less than the one below it."""
 
 
 def shape(line: str) -> str:
-    """Return a line with its numbers and names taken out: the lines of one kind of message share it."""
+    """Return a line with placeholders for numbers and names; messages of one kind share it."""
     return " ".join(_token(word) for word in line[:_LOOKED_AT].split()[:_TOKENS])
 
 
@@ -24,11 +26,11 @@ def _token(word: str) -> str:
 
 
 def headlines(lines: Sequence[str], index: int) -> Iterator[int]:
-    """Yield the lines above one that name what it belongs to, the nearest first.
+    """Yield the headings above a line, the nearest first.
 
     Args:
-        lines: Of one step.
-        index: Of the finding.
+        lines: The lines of one step.
+        index: The index of the finding.
     """
     depth = _indent(lines[index])
     found = 0

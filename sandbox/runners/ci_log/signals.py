@@ -1,4 +1,4 @@
-"""Signs in a log that the world was at fault and not the code: runner, time, disk, network, registry, credentials."""
+"""Signs in a log of an external cause: runner, time, disk, network, registry, credentials."""
 
 import re
 from collections.abc import Iterable
@@ -6,24 +6,40 @@ from collections.abc import Iterable
 from sandbox.types import LogSignal
 
 _LOOKED_AT = 1000
-_SAID: dict[LogSignal, tuple[str, ...]] = {
+_PHRASES: dict[LogSignal, tuple[str, ...]] = {
     LogSignal.RUNNER_LOST: (
         r"The runner has received a shutdown signal",
         r"lost communication with the server",
-        r"[Tt]he (?:hosted )?runner (?:lost|encountered an error|was shut ?down|has been shut ?down)",
+        (
+            r"[Tt]he (?:hosted )?runner (?:lost|encountered an error|was shut ?down"
+            r"|has been shut ?down)"
+        ),
         r"self-hosted runner lost",
     ),
     LogSignal.TIMED_OUT: (
         r"exceeded the maximum execution time",
         r"^##\[error\]The action .{1,200} has timed out after",
         r"^##\[error\].{0,100}[Tt]he job .{0,100}exceeded",
-        # timeout(1) leaves with 124, and scripts around it say so in words of their own.
-        r"(?:exit(?:ed)?(?: with)?(?: code| status)?|return(?:ed|ing)(?: code| status)?|rc ?=|status) ?:? ?124\b",
+        # timeout(1) exits with 124, and scripts around it describe that in their own words.
+        (
+            r"(?:exit(?:ed)?(?: with)?(?: code| status)?|return(?:ed|ing)(?: code| status)?|rc ?="
+            r"|status) ?:? ?124\b"
+        ),
         r"^timeout: sending signal ",
-        r"\b(?:took|ran|running|runs) (?:for )?(?:>|longer than|more than|over) ?\d{1,6} ?(?:s|sec|m|min|h|hour)",
+        (
+            r"\b(?:took|ran|running|runs) (?:for )?(?:>|longer than|more than|over) ?\d{1,6} ?(?:s"
+            r"|sec|m|min|h|hour)"
+        ),
         r"\b[Kk]ill(?:ed|ing) .{0,100}(?:after|due to|because of) (?:a )?time-?out\b",
-        r"(?i:\b(?:job|step|suite|build|command|process|script|task|run|stage|shard)\b.{0,60} (?:has )?timed out)",
-        r"(?i:\b(?:time limit|deadline|time-?out) (?:of .{1,40} )?(?:was |has been )?(?:exceeded|reached|expired)\b)",
+        (
+            r"(?i:\b(?:job|step|suite|build|command|process|script|task|run|stage"
+            r"|shard)\b.{0,60} (?:has )?timed out)"
+        ),
+        (
+            r"(?i:\b(?:time limit|deadline|time-?out) (?:of .{1,40} )?(?:was "
+            r"|has been )?(?:exceeded"
+            r"|reached|expired)\b)"
+        ),
     ),
     LogSignal.CANCELLED: (
         r"^##\[error\]The operation was canceled",
@@ -82,7 +98,10 @@ _SAID: dict[LogSignal, tuple[str, ...]] = {
         r"\bConnectionResetError\b",
         r"Max retries exceeded with url",
         r"Read timed out",
-        r"(?i:\b(?:download|upload|fetch|clone|pull|transfer)(?:ing|s)?\b.{0,80} (?:has |have )?timed out)",
+        (
+            r"(?i:\b(?:download|upload|fetch|clone|pull|transfer)(?:ing|s)?\b.{0,80} (?:has "
+            r"|have )?timed out)"
+        ),
         r"\bReadTimeoutError\b",
         r"TLS handshake timeout",
         r"\bdial tcp\b",
@@ -102,8 +121,12 @@ _SAID: dict[LogSignal, tuple[str, ...]] = {
         r"We couldn't connect to",
     ),
     LogSignal.CREDENTIALS: (
-        # Much is refused in passing (caches, metrics): only what the runner or git calls an error counts.
-        r"^##\[error\].{0,400}(?:[Cc]redentials could not be loaded|is not authorized to perform|[Bb]ad credentials)",
+        # Many refusals are harmless (caches, metrics): only errors of the runner or of git count.
+        (
+            r"^##\[error\].{0,400}(?:[Cc]redentials could not be loaded"
+            r"|is not authorized to perform"
+            r"|[Bb]ad credentials)"
+        ),
         r"^##\[error\].{0,400}(?:HttpError: 40[13]|Resource not accessible by integration)",
         r"^fatal: (?:Authentication failed for|could not read Username for)",
         r"denied: requested access to the resource",
@@ -111,32 +134,40 @@ _SAID: dict[LogSignal, tuple[str, ...]] = {
         r"^remote: (?:Permission to .{1,200} denied|Invalid username or)",
     ),
 }
-"""In the order in which they explain one another: a lost runner also cancels."""
-OF_THE_JOB = frozenset({LogSignal.RUNNER_LOST, LogSignal.TIMED_OUT, LogSignal.CANCELLED, LogSignal.DISK_FULL})
-"""These end the job, wherever the runner writes them; the others concern the step that prints them."""
-_PATTERNS = {signal: re.compile("|".join(said)) for signal, said in _SAID.items()}
-_ANY = re.compile("|".join(phrase for said in _SAID.values() for phrase in said))
+"""In causal order: a lost runner also cancels the job."""
+OF_THE_JOB = frozenset(
+    {LogSignal.RUNNER_LOST, LogSignal.TIMED_OUT, LogSignal.CANCELLED, LogSignal.DISK_FULL}
+)
+"""Signals that end the job and count wherever the runner writes them.
+
+Others concern the step that prints them.
+"""
+_PATTERNS = {signal: re.compile("|".join(phrases)) for signal, phrases in _PHRASES.items()}
+_ANY = re.compile("|".join(phrase for phrases in _PHRASES.values() for phrase in phrases))
 _HERE = re.compile(r"\blocalhost\b|\b127\.0\.0\.1\b|\[::1\]")
-"""What a program says to itself is no network."""
+"""A connection to the own host is not the network."""
 
 
 def find_signals(own: Iterable[str], marks: Iterable[str] = ()) -> dict[LogSignal, str]:
-    """Return each signal with the first line that shows it, the most telling first.
+    """Return each signal with the first line that shows it, in causal order.
 
     Args:
         own: Lines of the failed step.
-        marks: What the runner marked as errors anywhere in the job.
+        marks: Lines that the runner marked as errors, anywhere in the job.
     """
-    of_job = {signal: line for signal, line in _found(marks).items() if signal in OF_THE_JOB}
-    found = of_job | _found(own)
+    of_job = {
+        signal: line for signal, line in _match_signals(marks).items() if signal in OF_THE_JOB
+    }
+    found = of_job | _match_signals(own)
     return {signal: found[signal] for signal in _PATTERNS if signal in found}
 
 
-def _found(lines: Iterable[str]) -> dict[LogSignal, str]:
+def _match_signals(lines: Iterable[str]) -> dict[LogSignal, str]:
     """Return each signal with the first line that shows it."""
     found: dict[LogSignal, str] = {}
     for whole in lines:
         line = whole[:_LOOKED_AT]
+        # These lines show a command and no output.
         if line.startswith(("##[group]", "+ echo ")) or _ANY.search(line) is None:
             continue
         for signal, pattern in _PATTERNS.items():

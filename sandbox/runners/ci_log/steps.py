@@ -1,4 +1,4 @@
-"""A job's log in steps: where each begins, what it ran, and what the runner marked in it."""
+"""Split a job log into steps, with the command and the runner's marks of each."""
 
 import re
 from collections.abc import Sequence
@@ -7,18 +7,22 @@ from typing import NamedTuple
 from sandbox.runners.ci_log.lines import LogLines
 
 MAX_STEPS = 1000
-"""A job has fewer; what comes after belongs to the last."""
+"""Limit of steps; everything after it belongs to the last one."""
 SCRIPT_LINES = 60
-"""Lines below a headline that are searched for the end of the step's script."""
+"""Number of lines below a heading that are searched for the end of the step's script."""
 
 _LAST_LINES = 20
-"""Lines at the end of a step that are searched for its last word."""
+"""Number of lines at the end of a step that are searched for an error mark."""
 _RUN = "##[group]Run "
 _HOOK = "##[group]Run '/"
-"""What a self-hosted runner runs around every step; it belongs to the step."""
+"""Hooks that a self-hosted runner runs around every step belong to the step."""
 _CONTAINER = frozenset(
     f"##[group]{title}"
-    for title in ("Checking docker version", "Starting job container", "Create local container network")
+    for title in (
+        "Checking docker version",
+        "Starting job container",
+        "Create local container network",
+    )
 )
 _POST = ("Post job cleanup.", "Cleaning up orphan processes", "##[section]Finishing:")
 _EXIT = re.compile(
@@ -28,13 +32,18 @@ _EXIT = re.compile(
 )
 _ENDED = re.compile(r"^##\[end-action id=.{1,300};outcome=failure;conclusion=(\w{1,20})")
 SETUP = "Set up job"
-_SETUP_SAYS = ("Current runner version:", "##[section]Starting:", "Requested labels:", "##[group]Runner Image")
+_SETUP_SAYS = (
+    "Current runner version:",
+    "##[section]Starting:",
+    "Requested labels:",
+    "##[group]Runner Image",
+)
 _SETUP_LINES = 60
 _INITIALIZE = "Initialize containers"
 FINISH = "Complete job"
 
 
-class Step(NamedTuple):
+class LogStep(NamedTuple):
     """A part of the log that belongs to one command or action."""
 
     name: str
@@ -44,37 +53,38 @@ class Step(NamedTuple):
     """One past its last line."""
     started_at: str = ""
     errors: int = 0
-    """Lines the runner marked as errors."""
+    """Number of lines that the runner marked as errors."""
     exit_code: int | None = None
     stopped: bool = False
-    """An error mark is the last line of it."""
+    """An error mark is its last line."""
     forgiven: bool = False
-    """It failed and was allowed to."""
+    """It failed and was allowed to (`continue-on-error`)."""
     script: tuple[str, ...] = ()
-    """The lines that the runner was asked to run; empty for an action."""
+    """The lines of its script; empty for an action."""
 
     @property
     def failed(self) -> bool:
-        """Return whether the runner marked an error in it that counts."""
+        """Return True if the runner marked an error in it that counts."""
         return self.errors > 0 and not self.forgiven
 
     @property
     def own(self) -> bool:
-        """Return whether the workflow asked for it."""
+        """Return True if the step is part of the workflow, and not one of the runner's own."""
         return self.name not in {SETUP, _INITIALIZE, FINISH}
 
 
-def split_log(log: LogLines) -> list[Step]:
-    """The steps in order."""
+def split_log(log: LogLines) -> list[LogStep]:
+    """Return the steps in order."""
     texts = log.texts
     whole = any(text.startswith(_SETUP_SAYS) for text in texts[:_SETUP_LINES])
     starts = [(0, SETUP if whole else "")]
     marks: list[list[str]] = [[]]
     for index, text in enumerate(texts):
         first = text[:1]
+        # Every mark starts with one of these letters; this skips most lines early.
         if first not in {"#", "P", "C"}:
             continue
-        name = _begins(text, starts[-1][1]) if len(starts) < MAX_STEPS else ""
+        name = _step_name(text, starts[-1][1]) if len(starts) < MAX_STEPS else ""
         if name and index == 0:
             starts[0] = (0, name)
         elif name:
@@ -84,20 +94,34 @@ def split_log(log: LogLines) -> list[Step]:
             marks[-1].append(text)
     ends = [*(start for start, _ in starts[1:]), len(texts)]
     return [
-        _marked(_step(log, name, start, end), marked)
+        _with_marks(_step(log, name, start, end), marked)
         for (start, name), end, marked in zip(starts, ends, marks, strict=True)
     ]
 
 
-def _step(log: LogLines, name: str, start: int, end: int) -> Step:
+def _step(log: LogLines, name: str, start: int, end: int) -> LogStep:
     """Return a step without its marks."""
-    last = next((text for text in reversed(log.texts[max(start, end - _LAST_LINES) : end]) if _counts(text)), "")
+    last = next(
+        (
+            text
+            for text in reversed(log.texts[max(start, end - _LAST_LINES) : end])
+            if _is_content(text)
+        ),
+        "",
+    )
     stopped = last.startswith("##[error]")
-    return Step(name, start, end, _time(log, start, end), stopped=stopped, script=_script(log.texts, start, end))
+    return LogStep(
+        name,
+        start,
+        end,
+        _time(log, start, end),
+        stopped=stopped,
+        script=_script(log.texts, start, end),
+    )
 
 
-def _counts(text: str) -> bool:
-    """Return whether a line is more than a blank or the runner's note about an action."""
+def _is_content(text: str) -> bool:
+    """Return False for blank lines and the runner's notes about actions."""
     return bool(text) and not text.startswith(("##[end-action", "##[start-action"))
 
 
@@ -106,7 +130,7 @@ def _time(log: LogLines, start: int, end: int) -> str:
 
 
 def _script(texts: Sequence[str], start: int, end: int) -> tuple[str, ...]:
-    """Return the lines between a headline and the runner's line about the shell; an action has inputs instead."""
+    """Return the lines of a step's script; empty for an action."""
     if not texts[start].startswith(_RUN):
         return ()
     below = texts[start + 1 : min(end, start + SCRIPT_LINES)]
@@ -118,8 +142,8 @@ def _script(texts: Sequence[str], start: int, end: int) -> tuple[str, ...]:
     return ()
 
 
-def _begins(text: str, current: str) -> str:
-    """The name of the step a line begins; empty when it begins none."""
+def _step_name(text: str, current: str) -> str:
+    """Return the name of the step that a line begins; empty if it begins none."""
     if text.startswith(_RUN):
         return "" if text.startswith(_HOOK) else text.removeprefix(_RUN)[:300]
     if text in _CONTAINER and current in {SETUP, ""}:
@@ -129,7 +153,7 @@ def _begins(text: str, current: str) -> str:
     return ""
 
 
-def _marked(step: Step, marks: Sequence[str]) -> Step:
+def _with_marks(step: LogStep, marks: Sequence[str]) -> LogStep:
     errors, code, forgiven = 0, None, False
     for text in marks:
         if text.startswith("##[error]"):

@@ -1,7 +1,7 @@
-"""Problem matchers: one table per tool, and which of them read what a command prints."""
+"""Problem matchers: one table for each tool, and the selection for a command."""
 
 from sandbox.guest.pytest_command import split_words
-from sandbox.runners.findings import Finding
+from sandbox.runners.findings import PrintedFinding
 from sandbox.runners.matchers import compilers, javascript, python
 from sandbox.runners.matchers.engine import Matcher, match_lines, plain_lines
 from sandbox.runners.matchers.structured import structured_findings
@@ -9,7 +9,7 @@ from sandbox.runners.matchers.structured import structured_findings
 __all__ = ["EVERY", "Matcher", "is_build", "matchers_for", "plain_lines", "read_findings"]
 
 EVERY: tuple[Matcher, ...] = (*python.ALL, *javascript.ALL, *compilers.ALL)
-"""Every matcher, the ones that say most first: for scripts and logs of which the tool is not known."""
+"""Every matcher, the most specific first, for scripts and logs of unknown tools."""
 
 _FORMAT = (python.UNFORMATTED, python.BLACK, python.RUFF_FULL, python.UNPARSED)
 _RUST = (compilers.RUST, compilers.RUST_SHORT, compilers.RUSTFMT)
@@ -64,38 +64,58 @@ TOOLS: tuple[tuple[tuple[str, ...], tuple[Matcher, ...]], ...] = (
     (("shellcheck",), (compilers.GCC, compilers.SHELLCHECK)),
     (("actionlint",), (compilers.ACTIONLINT,)),
 )
-"""How a command begins, and what reads it; the first that fits."""
+"""Start of a command, and its matchers; the first match counts."""
 
 _BUILDERS = frozenset(
-    {"go", "cargo", "rustc", "gcc", "g++", "cc", "clang", "clang++", "cl", "msbuild", "dotnet", "javac"}
+    {
+        "go",
+        "cargo",
+        "rustc",
+        "gcc",
+        "g++",
+        "cc",
+        "clang",
+        "clang++",
+        "cl",
+        "msbuild",
+        "dotnet",
+        "javac",
+    }
 )
 _LAUNCHERS = (
-    ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("hatch", "run"), ("rye", "run"), ("uvx",),
-    ("pipx", "run"), ("npx",), ("pnpm", "exec"), ("yarn", "run"), ("yarn",), ("bunx",), ("npm", "exec", "--"),
+    ("uv", "run"), ("poetry", "run"), ("pdm", "run"), ("pipenv", "run"), ("hatch", "run"), ("rye",
+    "run"), ("uvx",),
+    ("pipx", "run"), ("npx",), ("pnpm", "exec"), ("yarn", "run"), ("yarn",), ("bunx",), ("npm",
+    "exec", "--"),
 )  # fmt: skip
 
 
 def matchers_for(command: str) -> tuple[Matcher, ...] | None:
-    """What reads a plain command's output; None when the tool is not known, or the command needs a shell."""
+    """Return the matchers of a plain command; None if the tool is unknown or it needs a shell."""
     words = _program(command)
     if not words:
         return None
-    return next((matchers for start, matchers in TOOLS if tuple(words[: len(start)]) == start), None)
+    return next(
+        (matchers for start, matchers in TOOLS if tuple(words[: len(start)]) == start), None
+    )
 
 
 def is_build(command: str) -> bool:
-    """Whether a tool builds: then it can fail for reasons that have no place, and that is a failure all the same."""
+    """Return True if a tool builds.
+
+    It can fail without a place, and that is a failure all the same.
+    """
     words = _program(command)
     return bool(words) and words[0] in _BUILDERS
 
 
-def read_findings(matchers: tuple[Matcher, ...], text: str) -> list[Finding]:
-    """What a text says, read as JSON or workflow commands where it is that, and line by line else."""
+def read_findings(matchers: tuple[Matcher, ...], text: str) -> list[PrintedFinding]:
+    """Return the findings of a text: JSON or workflow commands if present, else line by line."""
     return structured_findings(text) or list(match_lines(matchers, plain_lines(text)))
 
 
 def _program(command: str) -> list[str]:
-    """The words from the tool's name on."""
+    """Return the words of a command from the tool's name on."""
     words = split_words(command) or []
     while words and "=" in words[0] and words[0].split("=", 1)[0].isidentifier():
         words = words[1:]

@@ -1,4 +1,4 @@
-"""How compilers and their companions print what they find: C and C++, Go, Rust, Java, shell, workflows."""
+"""Output formats of compilers and related tools: C and C++, Go, Rust, Java, shell, workflows."""
 
 import re
 
@@ -8,7 +8,10 @@ _PATH = r"(?P<file>(?:[A-Za-z]:)?[^\s:(][^:(\n]{0,400})"
 
 GCC = Matcher(
     tool="gcc",
-    source="printed by gcc 12; the shape of VS Code's $gcc; clang prints the same, and shellcheck -f gcc",
+    source=(
+        "printed by gcc 12; the shape of VS Code's $gcc; clang prints the same, and shellcheck "
+        "-f gcc"
+    ),
     patterns=(
         re.compile(
             rf"^{_PATH}:(?P<line>\d{{1,7}}):(?:(?P<column>\d{{1,7}}):)? ?"
@@ -46,7 +49,8 @@ MSVC = Matcher(
     patterns=(
         re.compile(
             rf"^ {{0,8}}{_PATH}\((?P<line>\d{{1,7}})(?:,(?P<column>\d{{1,7}}))?[\d,-]{{0,30}}\) ?: "
-            r"(?P<severity>fatal error|error|warning|note|message)(?: (?P<rule>[A-Z]{1,6}\d{2,6}))? ?: "
+            r"(?P<severity>fatal error|error|warning|note"
+            r"|message)(?: (?P<rule>[A-Z]{1,6}\d{2,6}))? ?: "
             r"(?P<message>.{1,1000})$"
         ),
     ),
@@ -56,7 +60,8 @@ GO = Matcher(
     source="go build and go vet; the shape of VS Code's $go",
     patterns=(
         re.compile(
-            r"^(?:vet: )?(?P<file>(?:[A-Za-z]:)?[^\s:][^:\n]{0,400}\.go):(?P<line>\d{1,7}):(?:(?P<column>\d{1,7}):)? "
+            r"^(?:vet: )?(?P<file>(?:[A-Za-z]:)?[^\s:][^:\n]{0,400}\.go):(?P<line>\d{1,7}):(?:"
+            r"(?P<column>\d{1,7}):)? "
             r"(?P<message>.{1,1000}?)(?: \((?P<rule>[a-z]{2,30})\))?$"
         ),
     ),
@@ -66,7 +71,9 @@ RUST = Matcher(
     tool="cargo",
     source="printed by cargo and clippy 1.95, human format",
     patterns=(
-        re.compile(r"^(?P<severity>error|warning)(?:\[(?P<rule>E\d{4})\])?: (?P<message>.{1,1000})$"),
+        re.compile(
+            r"^(?P<severity>error|warning)(?:\[(?P<rule>E\d{4})\])?: (?P<message>.{1,1000})$"
+        ),
         re.compile(r"^ {1,12}--> (?P<file>[^:\n]{1,400}):(?P<line>\d{1,7}):(?P<column>\d{1,7})$"),
     ),
 )
@@ -75,7 +82,8 @@ RUST_SHORT = Matcher(
     source="printed by cargo 1.95, --message-format short",
     patterns=(
         re.compile(
-            r"^(?P<file>[^\s:][^:\n]{0,400}\.rs):(?P<line>\d{1,7}):(?P<column>\d{1,7}): (?P<severity>error|warning)"
+            r"^(?P<file>[^\s:][^:\n]{0,400}\.rs):(?P<line>\d{1,7}):(?P<column>\d{1,7}): "
+            r"(?P<severity>error|warning)"
             r"(?:\[(?P<rule>E\d{4})\])?: (?P<message>.{1,1000})$"
         ),
     ),
@@ -103,7 +111,8 @@ MAVEN = Matcher(
     source="maven-compiler-plugin",
     patterns=(
         re.compile(
-            r"^\[(?P<severity>ERROR|WARNING)\] (?P<file>(?:[A-Za-z]:)?[^\s:\[][^:\[\n]{0,400}\.\w{1,8}):"
+            r"^\[(?P<severity>ERROR"
+            r"|WARNING)\] (?P<file>(?:[A-Za-z]:)?[^\s:\[][^:\[\n]{0,400}\.\w{1,8}):"
             r"\[(?P<line>\d{1,7}),(?P<column>\d{1,7})\] (?:error: )?(?P<message>.{1,1000})$"
         ),
     ),
@@ -115,7 +124,8 @@ SHELLCHECK = Matcher(
         re.compile(r"^In (?P<file>.{1,400}) line (?P<line>\d{1,7}):$"),
         re.compile(r"^.*$"),
         re.compile(
-            r"^ {0,400}\^-{0,400}\^? ?(?:-- )?(?P<rule>SC\d{4})(?: \((?P<severity>error|warning|info|style)\))?: "
+            r"^ {0,400}\^-{0,400}\^? ?(?:-- )?(?P<rule>SC\d{4})(?: \((?P<severity>error|warning"
+            r"|info|style)\))?: "
             r"(?P<message>.{1,1000})$"
         ),
     ),
@@ -126,7 +136,8 @@ ACTIONLINT = Matcher(
     source="actionlint's default and -oneline formats",
     patterns=(
         re.compile(
-            r"^(?P<file>[^\s:][^:\n]{0,400}\.ya?ml):(?P<line>\d{1,7}):(?P<column>\d{1,7}): (?P<message>.{1,1000}) "
+            r"^(?P<file>[^\s:][^:\n]{0,400}\.ya?ml):(?P<line>\d{1,7}):(?P<column>\d{1,7}): "
+            r"(?P<message>.{1,1000}) "
             r"\[(?P<rule>[a-z][a-z-]{2,40})\]$"
         ),
     ),
@@ -134,7 +145,11 @@ ACTIONLINT = Matcher(
 PRE_COMMIT = Matcher(
     tool="pre-commit",
     source="the fixers of pre-commit-hooks",
-    patterns=(re.compile(r"^(?:Fixing|Fixed|Rewriting|reformatted) (?P<file>[\w./@+-]{1,400}\.\w{1,12})$"),),
+    patterns=(
+        re.compile(
+            r"^(?:Fixing|Fixed|Rewriting|reformatted) (?P<file>[\w./@+-]{1,400}\.\w{1,12})$"
+        ),
+    ),
     rule="fixed",
     message="the hook changes the file",
 )
@@ -142,7 +157,10 @@ PYTHON_SYNTAX = Matcher(
     tool="python",
     source="compileall and py_compile of CPython",
     patterns=(
-        re.compile(r'^(?:\*\*\* )? *(?:Sorry: )?.{0,20}File "(?P<file>[^"\n]{1,400})", line (?P<line>\d{1,7})$'),
+        re.compile(
+            r'^(?:\*\*\* )? *(?:Sorry: )?.{0,20}File "(?P<file>[^"\n]{1,400})", line '
+            r"(?P<line>\d{1,7})$"
+        ),
         re.compile(r"^ {2,}\S.*$"),
         re.compile(r"^ {2,}\^.*$"),
         re.compile(r"^(?P<rule>(?:Syntax|Indentation|Tab)Error): (?P<message>.{1,1000})$"),
@@ -150,6 +168,7 @@ PYTHON_SYNTAX = Matcher(
 )
 
 ALL = (
-    RUST_SHORT, JAVAC, MAVEN, ACTIONLINT, SHELLCHECK, GCC, LINKER, MSVC, GO, RUST, RUSTFMT, PYTHON_SYNTAX, PRE_COMMIT,
+    RUST_SHORT, JAVAC, MAVEN, ACTIONLINT, SHELLCHECK, GCC, LINKER, MSVC, GO, RUST, RUSTFMT,
+    PYTHON_SYNTAX, PRE_COMMIT,
     MAKE,
 )  # fmt: skip

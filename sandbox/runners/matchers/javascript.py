@@ -1,4 +1,4 @@
-"""How compilers, linters and formatters for JavaScript and TypeScript print what they find."""
+"""Output formats of compilers, linters and formatters for JavaScript and TypeScript."""
 
 import re
 
@@ -11,7 +11,8 @@ TSC = Matcher(
     source="printed by tsc 5; the shape of VS Code's $tsc",
     patterns=(
         re.compile(
-            rf"^{_ANY_PATH}\((?P<line>\d{{1,7}}),(?P<column>\d{{1,7}})\): (?P<severity>error|warning|info) "
+            rf"^{_ANY_PATH}\((?P<line>\d{{1,7}}),(?P<column>\d{{1,7}})\): (?P<severity>error"
+            rf"|warning|info) "
             r"(?P<rule>TS\d{1,6}): (?P<message>.{1,1000})$"
         ),
     ),
@@ -21,18 +22,23 @@ TSC_PRETTY = Matcher(
     source="printed by tsc 5 --pretty",
     patterns=(
         re.compile(
-            rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}) - (?P<severity>error|warning|message) "
+            rf"^{_ANY_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}) - (?P<severity>error"
+            rf"|warning|message) "
             r"(?P<rule>TS\d{1,6}): (?P<message>.{1,1000})$"
         ),
     ),
 )
 ESLINT_STYLISH = Matcher(
     tool="eslint",
-    source="printed by eslint 8, stylish; the shape of VS Code's $eslint-stylish; stylelint, yamllint print the same",
+    source=(
+        "printed by eslint 8, stylish; the shape of VS Code's $eslint-stylish; stylelint, "
+        "yamllint print the same"
+    ),
     patterns=(
         re.compile(r"^(?P<file>(?:[A-Za-z]:\\|/|\./)?[^\s:][^:\n]{0,400}\.\w{1,10})$"),
         re.compile(
-            r"^ {1,8}(?P<line>\d{1,7}):(?P<column>\d{1,7}) {1,12}(?P<severity>error|warning|info) {1,12}"
+            r"^ {1,8}(?P<line>\d{1,7}):(?P<column>\d{1,7}) {1,12}(?P<severity>error|warning"
+            r"|info) {1,12}"
             r"(?P<message>\S.{0,1000}?)(?: {2,400}(?P<rule>[\w@/().:-]{1,100}))?$"
         ),
     ),
@@ -53,7 +59,8 @@ ESLINT_COMPACT = Matcher(
     source="printed by eslint 8, compact; the shape of VS Code's $eslint-compact",
     patterns=(
         re.compile(
-            rf"^{_ANY_PATH}: line (?P<line>\d{{1,7}}), col (?P<column>\d{{1,7}}), (?P<severity>Error|Warning|Info) - "
+            rf"^{_ANY_PATH}: line (?P<line>\d{{1,7}}), col (?P<column>\d{{1,7}}), "
+            rf"(?P<severity>Error|Warning|Info) - "
             r"(?P<message>.{1,1000}?)(?: \((?P<rule>[\w@/-]{1,100})\))?$"
         ),
     ),

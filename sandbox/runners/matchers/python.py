@@ -1,4 +1,4 @@
-"""How linters, formatters and type checkers for Python print what they find."""
+"""Output formats of linters, formatters and type checkers for Python."""
 
 import re
 
@@ -23,7 +23,8 @@ RUFF_FULL = Matcher(
     source="printed by ruff 0.17, --output-format full",
     patterns=(
         re.compile(
-            r"^(?:error\[)?(?P<rule>[A-Z]{1,4}[0-9]{2,5}|invalid-syntax|[a-z]+(?:-[a-z]+){1,6})\]?:? (?:\[\*\] )?"
+            r"^(?:error\[)?(?P<rule>[A-Z]{1,4}[0-9]{2,5}|invalid-syntax"
+            r"|[a-z]+(?:-[a-z]+){1,6})\]?:? (?:\[\*\] )?"
             r"(?P<message>.{1,1000})$"
         ),
         _ARROW,
@@ -33,7 +34,10 @@ RUFF_PYLINT = Matcher(
     tool="ruff",
     source="printed by ruff 0.17, --output-format pylint",
     patterns=(
-        re.compile(rf"^{_PATH}:(?P<line>\d{{1,7}}): \[(?P<rule>[A-Za-z0-9-]{{2,60}})\] (?P<message>.{{1,1000}})$"),
+        re.compile(
+            rf"^{_PATH}:(?P<line>\d{{1,7}}): \[(?P<rule>[A-Za-z0-9-]{{2,60}})\] "
+            rf"(?P<message>.{{1,1000}})$"
+        ),
     ),
 )
 UNFORMATTED = Matcher(
@@ -47,7 +51,8 @@ PYLINT = Matcher(
     source="printed by pylint 4, text reporter",
     patterns=(
         re.compile(
-            rf"^{_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}): (?P<rule>[CRWEF]\d{{4}}): (?P<message>.{{1,1000}})$"
+            rf"^{_PATH}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}): (?P<rule>[CRWEF]\d{{4}}): "
+            rf"(?P<message>.{{1,1000}})$"
         ),
     ),
 )
@@ -56,16 +61,20 @@ MYPY = Matcher(
     source="printed by mypy 2.4, with and without --pretty, columns and codes",
     patterns=(
         re.compile(
-            rf"^{_MODULE}:(?P<line>\d{{1,7}}): ?(?:(?P<column>\d{{1,7}}): )?(?P<severity>error|warning|note): "
+            rf"^{_MODULE}:(?P<line>\d{{1,7}}): ?(?:(?P<column>\d{{1,7}}): )?(?P<severity>error"
+            rf"|warning|note): "
             r"(?P<message>.{1,1000}?)(?:  \[(?P<rule>[\w-]{1,60})\])?$"
         ),
     ),
-    more=re.compile(r"^(?![\s:]|Found \d|Success)(?P<message>.{0,1000}?)(?:(?:^|  )\[(?P<rule>[\w-]{1,60})\])?$"),
+    more=re.compile(
+        r"^(?![\s:]|Found \d|Success)(?P<message>.{0,1000}?)(?:(?:^|  )\[(?P<rule>[\w-]{1,60})\])?$"
+    ),
 )
 MYPY_COLUMN = MYPY._replace(
     patterns=(
         re.compile(
-            rf"^{_MODULE}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}): (?P<severity>error|warning|note): "
+            rf"^{_MODULE}:(?P<line>\d{{1,7}}):(?P<column>\d{{1,7}}): (?P<severity>error|warning"
+            rf"|note): "
             r"(?P<message>.{1,1000}?)(?:  \[(?P<rule>[\w-]{1,60})\])?$"
         ),
     ),
@@ -80,7 +89,9 @@ PYRIGHT = Matcher(
             r"(?P<message>.{1,1000}?)(?: \((?P<rule>report\w{1,60})\))?$"
         ),
     ),
-    more=re.compile(r"^[ \u00a0]{4,16}(?P<message>[^\s\d].{0,1000}?)(?: \((?P<rule>report\w{1,60})\))?$"),
+    more=re.compile(
+        r"^[ \u00a0]{4,16}(?P<message>[^\s\d].{0,1000}?)(?: \((?P<rule>report\w{1,60})\))?$"
+    ),
 )
 TY = Matcher(
     tool="ty",
@@ -96,7 +107,10 @@ TY_FULL = Matcher(
     tool="ty",
     source="printed by ty 0.0, full",
     patterns=(
-        re.compile(r"^(?P<severity>error|warning)\[(?P<rule>[a-z]+(?:-[a-z]+){1,6})\]: (?P<message>.{1,1000})$"),
+        re.compile(
+            r"^(?P<severity>error|warning)\[(?P<rule>[a-z]+(?:-[a-z]+){1,6})\]: "
+            r"(?P<message>.{1,1000})$"
+        ),
         _ARROW,
     ),
 )
@@ -112,7 +126,8 @@ UNPARSED = Matcher(
     source="printed by black 26 and ruff 0.17 for files that do not parse",
     patterns=(
         re.compile(
-            r"^error: (?:[Ff]ailed to parse|cannot (?:format|parse:?)) (?P<file>[^:\n]{1,400}?):(?:(?P<line>\d{1,7}):)?"
+            r"^error: (?:[Ff]ailed to parse|cannot (?:format"
+            r"|parse:?)) (?P<file>[^:\n]{1,400}?):(?:(?P<line>\d{1,7}):)?"
             r"(?:(?P<column>\d{1,7}):)? ?(?P<message>.{0,1000})$"
         ),
     ),
@@ -135,6 +150,7 @@ CODESPELL = Matcher(
 LINTERS = (RUFF, RUFF_FULL, RUFF_PYLINT, UNPARSED)
 TYPES = (MYPY, MYPY_COLUMN)
 ALL = (
-    PYLINT, RUFF, UNFORMATTED, TY_FULL, RUFF_FULL, TY, MYPY_COLUMN, MYPY, PYRIGHT, BLACK, UNPARSED, ISORT, CODESPELL,
+    PYLINT, RUFF, UNFORMATTED, TY_FULL, RUFF_FULL, TY, MYPY_COLUMN, MYPY, PYRIGHT, BLACK, UNPARSED,
+    ISORT, CODESPELL,
     RUFF_PYLINT,
 )  # fmt: skip

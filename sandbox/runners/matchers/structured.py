@@ -1,25 +1,28 @@
-"""Findings from what tools write for machines: JSON, JSON lines, and workflow commands (`::error file=...`)."""
+"""Findings in machine-readable output: JSON, JSON lines, and workflow commands."""
 
 import json
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sandbox.runners.findings import MAX_FINDINGS, MESSAGE_CHARACTERS, Finding
-from sandbox.runners.matchers.engine import severity_of
+from sandbox.runners.findings import MAX_FINDINGS, MESSAGE_CHARACTERS, PrintedFinding
+from sandbox.runners.matchers.engine import parse_severity
 
 JSON_CHARACTERS = 400_000
 _COMMAND = re.compile(
-    r"^::(error|warning|notice) ([^:\n]{1,800}(?::(?!:)[^:\n]{0,800}){0,6})::(.{0,2000})$", re.MULTILINE
+    r"^::(error|warning|notice) ([^:\n]{1,800}(?::(?!:)[^:\n]{0,800}){0,6})::(.{0,2000})$",
+    re.MULTILINE,
 )
 _TITLE_RULE = re.compile(r"\(([\w@/-]{1,80})\)|^([A-Z]{1,4}\d{2,6})\b")
-_LEADING_PLACE = re.compile(r"^[^\s:]{1,400}:\d{1,7}:(?:\d{1,7}:)? (?:[A-Z]{1,4}\d{2,6} |invalid-syntax: )?")
+_LEADING_PLACE = re.compile(
+    r"^[^\s:]{1,400}:\d{1,7}:(?:\d{1,7}:)? (?:[A-Z]{1,4}\d{2,6} |invalid-syntax: )?"
+)
 Entry = dict[str, Any]
 
 
-def structured_findings(text: str) -> list[Finding]:
-    """What a text that is JSON, or holds workflow commands, tells; empty when it is neither."""
-    found: list[Finding] = []
+def structured_findings(text: str) -> list[PrintedFinding]:
+    """Return the findings of JSON or workflow commands in a text; empty if it has neither."""
+    found: list[PrintedFinding] = []
     for document in _documents(text[:JSON_CHARACTERS]):
         for reader in READERS:
             found += _bounded(reader(document), MAX_FINDINGS - len(found))
@@ -28,13 +31,13 @@ def structured_findings(text: str) -> list[Finding]:
     return found or list(_bounded(_commands(text), MAX_FINDINGS))
 
 
-def _bounded(findings: Iterator[Finding], most: int) -> Iterator[Finding]:
+def _bounded(findings: Iterator[PrintedFinding], most: int) -> Iterator[PrintedFinding]:
     for _, finding in zip(range(max(0, most)), findings, strict=False):
         yield finding
 
 
 def _documents(text: str) -> Iterator[Any]:
-    """The one document a text is (a closing remark may stand behind it), or the lines of it that are documents."""
+    """Yield the JSON document of a text, or the lines that are documents."""
     start = text.lstrip()
     if start.startswith(("[", "{")):
         try:
@@ -52,7 +55,7 @@ def _documents(text: str) -> Iterator[Any]:
                 continue
 
 
-def _commands(text: str) -> Iterator[Finding]:
+def _commands(text: str) -> Iterator[PrintedFinding]:
     for level, properties, message in _COMMAND.findall(text):
         known = dict(part.split("=", 1) for part in properties.split(",") if "=" in part)
         if "file" not in known:
@@ -60,60 +63,75 @@ def _commands(text: str) -> Iterator[Finding]:
         title = known.get("title", "")
         rule = _TITLE_RULE.search(title)
         plain = _LEADING_PLACE.sub("", message.split("%0A", 1)[0])
-        yield Finding(
+        yield PrintedFinding(
             file=known["file"],
             line=_number(known.get("line")),
             column=_number(known.get("col")),
             rule=(rule.group(1) or rule.group(2)) if rule else "error",
             message=plain[:MESSAGE_CHARACTERS] or title,
-            severity=severity_of(level),
+            severity=parse_severity(level),
         )
 
 
-def _ruff(document: Any) -> Iterator[Finding]:
+def _ruff(document: Any) -> Iterator[PrintedFinding]:
     for entry in _entries(document):
         place = entry.get("location")
         if isinstance(place, dict) and "filename" in entry:
             yield _finding(
-                entry.get("filename"), place.get("row"), entry.get("code") or "invalid-syntax", entry.get("message")
+                entry.get("filename"),
+                place.get("row"),
+                entry.get("code") or "invalid-syntax",
+                entry.get("message"),
             )
 
 
-def _eslint(document: Any) -> Iterator[Finding]:
+def _eslint(document: Any) -> Iterator[PrintedFinding]:
     for file in _entries(document):
         if "filePath" not in file:
             continue
         for entry in _entries(file.get("messages")):
             severity = "error" if entry.get("severity") != 1 else "warning"
             rule = entry.get("ruleId") or "error"
-            yield _finding(file.get("filePath"), entry.get("line"), rule, entry.get("message"), severity)
+            yield _finding(
+                file.get("filePath"), entry.get("line"), rule, entry.get("message"), severity
+            )
 
 
-def _pyright(document: Any) -> Iterator[Finding]:
+def _pyright(document: Any) -> Iterator[PrintedFinding]:
     if not isinstance(document, dict):
         return
     for entry in _entries(document.get("generalDiagnostics")):
-        start = (entry.get("range") or {}).get("start") if isinstance(entry.get("range"), dict) else None
+        start = (
+            (entry.get("range") or {}).get("start")
+            if isinstance(entry.get("range"), dict)
+            else None
+        )
         row = start.get("line") if isinstance(start, dict) else None
         line = row + 1 if isinstance(row, int) else None
         severity = str(entry.get("severity") or "error")
-        yield _finding(entry.get("file"), line, entry.get("rule") or "error", entry.get("message"), severity)
+        yield _finding(
+            entry.get("file"), line, entry.get("rule") or "error", entry.get("message"), severity
+        )
 
 
-def _mypy(document: Any) -> Iterator[Finding]:
+def _mypy(document: Any) -> Iterator[PrintedFinding]:
     if isinstance(document, dict) and "severity" in document and "file" in document:
         severity = str(document.get("severity"))
         rule = document.get("code") or "error"
-        yield _finding(document.get("file"), document.get("line"), rule, document.get("message"), severity)
+        yield _finding(
+            document.get("file"), document.get("line"), rule, document.get("message"), severity
+        )
 
 
-def _pylint(document: Any) -> Iterator[Finding]:
+def _pylint(document: Any) -> Iterator[PrintedFinding]:
     for entry in _entries(document):
         if "message-id" in entry and "path" in entry:
-            yield _finding(entry.get("path"), entry.get("line"), entry.get("message-id"), entry.get("message"))
+            yield _finding(
+                entry.get("path"), entry.get("line"), entry.get("message-id"), entry.get("message")
+            )
 
 
-def _cargo(document: Any) -> Iterator[Finding]:
+def _cargo(document: Any) -> Iterator[PrintedFinding]:
     message = document.get("message") if isinstance(document, dict) else None
     if not isinstance(message, dict) or document.get("reason") != "compiler-message":
         return
@@ -121,16 +139,24 @@ def _cargo(document: Any) -> Iterator[Finding]:
     rule = code.get("code") if isinstance(code, dict) else None
     for span in _entries(message.get("spans"))[:1]:
         level = str(message.get("level") or "error")
-        yield _finding(span.get("file_name"), span.get("line_start"), rule or "error", message.get("message"), level)
+        yield _finding(
+            span.get("file_name"),
+            span.get("line_start"),
+            rule or "error",
+            message.get("message"),
+            level,
+        )
 
 
-def _actionlint(document: Any) -> Iterator[Finding]:
+def _actionlint(document: Any) -> Iterator[PrintedFinding]:
     for entry in _entries(document):
         if "filepath" in entry and "kind" in entry:
-            yield _finding(entry.get("filepath"), entry.get("line"), entry.get("kind"), entry.get("message"))
+            yield _finding(
+                entry.get("filepath"), entry.get("line"), entry.get("kind"), entry.get("message")
+            )
 
 
-READERS: tuple[Callable[[Any], Iterator[Finding]], ...] = (
+READERS: tuple[Callable[[Any], Iterator[PrintedFinding]], ...] = (
     _ruff, _eslint, _pyright, _mypy, _pylint, _cargo, _actionlint,
 )  # fmt: skip
 
@@ -139,15 +165,21 @@ def _entries(value: Any) -> list[Entry]:
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _finding(file: Any, line: Any, rule: Any, message: Any, severity: str = "error") -> Finding:  # noqa: PLR0917
-    return Finding(
+def _finding(  # noqa: PLR0917
+    file: Any, line: Any, rule: Any, message: Any, severity: str = "error"
+) -> PrintedFinding:
+    return PrintedFinding(
         file=str(file or "")[:400],
         line=line if isinstance(line, int) and line > 0 else None,
         rule=str(rule or "error")[:100],
         message=" ".join(str(message or "").split())[:MESSAGE_CHARACTERS],
-        severity=severity_of(severity),
+        severity=parse_severity(severity),
     )
 
 
 def _number(text: str | None) -> int | None:
-    return int(text) if text is not None and text.isascii() and text.isdigit() and len(text) < 8 else None  # noqa: PLR2004
+    return (
+        int(text)
+        if text is not None and text.isascii() and text.isdigit() and len(text) < 8  # noqa: PLR2004
+        else None
+    )

@@ -1,29 +1,41 @@
-"""Failing tests by name, read from what their runners printed: a weak reading, never a verdict."""
+"""Failing tests in the output of test runners: a weak reading, never a verdict."""
 
 from collections.abc import Sequence
 from itertools import islice
 
-from sandbox.runners.findings import Checkout
+from sandbox.runners.findings import CheckoutPaths
 from sandbox.runners.matchers.engine import plain_lines
 from sandbox.runners.printed.blocks import FULL_RESULTS, MAX_RESULTS
-from sandbox.runners.printed.other_text import cargo_failures, go_failures, jest_failures, surefire_failures
+from sandbox.runners.printed.other_text import (
+    cargo_failures,
+    go_failures,
+    jest_failures,
+    surefire_failures,
+)
 from sandbox.runners.printed.pytest_text import pytest_failures
 from sandbox.runners.printed.unittest_text import unittest_failures
 from sandbox.types import TestResult
 
 __all__ = ["READERS", "read_test_lines", "read_tests"]
 
-READERS = (pytest_failures, unittest_failures, go_failures, cargo_failures, jest_failures, surefire_failures)
-"""In the order they are asked; the first that finds something has read the text, a script may run several."""
+READERS = (
+    pytest_failures,
+    unittest_failures,
+    go_failures,
+    cargo_failures,
+    jest_failures,
+    surefire_failures,
+)
+"""In this order. All of them read the text, because a script may run several."""
 
 
-def read_tests(text: str, checkout: Checkout | None = None) -> tuple[TestResult, ...]:
-    """The failing tests a text names."""
-    return read_test_lines(plain_lines(text), checkout or Checkout())
+def read_tests(text: str, checkout: CheckoutPaths | None = None) -> tuple[TestResult, ...]:
+    """Return the failing tests in a text."""
+    return read_test_lines(plain_lines(text), checkout or CheckoutPaths())
 
 
-def read_test_lines(lines: Sequence[str], checkout: Checkout) -> tuple[TestResult, ...]:
-    """The failing tests that lines without colours name."""
+def read_test_lines(lines: Sequence[str], checkout: CheckoutPaths) -> tuple[TestResult, ...]:
+    """Return the failing tests in lines without colours."""
     found: dict[str, TestResult] = {}
     for reader in READERS:
         for result in islice(reader(lines, checkout), MAX_RESULTS):

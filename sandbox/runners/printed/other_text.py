@@ -1,12 +1,12 @@
-"""What the test runners of other languages printed: go, cargo, jest and vitest, surefire."""
+"""Parse the output of test runners of other languages: go, cargo, jest and vitest, surefire."""
 
 import json
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sandbox.runners.findings import Checkout
-from sandbox.runners.printed.blocks import blocks, text_of
+from sandbox.runners.findings import CheckoutPaths
+from sandbox.runners.printed.blocks import blocks, join_bounded
 from sandbox.types import TestResult, TestStatus
 
 _GO_FAIL = re.compile(r"^ {0,40}--- FAIL: (\S{1,300}) \([\d.]{1,12}s\)$")
@@ -18,25 +18,31 @@ _CARGO_FAIL = re.compile(r"^test (\S{1,300}) \.\.\. FAILED$")
 _CARGO_BLOCK = re.compile(r"^---- (\S{1,300}) stdout ----$")
 _CARGO_END = re.compile(r"^failures:$|^test result: ")
 _CARGO_PANIC = re.compile(
-    r"^thread '.{1,300}'(?: \(\d+\))? panicked at (?:'(.{0,1000})', )?(\S{1,300}):(\d{1,7}):\d{1,7}:?$"
+    r"^thread '.{1,300}'(?: \(\d+\))? panicked at (?:'(.{0,1000})', )?(\S{1,300}):"
+    r"(\d{1,7}):\d{1,7}:?$"
 )
 _JEST_FILE = re.compile(
-    r"^ ?FAIL {1,3}(?:\S{1,60} )?([\w./@-]{1,300}\.[cm]?[jt]sx?)(?: > (.{1,300}))?(?: \([\d.]+ m?s\))?$"
+    r"^ ?FAIL {1,3}(?:\S{1,60} )?([\w./@-]{1,300}\.[cm]?[jt]sx?)(?: > "
+    r"(.{1,300}))?(?: \([\d.]+ m?s\))?$"
 )
 _JEST_TEST = re.compile(r"^ {2}● (?!Console)(.{1,300})$")
 _NESTED = re.compile(r" [\u203a>] ")
 _JEST_END = re.compile(r"^(?:PASS|FAIL|Tests:|Test Suites:|Summary of all failing) ?")
 _JEST_PLACE = re.compile(
-    r"^ {1,12}(?:at .{0,200}?\(?|\u276f (?:.{0,200} )?)([\w./@-]{1,300}\.[cm]?[jt]sx?):(\d{1,7}):\d{1,7}\)?$"
+    r"^ {1,12}(?:at .{0,200}?\(?|\u276f (?:.{0,200} )?)([\w./@-]{1,300}\.[cm]?[jt]sx?):"
+    r"(\d{1,7}):\d{1,7}\)?$"
 )
-_SUREFIRE = re.compile(r"^\[ERROR\] {1,6}([\w$.]{1,200})\.([\w$]{1,200}):(\d{1,7})(?:->\S{0,200})? ?(.{0,1000})$")
+_SUREFIRE = re.compile(
+    r"^\[ERROR\] {1,6}([\w$.]{1,200})\.([\w$]{1,200}):(\d{1,7})(?:->\S{0,200})? ?(.{0,1000})$"
+)
 
 
-def go_failures(lines: Sequence[str], checkout: Checkout) -> Iterator[TestResult]:
-    """`go test`, as text or as JSON (which gotestsum and `-json` print)."""
-    spoken = _go_spoken(lines)
+def go_failures(lines: Sequence[str], checkout: CheckoutPaths) -> Iterator[TestResult]:
+    """Parse `go test`, as text or as JSON (from gotestsum and `-json`)."""
+    spoken = _go_output(lines)
     package = ""
     packages = [match.group(1) for line in spoken if (match := _GO_PACKAGE.match(line))]
+    # With several packages the text does not tell which one a test is in.
     if len(packages) == 1:
         package = packages[0]
     for head, body in blocks(spoken, _GO_FAIL, _GO_END):
@@ -46,15 +52,15 @@ def go_failures(lines: Sequence[str], checkout: Checkout) -> Iterator[TestResult
             name=f"{package}::{test}" if package else test,
             status=TestStatus.FAIL,
             error_message=(place.group(3) if place else "") or None,
-            traceback=text_of(body) or None,
+            traceback=join_bounded(body) or None,
             file=checkout.relative(place.group(1)) if place else None,
             line=int(place.group(2)) if place else None,
             test=test,
         )
 
 
-def _go_spoken(lines: Sequence[str]) -> Sequence[str]:
-    """The text in a stream of `go test -json`; the lines themselves when they are none."""
+def _go_output(lines: Sequence[str]) -> Sequence[str]:
+    """Return the text in a stream of `go test -json`; other lines stay unchanged."""
     if not any(line.startswith('{"') and '"Action":' in line for line in lines[:50]):
         return lines
     spoken: list[str] = []
@@ -72,18 +78,28 @@ def _json(line: str) -> Any:
         return None
 
 
-def cargo_failures(lines: Sequence[str], checkout: Checkout) -> Iterator[TestResult]:
-    """`cargo test`, human format."""
+def cargo_failures(lines: Sequence[str], checkout: CheckoutPaths) -> Iterator[TestResult]:
+    """Parse `cargo test` in human format."""
     details: dict[str, tuple[str, str, int, str]] = {}
     for head, body in blocks(lines, _CARGO_BLOCK, _CARGO_END):
         for index, line in enumerate(body):
             if match := _CARGO_PANIC.match(line):
-                said = match.group(1) or " ".join(part.strip() for part in body[index + 1 : index + 4])
-                message = said.split(" stack backtrace:")[0].split(" note: run with")[0].strip()
-                details[head.group(1)] = (message, match.group(2), int(match.group(3)), text_of(body))
+                # Older versions print the message before the place, newer ones on the following
+                # lines.
+                text = match.group(1) or " ".join(
+                    part.strip() for part in body[index + 1 : index + 4]
+                )
+                message = text.split(" stack backtrace:")[0].split(" note: run with")[0].strip()
+                details[head.group(1)] = (
+                    message,
+                    match.group(2),
+                    int(match.group(3)),
+                    join_bounded(body),
+                )
                 break
     target = ""
     for line in lines:
+        # Each test program prints its name before its tests.
         if match := _CARGO_TARGET.match(line):
             target = match.group(1)
         elif match := _CARGO_FAIL.match(line):
@@ -101,10 +117,11 @@ def cargo_failures(lines: Sequence[str], checkout: Checkout) -> Iterator[TestRes
             )
 
 
-def jest_failures(lines: Sequence[str], checkout: Checkout) -> Iterator[TestResult]:
-    """Jest and vitest."""
+def jest_failures(lines: Sequence[str], checkout: CheckoutPaths) -> Iterator[TestResult]:
+    """Parse Jest and vitest."""
     for head, body in blocks(lines, _JEST_FILE, most=len(lines)):
         file = checkout.relative(head.group(1))
+        # vitest puts file and test on one line; Jest lists the tests below the file.
         if head.group(2):
             yield _jest(file, head.group(2), body, checkout)
             continue
@@ -112,22 +129,29 @@ def jest_failures(lines: Sequence[str], checkout: Checkout) -> Iterator[TestResu
             yield _jest(file, test.group(1), text, checkout)
 
 
-def _jest(file: str, test: str, body: list[str], checkout: Checkout) -> TestResult:
-    place = next((match for line in body if (match := _JEST_PLACE.match(line)) and "node_modules" not in line), None)
+def _jest(file: str, test: str, body: list[str], checkout: CheckoutPaths) -> TestResult:
+    place = next(
+        (
+            match
+            for line in body
+            if (match := _JEST_PLACE.match(line)) and "node_modules" not in line
+        ),
+        None,
+    )
     message = next((line.strip() for line in body if line.strip()), "")
     return TestResult(
         name=f"{file}::{test.strip()}",
         status=TestStatus.FAIL,
         error_message=message[:1000] or None,
-        traceback=text_of(body) or None,
+        traceback=join_bounded(body) or None,
         file=checkout.relative(place.group(1)) if place else file,
         line=int(place.group(2)) if place else None,
         test=_NESTED.split(test)[-1].strip(),
     )
 
 
-def surefire_failures(lines: Sequence[str], _checkout: Checkout) -> Iterator[TestResult]:
-    """Maven's surefire and failsafe: the list of failures at the end."""
+def surefire_failures(lines: Sequence[str], _checkout: CheckoutPaths) -> Iterator[TestResult]:
+    """Parse the list of failures by Maven's surefire and failsafe."""
     for line in lines:
         if match := _SUREFIRE.match(line):
             case, test, number, message = match.groups()

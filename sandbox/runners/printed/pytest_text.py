@@ -1,34 +1,50 @@
-"""What pytest printed: the short summary, the lines of -v, and the sections of failures."""
+"""Parse pytest's output: the short summary, the lines of -v, and the failure sections."""
 
 import re
 from collections.abc import Iterator, Sequence
 
-from sandbox.runners.findings import Checkout
-from sandbox.runners.printed.blocks import Frame, blocks, is_inside, python_frames, raised, text_of
+from sandbox.runners.findings import CheckoutPaths
+from sandbox.runners.printed.blocks import (
+    Frame,
+    blocks,
+    is_inside,
+    join_bounded,
+    last_exception,
+    python_frames,
+)
 from sandbox.types import TestResult, TestStatus
 
-_NODE = r"((?:[\w.+@-]{1,120}/){0,20}[\w.+@-]{1,120}\.(?:py|txt|rst|md|ipynb|feature|ya?ml)(?:::.{1,400}?)?)"
+_NODE = (
+    r"((?:[\w.+@-]{1,120}/){0,20}[\w.+@-]{1,120}\.(?:py|txt|rst|md|ipynb|feature"
+    r"|ya?ml)(?:::.{1,400}?)?)"
+)
 _SUMMARY = re.compile(rf"^(FAILED|ERROR) (?:\[[\d.]{{1,12}}s\] )?{_NODE}(?: - (.{{0,1000}}))?$")
 _VERBOSE = re.compile(
-    rf"^(?:\[gw\d{{1,4}}\] )?{_NODE}(?: <- \S{{1,300}})? (FAILED|ERROR)(?: \[[\d.]{{1,12}}s\])?(?: +\[ *\d{{1,3}}%\])?$"
+    rf"^(?:\[gw\d{{1,4}}\] )?{_NODE}(?: <- \S{{1,300}})? (FAILED"
+    rf"|ERROR)(?: \[[\d.]{{1,12}}s\])?(?: +\[ *\d{{1,3}}%\])?$"
 )
 _WORKER = re.compile(rf"^\[gw\d{{1,4}}\] \[ *\d{{1,3}}%\] (FAILED|ERROR) {_NODE} ?$")
 _BANNER = re.compile(r"^={3,} (.{1,200}) ={3,}$")
 _TITLE = re.compile(r"^_{3,} (?:\[gw\d{1,4}\] )?(.{1,300}?) _{3,}$")
 _CAPTURED = re.compile(r"^-{3,} Captured ")
-_PLACE = re.compile(r"^((?:[A-Za-z]:)?[^\s:][^:\n]{0,400}):(\d{1,7}): ?(?:in ([^\n]{1,200})|([A-Za-z_][\w.]{0,150}))?$")
-_SAID = re.compile(r"^E {1,12}(.{0,1000})$")
+_PLACE = re.compile(
+    r"^((?:[A-Za-z]:)?[^\s:][^:\n]{0,400}):(\d{1,7}): ?(?:in ([^\n]{1,200})"
+    r"|([A-Za-z_][\w.]{0,150}))?$"
+)
+_MESSAGE = re.compile(r"^E {1,12}(.{0,1000})$")
 _CLASS = re.compile(r"^([A-Za-z_][\w.]{0,150})(?::|$)")
 _AT = re.compile(r"^ERROR (?:at (?:setup|teardown) of|collecting) ")
 
 
-def pytest_failures(lines: Sequence[str], checkout: Checkout) -> Iterator[TestResult]:
-    """The failures in the order pytest names them."""
+def pytest_failures(lines: Sequence[str], checkout: CheckoutPaths) -> Iterator[TestResult]:
+    """Yield the failures in pytest's order."""
     named = dict(_named(lines))
     details = dict(_details(lines, checkout))
     for name, (status, message) in named.items():
-        detail = details.pop(_title_of(name), None) or details.pop(name, None)
-        yield _result(_known_file(checkout.relative(name), detail), status, message, detail)
+        # Titles of sections lack the file, so only names that differ are told apart.
+        detail = details.pop(_section_title(name), None) or details.pop(name, None)
+        yield _result(_resolve_file(checkout.relative(name), detail), status, message, detail)
+    # Sections without a name: the summary was switched off or cut.
     for title, detail in details.items():
         file = detail.file
         if file is not None:
@@ -37,7 +53,7 @@ def pytest_failures(lines: Sequence[str], checkout: Checkout) -> Iterator[TestRe
 
 
 def _named(lines: Sequence[str]) -> Iterator[tuple[str, tuple[TestStatus, str]]]:
-    """Names with status and message; the summary comes last and says most."""
+    """Yield names with status and message. The summary comes last and has the most details."""
     for line in lines:
         if match := _SUMMARY.match(line):
             kind, name, message = match.groups()
@@ -52,57 +68,66 @@ def _named(lines: Sequence[str]) -> Iterator[tuple[str, tuple[TestStatus, str]]]
         yield name, (TestStatus.FAIL if kind == "FAILED" else TestStatus.ERROR, message or "")
 
 
-def _known_file(name: str, detail: TestResult | None) -> str:
-    """Names start from where pytest ran; a frame in the test's own file tells where that is."""
+def _resolve_file(name: str, detail: TestResult | None) -> str:
+    """Return a name relative to the checkout, by a frame in the test's own file."""
     path, separator, rest = name.partition("::")
     for file, _, _ in detail.frames if detail else ():
+        # pytest's root may be a folder of the checkout, and frames have full paths.
         if file.endswith(f"/{path}"):
             return file + separator + rest
     return name
 
 
-def _title_of(name: str) -> str:
-    """How the sections call a test: `tests/a.py::T::test_x[1]` is `T.test_x[1]`."""
+def _section_title(name: str) -> str:
+    """Return a test's title in the sections: `T.test_x[1]` for `tests/a.py::T::test_x[1]`."""
     path, _, rest = name.partition("::")
     inside, bracket, parameters = rest.partition("[")
     return f"{inside.replace('::', '.')}{bracket}{parameters}" if rest else path
 
 
-def _details(lines: Sequence[str], checkout: Checkout) -> Iterator[tuple[str, TestResult]]:
-    """Section titles with what stands below them."""
+def _details(lines: Sequence[str], checkout: CheckoutPaths) -> Iterator[tuple[str, TestResult]]:
+    """Yield the section titles with their content."""
     for banner, body in blocks(lines, _BANNER, most=len(lines)):
         if banner.group(1) not in {"FAILURES", "ERRORS"}:
             continue
         for title, text in blocks(body, _TITLE):
             name = _AT.sub("", title.group(1))
             status = TestStatus.FAIL if banner.group(1) == "FAILURES" else TestStatus.ERROR
-            yield name, _described(name, status, text, checkout)
+            yield name, _parse_section(name, status, text, checkout)
 
 
-def _described(name: str, status: TestStatus, body: list[str], checkout: Checkout) -> TestResult:
+def _parse_section(
+    name: str, status: TestStatus, body: list[str], checkout: CheckoutPaths
+) -> TestResult:
+    # Captured output is the program's, and may look like anything.
     cut = next((index for index, line in enumerate(body) if _CAPTURED.match(line)), len(body))
     own, captured = body[:cut], body[cut:]
-    said = [match.group(1) for line in own if (match := _SAID.match(line))]
+    messages = [match.group(1) for line in own if (match := _MESSAGE.match(line))]
     frames = (*_places(own, checkout), *python_frames(own, checkout))
-    error, message = raised(own)
-    if said:
-        message = said[0]
-        error = match.group(1).rsplit(".", 1)[-1] if (match := _CLASS.match(message)) else "AssertionError"
+    error, message = last_exception(own)
+    if messages:
+        # The first marked line is the exception; the others explain it.
+        message = messages[0]
+        error = (
+            match.group(1).rsplit(".", 1)[-1]
+            if (match := _CLASS.match(message))
+            else "AssertionError"
+        )
     where = frames[-1] if frames else (None, None, "")
     return TestResult(
         name=name or "?",
         status=status,
-        output=text_of(captured),
+        output=join_bounded(captured),
         error_message=message or None,
         error=error or None,
-        traceback=text_of(own) or None,
+        traceback=join_bounded(own) or None,
         file=where[0],
         line=where[1],
         frames=frames,
     )
 
 
-def _places(lines: list[str], checkout: Checkout) -> tuple[Frame, ...]:
+def _places(lines: list[str], checkout: CheckoutPaths) -> tuple[Frame, ...]:
     found = []
     for line in lines:
         match = _PLACE.match(line)
@@ -115,7 +140,11 @@ def _places(lines: list[str], checkout: Checkout) -> tuple[Frame, ...]:
 
 def _result(name: str, status: TestStatus, message: str, detail: TestResult | None) -> TestResult:
     file, _, rest = name.partition("::")
-    error = match.group(1).rsplit(".", 1)[-1] if ":" in message and (match := _CLASS.match(message)) else None
+    error = (
+        match.group(1).rsplit(".", 1)[-1]
+        if ":" in message and (match := _CLASS.match(message))
+        else None
+    )
     found = detail or TestResult(name=name, status=status)
     return found.with_(
         name=name,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.archive import take_archive
-from sandbox.checkout import FolderSource
+from sandbox.checkout import FolderContents
 from sandbox.diffs import Original
 from sandbox.errors import ImportRejected
 from sandbox.spec import SandboxSpec
@@ -39,7 +39,7 @@ async def test_what_was_archived_comes_back_byte_for_byte() -> None:
         "routes/[id].tsx": Original(content=b"x"),
         f"deep/{'d' * 150}/{'e' * 150}.py": Original(content=b"y"),
     }
-    archive = await FolderSource.of(files).archive()
+    archive = await FolderContents.of(files).archive()
     taken = await take_archive(archive, SPEC)
     assert await taken.originals(taken.names()) == files
     assert await taken.archive() == archive
@@ -60,12 +60,20 @@ async def test_what_was_archived_comes_back_byte_for_byte() -> None:
     ],
 )
 async def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
-    with pytest.raises(ImportRejected, match="refused name"):
+    with pytest.raises(ImportRejected, match="forbidden file name"):
         await take_archive(packed((name, b"x")), SPEC)
 
 
 @pytest.mark.parametrize(
-    "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE]
+    "kind",
+    [
+        tarfile.SYMTYPE,
+        tarfile.LNKTYPE,
+        tarfile.DIRTYPE,
+        tarfile.FIFOTYPE,
+        tarfile.CHRTYPE,
+        tarfile.BLKTYPE,
+    ],
 )
 async def test_anything_but_a_regular_file_is_refused(kind: bytes) -> None:
     with pytest.raises(ImportRejected, match="not a regular file"):
@@ -73,9 +81,12 @@ async def test_anything_but_a_regular_file_is_refused(kind: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "entries", [[("x", b"1"), ("x", b"2")], [("a", b"1"), ("a/b", b"2")], [("a/b/c", b"1"), ("a", b"2")]]
+    "entries",
+    [[("x", b"1"), ("x", b"2")], [("a", b"1"), ("a/b", b"2")], [("a/b/c", b"1"), ("a", b"2")]],
 )
-async def test_files_that_cannot_stand_beside_each_other_are_refused(entries: list[tuple[str, bytes]]) -> None:
+async def test_files_that_cannot_stand_beside_each_other_are_refused(
+    entries: list[tuple[str, bytes]],
+) -> None:
     with pytest.raises(ImportRejected):
         await take_archive(packed(*entries), SPEC)
 
@@ -95,7 +106,9 @@ async def test_an_archive_over_a_limit_of_checkouts_is_refused(limits: dict[str,
         b"\x1f\x8b\x08\0" + b"\0" * 600,
         # Long names chained deeper than any reader goes.
         b"".join(
-            tarfile.TarInfo("x").create_gnu_header({**tarfile.TarInfo("x").get_info(), "type": b"L"}, "utf-8", "strict")
+            tarfile.TarInfo("x").create_gnu_header(
+                {**tarfile.TarInfo("x").get_info(), "type": b"L"}, "utf-8", "strict"
+            )
             for _ in range(5000)
         ),
     ],

@@ -14,7 +14,9 @@ ANSWERS = {"ACCEPT", "REJECT"}
 
 
 @pytest.fixture(scope="module", params=CORPORA)
-def patches(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Attack]:
+def patches(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> list[Attack]:
     return generate(corpus(request), tmp_path_factory.mktemp("patches"), "patch")
 
 
@@ -24,7 +26,9 @@ def judged(attack: Attack, patch: bytes) -> str:
     except ChangeRejected:
         return "REJECT"
     verdict = validate_edits(edits, {edit.path: attack.read(edit.path) for edit in edits})
-    if verdict.accepted and not all(keeps_line_ends(edit, attack.read(edit.path)) for edit in edits):
+    if verdict.accepted and not all(
+        keeps_line_ends(edit, attack.read(edit.path)) for edit in edits
+    ):
         return "ACCEPT, with other line ends"
     return "ACCEPT" if verdict.accepted else "REJECT"
 
@@ -47,9 +51,14 @@ def honest(path: str, text: str) -> bytes:
 
 
 def test_every_attack_patch_gets_an_answer_it_deserves(patches: list[Attack]) -> None:
-    answers = {attack.name: judged(attack, (attack.folder / "patch.diff").read_bytes()) for attack in patches}
+    answers = {
+        attack.name: judged(attack, (attack.folder / "patch.diff").read_bytes())
+        for attack in patches
+    }
     assert {
-        attack.name: answers[attack.name] for attack in patches if answers[attack.name] not in allowed(attack)
+        attack.name: answers[attack.name]
+        for attack in patches
+        if answers[attack.name] not in allowed(attack)
     } == {}
 
 

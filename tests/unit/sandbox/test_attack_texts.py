@@ -9,8 +9,8 @@ import unicodedata
 import pytest
 
 from bot.domain.model import Passage
-from bot.llm.spans import Washer, nonce_of, spans
-from sandbox.gate import clean, fenced, for_markdown, for_workflow_log, needles_of
+from bot.llm.spans import Sanitizer, compute_nonce, render_passages
+from sandbox.gate import clean, fenced, for_markdown, for_workflow_log, prepare_needles
 from tests.attack_corpus import CORPORA, Attack, corpus, generate, pick
 
 pytestmark = pytest.mark.shared
@@ -40,10 +40,17 @@ def leaks(attack: Attack, text: str) -> list[str]:
     """Return what is left of the case's secrets: any part of them, also backwards, in hexadecimal or in base64."""
     squeezed = re.sub(r"[\s\\\"']", "", text)
     found = TOKEN.findall(squeezed)
-    for line in (line for secret in secrets_of(attack) for line in secret.splitlines() if not line.startswith("--")):
+    for line in (
+        line
+        for secret in secrets_of(attack)
+        for line in secret.splitlines()
+        if not line.startswith("--")
+    ):
         written = base64.b64encode(line.encode()).decode().rstrip("=")
         for form in (line, line[::-1], line.encode().hex(), written):
-            parts = {form[start : start + WINDOW] for start in range(max(1, len(form) - WINDOW + 1))}
+            parts = {
+                form[start : start + WINDOW] for start in range(max(1, len(form) - WINDOW + 1))
+            }
             found += [part for part in parts if part in squeezed]
     return found
 
@@ -51,14 +58,18 @@ def leaks(attack: Attack, text: str) -> list[str]:
 def test_no_attack_text_keeps_a_control_or_hidden_character(texts: list[Attack]) -> None:
     for attack in texts:
         left = {
-            c for c in clean(text_of(attack)) if c not in "\n\t" and unicodedata.category(c) in {"Cc", "Cf", "Co", "Cs"}
+            c
+            for c in clean(text_of(attack))
+            if c not in "\n\t" and unicodedata.category(c) in {"Cc", "Cf", "Co", "Cs"}
         }
         assert left == set(), attack.name
 
 
 def test_no_attack_text_carries_a_secret_through_any_sink(texts: list[Attack]) -> None:
     for attack in pick(texts, redacted=True):
-        assert leaks(attack, text_of(attack)), f"{attack.name} holds no secret: a check of it would be vacuous"
+        assert leaks(attack, text_of(attack)), (
+            f"{attack.name} holds no secret: a check of it would be vacuous"
+        )
         cleaned = clean(text_of(attack), secrets=secrets_of(attack))
         for sink in (cleaned, for_markdown(cleaned), fenced(cleaned), for_workflow_log(cleaned)):
             assert leaks(attack, sink) == [], attack.name
@@ -86,8 +97,8 @@ def test_no_attack_text_means_anything_to_markdown_or_a_runner(texts: list[Attac
 def test_an_attack_on_a_prompt_cannot_close_its_passage(texts: list[Attack]) -> None:
     for attack in texts:
         passage = Passage(label="text", text=text_of(attack), origin=text_of(attack))
-        mark = nonce_of([passage])
-        prompt = spans((passage,), mark, Washer(needles_of(secrets_of(attack))))
+        mark = compute_nonce([passage])
+        prompt = render_passages((passage,), mark, Sanitizer(prepare_needles(secrets_of(attack))))
         assert prompt.count(mark) == 2
         assert prompt.endswith(f"\n</passage {mark}>")
         assert not attack.expect.get("redacted") or leaks(attack, prompt) == [], attack.name

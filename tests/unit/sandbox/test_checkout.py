@@ -20,9 +20,19 @@ def fill(folder: Path, *names: str) -> None:
 
 
 @pytest.mark.anyio
-async def test_regular_files_come_in_and_caches_environments_and_secrets_do_not(tmp_path: Path) -> None:
+async def test_regular_files_come_in_and_caches_environments_and_secrets_do_not(
+    tmp_path: Path,
+) -> None:
     fill(tmp_path, "m.py", "pkg/ü.py", ".github/workflows/ci.yml", ".gitignore", ".env.example")
-    fill(tmp_path, ".git/config", "node_modules/x.js", "a/__pycache__/m.pyc", "env/pyvenv.cfg", "env/lib/x.py", ".env")
+    fill(
+        tmp_path,
+        ".git/config",
+        "node_modules/x.js",
+        "a/__pycache__/m.pyc",
+        "env/pyvenv.cfg",
+        "env/lib/x.py",
+        ".env",
+    )
     fill(tmp_path, ".env.local", "web/.env.production.local", ".envrc", "id_ed25519")
     (tmp_path / "run.sh").write_text("x")
     (tmp_path / "run.sh").chmod(0o755)
@@ -58,7 +68,9 @@ async def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
         await take_folder(str(tmp_path / "missing"), SandboxSpec())
 
 
-@pytest.mark.parametrize("limits", [{"max_files": 2}, {"max_blob_bytes": 3}, {"max_tree_bytes": 10}])
+@pytest.mark.parametrize(
+    "limits", [{"max_files": 2}, {"max_blob_bytes": 3}, {"max_tree_bytes": 10}]
+)
 @pytest.mark.anyio
 async def test_a_folder_over_a_limit_is_refused(tmp_path: Path, limits: dict[str, int]) -> None:
     fill(tmp_path, "a.txt", "b.txt", "c.txt")

@@ -10,16 +10,29 @@ from hypothesis import strategies as st
 from sandbox.diffs import Original, parse_changed_lines, parse_hunks, write_diff
 from sandbox.types import FileEdit, RedHunk
 
-NAMES = st.sampled_from(("m.py", "a b.txt", "d/e/f.py", "ü.txt", 'q"uote', "back\\slash", "tab\there", "-x"))
+NAMES = st.sampled_from(
+    ("m.py", "a b.txt", "d/e/f.py", "ü.txt", 'q"uote', "back\\slash", "tab\there", "-x")
+)
 LINES = st.lists(
-    st.sampled_from(("a\n", "b\n", "", "\n", "x\r\n", "\x0c\n", "+++ b/m.py\n", "@@ -1 +1 @@\n", "ü\n")), max_size=40
+    st.sampled_from(
+        ("a\n", "b\n", "", "\n", "x\r\n", "\x0c\n", "+++ b/m.py\n", "@@ -1 +1 @@\n", "ü\n")
+    ),
+    max_size=40,
 )
 CONTENTS = st.one_of(
-    st.builds(lambda lines, end: "".join([*lines, end]).encode(), LINES, st.sampled_from(("", "end", "\\", "\r"))),
+    st.builds(
+        lambda lines, end: "".join([*lines, end]).encode(),
+        LINES,
+        st.sampled_from(("", "end", "\\", "\r")),
+    ),
     st.binary(max_size=200),
 )
 MODES = st.sampled_from(("100644", "100755"))
-ENV = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+ENV = {
+    "PATH": "/usr/local/bin:/usr/bin:/bin",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": "/dev/null",
+}
 
 
 def apply(folder: Path, before: dict[str, Original], diff: str) -> dict[str, tuple[bytes, bool]]:
@@ -30,13 +43,19 @@ def apply(folder: Path, before: dict[str, Original], diff: str) -> dict[str, tup
         path.write_bytes(original.content)
         path.chmod(int(original.mode[-3:], 8))
     command = ["git", "apply", "--whitespace=nowarn", "-"]
-    done = subprocess.run(command, cwd=folder, env=ENV, input=diff.encode(), capture_output=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, env=ENV, input=diff.encode(), capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr.decode() + diff
     files = [path for path in folder.rglob("*") if path.is_file()]
-    return {str(p.relative_to(folder)): (p.read_bytes(), bool(p.stat().st_mode & 0o100)) for p in files}
+    return {
+        str(p.relative_to(folder)): (p.read_bytes(), bool(p.stat().st_mode & 0o100)) for p in files
+    }
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     before=st.dictionaries(NAMES, st.builds(Original, content=CONTENTS, mode=MODES), max_size=4),
     after=st.dictionaries(NAMES, st.tuples(CONTENTS, MODES), max_size=4),
@@ -48,17 +67,23 @@ def test_git_apply_accepts_every_diff_and_gives_the_very_bytes(
     after: dict[str, tuple[bytes, str]],
     deleted: set[str],
 ) -> None:
-    edits = [FileEdit.model_validate({"path": n, "mode": m, "content": c}) for n, (c, m) in after.items()]
+    edits = [
+        FileEdit.model_validate({"path": n, "mode": m, "content": c}) for n, (c, m) in after.items()
+    ]
     edits += [FileEdit(path=name, mode="deleted") for name in deleted if name not in after]
     diff = write_diff(edits, before)
-    wanted = {name: (original.content, original.mode == "100755") for name, original in before.items()}
+    wanted = {
+        name: (original.content, original.mode == "100755") for name, original in before.items()
+    }
     for edit in edits:
         wanted.pop(edit.path, None)
         if edit.mode != "deleted":
             wanted[edit.path] = (edit.content, edit.mode == "100755")
     folder = tmp_path_factory.mktemp("tree")
     if not diff:
-        assert wanted == {name: (original.content, original.mode == "100755") for name, original in before.items()}
+        assert wanted == {
+            name: (original.content, original.mode == "100755") for name, original in before.items()
+        }
         return
     assert apply(folder, before, diff) == wanted
 
@@ -69,9 +94,23 @@ def edit(path: str, text: str) -> FileEdit:
 
 def test_a_change_of_one_line_is_one_small_hunk() -> None:
     old = "".join(f"{number}\n" for number in range(20))
-    diff = write_diff([edit("m.py", old.replace("10\n", "ten\n"))], {"m.py": Original(content=old.encode())})
+    diff = write_diff(
+        [edit("m.py", old.replace("10\n", "ten\n"))], {"m.py": Original(content=old.encode())}
+    )
     assert diff.splitlines()[2:] == [
-        *("--- a/m.py", "+++ b/m.py", "@@ -8,7 +8,7 @@", " 7", " 8", " 9", "-10", "+ten", " 11", " 12", " 13"),
+        *(
+            "--- a/m.py",
+            "+++ b/m.py",
+            "@@ -8,7 +8,7 @@",
+            " 7",
+            " 8",
+            " 9",
+            "-10",
+            "+ten",
+            " 11",
+            " 12",
+            " 13",
+        ),
     ]
 
 
@@ -87,11 +126,15 @@ def test_a_missing_last_newline_is_told() -> None:
 def test_distant_changes_are_separate_hunks() -> None:
     old = "".join(f"{number}\n" for number in range(40))
     new = old.replace("\n5\n", "\nfive\n").replace("\n30\n", "\nthirty\n")
-    assert write_diff([edit("m.py", new)], {"m.py": Original(content=old.encode())}).count("@@ -") == 2
+    assert (
+        write_diff([edit("m.py", new)], {"m.py": Original(content=old.encode())}).count("@@ -") == 2
+    )
 
 
 def test_a_rewrite_of_a_huge_file_takes_no_time(tmp_path: Path) -> None:
-    old, new = (Original(content="".join(f"{n * k}\n" for n in range(30_000)).encode()) for k in (1, 3))
+    old, new = (
+        Original(content="".join(f"{n * k}\n" for n in range(30_000)).encode()) for k in (1, 3)
+    )
     diff = write_diff([FileEdit(path="m.py", mode="100644", content=new.content)], {"m.py": old})
     assert apply(tmp_path, {"m.py": old}, diff)["m.py"][0] == new.content
 
@@ -106,7 +149,9 @@ def test_changed_lines_of_new_and_deleted_files() -> None:
     assert parse_changed_lines(raw) == {"a b.py": (1,)}
 
 
-TEXTS = st.builds(lambda lines, end: "".join([*lines, end]), LINES, st.sampled_from(("", "end", "\\", "ü")))
+TEXTS = st.builds(
+    lambda lines, end: "".join([*lines, end]), LINES, st.sampled_from(("", "end", "\\", "ü"))
+)
 
 
 def git_diff(folder: Path, before: dict[str, bytes], after: dict[str, bytes]) -> bytes:
@@ -130,12 +175,16 @@ def undone(text: str, hunks: tuple[RedHunk, ...]) -> str:
     return "".join(rows)
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(before=TEXTS, after=TEXTS)
 def test_undoing_all_hunks_gives_the_file_as_it_was(
     before: str, after: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    raw = git_diff(tmp_path_factory.mktemp("trees"), {"m.py": before.encode()}, {"m.py": after.encode()})
+    raw = git_diff(
+        tmp_path_factory.mktemp("trees"), {"m.py": before.encode()}, {"m.py": after.encode()}
+    )
     assert undone(after, parse_hunks(raw)) == before
 
 
@@ -152,7 +201,9 @@ def test_hunks_are_those_of_python_files_that_are_still_there(tmp_path: Path) ->
 
 def test_a_huge_diff_gives_its_first_hunks_only(tmp_path: Path) -> None:
     before = "".join(f"{number}\n\n" for number in range(500))
-    found = parse_hunks(git_diff(tmp_path, {"m.py": before.encode()}, {"m.py": before.replace("1", "x").encode()}))
+    found = parse_hunks(
+        git_diff(tmp_path, {"m.py": before.encode()}, {"m.py": before.replace("1", "x").encode()})
+    )
     assert len(found) == 80
     long = {"m.py": b"x" * 70_000 + b"\n"}
     assert parse_hunks(git_diff(tmp_path / "long", long, {"m.py": b"y\n"})) == ()

@@ -6,7 +6,7 @@ import logging
 import pytest
 from typing_extensions import override
 
-from sandbox.backends.base import Kept
+from sandbox.backends.base import CacheUsage
 from sandbox.errors import SandboxUnavailable
 from sandbox.housekeeping import Housekeeping
 from tests.fakes.scripted_backend import ScriptedBackend
@@ -20,7 +20,7 @@ class Broken(ScriptedBackend):
         self.error = error
 
     @override
-    async def prune(self, *, only_count: bool = False) -> Kept:
+    async def prune(self, *, only_count: bool = False) -> CacheUsage:
         raise self.error
 
 
@@ -38,14 +38,18 @@ async def test_it_cleans_up_at_the_start_and_after_what_was_added() -> None:
     assert backend.pruned == 2
 
 
-@pytest.mark.parametrize("error", [SandboxUnavailable("the daemon went away"), FileNotFoundError("somebody was first")])
+@pytest.mark.parametrize(
+    "error", [SandboxUnavailable("the daemon went away"), FileNotFoundError("somebody was first")]
+)
 @pytest.mark.anyio
-async def test_what_cannot_be_cleaned_up_troubles_nobody(error: Exception, caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_cannot_be_cleaned_up_troubles_nobody(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
     housekeeping = Housekeeping(Broken(error))
     with caplog.at_level(logging.INFO):
         housekeeping.begin(added=True)
         await housekeeping.end()
-    assert f"no clean-up: {error}" in caplog.text
+    assert f"environment cleanup failed: {error}" in caplog.text
     await Housekeeping(Broken(error)).end()
 
 

@@ -13,7 +13,9 @@ from sandbox.runners.base import GuestPlaces, RunRequest
 from sandbox.runners.python_pytest import PythonPytest
 from sandbox.types import CommandResult, RunVerdict, TestReport, TestStatus
 
-PLACES = GuestPlaces(python="/opt/env/bin/python", guest_dir="/g", checkout="/work/repo", cwd="/work/repo")
+PLACES = GuestPlaces(
+    python="/opt/env/bin/python", guest_dir="/g", checkout="/work/repo", cwd="/work/repo"
+)
 CANARIES = [["canary", 0, "ppp", 1], ["canary", 1, "pfp", 0]]
 END = [["end", 0, 0], ["exit", 0]]
 RED = [["end", 1, 0], ["exit", 1]]
@@ -24,10 +26,20 @@ def items(*names: str) -> list[object]:
 
 
 RAN = [["ran", 0, 1], ["test", 0, "ppp", 1]]
-GREEN = [items("t.py::a", "t.py::b"), *CANARIES, *RAN, ["ran", 1, 0], ["test", 1, "psp", 1], *CANARIES, *END]
+GREEN = [
+    items("t.py::a", "t.py::b"),
+    *CANARIES,
+    *RAN,
+    ["ran", 1, 0],
+    ["test", 1, "psp", 1],
+    *CANARIES,
+    *END,
+]
 
 
-def judged(records: list[list[object]], *, targets: tuple[str, ...] = (), **result: Any) -> TestReport:
+def judged(
+    records: list[list[object]], *, targets: tuple[str, ...] = (), **result: Any
+) -> TestReport:
     runner = PythonPytest()
     request = RunRequest(command="pytest -q", targets=targets, wall_s=9)
     invocation = runner.prepare(request, PLACES)
@@ -51,14 +63,30 @@ def test_a_session_in_which_everything_agrees_is_green() -> None:
 
 def test_failures_are_counted_in_full_and_shown_in_part() -> None:
     names = [f"t.py::x{number}" for number in range(12)]
-    detail = {"error": "E", "message": "no", "frames": [["m.py", 3, "f"]], "text": "tb", "output": "out"}
+    detail = {
+        "error": "E",
+        "message": "no",
+        "frames": [["m.py", 3, "f"]],
+        "text": "tb",
+        "output": "out",
+    }
     records = [items(*names)]
     for number in range(12):
-        records += [["fail", number, "call", detail], ["ran", number, 0], ["test", number, "pfp", 5]]
+        records += [
+            ["fail", number, "call", detail],
+            ["ran", number, 0],
+            ["test", number, "pfp", 5],
+        ]
     report = judged([*records, *CANARIES, *RED], exit_code=1)
     assert (report.verdict, report.failure_count, len(report.failures)) == (RunVerdict.FAIL, 12, 10)
     first = report.failures[0]
-    assert (first.file, first.line, first.error, first.error_message, first.test) == ("m.py", 3, "E", "no", "x0")
+    assert (first.file, first.line, first.error, first.error_message, first.test) == (
+        "m.py",
+        3,
+        "E",
+        "no",
+        "x0",
+    )
     assert (first.traceback, first.output, first.frames) == ("tb", "out", (("m.py", 3, "f"),))
 
 
@@ -75,23 +103,37 @@ def test_failures_are_counted_in_full_and_shown_in_part() -> None:
         ([["end", 4, 0], ["exit", 4]], {"exit_code": 4}, RunVerdict.NO_VERDICT),
         ([items("t.py::a"), *CANARIES, *END], {}, RunVerdict.NO_VERDICT),
         ([items("t.py::a"), *RAN, *END], {}, RunVerdict.NO_VERDICT),
-        ([items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "pxp", 1], *END], {}, RunVerdict.NO_VERDICT),
+        (
+            [items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "pxp", 1], *END],
+            {},
+            RunVerdict.NO_VERDICT,
+        ),
         ([items("t.py::a", "t.py::b"), *CANARIES, *RAN, *END], {}, RunVerdict.NO_VERDICT),
-        ([items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "ppp", 1], *END], {}, RunVerdict.TAMPERED),
+        (
+            [items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "ppp", 1], *END],
+            {},
+            RunVerdict.TAMPERED,
+        ),
         ([items("t.py::a"), *CANARIES, ["test", 0, "ppp", 1], *END], {}, RunVerdict.TAMPERED),
         ([*GREEN[:-2], ["canary", 1, "ppp", 1], *END], {}, RunVerdict.TAMPERED),
         ([*GREEN[:-2], ["canary", 0, "pfp", 0], *END], {}, RunVerdict.TAMPERED),
         ([*GREEN[:-2], ["patched", ["Function.runtest"]], *END], {}, RunVerdict.TAMPERED),
         ([*GREEN[:-2], ["traced", ["sys.settrace"]], *END], {}, RunVerdict.NO_VERDICT),
         ([*GREEN[:-2], *RED], {"exit_code": 0}, RunVerdict.TAMPERED),
-        ([items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "pfp", 1], *END], {}, RunVerdict.TAMPERED),
+        (
+            [items("t.py::a"), *CANARIES, ["ran", 0, 0], ["test", 0, "pfp", 1], *END],
+            {},
+            RunVerdict.TAMPERED,
+        ),
         (GREEN, {"exit_code": 3}, RunVerdict.FAIL),
         ([*GREEN[:-2], *RED], {"exit_code": 1}, RunVerdict.FAIL),
         ([items("t.py::a"), ["start", 0]], {"exit_code": None, "signal": 11}, RunVerdict.FAIL),
         ([items("t.py::a"), ["start", 0]], {"exit_code": 0}, RunVerdict.TAMPERED),
     ],
 )
-def test_anything_less_is_not_green(records: list[list[object]], result: dict[str, Any], verdict: RunVerdict) -> None:
+def test_anything_less_is_not_green(
+    records: list[list[object]], result: dict[str, Any], verdict: RunVerdict
+) -> None:
     report = judged(records, **result)
     assert report.verdict is verdict
     assert not report.success
@@ -103,7 +145,10 @@ def test_a_forged_line_is_tampering() -> None:
     request = RunRequest(command="pytest")
     invocation = runner.prepare(request, PLACES)
     done = CommandResult(argv=("p",), exit_code=0, results=b'["end",0,0]\n["exit",0]\n')
-    assert judge(request, runner, runner.read(request, invocation, done), done).verdict is RunVerdict.TAMPERED
+    assert (
+        judge(request, runner, runner.read(request, invocation, done), done).verdict
+        is RunVerdict.TAMPERED
+    )
 
 
 def test_targets_have_to_be_there_and_to_pass() -> None:
@@ -128,7 +173,15 @@ def test_a_key_is_new_for_every_run_and_not_on_the_command_line() -> None:
 
 
 @pytest.mark.parametrize(
-    "record", [["test"], ["test", "x", 1, 2, 3], ["items", 5], ["fail", 0, "call", []], ["hang", 1, 2], ["?"]]
+    "record",
+    [
+        ["test"],
+        ["test", "x", 1, 2, 3],
+        ["items", 5],
+        ["fail", 0, "call", []],
+        ["hang", 1, 2],
+        ["?"],
+    ],
 )
 def test_malformed_records_are_left_out(record: list[object]) -> None:
     assert judged([record, *GREEN]).success

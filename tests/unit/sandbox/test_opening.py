@@ -10,11 +10,22 @@ from typing_extensions import override
 
 from sandbox.errors import SandboxUnavailable, SetupFailed
 from sandbox.spec import SYSTEM_PATH, SandboxSpec
-from sandbox.types import USUAL, Checkout, CommandResult, Door, FolderSource, JobHints, Recipe, Surroundings, TrustTier
+from sandbox.types import (
+    USUAL,
+    Checkout,
+    CommandResult,
+    Door,
+    FolderSource,
+    JobHints,
+    PythonPart,
+    Recipe,
+    Surroundings,
+    TrustTier,
+)
 from sandbox.workspace import Sandboxes
 from tests.fakes.scripted_backend import ScriptedBackend, ScriptedGuest
 
-RECIPE = Recipe(command="pytest", requirements=("pytest",))
+RECIPE = Recipe(command="pytest", parts=(PythonPart(requirements=("pytest",)),))
 
 
 class Forgetful(ScriptedBackend):
@@ -42,7 +53,9 @@ def checkout(folder: Path, recipe: Recipe = RECIPE) -> Checkout:
     (folder / "project").mkdir()
     (folder / "project/m.py").write_text("x")
     (folder / "project/link").symlink_to("m.py")
-    return Checkout(source=FolderSource(path=str(folder / "project")), recipe=recipe, tier=TrustTier.LOCAL)
+    return Checkout(
+        source=FolderSource(path=str(folder / "project")), recipe=recipe, tier=TrustTier.LOCAL
+    )
 
 
 @pytest.mark.anyio
@@ -57,7 +70,9 @@ async def test_an_environment_that_vanished_is_made_again_once(tmp_path: Path) -
 
 
 @pytest.mark.anyio
-async def test_what_is_wrong_with_the_daemon_is_not_taken_for_a_vanished_image(tmp_path: Path) -> None:
+async def test_what_is_wrong_with_the_daemon_is_not_taken_for_a_vanished_image(
+    tmp_path: Path,
+) -> None:
     backend = Forgetful()
     backend.broken = True
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
@@ -68,22 +83,34 @@ async def test_what_is_wrong_with_the_daemon_is_not_taken_for_a_vanished_image(t
 
 
 @pytest.mark.anyio
-async def test_what_a_folder_leaves_out_and_a_python_that_is_another_are_told(tmp_path: Path) -> None:
+async def test_what_a_folder_leaves_out_and_a_python_that_is_another_are_told(
+    tmp_path: Path,
+) -> None:
     def script(argv: tuple[str, ...]) -> CommandResult | None:
-        return CommandResult(argv=argv, exit_code=0, stdout="Python 3.11.2\n") if argv[-1] == "-V" else None
+        return (
+            CommandResult(argv=argv, exit_code=0, stdout="Python 3.11.2\n")
+            if argv[-1] == "-V"
+            else None
+        )
 
     sandboxes = Sandboxes(SandboxSpec(), ScriptedBackend(script), tmp_path / "data")
-    async with sandboxes.open_workspace(checkout(tmp_path, RECIPE.with_(python="3.9"))) as workspace:
+    async with sandboxes.open_workspace(
+        checkout(tmp_path, RECIPE.with_part(PythonPart(version="3.9")))
+    ) as workspace:
         notes = (await workspace.facts()).recipe.fidelity
     await sandboxes.close()
-    assert ("take the folder in", "dropped", "symbolic links (left out)") in [
+    assert ("import the folder", "dropped", "symbolic links (left out)") in [
         (note.step, note.treatment, note.reason) for note in notes
     ]
-    assert "Python 3.9 cannot be had here; Python 3.11.2 is used" in [note.reason for note in notes]
+    assert "Python 3.9 is not available here; Python 3.11.2 is used" in [
+        note.reason for note in notes
+    ]
 
 
 @pytest.mark.anyio
-async def test_earlier_steps_run_after_the_checkout_is_placed_and_a_failing_one_ends_it(tmp_path: Path) -> None:
+async def test_earlier_steps_run_after_the_checkout_is_placed_and_a_failing_one_ends_it(
+    tmp_path: Path,
+) -> None:
     def script(argv: tuple[str, ...]) -> CommandResult | None:
         late = CommandResult(argv=argv, exit_code=None, timed_out=True, stdout="so far")
         return late if argv[-1] == "make gen" else None
@@ -104,7 +131,9 @@ async def test_earlier_steps_run_after_the_checkout_is_placed_and_a_failing_one_
 async def test_our_own_programs_in_the_work_tree_are_the_systems(tmp_path: Path) -> None:
     backend = ScriptedBackend()
     sandboxes = Sandboxes(SandboxSpec(), backend, tmp_path / "data")
-    async with sandboxes.open_workspace(checkout(tmp_path, RECIPE.with_(prepare=("make gen",)))) as workspace:
+    async with sandboxes.open_workspace(
+        checkout(tmp_path, RECIPE.with_(prepare=("make gen",)))
+    ) as workspace:
         await workspace.facts()
         await workspace.revert()
     await sandboxes.close()
@@ -117,14 +146,19 @@ async def test_our_own_programs_in_the_work_tree_are_the_systems(tmp_path: Path)
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("present", [True, False], ids=["node", "no node"])
-async def test_only_a_sandbox_without_node_is_said_to_have_none(tmp_path: Path, present: bool) -> None:  # noqa: FBT001
+async def test_only_a_sandbox_without_node_is_said_to_have_none(
+    tmp_path: Path,
+    present: bool,  # noqa: FBT001
+) -> None:
     def script(argv: tuple[str, ...]) -> CommandResult | None:
         asked = argv[-1] == "command -v node"
         return CommandResult(argv=argv, exit_code=0 if present else 127) if asked else None
 
     folder = tmp_path / "project"
     folder.mkdir()
-    (folder / "package.json").write_text('{"scripts": {"test": "node t.js"}}')
+    (folder / "package.json").write_text(
+        '{"scripts": {"test": "node t.js"}, "dependencies": {"unlocked": "1"}}'
+    )
     source = FolderSource(path=str(folder))
     sandboxes = Sandboxes(SandboxSpec(), ScriptedBackend(script), tmp_path / "data")
     workflow = folder / ".github" / "workflows" / "ci.yml"
@@ -139,8 +173,14 @@ async def test_only_a_sandbox_without_node_is_said_to_have_none(tmp_path: Path, 
     await sandboxes.close()
     tested, checked, installed = recipes
     for recipe in recipes:
-        assert any("the sandbox has no Node.js" in entry.reason for entry in recipe.fidelity) is not present
-        assert any("which the sandbox does not have" in text for text in recipe.obstacles) is not present
+        assert (
+            any("the sandbox has no Node.js" in entry.reason for entry in recipe.fidelity)
+            is not present
+        )
+        assert (
+            any("which the sandbox does not have" in text for text in recipe.obstacles)
+            is not present
+        )
     assert (tested.command, checked.command) == ("npm test", "npx --yes tsc")
     assert bool(tested.obstacles or checked.obstacles) is not present
     assert installed.obstacles, "packages are missing in any case"
@@ -159,7 +199,11 @@ async def test_what_set_up_commands_made_is_kept_for_one_tree_of_one_fork(tmp_pa
             found = await workspace.facts()
         return found.environment_key, found.warm
 
-    opened = [await facts(first), await facts(first), await facts(first.with_(head_repository_id="bob"))]
+    opened = [
+        await facts(first),
+        await facts(first),
+        await facts(first.with_(head_repository_id="bob")),
+    ]
     (tmp_path / "project/deps.sh").write_text("echo planted")
     opened.append(await facts(first))
     await sandboxes.close()

@@ -17,7 +17,10 @@ from sandbox.types import CommandResult, EditProposal, ProposalRequest, ToolFind
 pytestmark = pytest.mark.anyio
 GUEST = Path(__file__).parents[3] / "sandbox/guest"
 REQUEST = ProposalRequest(
-    findings=(ToolFinding(path="a.py", line=2, code="E711"), ToolFinding(path="test_a.py", line=1, code="E711")),
+    findings=(
+        ToolFinding(path="a.py", line=2, code="E711"),
+        ToolFinding(path="test_a.py", line=1, code="E711"),
+    ),
     protected=("test_*.py",),
     most=2,
 )
@@ -38,7 +41,9 @@ class AnsweringGuest:
     python = "/opt/env/bin/python"
 
     def __init__(self, *answers: object) -> None:
-        self.results = b"\n".join(a if isinstance(a, bytes) else json.dumps(a).encode() for a in answers)
+        self.results = b"\n".join(
+            a if isinstance(a, bytes) else json.dumps(a).encode() for a in answers
+        )
         self.asked: dict[str, Any] = {}
 
     async def run(
@@ -50,11 +55,19 @@ class AnsweringGuest:
         env: Mapping[str, str] | None = None,
         stdin: bytes = b"",
     ) -> CommandResult:
-        self.asked = {"argv": argv, "limits": limits, "cwd": cwd, "env": env, "stdin": json.loads(stdin)}
+        self.asked = {
+            "argv": argv,
+            "limits": limits,
+            "cwd": cwd,
+            "env": env,
+            "stdin": json.loads(stdin),
+        }
         return CommandResult(argv=argv, exit_code=0, results=self.results)
 
 
-async def answered(*answers: object, request: ProposalRequest = REQUEST) -> tuple[EditProposal, ...]:
+async def answered(
+    *answers: object, request: ProposalRequest = REQUEST
+) -> tuple[EditProposal, ...]:
     return await propose_edits(cast(Guest, AnsweringGuest(*answers)), request)
 
 
@@ -99,7 +112,8 @@ async def test_proposals_come_finding_by_finding_and_cheapest_first_and_not_too_
         PROPOSAL | {"edits": [{"path": "b.py", "start": 0, "end": 1, "text": "x"}]},
         PROPOSAL | {"edits": [{"path": "../a.py", "start": 0, "end": 1, "text": "x"}]},
         PROPOSAL | {"edits": [{"path": "a.py", "start": 3, "end": 1, "text": "x"}]},
-        PROPOSAL | {"finding": 1, "edits": [{"path": "test_a.py", "start": 0, "end": 1, "text": "x"}]},
+        PROPOSAL
+        | {"finding": 1, "edits": [{"path": "test_a.py", "start": 0, "end": 1, "text": "x"}]},
         PROPOSAL | {"edits": [{"path": "a.py", "start": 0, "end": 1, "text": "x"}] * 500},
     ],
 )
@@ -108,7 +122,9 @@ async def test_an_unsound_answer_is_dropped(wrong: object) -> None:
     assert len(await answered(wrong, PROPOSAL)) == 1
 
 
-@pytest.mark.parametrize("path", ["/etc/a.py", "../a.py", ".github/a.py", "a/../b.py", "a.txt", "a\u202e.py"])
+@pytest.mark.parametrize(
+    "path", ["/etc/a.py", "../a.py", ".github/a.py", "a/../b.py", "a.txt", "a\u202e.py"]
+)
 async def test_a_path_that_may_not_be_edited_gets_no_proposal(path: str) -> None:
     request = ProposalRequest(findings=(ToolFinding(path=path, line=1, code="E711"),))
     edits = [{"path": path, "start": 0, "end": 1, "text": "x"}]
@@ -125,7 +141,13 @@ def ask(folder: Path, *findings: ToolFinding) -> list[dict[str, Any]]:
     """Run the real program: it reads and answers, and runs nothing."""
     request = ProposalRequest(findings=findings).model_dump(mode="json") | {"root": str(folder)}
     done = subprocess.run(
-        ["/bin/sh", "-c", '"$0" "$1" 3>&1', sys.executable, str(GUEST / "search/findings/server.py")],
+        [
+            "/bin/sh",
+            "-c",
+            '"$0" "$1" 3>&1',
+            sys.executable,
+            str(GUEST / "search/findings/server.py"),
+        ],
         input=json.dumps(request).encode(),
         capture_output=True,
         check=False,
@@ -153,5 +175,7 @@ def test_the_program_reads_files_of_the_checkout_only(tmp_path: Path) -> None:
 def test_the_program_survives_a_file_that_exhausts_the_parser(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = " + "-" * 100_000 + "1\n")
     (tmp_path / "b.py").write_text("if a == None:\n    b()\n")
-    answers = ask(tmp_path, *(ToolFinding(path=path, line=1, code="E711") for path in ("a.py", "b.py")))
+    answers = ask(
+        tmp_path, *(ToolFinding(path=path, line=1, code="E711") for path in ("a.py", "b.py"))
+    )
     assert {answer["finding"] for answer in answers} == {1}

@@ -5,20 +5,24 @@ import asyncio
 import pytest
 
 from sandbox.errors import SetupFailed
-from sandbox.setup.install import pack
-from sandbox.snapshot import Origin, Snapshotter
+from sandbox.setup.shell import pack
+from sandbox.snapshot import EnvironmentOrigin, Snapshotter
 from sandbox.spec import SandboxSpec
-from sandbox.types import CommandResult, Egress, Recipe, TrustTier
+from sandbox.types import CommandResult, Egress, PythonPart, Recipe, TrustTier
 from tests.fakes.scripted_backend import ScriptedBackend
 
-RECIPE = Recipe(command="pytest", requirements=("pytest", "ruff"))
-MINE = Origin(repository_id="1", tier=TrustTier.BRANCH)
-OTHER = Origin(repository_id="2", tier=TrustTier.FORK)
+PYTHON = PythonPart(requirements=("pytest", "ruff"))
+RECIPE = Recipe(command="pytest", parts=(PYTHON,))
+OLD = RECIPE.with_part(PYTHON.with_(version="3.9"))
+MINE = EnvironmentOrigin(repository_id="1", tier=TrustTier.BRANCH)
+OTHER = EnvironmentOrigin(repository_id="2", tier=TrustTier.FORK)
 
 NO_WHEEL = CommandResult(
     argv=(), exit_code=1, stderr="x==1 has no usable wheels and building is disabled (only-binary)"
 )
-NO_PACKAGE = CommandResult(argv=(), exit_code=1, stderr="Because x was not found in the package registry")
+NO_PACKAGE = CommandResult(
+    argv=(), exit_code=1, stderr="Because x was not found in the package registry"
+)
 
 
 MISSING = CommandResult(argv=(), exit_code=2, stderr="No interpreter found for Python 3.9")
@@ -49,7 +53,11 @@ def without_wheels(argv: tuple[str, ...]) -> CommandResult | None:
 
 
 def with_a_lock(argv: tuple[str, ...]) -> CommandResult | None:
-    return CommandResult(argv=argv, exit_code=0, stdout="a" * 64 + "\n") if "site-packages" in argv[2] else None
+    return (
+        CommandResult(argv=argv, exit_code=0, stdout="a" * 64 + "\n")
+        if "site-packages" in argv[2]
+        else None
+    )
 
 
 @pytest.mark.anyio
@@ -72,13 +80,17 @@ async def test_an_environment_made_of_wheels_serves_every_repository() -> None:
 
 
 @pytest.mark.anyio
-async def test_an_environment_in_which_something_was_built_serves_its_repository_and_tier_only() -> None:
+async def test_an_environment_in_which_something_was_built_serves_its_repository_and_tier_only() -> (
+    None
+):
     backend = ScriptedBackend(without_wheels)
     snapshotter = Snapshotter(backend, SandboxSpec())
     first = await snapshotter.ensure(RECIPE, MINE)
     assert "built from source: docopt==0.6.2" in first.notes[0].reason
     commands = [" ".join(command) for command in backend.setups[0].commands]
-    assert [name for line in commands for name in ("fetch_sdists", "build_sdists") if name in line] == [
+    assert [
+        name for line in commands for name in ("fetch_sdists", "build_sdists") if name in line
+    ] == [
         "fetch_sdists",
         "build_sdists",
     ]
@@ -102,7 +114,9 @@ async def test_set_up_commands_run_in_the_placed_checkout_and_are_never_shared()
     assert backend.ended == [below, above]
     assert (await snapshotter.ensure(recipe, MINE, checkout=tree)).warm
     assert not (await snapshotter.ensure(recipe, OTHER, checkout=tree)).warm
-    assert (await snapshotter.ensure(RECIPE, OTHER)).warm  # what lies below the commands is anybody's
+    assert (
+        await snapshotter.ensure(RECIPE, OTHER)
+    ).warm  # what lies below the commands is anybody's
 
 
 @pytest.mark.anyio
@@ -112,11 +126,15 @@ async def test_what_a_tree_set_up_serves_that_tree_in_that_fork_only() -> None:
     recipe = RECIPE.with_(setup=("sh deps.sh",))
     forks = [OTHER.with_(head_repository_id=fork) for fork in (None, "7", "8")]
     made = [
-        await snapshotter.ensure(recipe, origin, checkout=Tree(tree)) for origin in forks for tree in ("one", "two")
+        await snapshotter.ensure(recipe, origin, checkout=Tree(tree))
+        for origin in forks
+        for tree in ("one", "two")
     ]
     assert not any(environment.warm for environment in made)
     assert len({environment.key for environment in made}) == len(made)
-    assert (await Snapshotter(backend, SandboxSpec()).ensure(recipe, forks[1], checkout=Tree("two"))).key == made[3].key
+    assert (
+        await Snapshotter(backend, SandboxSpec()).ensure(recipe, forks[1], checkout=Tree("two"))
+    ).key == made[3].key
     assert [backend.notes[environment.image]["tree"] for environment in made] == ["one", "two"] * 3
     # Nothing of a checkout is in what lies below: all of them stand on one.
     assert len(backend.setups) == len(made) + 1
@@ -126,8 +144,12 @@ async def test_what_a_tree_set_up_serves_that_tree_in_that_fork_only() -> None:
 async def test_nothing_of_a_tree_is_in_the_key_of_what_no_command_of_it_touched() -> None:
     backend = ScriptedBackend(without_wheels)
     snapshotter = Snapshotter(backend, SandboxSpec())
-    built = await snapshotter.ensure(RECIPE, OTHER.with_(head_repository_id="7"), checkout=Tree("one"))
-    again = await snapshotter.ensure(RECIPE, OTHER.with_(head_repository_id="8"), checkout=Tree("two"))
+    built = await snapshotter.ensure(
+        RECIPE, OTHER.with_(head_repository_id="7"), checkout=Tree("one")
+    )
+    again = await snapshotter.ensure(
+        RECIPE, OTHER.with_(head_repository_id="8"), checkout=Tree("two")
+    )
     assert (again.warm, again.key) == (True, built.key)
     assert "tree" not in backend.notes[built.image]
 
@@ -147,16 +169,35 @@ async def test_everything_that_goes_in_is_in_the_key() -> None:
     snapshotter = Snapshotter(backend, SandboxSpec())
     keys = {
         (await snapshotter.ensure(RECIPE, MINE)).key,
-        (await snapshotter.ensure(RECIPE.with_(requirements=("pytest==8",)), MINE)).key,
-        (await snapshotter.ensure(RECIPE.with_(python="3.12"), MINE)).key,
-        (await snapshotter.ensure(RECIPE.with_(constraints=("ruff<1",)), MINE)).key,
+        (
+            await snapshotter.ensure(
+                RECIPE.with_part(PYTHON.with_(requirements=("pytest==8",))), MINE
+            )
+        ).key,
+        (await snapshotter.ensure(RECIPE.with_part(PYTHON.with_(version="3.12")), MINE)).key,
+        (
+            await snapshotter.ensure(RECIPE.with_part(PYTHON.with_(constraints=("ruff<1",))), MINE)
+        ).key,
         (await snapshotter.ensure(RECIPE, MINE, files={"site/checkout.pth": "/work/repo\n"})).key,
-        (await Snapshotter(backend, SandboxSpec(index_url="https://example.org/simple")).ensure(RECIPE, MINE)).key,
+        (
+            await Snapshotter(backend, SandboxSpec(index_url="https://example.org/simple")).ensure(
+                RECIPE, MINE
+            )
+        ).key,
     }
     backend.toolchain = "toolchain:2"
     keys.add((await snapshotter.ensure(RECIPE, MINE)).key)
     assert len(keys) == 7
     assert (await snapshotter.ensure(RECIPE.with_(command="other"), MINE)).key in keys
+
+
+@pytest.mark.anyio
+async def test_an_environment_of_an_older_recipe_is_found_again() -> None:
+    older = {"command": "pytest", "python": "3.9", "requirements": ["pytest", "ruff"]}
+    snapshotter = Snapshotter(ScriptedBackend(), SandboxSpec())
+    made = await snapshotter.ensure(OLD, MINE)
+    found = await snapshotter.ensure(Recipe.model_validate(older), OTHER)
+    assert (found.warm, found.key) == (True, made.key)
 
 
 @pytest.mark.anyio
@@ -190,7 +231,9 @@ async def test_a_set_up_that_takes_too_long_is_said() -> None:
 async def test_a_python_that_is_not_there_gives_way_to_the_images_own() -> None:
     missing = CommandResult(argv=(), exit_code=2, stderr="No interpreter found for Python 3.12")
     backend = ScriptedBackend(lambda argv: missing if "3.12" in argv else None)
-    await Snapshotter(backend, SandboxSpec()).ensure(RECIPE.with_(python="3.12"), MINE)
+    await Snapshotter(backend, SandboxSpec()).ensure(
+        RECIPE.with_part(PYTHON.with_(version="3.12")), MINE
+    )
     made = [command for command in backend.setups[0].commands if command[:2] == ("uv", "venv")]
     assert [command[-2] for command in made] == ["3.12", "/usr/bin/python3"]
 
@@ -220,21 +263,27 @@ async def test_the_one_python_of_a_built_toolchain_is_known_without_asking() -> 
     backend.name = "docker"
     snapshotter = Snapshotter(backend, SandboxSpec(debian_suite="bookworm"))
     plain = await snapshotter.ensure(RECIPE, MINE)
-    same = await snapshotter.ensure(RECIPE.with_(python="3.11"), MINE)
+    same = await snapshotter.ensure(RECIPE.with_part(PYTHON.with_(version="3.11")), MINE)
     assert plain.key == same.key
     assert len(backend.setups) == 1
-    other = await Snapshotter(backend, SandboxSpec(image="x")).ensure(RECIPE.with_(python="3.11"), MINE)
+    other = await Snapshotter(backend, SandboxSpec(image="x")).ensure(
+        RECIPE.with_part(PYTHON.with_(version="3.11")), MINE
+    )
     assert other.key != plain.key
 
 
 @pytest.mark.anyio
-async def test_a_python_that_cannot_be_had_is_looked_for_once_and_shares_the_nearest_ones_environment() -> None:
+async def test_a_python_that_cannot_be_had_is_looked_for_once_and_shares_the_nearest_ones_environment() -> (
+    None
+):
     backend = ScriptedBackend(lambda argv: MISSING if "3.9" in argv else None)
     backend.name = "docker"
     snapshotter = Snapshotter(backend, SandboxSpec())
     plain = await snapshotter.ensure(RECIPE, MINE)
-    other = await snapshotter.ensure(RECIPE.with_(python="3.9"), MINE)
-    again = await snapshotter.ensure(RECIPE.with_(python="3.9", requirements=("x",)), MINE)
+    other = await snapshotter.ensure(OLD, MINE)
+    again = await snapshotter.ensure(
+        RECIPE.with_part(PythonPart(version="3.9", requirements=("x",))), MINE
+    )
     assert (other.key, other.warm, again.warm) == (plain.key, True, False)
     asked = [["3.9" in command for command in setup.commands] for setup in backend.setups]
     assert [sum(setup) for setup in asked] == [0, 2, 0]
@@ -244,12 +293,15 @@ async def test_a_python_that_cannot_be_had_is_looked_for_once_and_shares_the_nea
 async def test_an_environment_with_a_python_found_below_the_commands_keeps_it() -> None:
     backend = ScriptedBackend(lambda argv: MISSING if "3.9" in argv else None)
     snapshotter = Snapshotter(backend, SandboxSpec())
-    recipe = RECIPE.with_(python="3.9", setup=("make gen",))
+    recipe = OLD.with_(setup=("make gen",))
     tree = Tree("one")
     first = await snapshotter.ensure(recipe, MINE, checkout=tree)
     again = await snapshotter.ensure(recipe, MINE, checkout=tree)
     assert (again.warm, again.key) == (True, first.key)
-    assert first.key == (await Snapshotter(backend, SandboxSpec()).ensure(recipe, MINE, checkout=tree)).key
+    assert (
+        first.key
+        == (await Snapshotter(backend, SandboxSpec()).ensure(recipe, MINE, checkout=tree)).key
+    )
 
 
 @pytest.mark.anyio
@@ -299,10 +351,15 @@ async def test_another_python_is_brought_in_once_for_all_environments() -> None:
     backend = ScriptedBackend()
     backend.egress = Egress(hosts=("pythons.example:443",))
     snapshotter = Snapshotter(backend, SandboxSpec())
-    one = await snapshotter.ensure(RECIPE.with_(python="3.9"), MINE)
-    two = await snapshotter.ensure(RECIPE.with_(python="3.9", requirements=("x",)), OTHER)
-    made = [[command for command in setup.commands if command[:2] == ("uv", "venv")] for setup in backend.setups]
+    one = await snapshotter.ensure(OLD, MINE)
+    two = await snapshotter.ensure(
+        RECIPE.with_part(PythonPart(version="3.9", requirements=("x",))), OTHER
+    )
+    made = [
+        [command for command in setup.commands if command[:2] == ("uv", "venv")]
+        for setup in backend.setups
+    ]
     assert [len(commands) for commands in made] == [1, 0, 0]
     assert one.key != two.key
     assert two.egress.hosts == ("pythons.example:443",)
-    assert (await snapshotter.ensure(RECIPE.with_(python="3.9"), OTHER)).warm
+    assert (await snapshotter.ensure(OLD, OTHER)).warm

@@ -29,7 +29,10 @@ GOOD: dict[str, Any] = {
         "RestartPolicy": {"Name": "no"},
         "SecurityOpt": ["no-new-privileges:true"],
         "Tmpfs": SPEC.folders("mission"),
-        "Ulimits": [{"Name": name, "Soft": value, "Hard": value} for name, value in SPEC.ulimits("mission").items()],
+        "Ulimits": [
+            {"Name": name, "Soft": value, "Hard": value}
+            for name, value in SPEC.ulimits("mission").items()
+        ],
         "Runtime": "runc",
         "OomScoreAdj": 0,
         "MaskedPaths": ["/proc/kcore"],
@@ -45,8 +48,18 @@ GOOD: dict[str, Any] = {
     "Mounts": [],
 }
 FOLDER = "/var/cache/metaagent/egress/abc/in"
-MOUNT: dict[str, Any] = {"Type": "bind", "Source": FOLDER, "Target": "/run/egress", "ReadOnly": True}
-BECAME: dict[str, Any] = {"Type": "bind", "Source": FOLDER, "Destination": "/run/egress", "RW": False}
+MOUNT: dict[str, Any] = {
+    "Type": "bind",
+    "Source": FOLDER,
+    "Target": "/run/egress",
+    "ReadOnly": True,
+}
+BECAME: dict[str, Any] = {
+    "Type": "bind",
+    "Source": FOLDER,
+    "Destination": "/run/egress",
+    "RW": False,
+}
 
 
 def changed(part: str, changes: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,9 +69,14 @@ def changed(part: str, changes: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def as_setup(mounts: list[dict[str, Any]] | None = None, became: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+def as_setup(
+    mounts: list[dict[str, Any]] | None = None, became: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
     """A good set-up container, with these mounts."""
-    ulimits = [{"Name": name, "Soft": value, "Hard": value} for name, value in SPEC.ulimits("setup").items()]
+    ulimits = [
+        {"Name": name, "Soft": value, "Hard": value}
+        for name, value in SPEC.ulimits("setup").items()
+    ]
     changes = {"ReadonlyRootfs": False, "Tmpfs": SPEC.folders("setup"), "Ulimits": ulimits}
     found = changed("HostConfig", {**changes, "Mounts": [MOUNT] if mounts is None else mounts})
     return {**found, "Mounts": [BECAME] if became is None else became}
@@ -114,7 +132,19 @@ def test_a_container_as_specified_has_no_deviation() -> None:
         ("HostConfig", {"PublishAllPorts": True}),
         ("HostConfig", {"CgroupParent": "/system.slice"}),
         ("HostConfig", {"Mounts": [MOUNT]}),
-        ("", {"Mounts": [{"Type": "volume", "Source": "/var/lib/docker/volumes/x", "Destination": "/x", "RW": True}]}),
+        (
+            "",
+            {
+                "Mounts": [
+                    {
+                        "Type": "volume",
+                        "Source": "/var/lib/docker/volumes/x",
+                        "Destination": "/x",
+                        "RW": True,
+                    }
+                ]
+            },
+        ),
         ("Config", {"User": ""}),
         ("Config", {"User": "0"}),
         ("Config", {"Env": ["PATH=/bin", "GITHUB_TOKEN=x"]}),
@@ -152,7 +182,9 @@ def test_the_set_up_phase_has_the_folder_of_its_proxy_and_a_writable_root_and_no
 def test_a_set_up_has_that_one_mount_and_no_other(
     mounts: list[dict[str, Any]] | None, became: list[dict[str, Any]] | None
 ) -> None:
-    assert [found.field for found in SPEC.check(as_setup(mounts, became), "setup", egress=FOLDER)] == ["mounts"]
+    assert [
+        found.field for found in SPEC.check(as_setup(mounts, became), "setup", egress=FOLDER)
+    ] == ["mounts"]
 
 
 def test_a_set_up_on_a_network_is_a_deviation_unless_the_operator_said_so() -> None:
@@ -167,7 +199,11 @@ def test_the_runtime_is_the_one_that_was_asked_for() -> None:
     assert SandboxSpec(runtime="require").check(GOOD)
     assert SandboxSpec(require_runtime=True).check(GOOD)
     stronger = changed("HostConfig", {"Runtime": "runsc"})
-    assert SPEC.check(stronger, runtime="runsc") == SandboxSpec(runtime="require").check(stronger) == []
+    assert (
+        SPEC.check(stronger, runtime="runsc")
+        == SandboxSpec(runtime="require").check(stronger)
+        == []
+    )
 
 
 def test_apparmor_confines_where_there_is_one() -> None:
@@ -178,14 +214,18 @@ def test_apparmor_confines_where_there_is_one() -> None:
 
 
 def test_files_in_memory_leave_room_for_processes() -> None:
-    with pytest.raises(ValidationError, match=r"ask for 904 MiB .* at most 60% of memory_bytes \(512 MiB\)"):
+    with pytest.raises(
+        ValidationError, match=r"ask for 904 MiB .* at most 60% of memory_bytes \(512 MiB\)"
+    ):
         SandboxSpec(memory_bytes=512 << 20)
     assert SandboxSpec(memory_bytes=512 << 20, backend="local").work_bytes == 512 << 20
     assert SandboxSpec(memory_bytes=1600 << 20).work_bytes == 512 << 20
 
 
 def test_hosts_can_be_given_as_one_text() -> None:
-    assert SandboxSpec.model_validate({"egress_hosts": "a.example, b.example:8443"}).egress_hosts == (
+    assert SandboxSpec.model_validate(
+        {"egress_hosts": "a.example, b.example:8443"}
+    ).egress_hosts == (
         "a.example",
         "b.example:8443",
     )
@@ -205,4 +245,7 @@ def test_a_container_is_compared_with_the_surroundings_it_was_asked_for() -> Non
     made["Config"] = {**made["Config"], "User": f"{CHANGED.uid}:{CHANGED.uid}"}
     assert SPEC.check(made, surroundings=CHANGED) == []
     assert {deviation.field for deviation in SPEC.check(made)} == {"user", "folders in memory"}
-    assert {deviation.field for deviation in SPEC.check(GOOD, surroundings=CHANGED)} == {"user", "folders in memory"}
+    assert {deviation.field for deviation in SPEC.check(GOOD, surroundings=CHANGED)} == {
+        "user",
+        "folders in memory",
+    }

@@ -9,13 +9,13 @@ import pytest
 from sandbox.backends.base import Guest
 from sandbox.errors import SandboxDied
 from sandbox.guest.search.candidates.sources import SOURCES
-from sandbox.guest.search.context.ground import Request
+from sandbox.guest.search.context.suite_facts import SearchJob
 from sandbox.spec import RunLimits
-from sandbox.trials import MAX_LINE_BYTES, search
+from sandbox.trials import MAX_LINE_BYTES, MAX_SPENDING, search
 from sandbox.types import (
     CommandResult,
     GivenChange,
-    NearMiss,
+    SearchNearMiss,
     SearchRequest,
     SpanEdit,
     Survivor,
@@ -28,7 +28,10 @@ from sandbox.types import (
 pytestmark = pytest.mark.anyio
 
 REQUEST = SearchRequest(
-    command="python -m pytest -q", failing=("test_a.py::test_a",), protected=("test_*.py",), max_survivors=2
+    command="python -m pytest -q",
+    failing=("test_a.py::test_a",),
+    protected=("test_*.py",),
+    max_survivors=2,
 )
 SURVIVOR: dict[str, Any] = {
     "kind": "survivor",
@@ -41,13 +44,20 @@ SURVIVOR: dict[str, Any] = {
     "description": "`-` became `+`",
     "behaviour": "00ff",
 }
-NEAR_MISS = {key: SURVIVOR[key] for key in ("template", "path", "line", "edits")} | {"kind": "near_miss", "fixed": []}
+NEAR_MISS = {key: SURVIVOR[key] for key in ("template", "path", "line", "edits")} | {
+    "kind": "near_miss",
+    "fixed": [],
+}
 DONE = {"kind": "done", "reason": "enough", "tried": 3, "seconds": 1.0}
 
 
 def at(path: str) -> dict[str, Any]:
     """A survivor in another file, sound in all else."""
-    return {**SURVIVOR, "path": path, "edits": [{**edit, "path": path} for edit in SURVIVOR["edits"]]}
+    return {
+        **SURVIVOR,
+        "path": path,
+        "edits": [{**edit, "path": path} for edit in SURVIVOR["edits"]],
+    }
 
 
 class TalkingGuest:
@@ -97,7 +107,9 @@ async def told(
     )
     events = [event async for event in search(as_guest(guest), request)]
     assert guest.closed or not guest.asked
-    assert [isinstance(event, TrialDone) for event in events] == [False] * (len(events) - 1) + [True]
+    assert [isinstance(event, TrialDone) for event in events] == [False] * (len(events) - 1) + [
+        True
+    ]
     return events
 
 
@@ -127,7 +139,11 @@ async def test_the_request_travels_with_the_command_the_root_and_the_limit() -> 
     assert guest.asked["cwd"] == "/work/repo/sub/pkg"
     assert guest.asked["limits"].wall_s == 10.0
     assert guest.asked["env"]["PYTHONHASHSEED"] == "0"
-    assert (order["root"], order["time_limit_s"], order["failing"]) == ("/work/repo", 7.0, ["test_a.py::test_a"])
+    assert (order["root"], order["time_limit_s"], order["failing"]) == (
+        "/work/repo",
+        7.0,
+        ["test_a.py::test_a"],
+    )
 
 
 async def test_a_command_without_pytest_is_refused_without_starting_anything() -> None:
@@ -167,7 +183,10 @@ async def test_a_command_without_pytest_is_refused_without_starting_anything() -
         {**SURVIVOR, "content": None},
         {**SURVIVOR, "edits": []},
         {**SURVIVOR, "edits": [{"path": "b.py", "start": 0, "end": 1, "text": "x"}]},
-        {**SURVIVOR, "edits": [*SURVIVOR["edits"], {"path": "test_a.py", "start": 0, "end": 1, "text": "x"}]},
+        {
+            **SURVIVOR,
+            "edits": [*SURVIVOR["edits"], {"path": "test_a.py", "start": 0, "end": 1, "text": "x"}],
+        },
         {**SURVIVOR, "edits": [{"path": "a.py", "start": 2, "end": 1, "text": "x"}]},
         {**SURVIVOR, "edits": SURVIVOR["edits"] * 61},
         {**NEAR_MISS, "path": "test_a.py", "edits": at("test_a.py")["edits"]},
@@ -180,7 +199,9 @@ async def test_what_is_not_a_valid_event_is_dropped(line: object) -> None:
 
 
 async def test_words_are_cut_to_one_printable_line() -> None:
-    events = await told({**SURVIVOR, "description": "a\n\x1b[31mb" * 1000, "behaviour": "not hex"}, DONE)
+    events = await told(
+        {**SURVIVOR, "description": "a\n\x1b[31mb" * 1000, "behaviour": "not hex"}, DONE
+    )
     survivor = events[0]
     assert isinstance(survivor, Survivor)
     assert survivor.description.isprintable()
@@ -217,18 +238,29 @@ async def test_a_flood_of_events_is_ended() -> None:
 
 async def test_what_is_said_of_a_near_miss_is_one_printable_line() -> None:
     miss, _ = await told({**NEAR_MISS, "description": "a\nb\x1b[31m\u202e" + "x" * 900}, DONE)
-    assert isinstance(miss, NearMiss)
+    assert isinstance(miss, SearchNearMiss)
     assert miss.description.startswith("a b [31m xxx")
     assert len(miss.description) == 400
 
 
+async def test_spending_is_bounded_and_names_templates_only() -> None:
+    spent = {"origin": "functions", "template": "swap_operator", "tried": 3, "seconds": 0.5}
+    strange = {**spent, "template": "../x\n"}
+    (done,) = await told({**DONE, "spending": [spent, strange, *[spent] * 600]})
+    assert isinstance(done, TrialDone)
+    assert len(done.spending) == MAX_SPENDING - 1
+    assert {one.template for one in done.spending} == {"swap_operator"}
+
+
 async def test_given_changes_and_the_sources_that_are_asked_travel_with_the_request() -> None:
     guest = TalkingGuest([json.dumps(DONE).encode()], CommandResult(argv=(), exit_code=0))
-    change = GivenChange(edits=(SpanEdit(path="a.py", start=0, end=1, text="x"),), description="mine", cost=0.5)
+    change = GivenChange(
+        edits=(SpanEdit(path="a.py", start=0, end=1, text="x"),), description="mine", cost=0.5
+    )
     request = REQUEST.with_(given=(change,), sources=("given",))
     async for _ in search(as_guest(guest), request):
         pass
-    order = Request.read(json.loads(guest.asked["stdin"]))
+    order = SearchJob.read(json.loads(guest.asked["stdin"]))
     assert order.given[0]["edits"] == [{"path": "a.py", "start": 0, "end": 1, "text": "x"}]
     assert order.sources == ("given",)
     assert set(SearchRequest(command="pytest", failing=()).sources) == {name for name, _ in SOURCES}

@@ -1,66 +1,74 @@
-"""Reasons to doubt a survivor that can be seen in its text."""
+"""Detect suspicious properties of a plausible patch from its syntax tree."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator, List, Sequence, Set, Type
 
-from sandbox.guest.search.candidates.generator import Candidate
+from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.source.scope import SeenLiterals
 
+# Literals too common to reveal that a patch copied them from the test.
 ORDINARY = {"0", "1", "-1", "2", "''", "True", "False", "None", "0.0", "1.0"}
 WIDE = {"Exception", "BaseException"}
-LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-ASKED = "what the failing tests ask for"
-"""How the description of a candidate ends that undoes a change which came with its tests."""
+EXITS = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+REQUIRED = "what the failing tests require"
+"""Suffix of the description of a revert whose change came together with its tests."""
 Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def doubts_about(candidate: Candidate, literals: SeenLiterals) -> List[str]:
-    """What speaks against a candidate although the tests pass."""
+def doubts_about(candidate: CandidatePatch, literals: SeenLiterals) -> List[str]:
+    """Return reasons to distrust a candidate although the tests pass."""
     doubts: List[str] = []
-    if candidate.undoes:
-        if candidate.said.endswith(ASKED):
-            doubts.append(f"undoes {ASKED}")
+    if candidate.is_revert:
+        if candidate.summary.endswith(REQUIRED):
+            doubts.append(f"reverts {REQUIRED}")
         elif not candidate.template.startswith("undo_part"):
-            doubts.append("undoes what the commit changed")
+            doubts.append("reverts what the commit changed")
     for source, edits in candidate.changes:
         try:
             new = ast.parse(source.render(edits))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
+        # A source without a syntax tree (such as a plain one) cannot be compared.
         if source.tree.body:
             doubts += doubts_between(source.tree, new, literals)
     return list(dict.fromkeys(doubts))
 
 
 def doubts_between(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[str]:
-    """What speaks against having made one tree of another."""
+    """Return the doubts raised by the difference between two syntax trees."""
+    # Each property counts against a patch only if the patch adds an instance of it.
     grown = (
         ("makes a condition constant", _constant_conditions),
         ("empties a body", _empty_bodies),
         ("swallows exceptions", _swallowing),
-        ("catches what was raised", _quiet_handlers),
-        ("leaves early with nothing worked out", _empty_handed),
-        ("asks whether an attribute is there", _attribute_questions),
+        ("catches an exception that was raised", _silent_handlers),
+        ("returns early without a result", _trivial_exits),
+        ("tests for an attribute", _attribute_tests),
         ("makes code unreachable", _unreachable),
     )
-    doubts = [said for said, count in grown if count(new) > count(old)]
+    doubts = [doubt for doubt, count in grown if count(new) > count(old)]
     if _count(new, ast.Raise) < _count(old, ast.Raise):
         doubts.append("removes a raise")
     if _count(new, ast.Assert) < _count(old, ast.Assert):
         doubts.append("removes an assert")
-    return doubts + _deletions(old, new, knows="removes a raise" in doubts) + _special_cases(old, new, literals)
+    return (
+        doubts
+        + _deletions(old, new, raise_removed="removes a raise" in doubts)
+        + _special_cases(old, new, literals)
+    )
 
 
-def _deletions(old: ast.AST, new: ast.AST, *, knows: bool) -> List[str]:
+def _deletions(old: ast.AST, new: ast.AST, *, raise_removed: bool) -> List[str]:
     doubts: List[str] = []
-    if _guards(new) < _guards(old) and not knows:
+    # A removed `raise` is reported by itself; its guard usually goes with it.
+    if _guards(new) < _guards(old) and not raise_removed:
         doubts.append("deletes a guard")
     elif _statements(new) < _statements(old):
         doubts.append("deletes code")
     if _constant_returns(new) > _constant_returns(old) and _statements(new) <= _statements(old):
-        doubts.append("returns a constant where something was worked out")
+        doubts.append("replaces a computed value by a constant")
     return doubts
 
 
@@ -80,11 +88,15 @@ def _blocks(tree: ast.AST) -> Iterator[Sequence[ast.stmt]]:
                 yield block
 
 
-# --- special cases --------------------------------------------------------------------------------------
+# --- special cases ---
 
 
 def _special_cases(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[str]:
-    """Values of the failing test that come into the code: in a comparison they make a special case."""
+    """Report literals of the failing test that the patch introduces.
+
+    Overfitting: a patch can pass by repeating the expected values of the test.
+    A literal that is compared with is a special case; elsewhere it is a borrowed value.
+    """
     known = {repr(value) for value in [*literals.numbers, *literals.strings]} - ORDINARY
     compared = _literals(_comparisons(new)) - _literals(_comparisons(old))
     anywhere = _literals([new]) - _literals([old])
@@ -96,21 +108,30 @@ def _special_cases(old: ast.AST, new: ast.AST, literals: SeenLiterals) -> List[s
 
 
 def _comparisons(tree: ast.AST) -> List[ast.AST]:
-    """Comparisons with `==`, `!=`, `in` and `is`: what a special case is made of."""
+    """Return comparisons with `==`, `!=`, `in` or `is`, the form of a special case."""
     equal = (ast.Eq, ast.NotEq, ast.In, ast.NotIn, ast.Is, ast.IsNot)
-    return [n for n in ast.walk(tree) if isinstance(n, ast.Compare) and any(isinstance(o, equal) for o in n.ops)]
+    return [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.Compare) and any(isinstance(o, equal) for o in n.ops)
+    ]
 
 
 def _literals(trees: Sequence[ast.AST]) -> Set[str]:
     return {repr(n.value) for tree in trees for n in ast.walk(tree) if isinstance(n, ast.Constant)}
 
 
-# --- conditions -----------------------------------------------------------------------------------------
+# --- conditions ---
 
 
 def _constant_conditions(tree: ast.AST) -> int:
-    tests = [node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))]
-    tests += [test for node in ast.walk(tree) if isinstance(node, ast.comprehension) for test in node.ifs]
+    tests = [
+        node.test for node in ast.walk(tree) if isinstance(node, (ast.If, ast.IfExp, ast.While))
+    ]
+    tests += [
+        test for node in ast.walk(tree) if isinstance(node, ast.comprehension) for test in node.ifs
+    ]
+    # `while True` is an idiom, not a weakened condition.
     loops = [node.test for node in ast.walk(tree) if isinstance(node, ast.While)]
     endless = {test for test in loops if isinstance(test, ast.Constant) and test.value}
     return sum(test not in endless and _is_constant(test) for test in tests)
@@ -129,22 +150,29 @@ def _is_constant(test: ast.expr) -> bool:
 
 
 def _contradicts(test: ast.BoolOp) -> bool:
-    """`a and not a`, `a or not a`, or the same twice."""
+    """Return True for `a and not a` and `a or not a`."""
     plain = [ast.dump(value) for value in test.values]
-    negated = [ast.dump(v.operand) for v in test.values if isinstance(v, ast.UnaryOp) and isinstance(v.op, ast.Not)]
+    negated = [
+        ast.dump(v.operand)
+        for v in test.values
+        if isinstance(v, ast.UnaryOp) and isinstance(v.op, ast.Not)
+    ]
     return any(text in plain for text in negated)
 
 
-# --- bodies ---------------------------------------------------------------------------------------------
+# --- bodies ---
 
 
 def _empty_bodies(tree: ast.AST) -> int:
-    """Functions that do nothing but give a constant."""
-    return sum(isinstance(node, Function) and _does_nothing(_meat(node.body)) for node in ast.walk(tree))
+    """Count functions that do nothing but return a constant."""
+    return sum(
+        isinstance(node, Function) and _does_nothing(_effective_statements(node.body))
+        for node in ast.walk(tree)
+    )
 
 
-def _meat(body: Sequence[ast.stmt]) -> List[ast.stmt]:
-    """Statements that are no docstring and no `pass`."""
+def _effective_statements(body: Sequence[ast.stmt]) -> List[ast.stmt]:
+    """Return the statements other than docstrings, constants and `pass`."""
     return [s for s in body if not isinstance(s, ast.Pass) and not _is_text(s)]
 
 
@@ -155,13 +183,20 @@ def _is_text(statement: ast.stmt) -> bool:
 def _does_nothing(body: Sequence[ast.stmt]) -> bool:
     if not body:
         return True
-    return isinstance(body[0], ast.Return) and (body[0].value is None or isinstance(body[0].value, ast.Constant))
+    return isinstance(body[0], ast.Return) and (
+        body[0].value is None or isinstance(body[0].value, ast.Constant)
+    )
 
 
 def _swallowing(tree: ast.AST) -> int:
-    """Handlers that take nearly everything, or do nothing with what they take."""
+    """Count handlers that catch almost everything or ignore what they catch.
+
+    A handler that does both counts twice.
+    """
     handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
-    return sum(int(_is_wide(h)) + int(_does_nothing(_meat(h.body))) for h in handlers)
+    return sum(
+        int(_is_wide(h)) + int(_does_nothing(_effective_statements(h.body))) for h in handlers
+    )
 
 
 def _is_wide(handler: ast.ExceptHandler) -> bool:
@@ -169,48 +204,60 @@ def _is_wide(handler: ast.ExceptHandler) -> bool:
     return any(kind is None or (isinstance(kind, ast.Name) and kind.id in WIDE) for kind in kinds)
 
 
-def _quiet_handlers(tree: ast.AST) -> int:
-    """Handlers that go on without raising anything."""
+def _silent_handlers(tree: ast.AST) -> int:
+    """Count handlers that raise nothing."""
     handlers = [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]
-    return sum(not any(isinstance(node, ast.Raise) for node in ast.walk(handler)) for handler in handlers)
+    return sum(
+        not any(isinstance(node, ast.Raise) for node in ast.walk(handler)) for handler in handlers
+    )
 
 
-def _empty_handed(tree: ast.AST) -> int:
-    """Conditions whose whole body is to go on elsewhere, or to give a constant or an empty container."""
-    bodies = [node.body for node in ast.walk(tree) if isinstance(node, ast.If) and len(node.body) == 1]
-    return sum(isinstance(body[0], (ast.Continue, ast.Break)) or _gives_nothing(body[0]) for body in bodies)
+def _trivial_exits(tree: ast.AST) -> int:
+    """Count conditions whose only statement skips the rest or returns a trivial value."""
+    bodies = [
+        node.body for node in ast.walk(tree) if isinstance(node, ast.If) and len(node.body) == 1
+    ]
+    return sum(
+        isinstance(body[0], (ast.Continue, ast.Break)) or _returns_nothing(body[0])
+        for body in bodies
+    )
 
 
-def _gives_nothing(statement: ast.stmt) -> bool:
+def _returns_nothing(statement: ast.stmt) -> bool:
     if not isinstance(statement, ast.Return):
         return False
     value = statement.value
     parts = [*getattr(value, "elts", ()), *getattr(value, "keys", ())]
-    return value is None or (isinstance(value, (ast.Constant, ast.List, ast.Tuple, ast.Dict)) and not parts)
+    return value is None or (
+        isinstance(value, (ast.Constant, ast.List, ast.Tuple, ast.Dict)) and not parts
+    )
 
 
-def _attribute_questions(tree: ast.AST) -> int:
-    """`hasattr(a, "b")`, `getattr(a, "b", c)`."""
+def _attribute_tests(tree: ast.AST) -> int:
+    """Count calls of the form `hasattr(a, "b")` and `getattr(a, "b", c)`."""
     asking = {("hasattr", 2), ("getattr", 3)}
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     return sum(isinstance(c.func, ast.Name) and (c.func.id, len(c.args)) in asking for c in calls)
 
 
 def _unreachable(tree: ast.AST) -> int:
-    """Statements behind one that always leaves."""
+    """Count statements that follow an unconditional exit of their block."""
     found = 0
     for block in _blocks(tree):
         for place, statement in enumerate(block):
-            if isinstance(statement, LEAVING):
+            if isinstance(statement, EXITS):
                 found += len(block) - place - 1
                 break
     return found
 
 
 def _guards(tree: ast.AST) -> int:
-    """Conditions whose body leaves at once."""
-    return sum(isinstance(n, ast.If) and isinstance(n.body[-1], LEAVING) for n in ast.walk(tree))
+    """Count conditions whose body ends with an exit."""
+    return sum(isinstance(n, ast.If) and isinstance(n.body[-1], EXITS) for n in ast.walk(tree))
 
 
 def _constant_returns(tree: ast.AST) -> int:
-    return sum(isinstance(node, ast.Return) and isinstance(node.value, ast.Constant) for node in ast.walk(tree))
+    return sum(
+        isinstance(node, ast.Return) and isinstance(node.value, ast.Constant)
+        for node in ast.walk(tree)
+    )

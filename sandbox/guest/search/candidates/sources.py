@@ -1,4 +1,4 @@
-"""Where candidates come from: one function per source, each an iterator of candidates, best first."""
+"""Candidate sources: one function each, which yields candidates best first."""
 
 from __future__ import annotations
 
@@ -9,133 +9,146 @@ import os
 import sys
 from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Sequence, Tuple, Union
 
-from sandbox.guest.search.candidates.generator import Candidate, Feed, Later
-from sandbox.guest.search.candidates.given import given_candidates
+from sandbox.guest.search.candidates.generator import CandidatePatch, Feed, LowerBound
+from sandbox.guest.search.candidates.supplied import supplied_candidates
 from sandbox.guest.search.candidates.templates import load_templates
 from sandbox.guest.search.candidates.templates.guided import load_guided_templates
 from sandbox.guest.search.candidates.templates.outer import load_outer_templates
 from sandbox.guest.search.source.plain import PlainSource
 
-MOST_BROKEN = 4
-"""How many files that do not parse are mended at most."""
+MAX_BROKEN = 4
+"""Maximum files with syntax errors to repair."""
 
 
-class Kit(NamedTuple):
-    """What sources are made with: loaded before the names of our modules are left to the repository."""
+class SourceModules(NamedTuple):
+    """Modules that sources need, loaded before the repository may shadow our module names."""
 
     templates: Mapping[str, Any]
     parts: Mapping[str, Any]
-    """Modules and templates by name; what could not be loaded is missing."""
+    """Modules and template tables by name; those that failed to load are absent."""
     modules: Mapping[str, Any]
-    """Our own modules, by the names that the repository has now."""
+    """Our modules by name, while `sys.modules` may hold modules of the repository."""
 
     @classmethod
-    def load(cls) -> Kit:
-        """Everything there is."""
+    def load(cls) -> SourceModules:
+        """Load all templates and sources."""
         parts: Dict[str, Any] = {}
+        # A part that cannot be imported costs its own candidates only.
         for name in ("outer", "guided", "broken", "reverts"):
             with contextlib.suppress(ImportError):
                 parts[name] = importlib.import_module(f"sandbox.guest.search.candidates.{name}")
         return cls(
             load_templates(),
-            {**parts, "outer templates": load_outer_templates(), "guided templates": load_guided_templates()},
-            {name: module for name, module in sys.modules.items() if is_ours(name)},
+            {
+                **parts,
+                "outer templates": load_outer_templates(),
+                "guided templates": load_guided_templates(),
+            },
+            {name: module for name, module in sys.modules.items() if is_own_module(name)},
         )
 
     @contextlib.contextmanager
-    def at_hand(self) -> Iterator[None]:
-        """Inside, our modules have their names."""
-        theirs = {name: module for name, module in sys.modules.items() if is_ours(name)}
+    def active(self) -> Iterator[None]:
+        """Restore our modules in `sys.modules` for the duration of the context."""
+        theirs = {name: module for name, module in sys.modules.items() if is_own_module(name)}
         sys.modules.update(self.modules)
         try:
             yield
         finally:
-            for name in [name for name in sys.modules if is_ours(name)]:
+            # MetaAgent may repair itself: then the repository has modules with our names.
+            for name in [name for name in sys.modules if is_own_module(name)]:
                 del sys.modules[name]
             sys.modules.update(theirs)
 
 
-def is_ours(name: str) -> bool:
-    """Whether a module is one of ours by its name."""
+def is_own_module(name: str) -> bool:
+    """Return True if a module name belongs to us."""
     return name == "sandbox" or name.startswith("sandbox.")
 
 
-def given(known: Any) -> Feed:
-    """What others thought of."""
-    yield from given_candidates(known)
+def supplied(context: Any) -> Feed:
+    """Yield the candidates supplied by the host."""
+    yield from supplied_candidates(context)
 
 
-def functions(known: Any) -> Feed:
-    """Every template on every suspect function."""
-    yield from known.best()
+def functions(context: Any) -> Feed:
+    """Yield the candidates of every template on every suspicious function."""
+    yield from context.best()
 
 
-def outer(known: Any) -> Feed:
-    """What stands outside functions: tables, defaults, decorators, class bodies, imports."""
-    kit: Kit = known.kit
+def outer(context: Any) -> Feed:
+    """Yield candidates for module and class level: tables, defaults, decorators, imports."""
+    kit: SourceModules = context.kit
     templates = {**kit.templates, **kit.parts["outer templates"]}
-    shifts = known.request.template_shifts
+    shifts = context.request.template_shifts
     make = kit.parts["outer"].outer_candidates
-    yield from merged(
-        [make(source, known.suspicion, known.literals, templates=templates, shifts=shifts) for source in known.sources]
+    yield from merge_feeds(
+        [
+            make(source, context.suspicion, context.literals, templates=templates, shifts=shifts)
+            for source in context.sources
+        ]
     )
 
 
-def guided(known: Any) -> Feed:
-    """What the exceptions themselves suggest."""
-    if not known.failures:
+def guided(context: Any) -> Feed:
+    """Yield the candidates that the exceptions suggest."""
+    if not context.failures:
         return
-    part = known.kit.parts["guided"]
+    part = context.kit.parts["guided"]
     yield from part.guided_candidates(
-        known.failures,
-        part.Checkout(known.root, known.editable),
-        templates=known.kit.parts["guided templates"],
-        shifts=known.request.template_shifts,
-        literals=known.literals,
-        seconds=min(4.0, 0.15 * known.left()),
+        context.failures,
+        part.EditableFiles(context.root, context.editable),
+        templates=context.kit.parts["guided templates"],
+        shifts=context.request.template_shifts,
+        literals=context.literals,
+        # Searching installed packages must leave most of the budget for validation.
+        seconds=min(4.0, 0.15 * context.left()),
     )
 
 
-def broken(known: Any) -> Feed:
-    """Files of the checkout that do not parse."""
-    feeds: List[List[Candidate]] = []
-    shifts = known.request.template_shifts
-    for path, line in known.unparsable()[:MOST_BROKEN]:
-        part = known.kit.parts["broken"]
-        with open(os.path.join(known.root, path), "rb") as file:
+def broken(context: Any) -> Feed:
+    """Yield repairs of files that do not parse."""
+    feeds: List[List[CandidatePatch]] = []
+    shifts = context.request.template_shifts
+    for path, line in context.unparsable()[:MAX_BROKEN]:
+        part = context.kit.parts["broken"]
+        with open(os.path.join(context.root, path), "rb") as file:
             source = PlainSource(path, file.read())
-        proposals = part.propose_in_child(source.data, part.Broken(path, line), seconds=min(10.0, 0.4 * known.left()))
-        feeds.append([
-            Candidate(
-                p.template, p.cost + shifts.get(p.template, 0.0), 1.0, line, source, None, p.edits, said=p.description
-            )
-            for p in proposals
-        ])  # fmt: skip
-    yield from merged([iter(feed) for feed in feeds])
+        proposals = part.propose_in_child(
+            source.data, part.Broken(path, line), seconds=min(10.0, 0.4 * context.left())
+        )
+        candidates = []
+        for p in proposals:
+            cost = p.cost + shifts.get(p.template, 0.0)
+            patch = CandidatePatch(p.template, cost, 1.0, line, source, None, p.edits)
+            candidates.append(patch._replace(summary=p.description))
+        feeds.append(candidates)
+    yield from merge_feeds([iter(feed) for feed in feeds])
 
 
-def reverts(known: Any) -> Feed:
-    """Parts of the diff that turned the check red, undone."""
-    yield from known.diff.candidates(only_parts=known.undone)
+def reverts(context: Any) -> Feed:
+    """Yield reverts of parts of the diff that broke the check."""
+    yield from context.diff.candidates(only_parts=context.undone)
 
 
 SOURCES: Tuple[Tuple[str, Callable[[Any], Feed]], ...] = (
-    ("given", given),
+    ("given", supplied),
     ("broken", broken),
     ("guided", guided),
     ("reverts", reverts),
     ("functions", functions),
     ("outer", outer),
 )
-"""Every source by its name; of candidates with equal priority that of the earlier source goes first."""
+"""All sources by name; among candidates of equal priority, the earlier source goes first."""
 
 
-def merged(feeds: Sequence[Feed]) -> Feed:
-    """One iterator of several; each is asked only when its next candidate may be the best."""
-    heap: List[Tuple[float, int, int, Union[Candidate, Later]]] = []
+def merge_feeds(feeds: Sequence[Feed]) -> Feed:
+    """Merge iterators by priority, advancing each only when its next candidate may be the best."""
+    heap: List[Tuple[float, int, int, Union[CandidatePatch, LowerBound]]] = []
     for number, feed in enumerate(feeds):
         first = next(feed, None)
         if first is not None:
+            # The number of the feed breaks ties, so that the order is deterministic.
             heap.append((first.priority, number, 0, first))
     heapq.heapify(heap)
     while heap:
@@ -146,37 +159,45 @@ def merged(feeds: Sequence[Feed]) -> Feed:
             heapq.heappush(heap, (following.priority, number, count + 1, following))
 
 
-class Safely:
-    """A source that may be missing or break: then it is over, and why is told.
+class GuardedFeed:
+    """An iterator over a source that ends, and reports why, if the source fails.
 
     Args:
-        name: Of the source.
-        source: Makes its candidates.
-        known: What it may use.
-        told: Gets the reason when it breaks.
+        name: Name of the source.
+        source: Yields its candidates.
+        context: Context of the search.
+        report: Called with the reason of a failure.
     """
 
-    def __init__(self, name: str, source: Callable[[Any], Feed], known: Any, told: Callable[[str], None]) -> None:
+    def __init__(
+        self, name: str, source: Callable[[Any], Feed], context: Any, report: Callable[[str], None]
+    ) -> None:
         self._name = name
-        self._told = told
-        self._feed = source(known)
-        self._kit: Kit = known.kit
-        self._begun = False
+        self._report = report
+        self._feed = source(context)
+        self._modules: SourceModules = context.kit
+        self._started = False
 
-    def __iter__(self) -> Iterator[Union[Candidate, Later]]:
-        """Itself."""
+    def __iter__(self) -> Iterator[Union[CandidatePatch, LowerBound]]:
+        """Return the iterator itself."""
         return self
 
-    def __next__(self) -> Union[Candidate, Later]:
-        """The next candidate, or that one has to be worked out."""
+    def __next__(self) -> Union[CandidatePatch, LowerBound]:
+        """Return the next candidate, or a lower bound for it."""
+        found = self._advance()
+        return found if isinstance(found, LowerBound) else found._replace(origin=self._name)
+
+    def _advance(self) -> Union[CandidatePatch, LowerBound]:
         try:
-            if self._begun:
+            if self._started:
                 return next(self._feed)
-            self._begun = True
-            with self._kit.at_hand():
+            self._started = True
+            # The first step may import modules of ours; later ones do not.
+            with self._modules.active():
                 return next(self._feed)
         except StopIteration:
             raise
+        # One failing source must leave the others running.
         except Exception as error:
-            self._told(f"{self._name}: {type(error).__name__}: {error}"[:200])
+            self._report(f"{self._name}: {type(error).__name__}: {error}"[:200])
             raise StopIteration from None

@@ -1,31 +1,34 @@
-"""Edits on top of edits, told as edits of the original text; edits of several candidates joined."""
+"""Compose edits made on top of other edits, and join the edits of several candidates."""
 
 from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence, Tuple
 
-from sandbox.guest.search.candidates.generator import Candidate
-from sandbox.guest.search.source.render import Edit, Source, splice
+from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.source.render import SourceFile, TextEdit, splice
 
-Changes = Tuple[Tuple[Source, Tuple[Edit, ...]], ...]
+Changes = Tuple[Tuple[SourceFile, Tuple[TextEdit, ...]], ...]
 
 
-def composed(data: bytes, first: Sequence[Edit], second: Sequence[Edit]) -> Tuple[Edit, ...]:
-    """Edits of the original that do what `first` and then `second`, made on its result, do.
+def compose(
+    data: bytes, first: Sequence[TextEdit], second: Sequence[TextEdit]
+) -> Tuple[TextEdit, ...]:
+    """Return edits of the original equivalent to applying `first` and then `second`.
 
     Args:
         data: The original bytes.
         first: Edits of the original.
-        second: Edits of the text with the first ones in it.
+        second: Edits of the text that results from `first`.
     """
     rendered = splice(data, tuple(first))
-    places: List[Tuple[int, int, Edit]] = []
+    places: List[Tuple[int, int, TextEdit]] = []
     shift = 0
     for edit in sorted(first):
         start = edit.start + shift
         end = start + len(edit.text.encode("utf-8"))
         places.append((start, end, edit))
         shift += (end - start) - (edit.end - edit.start)
+    # Overlapping or touching spans of both edits become one edit.
     spans = sorted([(start, end) for start, end, _ in places] + [(e.start, e.end) for e in second])
     joined: List[List[int]] = []
     for start, end in spans:
@@ -35,14 +38,23 @@ def composed(data: bytes, first: Sequence[Edit], second: Sequence[Edit]) -> Tupl
             joined.append([start, end])
     result = []
     for start, end in joined:
-        inside = [Edit(e.start - start, e.end - start, e.text) for e in second if start <= e.start and e.end <= end]
+        inside = [
+            TextEdit(e.start - start, e.end - start, e.text)
+            for e in second
+            if start <= e.start and e.end <= end
+        ]
         text = splice(rendered[start:end], tuple(inside)).decode("utf-8", "replace")
-        result.append(Edit(_before(places, start, is_end=False), _before(places, end, is_end=True), text))
+        result.append(
+            TextEdit(_before(places, start, is_end=False), _before(places, end, is_end=True), text)
+        )
     return tuple(result)
 
 
-def _before(places: Sequence[Tuple[int, int, Edit]], at: int, *, is_end: bool) -> int:
-    """Where a place of the edited text was in the original; inside a new text, the border of what it replaced."""
+def _before(places: Sequence[Tuple[int, int, TextEdit]], at: int, *, is_end: bool) -> int:
+    """Map an offset in the edited text to the original.
+
+    Inside inserted text, this is the border of the replaced range.
+    """
     shift = 0
     for start, end, edit in places:
         if at < start or (at == start and not is_end):
@@ -57,24 +69,24 @@ def _before(places: Sequence[Tuple[int, int, Edit]], at: int, *, is_end: bool) -
     return at - shift
 
 
-def whole_changes(candidate: Candidate, first: Optional[Candidate]) -> Changes:
-    """All edits of a candidate as edits of the files on disk, when it stands on a first one."""
+def changes_on_disk(candidate: CandidatePatch, first: Optional[CandidatePatch]) -> Changes:
+    """Return all edits of a candidate relative to the files on disk, including those of `first`."""
     if first is None:
         return candidate.changes
     below = {source.path: (source, edits) for source, edits in first.changes}
-    changes: Dict[str, Tuple[Source, Tuple[Edit, ...]]] = dict(below)
+    changes: Dict[str, Tuple[SourceFile, Tuple[TextEdit, ...]]] = dict(below)
     for source, edits in candidate.changes:
         if source.path in below:
             original, earlier = below[source.path]
-            changes[source.path] = (original, composed(original.data, earlier, edits))
+            changes[source.path] = (original, compose(original.data, earlier, edits))
         else:
             changes[source.path] = (source, edits)
     return tuple(changes.values())
 
 
-def joint(candidates: Sequence[Candidate]) -> Optional[Candidate]:
-    """One candidate that makes the edits of all, or None when they touch the same bytes."""
-    changes: Dict[str, Tuple[Source, Tuple[Edit, ...]]] = {}
+def join_candidates(candidates: Sequence[CandidatePatch]) -> Optional[CandidatePatch]:
+    """Return one candidate with the edits of all, or None if they overlap."""
+    changes: Dict[str, Tuple[SourceFile, Tuple[TextEdit, ...]]] = {}
     for candidate in candidates:
         for source, edits in candidate.changes:
             known, before = changes.get(source.path, (source, ()))
@@ -84,6 +96,7 @@ def joint(candidates: Sequence[Candidate]) -> Optional[Candidate]:
             except ValueError:
                 return None
             changes[source.path] = (known, together)
+    # The first file is the candidate's own; further files go to `more`.
     (source, edits), *more = changes.values()
     units = {c.unit for c in candidates}
     return candidates[0]._replace(
@@ -94,5 +107,6 @@ def joint(candidates: Sequence[Candidate]) -> Optional[Candidate]:
         edits=edits,
         more=tuple(more),
         unit=units.pop() if len(units) == 1 else None,
-        said="; ".join(c.description for c in candidates)[:300],
+        summary="; ".join(c.description for c in candidates)[:300],
+        origin="joined",
     )

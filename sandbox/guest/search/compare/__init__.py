@@ -1,4 +1,4 @@
-"""All survivors compared with each other and with the program before: what the tests alone do not tell."""
+"""Compare all survivors with each other and with the unedited program, beyond the tests."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ __all__ = ["Alternative", "compare"]
 
 LEAST_S = 0.3
 MOST_S, MOST_WALL_S = 10.0, 40.0
-"""Of processor time, and by the clock on a machine that is busy with others; a second is usual."""
+"""Maximum CPU time, and maximum wall time on a busy machine, in seconds; one second is typical."""
 OBSERVING = 0.7
-"""Of the time, for calling; the rest is for mutants of the patched lines."""
+"""Share of the time for calls; the rest is for mutants of the patched lines."""
 READING_S = 2.0
 MOST_MUTATED = 2
-"""Of how many behaviours the patched lines are mutated."""
+"""Maximum number of behavioural clusters whose patched lines are mutated."""
 MUTATING_S = 1.0
 FILES = 400
 
 
-def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Optional[Dict[str, Any]]:
-    """The `compared` event, or None when there was no time.
+def compare(
+    facts: Any, survivors: Sequence[Alternative], seconds: float
+) -> Optional[Dict[str, Any]]:
+    """Return the `compared` event, or None if there was no time.
 
     Args:
-        ground: What the search stands on.
-        survivors: In the order they were told.
-        seconds: How long this may take.
+        facts: What is known from the collected tests.
+        survivors: The survivors in the order of their events.
+        seconds: Timeout.
     """
     if not survivors or seconds < LEAST_S:
         return None
@@ -43,66 +45,85 @@ def compare(ground: Any, survivors: Sequence[Alternative], seconds: float) -> Op
     def left() -> float:
         return deadline - time.monotonic()
 
-    told = _observed(ground, survivors, OBSERVING * left())
-    for profile, usual in zip(told["profiles"], _naturalness(ground.root, survivors, min(READING_S, 0.5 * left()))):
+    told = _observe(facts, survivors, OBSERVING * left())
+    for profile, usual in zip(
+        told["profiles"], _naturalness(facts.root, survivors, min(READING_S, 0.5 * left()))
+    ):
         profile["surprise"], profile["donor"] = usual
     for profile, one in zip(told["profiles"], survivors):
-        profile["passing_there"] = passing_there(ground, one)
-    _count_kills(ground, survivors, told, left)
+        profile["passing_there"] = count_passing_at_change(facts, one)
+    _count_kills(facts, survivors, told, left)
     told["kind"] = "compared"
-    told["held_out"] = len(ground.items.passing) - len(_met(ground, survivors))
-    told["failing"] = len(ground.items.failing)
-    told["failing_lines"] = len(lines_run(ground, ground.items.failing))
+    told["held_out"] = len(facts.items.passing) - len(_screened_tests(facts, survivors))
+    told["failing"] = len(facts.items.failing)
+    told["failing_lines"] = len(lines_run(facts, facts.items.failing))
     return told
 
 
-def lines_run(ground: Any, tests: Sequence[int]) -> Set[Tuple[str, int]]:
-    """Lines of the project that traced tests run."""
-    seen = [ground.coverage.get(test, {}) for test in tests]
+def lines_run(facts: Any, tests: Sequence[int]) -> Set[Tuple[str, int]]:
+    """Return the lines of the project that traced tests run."""
+    seen = [facts.coverage.get(test, {}) for test in tests]
     return {(path, line) for lines_of in seen for path, lines in lines_of.items() for line in lines}
 
 
-def _met(ground: Any, survivors: Sequence[Alternative]) -> Set[int]:
-    """The passing tests that a candidate in the functions of these survivors has to pass before it is confirmed."""
-    return {index for one in survivors for unit in one.units for index in ground.passing_through(unit)}
+def _screened_tests(facts: Any, survivors: Sequence[Alternative]) -> Set[int]:
+    """Return the passing tests that such a candidate runs before its confirmation."""
+    return {
+        index for one in survivors for unit in one.units for index in facts.passing_through(unit)
+    }
 
 
-def passing_there(ground: Any, one: Alternative) -> Optional[int]:
-    """How many traced passing tests run a line that a survivor changes; None where it is not in functions."""
+def count_passing_at_change(facts: Any, one: Alternative) -> Optional[int]:
+    """Return the number of traced passing tests on a survivor's changed lines.
+
+    Return None if the edit is outside functions.
+    """
     if not one.units:
         return None
     sources = {unit.source.path: unit.source.data for unit in one.units}
-    changed = {path: new_lines(one.files[path], old) for path, old in sources.items() if path in one.files}
+    changed = {
+        path: new_lines(one.files[path], old) for path, old in sources.items() if path in one.files
+    }
     return sum(
-        any(not lines.isdisjoint(ground.coverage.get(test, {}).get(path, ())) for path, lines in changed.items())
-        for test in ground.items.passing
+        any(
+            not lines.isdisjoint(facts.coverage.get(test, {}).get(path, ()))
+            for path, lines in changed.items()
+        )
+        for test in facts.items.passing
     )
 
 
-def _observed(ground: Any, survivors: Sequence[Alternative], wait_s: float) -> Dict[str, Any]:
-    count = int(getattr(ground, "compare_inputs", 200))
+def _observe(facts: Any, survivors: Sequence[Alternative], wait_s: float) -> Dict[str, Any]:
+    count = int(getattr(facts, "compare_inputs", 200))
 
     def work(limiter: Limiter, report: Report) -> None:
         seconds = 0.9 * min(wait_s, OBSERVING * MOST_S)
-        report(Phase(ground, survivors, seconds, wall_s=0.9 * wait_s, count=count).run(limiter))
+        report(Phase(facts, survivors, seconds, wall_s=0.9 * wait_s, count=count).run(limiter))
 
-    reports = collect(work, wait_s, ground.screen.bounds)
-    return _checked(reports[-1] if reports else None, len(survivors))
+    reports = collect(work, wait_s, facts.screen.bounds)
+    return _validate(reports[-1] if reports else None, len(survivors))
 
 
-def _checked(told: Any, count: int) -> Dict[str, Any]:
-    """A child that ran survivors may say anything; the host looks again."""
+def _validate(told: Any, count: int) -> Dict[str, Any]:
+    """Validate a child's result: it ran untrusted code and may contain anything."""
     nothing: List[Dict[str, Any]] = [{} for _ in range(count)]
     alone = {"clusters": list(range(count)), "profiles": nothing, "differences": [], "inputs": 0}
     if not isinstance(told, dict) or set(told) != set(alone):
         return alone
     clusters, profiles = told["clusters"], told["profiles"]
-    sound = isinstance(clusters, list) and isinstance(profiles, list) and len(clusters) == len(profiles) == count
+    sound = (
+        isinstance(clusters, list)
+        and isinstance(profiles, list)
+        and len(clusters) == len(profiles) == count
+    )
     return told if sound and all(isinstance(profile, dict) for profile in profiles) else alone
 
 
 def _naturalness(root: str, survivors: Sequence[Alternative], wait_s: float) -> List[Any]:
-    """Surprise and donor of each survivor; read in a child, because the sources are hostile."""
+    """Return surprise and donor of each survivor.
+
+    They are computed in a child, because the sources are untrusted.
+    """
 
     def work(_limiter: Limiter, report: Report) -> None:
         languages: Dict[str, Language] = {}
@@ -117,17 +138,25 @@ def _naturalness(root: str, survivors: Sequence[Alternative], wait_s: float) -> 
             report(told)
 
     reports = collect(work, wait_s)
-    sound = [r for r in reports if isinstance(r, list) and len(r) == 2 and isinstance(r[0], (int, float))]
+    sound = [
+        r for r in reports if isinstance(r, list) and len(r) == 2 and isinstance(r[0], (int, float))
+    ]
     return [*sound, *([0.0, False] for _ in range(len(survivors) - len(sound)))]
 
 
 def _sources(root: str, path: str) -> List[bytes]:
-    """The edited file, then those beside it, then the rest of the repository, as far as they go."""
+    """Return the edited file, its neighbours and other files, up to a size limit."""
     beside = os.path.dirname(path)
     names: List[str] = []
     for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and f"/{name}/" not in NOT_OURS)
-        names += [os.path.relpath(os.path.join(folder, name), root) for name in sorted(files) if name.endswith(".py")]
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and f"/{name}/" not in NOT_OURS
+        )
+        names += [
+            os.path.relpath(os.path.join(folder, name), root)
+            for name in sorted(files)
+            if name.endswith(".py")
+        ]
         if len(names) > FILES:
             break
     names.sort(key=lambda name: (name != path, os.path.dirname(name) != beside, name))
@@ -151,13 +180,18 @@ def _read(filename: str) -> bytes:
 
 
 def _count_kills(
-    ground: Any, survivors: Sequence[Alternative], told: Dict[str, Any], left: Callable[[], float]
+    facts: Any, survivors: Sequence[Alternative], told: Dict[str, Any], left: Callable[[], float]
 ) -> None:
-    """Of the first survivors of the first behaviours; others of one behaviour share what was measured of the first."""
+    """Count the mutants killed at the first survivor of each of the first clusters.
+
+    The other survivors of a cluster share its result.
+    """
     clusters = told["clusters"]
     for cluster in list(dict.fromkeys(clusters))[:MOST_MUTATED]:
         first = clusters.index(cluster)
-        counts = kill_count(ground, survivors[first], min(MUTATING_S, left())) if left() > 0.2 else None
+        counts = (
+            kill_count(facts, survivors[first], min(MUTATING_S, left())) if left() > 0.2 else None
+        )
         if counts is None:
             continue
         for number, profile in enumerate(told["profiles"]):

@@ -1,4 +1,4 @@
-"""A survivor as the comparison needs it: how to put it into this process."""
+"""A survivor as the comparison uses it: how to apply it to this process."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class Alternative(NamedTuple):
     """One survivor.
 
     Attributes:
-        swaps: Which function gets which code; empty when files have to be run anew.
-        files: Every edited file whole, as the survivor has it, by path.
-        units: The edited functions, where only functions are edited.
+        swaps: Functions and their new code; empty if files have to be executed again.
+        files: The full content of every edited file, by path.
+        units: The edited functions, if only functions are edited.
     """
 
     swaps: Tuple[Swap, ...]
@@ -23,13 +23,15 @@ class Alternative(NamedTuple):
     units: Tuple[Any, ...] = ()
 
     def places(self) -> Tuple[str, ...]:
-        """Names of what is edited; equal for survivors that edit the same functions."""
+        """Return names of the edited places, equal for survivors that edit the same functions."""
         if self.swaps and self.units:
-            return tuple(sorted({f"{unit.source.path}:{unit.qualified_name}" for unit in self.units}))
+            return tuple(
+                sorted({f"{unit.source.path}:{unit.qualified_name}" for unit in self.units})
+            )
         return tuple(sorted(f"{path}:" for path in self.files))
 
     def apply(self, root: str) -> None:
-        """Change the running program; only ever in a process that ends soon."""
+        """Change the running program; only for a process that ends soon."""
         for function, code in self.swaps:
             function.__code__ = code
         if not self.swaps:
@@ -38,9 +40,9 @@ class Alternative(NamedTuple):
 
 
 NOTHING = Alternative((), {})
-"""The program before any edit."""
+"""The unedited program."""
 
 
 def edited_functions(alternatives: Sequence[Alternative]) -> Sequence[Any]:
-    """Every live function that some survivor gives new code, in order."""
+    """Return all live functions that some survivor edits, in order."""
     return list(dict.fromkeys(function for one in alternatives for function, _ in one.swaps))

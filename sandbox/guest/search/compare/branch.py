@@ -1,4 +1,4 @@
-"""A fork of a fork: it stays in its parent's process group, so that whoever ends the parent ends it too."""
+"""A fork of a fork that stays in its parent's process group and is killed with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_BYTES = 8 << 20
 
 
 def branch(work: Callable[[Limiter], Any], wait_s: float) -> Any:
-    """What `work` returns in a process of its own, as JSON; None when it dies, hangs or says too much."""
+    """Return the JSON result of `work` from a fork; None if it dies, hangs or writes too much."""
     read, write = os.pipe()
     pid = fork()
     if pid == 0:

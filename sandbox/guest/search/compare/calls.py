@@ -1,4 +1,4 @@
-"""Makes one call under limits and says what came of it; nothing a call does may leave the process."""
+"""Make one call under limits and describe its result; the call must not affect anything outside."""
 
 from __future__ import annotations
 
@@ -11,48 +11,49 @@ from typing import Any, Callable, Dict, List, NamedTuple, Sequence
 
 from sandbox.guest.search.compare.copies import copied_arguments
 from sandbox.guest.search.compare.record import Input
-from sandbox.guest.search.compare.values import shape, written
-from sandbox.guest.search.process.limits import Limiter, TimeUp
+from sandbox.guest.search.compare.values import shape, to_text
+from sandbox.guest.search.process.limits import Limiter, TimeLimitExceeded
 
 CALL_S = 0.05
 MOST_STEPS = 200
 MOST_ENDLESS = 12
-"""After so many calls that do not end the others are not made: that is difference enough."""
+"""Maximum number of endless calls; after that, the remaining calls are skipped."""
 ENDLESS = "does not end"
 REFUSED = (
-    "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.chown", "os.link", "os.symlink", "os.kill",
-    "os.killpg", "os.mkdir", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty",
-    "os.putenv", "os.unsetenv", "subprocess.Popen", "shutil.rmtree", "shutil.move", "shutil.copyfile",
-    "socket.connect", "socket.bind", "socket.sendto", "ctypes.dlopen", "pty.spawn", "signal.pthread_kill",
+    "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.chown", "os.link",
+    "os.symlink", "os.kill", "os.killpg", "os.mkdir", "os.system", "os.exec", "os.posix_spawn",
+    "os.spawn", "os.fork", "os.forkpty", "os.putenv", "os.unsetenv", "subprocess.Popen",
+    "shutil.rmtree", "shutil.move", "shutil.copyfile", "socket.connect", "socket.bind",
+    "socket.sendto", "ctypes.dlopen", "pty.spawn", "signal.pthread_kill",
 )  # fmt: skip
-"""Events of the interpreter that a call on an invented input may not cause."""
+"""Audit events that a call on a generated input may not cause."""
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
 class NotAllowed(BaseException):
-    """The call wanted to change something outside its process."""
+    """The call tried to change something outside its process."""
 
 
-class Result(NamedTuple):
-    """What came of one call."""
+class CallResult(NamedTuple):
+    """The result of one call."""
 
     text: str
-    """Equal texts, equal results: value, changed arguments, and what was printed."""
+    """Value, changed arguments and output; equal texts mean equal results."""
     kind: str
-    """Type of the value; `raises TypeError`; or that it does not end."""
+    """Type of the value, `raises TypeError`, or that the call does not end."""
     shown: str
-    """For a reader."""
+    """The result for a reader."""
     left: str = ""
-    """The arguments afterwards, for a reader whom the value does not tell the difference."""
+    """The arguments after the call, for a reader, if the value does not show the difference."""
 
     @property
     def failed(self) -> bool:
-        """Whether there is no value."""
+        """True if there is no value."""
         return self.kind.startswith("raises ") or self.kind == ENDLESS
 
 
-class Guard:
-    """Refuses what must not happen; once set up it stays for the life of the process."""
+class AuditGuard:
+    """An audit hook that denies dangerous events; it cannot be removed from the process."""
 
     def __init__(self) -> None:
         self.active = False
@@ -76,39 +77,42 @@ def _writes(arguments: Any) -> bool:
     return isinstance(flags, int) and bool(flags & WRITING)
 
 
-def outcome(call: Input, number: int, limiter: Limiter, guard: Guard) -> Result:
+def outcome(call: Input, number: int, limiter: Limiter, guard: AuditGuard) -> CallResult:
     """Make a call on copies of its arguments."""
     printed = io.StringIO()
     before = sys.stdout
+    # All programs get the same random numbers for an input.
     random.seed(number)
     try:
         positional, named = copied_arguments(call.positional, call.named)
     except Exception:
-        return Result("cannot be copied", "raises Uncopied", "cannot be called again")
+        return CallResult("cannot be copied", "raises Uncopied", "cannot be called again")
     guard.active = True
     sys.stdout = printed
     try:
         with limiter.within(CALL_S):
             value = _finished(call.function(*positional, **named))
             text, after = shape(value), shape((positional, sorted(named.items())))
-            left = written((*positional, *named.values()))
+            left = to_text((*positional, *named.values()))
         said = printed.getvalue()[:2000]
-        left = f"{left}, printing {written(said)}" if said else left
-        return Result(f"{text} after {after} {said}", type(value).__name__, written(value), left)
-    except TimeUp:
-        return Result(ENDLESS, ENDLESS, ENDLESS)
+        left = f"{left}, printing {to_text(said)}" if said else left
+        return CallResult(
+            f"{text} after {after} {said}", type(value).__name__, to_text(value), left
+        )
+    except TimeLimitExceeded:
+        return CallResult(ENDLESS, ENDLESS, ENDLESS)
     except NotAllowed as error:
-        return Result(f"wants {error}", "raises NotAllowed", f"wants {error}")
+        return CallResult(f"wants {error}", "raises NotAllowed", f"wants {error}")
     except BaseException as error:
         name = type(error).__name__
-        return Result(f"raises {name}", f"raises {name}", f"raises {name}")
+        return CallResult(f"raises {name}", f"raises {name}", f"raises {name}")
     finally:
         guard.active = False
         sys.stdout = before
 
 
 def _finished(value: Any) -> Any:
-    """What a generator gives and a coroutine returns."""
+    """Return the items of a generator and the result of a coroutine."""
     if inspect.iscoroutine(value):
         import asyncio
 
@@ -118,9 +122,11 @@ def _finished(value: Any) -> Any:
     return value
 
 
-def outcomes(calls: Sequence[Input], limiter: Limiter, guard: Guard, in_time: Callable[[], bool]) -> List[Result]:
-    """Each call's result, until the time is up."""
-    results: List[Result] = []
+def outcomes(
+    calls: Sequence[Input], limiter: Limiter, guard: AuditGuard, in_time: Callable[[], bool]
+) -> List[CallResult]:
+    """Return the result of each call, until the time is up."""
+    results: List[CallResult] = []
     slow = 0
     for number, call in enumerate(calls):
         if not in_time():
@@ -133,14 +139,17 @@ def outcomes(calls: Sequence[Input], limiter: Limiter, guard: Guard, in_time: Ca
     return results
 
 
-def globals_of(calls: Sequence[Input]) -> Dict[str, str]:
-    """The plain values at the top of the modules whose functions are called, to see what changes there."""
+def read_globals(calls: Sequence[Input]) -> Dict[str, str]:
+    """Return the plain values in the called functions' modules, to find side effects."""
     modules: Dict[str, Dict[str, Any]] = {
-        call.function.__module__: call.function.__globals__ for call in calls if call.edited or call.entry
+        call.function.__module__: call.function.__globals__
+        for call in calls
+        if call.edited or call.entry
     }
     return {
         f"{module}.{name}": shape(value)
         for module, values in modules.items()
         for name, value in list(values.items())
-        if not name.startswith("__") and isinstance(value, (int, float, str, list, dict, set, tuple))
+        if not name.startswith("__")
+        and isinstance(value, (int, float, str, list, dict, set, tuple))
     }

@@ -1,4 +1,4 @@
-"""Copies of values, as deep as they can be made: a lock or a socket inside an object is shared, the rest is its own."""
+"""Deep copies as far as possible; a part that cannot be copied, such as a lock, is shared."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ MOST_DEPTH = 4
 
 
 def own_copy(value: Any) -> Any:
-    """A copy that can be changed without changing the value.
+    """Return a copy that can be changed without changing the value.
 
     Raises:
-        Exception: it cannot be copied, whatever its copying raises.
+        Exception: It cannot be copied. Copying runs the value's own methods, so any type is
+            possible.
     """
     try:
         return copy.deepcopy(value)
@@ -20,16 +21,20 @@ def own_copy(value: Any) -> Any:
         return _loosely(value, 0)
 
 
-def copied_arguments(positional: Tuple[Any, ...], named: Dict[str, Any]) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
-    """Arguments of a call, each its own copy.
+def copied_arguments(
+    positional: Tuple[Any, ...], named: Dict[str, Any]
+) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    """Return copies of the arguments of a call.
 
     Raises:
-        Exception: one of them cannot be copied.
+        Exception: One of them cannot be copied.
     """
     try:
         return copy.deepcopy((positional, named))
     except Exception:
-        return tuple(own_copy(value) for value in positional), {k: own_copy(v) for k, v in named.items()}
+        return tuple(own_copy(value) for value in positional), {
+            k: own_copy(v) for k, v in named.items()
+        }
 
 
 def _loosely(value: Any, depth: int) -> Any:
@@ -46,7 +51,7 @@ def _loosely(value: Any, depth: int) -> Any:
 
 
 def _part(value: Any, depth: int) -> Any:
-    """A copy of a part, or the part itself."""
+    """Return a copy of a part, or the part itself."""
     try:
         return copy.deepcopy(value)
     except Exception:

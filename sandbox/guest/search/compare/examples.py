@@ -1,4 +1,4 @@
-"""Examples in docstrings: what the author said the function gives, tried on every survivor."""
+"""Examples in docstrings, which state expected results; every survivor is tested on them."""
 
 from __future__ import annotations
 
@@ -13,28 +13,31 @@ ARROW = r"(?:==|=>|->|➞|→|⇒|=|#=>|#\s*=>|returns?|should return|should be|
 
 
 class Example(NamedTuple):
-    """A call in source, and what it should give: as text that `repr` gives, or as a value in source."""
+    """A call as source text, with its expected `repr` or its expected value as source text."""
 
     function: Any
     call: str
     wanted: str
     exactly: bool
-    """The text is what a terminal shows."""
+    """True if the text is terminal output."""
 
     def thunk(self) -> Callable[[], Any]:
-        """Makes the call where the function can see its module."""
+        """Return a function that makes the call in the function's module namespace."""
         scope: Dict[str, Any] = dict(self.function.__globals__)
         return lambda: eval(self.call, scope)
 
 
-def examples_of(functions: Sequence[Any]) -> List[Example]:
-    """Every example in the docstrings of these functions that can be made out."""
+def find_examples(functions: Sequence[Any]) -> List[Example]:
+    """Return the examples in the docstrings of these functions."""
     found: Dict[str, Example] = {}
     for function in functions:
         text = getattr(function, "__doc__", None)
         if not isinstance(text, str) or not text.strip():
             continue
-        for example in [*_of_terminal(function, text[:MOST_TEXT]), *_of_prose(function, text[:MOST_TEXT])]:
+        for example in [
+            *_of_terminal(function, text[:MOST_TEXT]),
+            *_of_prose(function, text[:MOST_TEXT]),
+        ]:
             found.setdefault(example.call, example)
     return list(found.values())[:MOST]
 
@@ -47,7 +50,7 @@ def _of_terminal(function: Any, text: str) -> List[Example]:
     found = []
     for example in examples:
         source, want = example.source.strip(), example.want.strip()
-        if want and not want.startswith("Traceback") and _is_call_of(source, function.__name__):
+        if want and not want.startswith("Traceback") and _calls_function(source, function.__name__):
             found.append(Example(function, source, want, exactly=True))
     return found
 
@@ -61,13 +64,13 @@ def _of_prose(function: Any, text: str) -> List[Example]:
         for match in re.finditer(rf"(?<![\w.]){name}\(", line):
             split = _call_and_rest(line[match.start() :])
             wanted = _wanted(split[1]) if split else None
-            if split and wanted is not None and _is_call_of(split[0], function.__name__):
+            if split and wanted is not None and _calls_function(split[0], function.__name__):
                 found.append(Example(function, split[0], wanted, exactly=False))
     return found
 
 
 def _call_and_rest(text: str) -> Optional[List[str]]:
-    """`f(1, [2]) == 3` as `f(1, [2])` and ` == 3`."""
+    """Split `f(1, [2]) == 3` into `f(1, [2])` and ` == 3`."""
     for end in [i + 1 for i, letter in enumerate(text[:400]) if letter == ")"]:
         try:
             ast.parse(text[:end], mode="eval")
@@ -78,12 +81,14 @@ def _call_and_rest(text: str) -> Optional[List[str]]:
 
 
 def _wanted(rest: str) -> Optional[str]:
-    """The literal behind an arrow; the longest that can be read."""
+    """Return the longest literal after an arrow, or None."""
     match = re.match(rf"[`'\"]?\s*{ARROW}\s*", rest)
     if match is None:
         return None
     text = rest[match.end() :].strip()
-    for end in sorted({len(text), *(m.start() for m in re.finditer(r"[\s,.;#`]", text))}, reverse=True):
+    for end in sorted(
+        {len(text), *(m.start() for m in re.finditer(r"[\s,.;#`]", text))}, reverse=True
+    ):
         piece = text[:end].rstrip(" .,;`")
         try:
             ast.literal_eval(piece)
@@ -93,8 +98,8 @@ def _wanted(rest: str) -> Optional[str]:
     return None
 
 
-def _is_call_of(source: str, name: str) -> bool:
-    """A plain call of the function with literal arguments, or built from them."""
+def _calls_function(source: str, name: str) -> bool:
+    """Return True if the source contains a call of the function."""
     try:
         node = ast.parse(source, mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
@@ -108,11 +113,11 @@ def _is_call_of(source: str, name: str) -> bool:
 
 
 def broken(examples: Sequence[Example], run: Callable[[Callable[[], Any]], Any]) -> List[int]:
-    """The numbers of the examples that do not hold now.
+    """Return the indexes of the examples that fail.
 
     Args:
-        examples: In order.
-        run: Calls under limits; raises what the call raises.
+        examples: The examples.
+        run: Calls under limits; raises the call's exception.
     """
     return [number for number, example in enumerate(examples) if not _holds(example, run)]
 

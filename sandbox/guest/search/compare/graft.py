@@ -1,4 +1,4 @@
-"""An edited file put into the modules loaded from it in this process: to compare, never to judge by tests."""
+"""Put an edited file into its loaded modules: for comparison only, never to judge by tests."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import sys
 import types
 from typing import Any, Dict, Iterable, List
 
-from sandbox.guest.search.source.functions import ends_of
+from sandbox.guest.search.source.functions import text_bounds
 
-KEPT = ("__name__", "__file__", "__package__", "__spec__", "__loader__", "__path__", "__cached__", "__builtins__")
+KEPT = (
+    "__name__",
+    "__file__",
+    "__package__",
+    "__spec__",
+    "__loader__",
+    "__path__",
+    "__cached__",
+    "__builtins__",
+)
 
 
 def graft(filename: str, data: bytes) -> bool:
-    """Give functions, classes and values of the loaded modules what the edited file makes of them."""
+    """Update functions, classes and values of loaded modules from the edited file."""
     found = False
     for module in list(sys.modules.values()):
         own = getattr(module, "__file__", None)
@@ -29,7 +38,9 @@ def _graft_into(module: types.ModuleType, code: types.CodeType) -> bool:
     _functions(vars(module), new)
     for name, value in new.items():
         old = vars(module).get(name)
-        if name in KEPT or (isinstance(value, types.FunctionType) and isinstance(old, types.FunctionType)):
+        if name in KEPT or (
+            isinstance(value, types.FunctionType) and isinstance(old, types.FunctionType)
+        ):
             continue
         if isinstance(value, type) and isinstance(old, type):
             _attributes(old, value)
@@ -39,7 +50,8 @@ def _graft_into(module: types.ModuleType, code: types.CodeType) -> bool:
 
 
 def _functions(old: Dict[str, Any], new: Dict[str, Any]) -> None:
-    """Functions keep their identity, so that everything that refers to them sees the new code."""
+    """Update functions in place, so that all references to them see the new code."""
+    # The garbage collector does not list frozen objects.
     gc.unfreeze()
     functions = [thing for thing in gc.get_objects() if type(thing) is types.FunctionType]
     edited = _rows(f for f in functions if f.__globals__ is new)
@@ -51,14 +63,14 @@ def _functions(old: Dict[str, Any], new: Dict[str, Any]) -> None:
 
 
 def _rows(functions: Iterable[types.FunctionType]) -> Dict[str, List[List[types.FunctionType]]]:
-    """Functions by their qualified names, those of one place together, in the order of the source.
+    """Return functions by qualified name, grouped by position, in source order.
 
-    A property's functions have one name, and so have all functions without a name of a module.
+    The functions of a property share one name, and so do all lambdas of a module.
     """
     rows: Dict[str, Dict[Any, List[types.FunctionType]]] = {}
     for function in functions:
         code = function.__code__
-        place = (code.co_firstlineno, ends_of(code))
+        place = (code.co_firstlineno, text_bounds(code))
         rows.setdefault(function.__qualname__, {}).setdefault(place, []).append(function)
     return {name: [row[place] for place in sorted(row)] for name, row in rows.items()}
 
@@ -84,7 +96,7 @@ def _attributes(old: type, new: type) -> None:
 
 
 def _bind(module: types.ModuleType, name: str, old: Any, value: Any) -> None:
-    """The same name where others have imported it from here, too."""
+    """Bind a name in its module and in all modules that have imported it from there."""
     setattr(module, name, value)
     for other in list(sys.modules.values()):
         values = getattr(other, "__dict__", None)

@@ -1,4 +1,7 @@
-"""Inputs near recorded ones: types kept, and what all recorded values of a parameter have in common kept too."""
+"""Inputs near recorded ones.
+
+They keep the types and the common properties of a parameter's recorded values.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +22,32 @@ BOUNDARIES: Dict[type, Tuple[Any, ...]] = {
     bytes: (b"", b"a"),
 }
 FEW = 4
-"""Fewer different values than this say little about what values are allowed."""
+"""Minimum number of different values that describe the allowed ones."""
 
 
-class Custom(NamedTuple):
-    """What every recorded value of one parameter has in common; a neighbour inside it is a likely input."""
+class ValueProfile(NamedTuple):
+    """Properties that all recorded values of a parameter share.
+
+    An input with these properties is likely a valid one.
+    """
 
     kinds: Tuple[type, ...]
     smallest: Optional[float] = None
-    """Of the numbers, at any depth; negative ones are out when none was seen."""
+    """Lower bound of all numbers at any depth; None if negative ones were recorded."""
     shortest: int = 0
-    """Of the containers and texts themselves."""
+    """Minimum length of the containers and texts themselves."""
     ordered: bool = False
     distinct: bool = False
     whole: bool = True
     letters: str = ""
-    """Every character of the texts, at any depth."""
+    """All characters of the texts at any depth."""
 
     def holds(self, value: Any) -> bool:
-        """Whether a value looks like the recorded ones."""
+        """Return True if a value has the common properties."""
         numbers, texts = _leaves(value)
-        if type(value) not in self.kinds or (self.smallest is not None and any(n < self.smallest for n in numbers)):
+        if type(value) not in self.kinds or (
+            self.smallest is not None and any(n < self.smallest for n in numbers)
+        ):
             return False
         if self.whole and any(type(n) is float and not float(n).is_integer() for n in numbers):
             return False
@@ -52,11 +60,13 @@ class Custom(NamedTuple):
     def _sequence_holds(self, value: Any) -> bool:
         if not isinstance(value, (list, tuple)):
             return True
-        return not ((self.ordered and not _is_ordered(value)) or (self.distinct and not _is_distinct(value)))
+        return not (
+            (self.ordered and not _is_ordered(value)) or (self.distinct and not _is_distinct(value))
+        )
 
 
-def custom_of(values: Sequence[Any]) -> Custom:
-    """What these values have in common."""
+def describe_values(values: Sequence[Any]) -> ValueProfile:
+    """Return the common properties of these values."""
     numbers: List[float] = []
     texts: List[str] = []
     for value in values:
@@ -65,19 +75,21 @@ def custom_of(values: Sequence[Any]) -> Custom:
         texts += more_texts
     sized = [v for v in values if isinstance(v, (list, tuple, str, dict, set))]
     rows = [v for v in values if isinstance(v, (list, tuple)) and len(v) > 1]
-    return Custom(
+    return ValueProfile(
         tuple(dict.fromkeys(type(v) for v in values)),
         _least(numbers, values),
         min([1, *(len(v) for v in sized)]) if sized else 0,
         len(rows) > 1 and all(_is_ordered(row) for row in rows),
         len(rows) > 1 and all(_is_distinct(row) for row in rows),
         not any(type(n) is float and not float(n).is_integer() for n in numbers),
-        _alphabet({letter for text in texts for letter in text}, few=len({shape(v) for v in values}) < FEW),
+        _alphabet(
+            {letter for text in texts for letter in text}, few=len({shape(v) for v in values}) < FEW
+        ),
     )
 
 
 def _alphabet(letters: Set[str], *, few: bool) -> str:
-    """The characters seen; with few texts seen also those of the same kind."""
+    """Return the recorded characters; with few texts, include others of the same kind."""
     if few:
         for kind in (string.digits, string.ascii_lowercase, string.ascii_uppercase):
             if letters & set(kind):
@@ -86,14 +98,14 @@ def _alphabet(letters: Set[str], *, few: bool) -> str:
 
 
 def _least(numbers: Sequence[float], values: Sequence[Any]) -> Optional[float]:
-    """Zero when no negative number was seen; one when a plain number was never below one."""
+    """Return 0 if no number was negative, 1 if plain numbers were never below 1, else None."""
     if not numbers or min(numbers) < 0:
         return None
     return 1.0 if min(numbers) >= 1 and all(type(v) in (int, float) for v in values) else 0.0
 
 
 def _leaves(value: Any, depth: int = 0) -> Tuple[List[float], List[str]]:
-    """The finite numbers and the texts in a value."""
+    """Return the finite numbers and the texts in a value."""
     if type(value) in (int, float):
         return ([value] if abs(value) < 1e300 else []), []
     if type(value) is str:
@@ -124,7 +136,10 @@ def _is_distinct(row: Sequence[Any]) -> bool:
 
 
 def vary(value: Any, chance: random.Random, seen: Sequence[Any] = (), letters: str = "") -> Any:
-    """A value of the same type near this one; sometimes one on the edge of its type, or one seen elsewhere."""
+    """Return a similar value of the same type.
+
+    Sometimes it is a boundary value of the type or one recorded elsewhere.
+    """
     if seen and chance.random() < 0.2:
         return copy.deepcopy(chance.choice(seen))
     kind = type(value)
@@ -174,7 +189,10 @@ def _vary_text(value: Any, chance: random.Random, alphabet: str) -> Any:
 
 
 def _vary_row(items: List[Any], chance: random.Random, letters: str) -> List[Any]:
-    varied = [vary(i, chance, items, letters) if chance.random() < 0.35 else copy.deepcopy(i) for i in items]
+    varied = [
+        vary(i, chance, items, letters) if chance.random() < 0.35 else copy.deepcopy(i)
+        for i in items
+    ]
     kind = chance.randrange(7)
     if varied and kind == 0:
         varied.pop(chance.randrange(len(varied)))
@@ -200,15 +218,16 @@ def _sorted(row: List[Any]) -> List[Any]:
 
 def _vary_dictionary(value: Dict[Any, Any], chance: random.Random, letters: str) -> Dict[Any, Any]:
     varied = {
-        k: (vary(v, chance, (), letters) if chance.random() < 0.4 else copy.deepcopy(v)) for k, v in value.items()
+        k: (vary(v, chance, (), letters) if chance.random() < 0.4 else copy.deepcopy(v))
+        for k, v in value.items()
     }
     if varied and chance.random() < 0.3:
         varied.pop(chance.choice(sorted(varied, key=repr)))
     return varied
 
 
-def smaller(value: Any) -> List[Any]:
-    """Simpler values of the same type, the simplest first."""
+def simplify(value: Any) -> List[Any]:
+    """Return simpler values of the same type, simplest first."""
     kind = type(value)
     if kind is bool or value is None:
         return []
@@ -237,54 +256,60 @@ def _smaller_row(value: Any) -> List[Any]:
     found += [value[:i] + value[i + 1 :] for i in range(min(len(value), 8))]
     if isinstance(value, (list, tuple)):
         for i, item in enumerate(value[:6]):
-            found += [type(value)([*value[:i], less, *value[i + 1 :]]) for less in smaller(item)[:2]]
+            found += [
+                type(value)([*value[:i], less, *value[i + 1 :]]) for less in simplify(item)[:2]
+            ]
     elif isinstance(value, str) and len(value) <= 4:
         found += [value[:i] + "a" + value[i + 1 :] for i in range(len(value)) if value[i] != "a"]
     return [v for v in found if len(v) < len(value) or isinstance(value, (list, tuple, str))]
 
 
-def strategy_of(hint: Any) -> Optional[Callable[[random.Random], Any]]:
-    """Makes values of an annotation, or None when we cannot."""
+def make_strategy(hint: Any) -> Optional[Callable[[random.Random], Any]]:
+    """Return a generator of values for an annotation, or None if it is not supported."""
     origin: Any = getattr(hint, "__origin__", None)
     inside: Sequence[Any] = getattr(hint, "__args__", None) or ()
     if isinstance(hint, type) and hint in BOUNDARIES:
         edges = BOUNDARIES[hint]
         return lambda chance: chance.choice(edges)
     if origin is typing.Union or type(hint).__name__ == "UnionType":
-        return _one_of([strategy_of(part) if part is not type(None) else (lambda _: None) for part in inside])
+        return _choose_maker(
+            [make_strategy(part) if part is not type(None) else (lambda _: None) for part in inside]
+        )
     if hint is list or hint is tuple or hint is dict or hint is set:
         return lambda _: hint()
     if origin in (list, set, frozenset):
-        return _row_of(origin, strategy_of(inside[0]) if inside else None)
+        return _row_maker(origin, make_strategy(inside[0]) if inside else None)
     if origin is tuple and inside and inside[-1] is Ellipsis:
-        return _row_of(tuple, strategy_of(inside[0]))
+        return _row_maker(tuple, make_strategy(inside[0]))
     if origin is tuple and inside:
-        return _fixed_row([strategy_of(part) for part in inside])
+        return _fixed_row_maker([make_strategy(part) for part in inside])
     if origin is dict and len(inside) == 2:
-        return _mapping_of(strategy_of(inside[0]), strategy_of(inside[1]))
+        return _mapping_maker(make_strategy(inside[0]), make_strategy(inside[1]))
     return None
 
 
 Maker = Optional[Callable[[random.Random], Any]]
 
 
-def _one_of(makers: Sequence[Maker]) -> Maker:
+def _choose_maker(makers: Sequence[Maker]) -> Maker:
     known = [maker for maker in makers if maker is not None]
     return (lambda chance: chance.choice(known)(chance)) if known else None
 
 
-def _row_of(kind: Any, item: Maker) -> Maker:
+def _row_maker(kind: Any, item: Maker) -> Maker:
     if item is None:
         return None
     return lambda chance: kind([item(chance) for _ in range(chance.randrange(5))])
 
 
-def _fixed_row(items: Sequence[Maker]) -> Maker:
+def _fixed_row_maker(items: Sequence[Maker]) -> Maker:
     known = [item for item in items if item is not None]
-    return (lambda chance: tuple(item(chance) for item in known)) if len(known) == len(items) else None
+    return (
+        (lambda chance: tuple(item(chance) for item in known)) if len(known) == len(items) else None
+    )
 
 
-def _mapping_of(key: Maker, value: Maker) -> Maker:
+def _mapping_maker(key: Maker, value: Maker) -> Maker:
     if key is None or value is None:
         return None
     return lambda chance: {key(chance): value(chance) for _ in range(chance.randrange(4))}

@@ -1,39 +1,41 @@
-"""What the results of all survivors on the same inputs say: clusters, profiles, and where two of them part."""
+"""Judge the results of all survivors on the same inputs: clusters, profiles and differences."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from sandbox.guest.search.compare.calls import Result
+from sandbox.guest.search.compare.calls import CallResult
 from sandbox.guest.search.compare.record import Input
 
-Results = Sequence[Result]
+Results = Sequence[CallResult]
 
 ENOUGH = 5
-"""Further calls than those of the tests, on which survivors have to agree to be one behaviour."""
+"""Minimum number of calls besides the tests' own on which survivors of one cluster agree."""
 
 
-class Observed(NamedTuple):
-    """What one program (a survivor, or the one before any edit) did."""
+class ObservedProgram(NamedTuple):
+    """The observed behaviour of one program: a survivor, or the unedited one."""
 
     results: Results
-    """In the order of the inputs; may end early."""
+    """Results in the order of the inputs; may end early."""
     broken: Tuple[int, ...] = ()
-    """Numbers of docstring examples that do not hold."""
+    """Indexes of failing docstring examples."""
     side_effects: int = 0
-    """Names of modules it left otherwise than the program before did."""
+    """Number of module-level names that the calls changed."""
 
 
-def clusters_of(inputs: Sequence[Input], observed: Sequence[Optional[Observed]], edits: Sequence[Any]) -> List[int]:
-    """The number of each survivor's behaviour; one that could not be observed is alone.
+def assign_clusters(
+    inputs: Sequence[Input], observed: Sequence[Optional[ObservedProgram]], edits: Sequence[Any]
+) -> List[int]:
+    """Return the cluster number of each survivor; one that could not be observed is alone.
 
-    Survivors that edit the same functions have to agree at those and at what tests call; others only at what tests
-    call, because nobody else sees what they do inside.
+    Survivors that edit the same functions have to agree on these and on the tests' entry points.
+    Others only have to agree on the entry points, because their internals are not comparable.
 
     Args:
-        inputs: What was called.
-        observed: Per survivor, or None.
-        edits: Per survivor a key of the functions it edits.
+        inputs: The calls.
+        observed: The behaviour of each survivor, or None.
+        edits: A key of the edited functions, per survivor.
     """
     numbers: List[int] = []
     for mine, own in enumerate(observed):
@@ -41,17 +43,26 @@ def clusters_of(inputs: Sequence[Input], observed: Sequence[Optional[Observed]],
             (
                 n
                 for n in range(mine)
-                if own and observed[n] and not _part(inputs, own, observed[n], same_places=edits[mine] == edits[n])
+                if own
+                and observed[n]
+                and not _part(inputs, own, observed[n], same_places=edits[mine] == edits[n])
             ),
             None,
         )
         numbers.append(mine if same is None else numbers[same])
+    # Number the clusters 0, 1, 2, ... in the order of their first survivors.
     order = list(dict.fromkeys(numbers))
     return [order.index(number) for number in numbers]
 
 
-def _part(inputs: Sequence[Input], one: Observed, other: Optional[Observed], *, same_places: bool) -> bool:
-    """Whether two survivors differ, or could not be seen to agree."""
+def _part(
+    inputs: Sequence[Input],
+    one: ObservedProgram,
+    other: Optional[ObservedProgram],
+    *,
+    same_places: bool,
+) -> bool:
+    """Return True if two survivors differ, or if their agreement could not be observed."""
     if other is None:
         return True
     seen = [
@@ -59,31 +70,47 @@ def _part(inputs: Sequence[Input], one: Observed, other: Optional[Observed], *, 
         for i, call in enumerate(inputs[: min(len(one.results), len(other.results))])
         if not call.far and (call.entry or same_places)
     ]
-    # Where tests call, all survivors please the tests; only further calls can show that they agree.
+    # At the tests' own calls all survivors pass; only further calls can show that they agree.
     enough = sum(not inputs[i].recorded for i in seen) >= ENOUGH
     return not enough or any(one.results[i].text != other.results[i].text for i in seen)
 
 
-def parting(inputs: Sequence[Input], one: Observed, other: Observed) -> List[int]:
-    """The inputs on which two survivors differ: likely ones first, then what tests call, then as they were made."""
+def differing_inputs(
+    inputs: Sequence[Input], one: ObservedProgram, other: ObservedProgram
+) -> List[int]:
+    """Return the indexes of inputs on which two survivors differ.
+
+    Likely inputs come first, then entry points, then the order of creation.
+    """
     both = range(min(len(one.results), len(other.results), len(inputs)))
     found = [i for i in both if one.results[i].text != other.results[i].text]
     return sorted(found, key=lambda i: (inputs[i].far, not inputs[i].entry, i))
 
 
-def profile_of(
-    inputs: Sequence[Input], before: Observed, after: Observed, known_kinds: Mapping[Any, Sequence[str]]
+def measure_profile(
+    inputs: Sequence[Input],
+    before: ObservedProgram,
+    after: ObservedProgram,
+    known_kinds: Mapping[Any, Sequence[str]],
 ) -> Dict[str, int]:
-    """How far a survivor is from the program before the edit.
+    """Return how much a survivor differs from the unedited program.
 
     Args:
-        inputs: What was called.
-        before: The program as it was.
+        inputs: The calls.
+        before: The unedited program.
         after: The survivor.
-        known_kinds: Per function the kinds of results that passing tests saw.
+        known_kinds: Kinds of results that passing tests saw, per function.
     """
     counts = dict.fromkeys(
-        ("changed_passing", "passing_calls", "changed_neighbours", "neighbours", "new_errors", "changed_types"), 0
+        (
+            "changed_passing",
+            "passing_calls",
+            "changed_neighbours",
+            "neighbours",
+            "new_errors",
+            "changed_types",
+        ),
+        0,
     )
     for call, old, new in zip(inputs, before.results, after.results):
         if call.far:
@@ -96,11 +123,15 @@ def profile_of(
         counts["passing_calls" if call.recorded else "neighbours"] += 1
         changed = old.text != new.text
         counts["changed_passing" if call.recorded else "changed_neighbours"] += changed
-    return {**counts, "inputs": min(len(inputs), len(after.results)), "side_effects": after.side_effects}
+    return {
+        **counts,
+        "inputs": min(len(inputs), len(after.results)),
+        "side_effects": after.side_effects,
+    }
 
 
-def kinds_of(inputs: Sequence[Input], before: Observed) -> Dict[Any, List[str]]:
-    """Per function the kinds of values it gave where passing tests called it."""
+def result_kinds(inputs: Sequence[Input], before: ObservedProgram) -> Dict[Any, List[str]]:
+    """Return the kinds of values that each function returned to passing tests."""
     kinds: Dict[Any, List[str]] = {}
     for call, result in zip(inputs, before.results):
         if call.recorded and not call.failing and not result.failed:
@@ -108,6 +139,6 @@ def kinds_of(inputs: Sequence[Input], before: Observed) -> Dict[Any, List[str]]:
     return kinds
 
 
-def wavering(one: Results, other: Results) -> List[int]:
-    """Inputs on which the same program gave two results."""
+def find_unstable(one: Results, other: Results) -> List[int]:
+    """Return the inputs on which the same program gave two results."""
     return [i for i, (a, b) in enumerate(zip(one, other)) if a.text != b.text]

@@ -1,4 +1,8 @@
-"""How usual a text is in the language of the repository: token statistics with back-off and a cache of the file."""
+"""Naturalness of code: token statistics of the repository with back-off.
+
+A cache holds the names of the edited file. See Hindle et al. 2012 and Tu et al. 2014 (cache
+language models).
+"""
 
 from __future__ import annotations
 
@@ -11,19 +15,20 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 KEPT_NUMBERS = {"0", "1", "2", "-1"}
 KEPT_NAMES = {
-    "self", "cls", "len", "range", "str", "int", "float", "list", "dict", "set", "tuple", "sorted", "min", "max",
-    "sum", "abs", "isinstance", "any", "all", "enumerate", "zip", "print", "super", "type", "append", "get", "items",
+    "self", "cls", "len", "range", "str", "int", "float", "list", "dict", "set", "tuple", "sorted",
+    "min", "max", "sum", "abs", "isinstance", "any", "all", "enumerate", "zip", "print", "super",
+    "type", "append", "get", "items",
 }  # fmt: skip
 START = "<line>"
 DISCOUNT = 0.4
-"""What falling back to a shorter context costs, as a factor."""
+"""Factor for falling back to a shorter context."""
 CONTEXT = 2
-"""Tokens on each side of an edit that are judged with it: an edit changes what its neighbours follow."""
+"""Number of tokens on each side of an edit that are scored with it, since their context changes."""
 MOST_BYTES = 400_000
 
 
-class Token(NamedTuple):
-    """A token as the statistics see it."""
+class CodeToken(NamedTuple):
+    """A token with its class in the statistics."""
 
     kind: str
     text: str
@@ -31,18 +36,24 @@ class Token(NamedTuple):
     end: int
 
 
-def tokens_of(data: bytes) -> List[List[Token]]:
-    """Logical lines; what cannot be cut into tokens ends the list."""
+def tokenize_lines(data: bytes) -> List[List[CodeToken]]:
+    """Return the tokens of each logical line; the list ends where the text cannot be tokenized."""
     text = data.decode("utf-8", "replace")
     starts = [0]
     for line in text.splitlines(keepends=True):
         starts.append(starts[-1] + len(line.encode("utf-8")))
     lines = text.splitlines(keepends=True)
-    rows: List[List[Token]] = [[]]
+    rows: List[List[CodeToken]] = [[]]
     for token in _cut(text):
         if token.type == tokenize.NEWLINE:
             rows.append([])
-        elif token.type not in (tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER):
+        elif token.type not in (
+            tokenize.COMMENT,
+            tokenize.NL,
+            tokenize.INDENT,
+            tokenize.DEDENT,
+            tokenize.ENDMARKER,
+        ):
             rows[-1].append(_token(token, starts, lines))
     return [row for row in rows if row]
 
@@ -54,11 +65,11 @@ def _cut(text: str) -> Iterator[Any]:
         return
 
 
-def _token(token: Any, starts: Sequence[int], lines: Sequence[str]) -> Token:
+def _token(token: Any, starts: Sequence[int], lines: Sequence[str]) -> CodeToken:
     (first, left), (last, right) = token.start, token.end
     start = starts[first - 1] + len(lines[first - 1][:left].encode("utf-8"))
     end = starts[last - 1] + len(lines[last - 1][:right].encode("utf-8"))
-    return Token(_kind(token), token.string, start, end)
+    return CodeToken(_kind(token), token.string, start, end)
 
 
 def _kind(token: Any) -> str:
@@ -73,11 +84,11 @@ def _kind(token: Any) -> str:
 
 
 class Language:
-    """Statistics of a repository.
+    """Token statistics of a repository.
 
     Args:
-        files: Its sources; the ones that matter most first.
-        own: The file that is edited, for its own names.
+        files: Its sources, most relevant first.
+        own: The edited file, for its own names.
     """
 
     def __init__(self, files: Sequence[bytes], own: bytes = b"") -> None:
@@ -88,11 +99,12 @@ class Language:
         for data in files:
             if len(data) <= left:
                 left -= len(data)
-                self._learn(tokens_of(data))
-        for row in tokens_of(own):
+                self._learn(tokenize_lines(data))
+        for row in tokenize_lines(own):
+            # Names that the file itself uses are expected in it.
             self._cache.update(token.text for token in row if token.kind == "<name>")
 
-    def _learn(self, rows: Sequence[Sequence[Token]]) -> None:
+    def _learn(self, rows: Sequence[Sequence[CodeToken]]) -> None:
         for row in rows:
             kinds = [START, START, *(token.kind for token in row)]
             for place in range(2, len(kinds)):
@@ -108,10 +120,11 @@ class Language:
         if not context:
             total = sum(counts.values()) if counts else 0
             return 0.5 / (total + 1)
+        # Back-off without normalization; see Brants et al. 2007 (stupid back-off, factor 0.4).
         return DISCOUNT * self._chance(context[1:], kind)
 
-    def bits(self, row: Sequence[Token]) -> List[float]:
-        """The surprise of each token of a line."""
+    def bits(self, row: Sequence[CodeToken]) -> List[float]:
+        """Return the surprise of each token of a line, in bits."""
         kinds = [START, START, *(token.kind for token in row)]
         found = []
         for place, token in enumerate(row, start=2):
@@ -119,50 +132,58 @@ class Language:
             found.append(bits + self._name_bits(token))
         return found
 
-    def _name_bits(self, token: Token) -> float:
-        """A name that the file uses often is expected there."""
+    def _name_bits(self, token: CodeToken) -> float:
+        """Return the surprise of a name, in bits; frequent names of the file are expected."""
         if token.kind != "<name>":
             return 0.0
         total = sum(self._cache.values()) or 1
         return -math.log2((self._cache[token.text] + 0.5) / (total + 1.0)) / 2
 
     def stands(self, texts: Tuple[str, ...], times: int = 1) -> bool:
-        """Whether a logical line stands so often in what was read."""
+        """Return True if a logical line occurs at least this often."""
         return self._rows.get(texts, 0) >= times
 
 
 def surprise(language: Language, old: bytes, new: bytes) -> Tuple[float, bool]:
-    """Bits per token of the new text less those of the old, and whether the new lines stand elsewhere.
+    """Return the surprise of an edit, and whether its new lines occur elsewhere.
+
+    The surprise is in bits per token, relative to the old text.
 
     Args:
-        language: Of the repository, the old file in it.
-        old: The file before.
-        new: The file with the edits.
+        language: The statistics of the repository, including the old file.
+        old: The file before the edit.
+        new: The file after the edit.
     """
-    before, after = tokens_of(old), tokens_of(new)
+    before, after = tokenize_lines(old), tokenize_lines(new)
     start, end = _middle(before, after)
     gone, come = before[start : len(before) - end], after[start : len(after) - end]
     donor = bool(come) and all(language.stands(tuple(t.text for t in row)) for row in come)
     return round(_mean(language, come, gone) - _mean(language, gone, come), 3), donor
 
 
-def _middle(before: Sequence[Sequence[Token]], after: Sequence[Sequence[Token]]) -> Tuple[int, int]:
-    """How many lines are the same at the start and at the end."""
+def _middle(
+    before: Sequence[Sequence[CodeToken]], after: Sequence[Sequence[CodeToken]]
+) -> Tuple[int, int]:
+    """Return the number of equal lines at the start and at the end."""
 
-    def same(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    def same(one: Sequence[CodeToken], other: Sequence[CodeToken]) -> bool:
         return [t.text for t in one] == [t.text for t in other]
 
     most = min(len(before), len(after))
     start = next((i for i in range(most) if not same(before[i], after[i])), most)
-    end = next((i for i in range(most - start) if not same(before[-1 - i], after[-1 - i])), most - start)
+    end = next(
+        (i for i in range(most - start) if not same(before[-1 - i], after[-1 - i])), most - start
+    )
     return start, end
 
 
-def _mean(language: Language, rows: Sequence[Sequence[Token]], others: Sequence[Sequence[Token]]) -> float:
-    """Bits per token around what differs from the other side's lines."""
+def _mean(
+    language: Language, rows: Sequence[Sequence[CodeToken]], others: Sequence[Sequence[CodeToken]]
+) -> float:
+    """Return the bits per token around what differs from the other lines."""
     bits: List[float] = []
     for place, row in enumerate(rows):
-        other: Optional[Sequence[Token]] = others[place] if place < len(others) else None
+        other: Optional[Sequence[CodeToken]] = others[place] if place < len(others) else None
         all_bits = language.bits(row)
         if other is None:
             bits += all_bits
@@ -172,8 +193,10 @@ def _mean(language: Language, rows: Sequence[Sequence[Token]], others: Sequence[
     return sum(bits) / len(bits) if bits else 0.0
 
 
-def _middle_of_row(row: Sequence[Token], other: Sequence[Token]) -> Tuple[int, int]:
+def _middle_of_row(row: Sequence[CodeToken], other: Sequence[CodeToken]) -> Tuple[int, int]:
     most = min(len(row), len(other))
     start = next((i for i in range(most) if row[i].text != other[i].text), most)
-    end = next((i for i in range(most - start) if row[-1 - i].text != other[-1 - i].text), most - start)
+    end = next(
+        (i for i in range(most - start) if row[-1 - i].text != other[-1 - i].text), most - start
+    )
     return start, end

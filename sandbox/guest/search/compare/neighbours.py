@@ -1,4 +1,7 @@
-"""Inputs near recorded calls: some arguments varied, mixed, at the function's own numbers, from annotations."""
+"""Inputs near recorded calls.
+
+Arguments are varied, mixed, set to the function's own constants, or generated from annotations.
+"""
 
 from __future__ import annotations
 
@@ -9,30 +12,36 @@ import typing
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Sequence, Set, Tuple
 
 from sandbox.guest.search.compare.copies import own_copy
-from sandbox.guest.search.compare.inputs import Custom, custom_of, strategy_of, vary
+from sandbox.guest.search.compare.inputs import ValueProfile, describe_values, make_strategy, vary
 from sandbox.guest.search.compare.record import Input
 
 LEAST_ROWS = 3
-"""Fewer calls than this say nothing about the order of their arguments."""
+"""Minimum number of calls from which the order of arguments is inferred."""
 AT_A_NUMBER = 0.15
-"""How often a number becomes one that the function itself mentions, or one beside it: bounds are where fixes differ."""
+"""Probability that a number becomes a constant of the function or one next to it.
+
+Fixes often differ at such bounds.
+"""
 LARGEST = 1_000_000
 OPENED = 0.5
-"""How often a parameter that was left out, and is nothing then, gets a value."""
+"""Probability that an omitted parameter whose default is None gets a value."""
 GIVEN = (1, 2, 3, 5, 0, "a", True)
-"""What it gets: small numbers are understood most often."""
+"""Values for it; small numbers are most often valid."""
 
 
 def neighbours(
-    calls: Sequence[Input], count: int, seed: int, forms: Mapping[Any, Sequence[types.CodeType]] | None = None
+    calls: Sequence[Input],
+    count: int,
+    seed: int,
+    forms: Mapping[Any, Sequence[types.CodeType]] | None = None,
 ) -> List[Input]:
-    """So many inputs near these calls, each a recorded one with some arguments changed; in a steady order.
+    """Return inputs near these calls, in a reproducible order.
 
     Args:
-        calls: Recorded.
-        count: How many are wanted.
-        seed: Of the chance that makes them.
-        forms: Per function the code it may be replaced by.
+        calls: Recorded calls.
+        count: Number of inputs.
+        seed: Random seed.
+        forms: Alternative code of each function.
     """
     by_function: Dict[Any, List[Input]] = {}
     for call in calls:
@@ -40,19 +49,23 @@ def neighbours(
     found: List[Input] = []
     for number, (function, own) in enumerate(by_function.items()):
         try:
-            numbers = _numbers_of([function.__code__, *(forms or {}).get(function, ())])
+            numbers = _find_numbers([function.__code__, *(forms or {}).get(function, ())])
             maker = _Maker(function, own, random.Random(seed * 1000 + number), numbers)
-        except Exception:  # values of the repository that cannot be compared with each other
+        except Exception:  # values of the repository may not be comparable
             continue
         found += maker.make(max(8, count // len(by_function)))
     return found[:count]
 
 
 class _Maker:
-    """Neighbours of the calls of one function."""
+    """Creates neighbours of the calls of one function."""
 
     def __init__(
-        self, function: Any, calls: Sequence[Input], chance: random.Random, numbers: Sequence[float] = ()
+        self,
+        function: Any,
+        calls: Sequence[Input],
+        chance: random.Random,
+        numbers: Sequence[float] = (),
     ) -> None:
         self._function = function
         self._numbers = numbers
@@ -62,7 +75,9 @@ class _Maker:
         for call in calls:
             for key, value in _arguments(call):
                 self._columns.setdefault(key, []).append(value)
-        self._customs: Dict[Any, Custom] = {key: custom_of(values) for key, values in self._columns.items()}
+        self._customs: Dict[Any, ValueProfile] = {
+            key: describe_values(values) for key, values in self._columns.items()
+        }
         self._order = _ordered_pairs(calls)
         self._made = _strategies(function, len(calls[0].positional))
         self._optional = _left_out(function)
@@ -77,7 +92,8 @@ class _Maker:
                 made = self._one(call)
             except Exception:  # a value of the repository that cannot be copied or compared
                 continue
-            # Likely inputs come first and make up most; a third may be unlike anything recorded.
+            # Likely inputs come first and are the majority; at most a third is unlike the recorded
+            # ones.
             if made is not None and (not made.far or sum(i.far for i in found) * 3 < count):
                 found.append(made)
         return found
@@ -88,12 +104,15 @@ class _Maker:
             return None
         changed = set(keys) if self._chance.random() < 0.3 else {self._chance.choice(keys)}
         values = {
-            key: self._changed(key, value) if key in changed else own_copy(value) for key, value in _arguments(call)
+            key: self._changed(key, value) if key in changed else own_copy(value)
+            for key, value in _arguments(call)
         }
         opened = {key for key in changed if key in self._optional and values[key] is not None}
         far = any(not self._customs[key].holds(values[key]) for key in changed - opened)
         far = far or any(
-            key in changed or other in changed for key, other in self._order if values[key] > values[other]
+            key in changed or other in changed
+            for key, other in self._order
+            if values[key] > values[other]
         )
         positional = tuple(values[i] for i in range(len(call.positional)))
         named = {name: values[name] for name in call.named}
@@ -105,20 +124,27 @@ class _Maker:
 
     def _changed(self, key: Any, value: Any) -> Any:
         made = self._made.get(key)
-        if value is None and made is None and key in self._optional and self._chance.random() < OPENED:
+        if (
+            value is None
+            and made is None
+            and key in self._optional
+            and self._chance.random() < OPENED
+        ):
             return self._chance.choice(GIVEN)
         if made is not None and self._chance.random() < 0.15:
             return made(self._chance)
         if self._numbers and type(value) in (int, float) and self._chance.random() < AT_A_NUMBER:
-            return type(value)(self._chance.choice(self._numbers) + self._chance.choice((-1, 0, 0, 1)))
+            return type(value)(
+                self._chance.choice(self._numbers) + self._chance.choice((-1, 0, 0, 1))
+            )
         varied = vary(value, self._chance, self._columns[key], self._customs[key].letters)
         if self._customs[key].ordered and type(varied) is list and self._chance.random() < 0.8:
             varied.sort()
         return varied
 
 
-def _numbers_of(codes: Sequence[types.CodeType]) -> List[float]:
-    """The numbers these codes mention, in order."""
+def _find_numbers(codes: Sequence[types.CodeType]) -> List[float]:
+    """Return the numbers in these code objects, in order."""
     found: Dict[float, None] = {}
     for code in codes:
         for value in _constants(code):
@@ -138,7 +164,7 @@ def _constants(code: types.CodeType) -> Iterator[Any]:
 
 
 def _ordered_pairs(calls: Sequence[Input]) -> List[Tuple[Any, Any]]:
-    """Pairs of arguments of which the first was never the greater number, and once the smaller."""
+    """Return pairs of arguments of which the first was never greater and at least once smaller."""
     rows = [dict(_arguments(call)) for call in calls]
     keys = [key for key in rows[0] if all(type(row.get(key)) in (int, float) for row in rows)]
     if len(rows) < LEAST_ROWS:
@@ -147,7 +173,9 @@ def _ordered_pairs(calls: Sequence[Input]) -> List[Tuple[Any, Any]]:
         (key, other)
         for key in keys
         for other in keys
-        if key != other and all(row[key] <= row[other] for row in rows) and any(row[key] < row[other] for row in rows)
+        if key != other
+        and all(row[key] <= row[other] for row in rows)
+        and any(row[key] < row[other] for row in rows)
     ]
 
 
@@ -156,15 +184,17 @@ def _arguments(call: Input) -> List[Tuple[Any, Any]]:
 
 
 def _left_out(function: Any) -> Set[Any]:
-    """Parameters, by position or name, that are None when nobody gives them."""
+    """Return parameters, by position or name, whose default is None."""
     code, defaults = function.__code__, function.__defaults__ or ()
     first = code.co_argcount - len(defaults)
     found: Set[Any] = {first + place for place, value in enumerate(defaults) if value is None}
-    return found | {name for name, value in (function.__kwdefaults__ or {}).items() if value is None}
+    return found | {
+        name for name, value in (function.__kwdefaults__ or {}).items() if value is None
+    }
 
 
 def _strategies(function: Any, count: int) -> Dict[Any, Callable[[random.Random], Any]]:
-    """Makers of values by position or name, from what the function is annotated with."""
+    """Return generators of values by position or name, from the annotations of the function."""
     try:
         hints = typing.get_type_hints(function)
     except Exception:
@@ -174,14 +204,17 @@ def _strategies(function: Any, count: int) -> Dict[Any, Callable[[random.Random]
     found: Dict[Any, Callable[[random.Random], Any]] = {}
     for place, name in enumerate(names):
         if name in hints:
-            maker = strategy_of(hints[name]) or _from_hypothesis(hints[name])
+            maker = make_strategy(hints[name]) or _from_hypothesis(hints[name])
             if maker is not None:
                 found[place if place < min(count, code.co_argcount) else name] = maker
     return found
 
 
 def _from_hypothesis(hint: Any) -> Callable[[random.Random], Any] | None:
-    """Values of a type of the project, when the repository's environment has Hypothesis; always the same ones."""
+    """Return a generator of Hypothesis values, if the environment has it.
+
+    The values are always the same.
+    """
     if not isinstance(hint, type) or hint is object:
         return None
     try:
@@ -190,8 +223,8 @@ def _from_hypothesis(hint: Any) -> Callable[[random.Random], Any] | None:
         values: List[Any] = []
 
         @settings(
-            max_examples=20, derandomize=True, database=None, deadline=None, phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
+            max_examples=20, derandomize=True, database=None, deadline=None,
+            phases=[Phase.generate], suppress_health_check=list(HealthCheck),
         )  # fmt: skip
         @given(strategies.from_type(hint))
         def collect(value: Any) -> None:

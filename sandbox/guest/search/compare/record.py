@@ -1,4 +1,7 @@
-"""Calls that the tests make: of the edited functions, and of the project's functions that test code calls itself."""
+"""Record calls that tests make.
+
+They are calls of edited functions, and of project functions that tests call directly.
+"""
 
 from __future__ import annotations
 
@@ -13,40 +16,40 @@ from sandbox.guest.search.process.limits import Limiter
 from sandbox.guest.search.session.harness import Items, Runner
 
 PER_FUNCTION = 24
-"""How many different calls are kept of each function, of failing and of passing tests each."""
+"""Maximum number of different calls per function, for failing and for passing tests each."""
 MOST_ENTRIES = 12
-"""How many functions that tests call are watched."""
+"""Maximum number of functions called by tests that are watched."""
 COPY_FAILURES = 6
 MOST_WALKS, MOST_FRAMES = 2000, 60
 GENERATOR = 0x20 | 0x80 | 0x200
-"""Flags of code that stops and goes on: its frame is told about more than once."""
+"""Flags of generators and coroutines, whose frames cause several call events."""
 
 
 class Input(NamedTuple):
-    """One call that can be made again."""
+    """One call that can be repeated."""
 
     function: Any
     positional: Tuple[Any, ...]
     named: Dict[str, Any]
     entry: bool
-    """Test code calls this function itself."""
+    """True if test code calls this function directly."""
     edited: bool
     failing: bool
-    """A failing test made the call, or one near it."""
+    """True if a failing test made the call, or one near it."""
     recorded: bool = True
     far: bool = False
-    """Unlike what was ever recorded; what happens there says little."""
+    """True for an input unlike all recorded ones; its results are weak evidence."""
     label: str = ""
-    """What to tell a reader instead of the call; it cannot be made again then."""
+    """Text for a reader in place of a call that cannot be repeated."""
 
 
-class Recorder:
-    """Notes calls while tests run.
+class CallRecorder:
+    """Records calls while tests run.
 
     Args:
         functions: Functions of the project by their code.
         edited: Code of the edited functions.
-        is_project: Whether a file is the project's own source.
+        is_project: Returns True for the project's own source files.
     """
 
     def __init__(
@@ -70,12 +73,12 @@ class Recorder:
         self._walks = 0
 
     def learn(self, function: types.FunctionType, code: types.CodeType) -> None:
-        """This function runs other code now."""
+        """Register the new code of a function."""
         self._functions[code] = function
         self._edited.add(code)
 
     def around(self, call: Callable[[], Any]) -> Any:
-        """Run a test's call while noting."""
+        """Record the calls of a test."""
         sys.setprofile(self._on_event)
         try:
             return call()
@@ -94,10 +97,12 @@ class Recorder:
         key = (code, self.failing)
         if self._counts.get(key, 0) >= PER_FUNCTION or self._failures.get(code, 0) >= COPY_FAILURES:
             return
+        # A generator's frame causes a call event at every resume.
         if code.co_flags & GENERATOR:
             if any(known is frame for known in self._frames):
                 return
             self._frames.append(frame)
+        # Copying arguments runs methods of the repository, which must not be recorded.
         sys.setprofile(None)
         try:
             self._note(frame, key, entry=entry)
@@ -107,7 +112,7 @@ class Recorder:
             sys.setprofile(self._on_event)
 
     def _note_who_reaches(self, frame: Any) -> None:
-        """Which functions that tests call lead to an edited one."""
+        """Record which functions called by tests lead to an edited one."""
         self._walks += 1
         if self._walks > MOST_WALKS:
             return
@@ -119,7 +124,10 @@ class Recorder:
                 return
 
     def useful_calls(self) -> List[Input]:
-        """Calls of edited functions, and of functions that lead to one; all, when none was seen to."""
+        """Return the calls of edited functions and of those that lead to one.
+
+        Return all calls if no function was seen to lead to one.
+        """
         if not self._reaching:
             return self.calls
         reaching = {self._functions[code] for code in self._reaching}
@@ -129,14 +137,18 @@ class Recorder:
         code, caller = frame.f_code, frame.f_back
         if caller is None or self._is_project(caller.f_code.co_filename):
             return False
-        if code not in self._entries and len(self._entries) < MOST_ENTRIES and not code.co_name.startswith("<"):
+        if (
+            code not in self._entries
+            and len(self._entries) < MOST_ENTRIES
+            and not code.co_name.startswith("<")
+        ):
             self._entries[code] = None
             self.entries[self._functions[code]] = None
         return code in self._entries
 
     def _note(self, frame: Any, key: Tuple[types.CodeType, bool], *, entry: bool) -> None:
         code = frame.f_code
-        positional, named = arguments_of(frame)
+        positional, named = read_arguments(frame)
         text = shape((positional, sorted(named.items())))
         if (code, text) in self._shapes:
             return
@@ -144,11 +156,13 @@ class Recorder:
         self._shapes.add((code, text))
         self._counts[key] = self._counts.get(key, 0) + 1
         function = self._functions[code]
-        self.calls.append(Input(function, own[0], own[1], entry, code in self._edited, self.failing))
+        self.calls.append(
+            Input(function, own[0], own[1], entry, code in self._edited, self.failing)
+        )
 
 
-def arguments_of(frame: Any) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
-    """The arguments of a call that has just begun."""
+def read_arguments(frame: Any) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
+    """Return the arguments of a call that has just begun."""
     code, values = frame.f_code, frame.f_locals
     names = code.co_varnames
     count, only = code.co_argcount, code.co_kwonlyargcount
@@ -163,8 +177,11 @@ def arguments_of(frame: Any) -> Tuple[Tuple[Any, ...], Dict[str, Any]]:
     return tuple(positional), named
 
 
-def project_functions(is_project: Callable[[str], bool]) -> Dict[types.CodeType, types.FunctionType]:
-    """Every function object of the project in this process, by its code."""
+def project_functions(
+    is_project: Callable[[str], bool],
+) -> Dict[types.CodeType, types.FunctionType]:
+    """Return all functions of the project in this process, by their code."""
+    # The garbage collector does not list frozen objects.
     gc.unfreeze()
     found: Dict[types.CodeType, types.FunctionType] = {}
     known: Dict[str, bool] = {}
@@ -179,9 +196,14 @@ def project_functions(is_project: Callable[[str], bool]) -> Dict[types.CodeType,
 
 
 def record(
-    items: Items, tests: Sequence[int], recorder: Recorder, limiter: Limiter, *, limit_of: Callable[[int], float]
+    items: Items,
+    tests: Sequence[int],
+    recorder: CallRecorder,
+    limiter: Limiter,
+    *,
+    limit_of: Callable[[int], float],
 ) -> Iterator[Optional[str]]:
-    """Run tests under the recorder; yields after each so that the caller can stop."""
+    """Run tests under the recorder; yield after each, so that the caller can stop."""
     runner = Runner(items.all, limiter)
     failing = set(items.failing)
     for index in tests:

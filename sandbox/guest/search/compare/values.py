@@ -1,4 +1,7 @@
-"""Values by structure: texts that are equal for equal values, and inputs as a reader would write the call."""
+"""Values by structure.
+
+Equal values have equal texts, and inputs are written as a reader would write the call.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ PLAIN = (int, str, bytes, bool, type(None), complex)
 
 
 class _Shaper:
-    """Writes one value; bounded, because a value of the repository may be endless."""
+    """Writes one value, with limits because a repository's value may be endless."""
 
     def __init__(self) -> None:
         self._left = MOST_NODES
@@ -25,13 +28,13 @@ class _Shaper:
         if depth > MOST_DEPTH or self._left < 0:
             return "..."
         if type(value) is float:
-            # The order of a sum is no behaviour.
+            # Rounded, because the order of a sum is not behaviour.
             return "float(" + format(value, ".10g") + ")"
         if type(value) in PLAIN:
             return repr(value)[:MOST_TEXT]
         try:
             return self._structure(value, depth)
-        except Exception:  # half-made objects, and what the repository makes of `repr`, `len` and attributes
+        except Exception:  # incomplete objects, or an overridden `repr` or `len`
             return type(value).__name__ + " that cannot be read"
 
     def _structure(self, value: Any, depth: int) -> str:
@@ -41,7 +44,9 @@ class _Shaper:
             return self._dictionary(value, depth)
         if isinstance(value, (list, tuple)):
             return type(value).__name__ + "(" + ", ".join(self._all(value, depth)) + ")"
-        if isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)):
+        if isinstance(
+            value, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType)
+        ):
             return str(getattr(value, "__qualname__", type(value).__name__))
         if isinstance(value, types.ModuleType):
             return "module " + value.__name__
@@ -49,11 +54,14 @@ class _Shaper:
 
     def _all(self, values: Any, depth: int) -> List[str]:
         items = [self.of(item, depth + 1) for _, item in zip(range(MOST_ITEMS), values)]
-        return items if len(values) <= MOST_ITEMS else [*items, f"and {len(values) - MOST_ITEMS} more"]
+        return (
+            items if len(values) <= MOST_ITEMS else [*items, f"and {len(values) - MOST_ITEMS} more"]
+        )
 
     def _dictionary(self, value: Dict[Any, Any], depth: int) -> str:
         pairs = [
-            f"{self.of(k, depth + 1)}: {self.of(v, depth + 1)}" for _, (k, v) in zip(range(MOST_ITEMS), value.items())
+            f"{self.of(k, depth + 1)}: {self.of(v, depth + 1)}"
+            for _, (k, v) in zip(range(MOST_ITEMS), value.items())
         ]
         return type(value).__name__ + "{" + ", ".join(sorted(pairs)) + "}"
 
@@ -70,16 +78,20 @@ class _Shaper:
 def _slots(kind: type) -> Tuple[str, ...]:
     slots = kind.__dict__.get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
-    return tuple(name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__"))
+    return tuple(
+        name
+        for name in names
+        if name not in ("__dict__", "__weakref__") and not name.startswith("__")
+    )
 
 
 def shape(value: Any) -> str:
-    """A text that is equal for equal values; sets and dictionaries in sorted order."""
+    """Return a text that is equal for equal values; sets and dictionaries are sorted."""
     return _Shaper().of(value, 0)[:MOST_TEXT]
 
 
-def written(value: Any, most: int = 120) -> str:
-    """A value as a person would write it, in one short line."""
+def to_text(value: Any, most: int = 120) -> str:
+    """Return a value in one short line, as a person would write it."""
     try:
         text = ADDRESS.sub("0x", repr(value))
         if " object at 0x" in text and text.startswith("<") and getattr(value, "__dict__", None):
@@ -91,7 +103,7 @@ def written(value: Any, most: int = 120) -> str:
 
 
 def _by_state(value: Any) -> str:
-    """`Node(value=3, next=None)`: an object that says nothing of itself, by its attributes."""
+    """Return `Node(value=3, next=None)` for an object without its own `repr`."""
     parts = []
     for name, item in list(vars(value).items())[:4]:
         text = ADDRESS.sub("0x", repr(item))
@@ -99,11 +111,15 @@ def _by_state(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(parts)})"
 
 
-def written_call(name: str, positional: Sequence[Any], named: Dict[str, Any], own: Any = None) -> str:
-    """`clamp(3, low=5)`, or `Basket([1]).add(2)` with the object it is called on."""
-    parts = [written(value) for value in positional] + [f"{key}={written(value)}" for key, value in named.items()]
+def to_call_text(
+    name: str, positional: Sequence[Any], named: Dict[str, Any], own: Any = None
+) -> str:
+    """Return `clamp(3, low=5)`, or `Basket([1]).add(2)` with the object of a method."""
+    parts = [to_text(value) for value in positional] + [
+        f"{key}={to_text(value)}" for key, value in named.items()
+    ]
     before = ""
     if own is not None:
-        text = written(own, 80)
+        text = to_text(own, 80)
         before = (text if not text.startswith("<") else type(own).__name__ + "(...)") + "."
     return f"{before}{name}({', '.join(parts)})"

@@ -1,49 +1,52 @@
-"""The bounds of one search and what it has told: time, trials, survivors."""
+"""The budget of one search: time, trials and survivors."""
 
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
-from sandbox.guest.search.context.ground import Request
+from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.context.suite_facts import SearchJob
 
 MARGIN_S = 0.35
-"""Kept back of the time limit, so that the end is told in time."""
+"""Time reserved at the end for the report, in seconds."""
 FURTHER = 400
-"""Trials of the swap lane that follow the first survivor in any case."""
+"""Minimum number of swap-lane trials after the first survivor."""
 LONGEST_HURRY_S = 20.0
 COMPARING, MOST_COMPARING_S = 0.15, 8.0
-"""Of the time limit, kept for comparing the survivors."""
+"""Time reserved for comparing the survivors: share of the time limit, and maximum in seconds."""
 
 
-class Hurry(NamedTuple):
-    """When a search ends that has found something."""
+class GracePeriod(NamedTuple):
+    """The end of a search that has found a survivor."""
 
     soon: float
     late: float
-    """While fewer trials were made than wanted."""
+    """The deadline while fewer trials have run than wanted."""
     weight: float
 
 
-class Ended(Exception):
-    """A bound was reached; the message is the reason in the words of TrialDone."""
+class LimitReached(Exception):
+    """A limit was reached. The message is the reason, in the words of `TrialDone`."""
 
 
-class Course:
-    """How far a search is.
+class SearchBudget:
+    """The limits of a search and what it has used of them.
 
     Args:
-        request: Its bounds.
-        emit: Tells the host one event.
-        started: When the clock of the time limit started.
+        request: The limits.
+        emit: Writes one event for the host.
+        started: Start of the time limit, as `time.monotonic()`.
     """
 
-    def __init__(self, request: Request, emit: Callable[[Dict[str, Any]], None], started: float) -> None:
+    def __init__(
+        self, request: SearchJob, emit: Callable[[Dict[str, Any]], None], started: float
+    ) -> None:
         self.request = request
         self.emit = emit
         self.tried = 0
         self.passed_screen = 0
-        """Candidates that passed their first trial."""
+        """Number of candidates that passed their first trial."""
         self.confirmed = 0
         self.survivors = 0
         self.notes: List[str] = []
@@ -53,66 +56,98 @@ class Course:
         self._deadline = self._end - min(MOST_COMPARING_S, COMPARING * request.time_limit_s)
         self._last_progress = started
         self._weight = 0.0
-        self._hurried: Optional[Hurry] = None
+        self._hurried: Optional[GracePeriod] = None
+        self._spending: Dict[Tuple[str, str], List[float]] = {}
+        """Trials and seconds by source and template."""
+        self._uncharged: List[Tuple[str, str]] = []
+        """Source and template of each candidate tried since the last charge."""
+        self._charged = started
 
     def seconds(self) -> float:
-        """Since the search was asked for."""
+        """Return the seconds since the search was requested."""
         return time.monotonic() - self._started
 
     def left(self) -> float:
-        """Until the search has to end."""
+        """Return the seconds left for trials."""
         deadline = self._deadline
         if self._hurried is not None:
             late = self._hurried.late if self._weight < self._hurried.weight else self._hurried.soon
             deadline = min(deadline, late)
         return deadline - time.monotonic()
 
-    def left_in_all(self) -> float:
-        """Until everything has to end."""
+    def total_left(self) -> float:
+        """Return the seconds left in total."""
         return self._end - time.monotonic()
 
-    def count(self, weight: float) -> None:
-        """One more trial; those that take long weigh more."""
+    def count(self, candidate: CandidatePatch, weight: float = 0.0) -> None:
+        """Count one trial; slow lanes weigh more."""
         self.tried += 1
         self._weight += weight
+        # A second edit is charged to its own template, because the first edit was paid before.
+        self._uncharged.append((candidate.origin, candidate.template.rpartition("+")[2]))
 
-    def hurry(self, seconds: float) -> None:
-        """Search no longer than this, but for a number of further trials: a busy machine tries few in a second."""
+    def charge(self) -> None:
+        """Divide the time since the last charge evenly among the candidates tried since then."""
+        if not self._uncharged:
+            return
+        now = time.monotonic()
+        share = (now - self._charged) / len(self._uncharged)
+        for key in self._uncharged:
+            spent = self._spending.setdefault(key, [0, 0.0])
+            spent[0] += 1
+            spent[1] += share
+        self._uncharged, self._charged = [], now
+
+    def report_spending(self) -> List[Dict[str, Any]]:
+        """Return the trials and seconds of each source and template, for `TrialDone`."""
+        return [
+            {"origin": origin, "template": template, "tried": tried, "seconds": seconds}
+            for (origin, template), (tried, seconds) in self._spending.items()
+        ]
+
+    def start_grace_period(self, seconds: float) -> None:
+        """End the search after these seconds.
+
+        It continues for up to `FURTHER` trials, because a busy machine runs few per second.
+        """
         now = time.monotonic()
         longest = max(seconds, min(LONGEST_HURRY_S, 0.3 * self.request.time_limit_s))
-        self._hurried = Hurry(now + seconds, now + longest, self._weight + FURTHER)
+        self._hurried = GracePeriod(now + seconds, now + longest, self._weight + FURTHER)
 
     def check(self) -> None:
-        """Raises Ended when a bound is reached."""
+        """Raise `LimitReached` if a limit is reached."""
         if self.left() <= 0:
-            raise Ended("enough" if self.survivors else "time")
+            raise LimitReached("enough" if self.survivors else "time")
         if self.tried >= self.request.max_candidates:
-            raise Ended("candidates")
+            raise LimitReached("candidates")
         if self.survivors >= self.request.max_survivors:
-            raise Ended("enough")
+            raise LimitReached("enough")
 
-    def tell_progress(self) -> None:
-        """About once a second."""
+    def emit_progress(self) -> None:
+        """Emit the progress, at most once per second."""
         if time.monotonic() - self._last_progress >= 1.0:
             self._last_progress = time.monotonic()
             self.emit({"kind": "progress", "tried": self.tried, "seconds": self.seconds()})
 
-    def why_untried(self) -> str:
-        """Why nothing was tried, where that is so."""
+    def untried_reason(self) -> str:
+        """Return the reason why nothing was tried, or an empty string."""
         if self.tried:
             return ""
-        return "there is nothing to try" if self.left() > 0 else "all the time went into getting ready"
+        return "there is nothing to try" if self.left() > 0 else "the set-up used up the time limit"
 
     def late_notes(self) -> List[str]:
-        """Notes that came after the start was told."""
+        """Return the notes that were added after the start was reported."""
         return self.notes[self._told_notes :]
 
-    def tell_started(self, event: Dict[str, Any]) -> None:
-        """Tell what is known at the start, notes included."""
+    def emit_started(self, event: Dict[str, Any]) -> None:
+        """Emit the start event with all notes so far."""
         self._told_notes = len(self.notes)
-        self.emit({**event, "kind": "started", "lane_notes": self.notes[:12], "seconds": self.seconds()})
+        self._charged = time.monotonic()  # the set-up is charged to no candidate
+        self.emit(
+            {**event, "kind": "started", "lane_notes": self.notes[:12], "seconds": self.seconds()}
+        )
 
     def note(self, text: Optional[str]) -> None:
-        """Something the host should know about the lanes and sources; once."""
+        """Add a note for the host about lanes and sources, once."""
         if text and text not in self.notes:
             self.notes.append(text[:200])

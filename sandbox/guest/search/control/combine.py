@@ -1,26 +1,30 @@
-"""Partial fixes, and which of them together mend everything."""
+"""Partial fixes, and which of them together fix every failing test."""
 
 from __future__ import annotations
 
 from typing import Iterator, List, NamedTuple, Sequence, Set, Tuple
 
-from sandbox.guest.search.lanes.model import Ready
+from sandbox.guest.search.lanes.model import ReadyCandidate
 
 
 class Partial(NamedTuple):
-    """A confirmed candidate with which some failing tests pass and none breaks."""
+    """A confirmed candidate that fixes some failing tests and breaks none."""
 
-    ready: Ready
+    ready: ReadyCandidate
     fixed: Tuple[str, ...]
 
 
 def covers(partials: Sequence[Partial], goal: Set[str]) -> Iterator[List[int]]:
-    """Sets of partial fixes that together cover the goal, cheap ones first; a bounded beam."""
+    """Yield sets of partial fixes that together cover the goals, cheapest first.
+
+    This is a beam search over at most four fixes, with twelve sets kept in each round.
+    """
     order = sorted(range(len(partials)), key=lambda i: (partials[i].ready.candidate.priority, i))
     beam: List[Tuple[List[int], Set[str]]] = [([], set())]
     for _ in range(4):
         grown: List[Tuple[List[int], Set[str]]] = []
         for chosen, covered in beam:
+            # Every cover has to fix this goal, so only candidates that do are added.
             missing = min(goal - covered)
             useful = [i for i in order if missing in partials[i].fixed and i not in chosen][:4]
             grown += [([*chosen, i], covered | set(partials[i].fixed)) for i in useful]

@@ -1,40 +1,45 @@
-"""How far a failing test comes before it fails: an edit that lets it come farther may be half of a fix."""
+"""Measure how far a failing test runs before it fails.
+
+An edit that lets it run farther may be half of a fix.
+"""
 
 from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from sandbox.guest.search.lanes.model import Ready
+from sandbox.guest.search.lanes.model import ReadyCandidate
 from sandbox.guest.search.process.forked import Bounds, Report, collect
 from sandbox.guest.search.process.limits import Limiter
-from sandbox.guest.search.session.failing import raised
+from sandbox.guest.search.session.failing import catch_error
 from sandbox.guest.search.session.harness import Runner
 
 AT_ONCE = 60
-"""Candidates looked at in one child."""
+"""Number of candidates that one child measures."""
 LIMIT_S = 0.5
 
 
 class Mark(NamedTuple):
-    """Where in its own code a test failed, and whether it was its own assertion that did."""
+    """The line of its own code on which a test failed, and whether by its own assertion."""
 
     line: int
     asserted: bool
 
 
-def farther(items: Sequence[Any], ready: Sequence[Ready], *, wait_s: float, bounds: Bounds) -> List[Tuple[int, Ready]]:
-    """The candidates with which their first failing test comes farther than without, those that come farthest first.
+def measure_progress(
+    items: Sequence[Any], ready: Sequence[ReadyCandidate], *, wait_s: float, bounds: Bounds
+) -> List[Tuple[int, ReadyCandidate]]:
+    """Return the candidates with which their first failing test runs farther, largest gain first.
 
     Args:
         items: All items of the session.
-        ready: Candidates of the swap lane that were rejected.
-        wait_s: How long this may take.
-        bounds: What a child may use.
+        ready: Rejected candidates of the swap lane.
+        wait_s: Timeout in seconds.
+        bounds: Resource limits of a child.
     """
     tests = sorted({r.trial.failing[0] for r in ready})
     before = _marks(items, [((), test) for test in tests], wait_s, bounds)
     known = {test: mark for test, mark in zip(tests, before) if mark is not None}
-    found: List[Tuple[int, int, Ready]] = []
+    found: List[Tuple[int, int, ReadyCandidate]] = []
     for start in range(0, len(ready), AT_ONCE):
         part = ready[start : start + AT_ONCE]
         marks = _marks(items, [(r.trial.swaps, r.trial.failing[0]) for r in part], wait_s, bounds)
@@ -46,7 +51,7 @@ def farther(items: Sequence[Any], ready: Sequence[Ready], *, wait_s: float, boun
 
 
 def _gain(before: Optional[Mark], after: Optional[Mark]) -> int:
-    """Lines gained; an assertion in place of another error counts as one."""
+    """Return the number of lines gained; an assertion in place of another error counts as one."""
     if before is None or after is None:
         return 0
     if after.line > before.line:
@@ -63,7 +68,7 @@ def _marks(
             olds = [(function, function.__code__) for function, _ in swaps]
             for function, code in swaps:
                 function.__code__ = code
-            error = raised(runner, index, LIMIT_S)
+            error = catch_error(runner, index, LIMIT_S)
             for function, code in olds:
                 function.__code__ = code
             mark = _mark(error, items[index])
@@ -72,13 +77,17 @@ def _marks(
 
     found: Dict[int, Mark] = {}
     for told in collect(work, wait_s, bounds):
-        if isinstance(told, list) and len(told) == 3 and all(isinstance(value, int) for value in told):
+        if (
+            isinstance(told, list)
+            and len(told) == 3
+            and all(isinstance(value, int) for value in told)
+        ):
             found[told[0]] = Mark(told[1], bool(told[2]))
     return [found.get(number) for number in range(len(runs))]
 
 
 def _mark(error: Optional[BaseException], item: Any) -> Optional[Mark]:
-    """The line of the test function in which the exception came up."""
+    """Return the line of the test function through which the exception passed."""
     code = getattr(getattr(item, "function", None), "__code__", None)
     line = 0
     traceback = error.__traceback__ if error is not None else None

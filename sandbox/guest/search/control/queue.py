@@ -1,4 +1,7 @@
-"""The order in which candidates are tried: best first over all sources, each paying for the time it has had."""
+"""The order of trials: best first over all sources.
+
+A source is charged for the time that its candidates have used.
+"""
 
 from __future__ import annotations
 
@@ -6,36 +9,39 @@ import heapq
 import math
 from typing import Callable, List, Optional, Sequence, Tuple, Union
 
-from sandbox.guest.search.candidates.generator import Candidate, Feed, Later
-from sandbox.guest.search.lanes.model import NOMINAL_S, Ready
+from sandbox.guest.search.candidates.generator import CandidatePatch, Feed, LowerBound
+from sandbox.guest.search.lanes.model import NOMINAL_S, ReadyCandidate
 
 PATIENCE = 0.35
-"""What doubling the time a source has had costs its next candidate."""
+"""Priority added to a source's next candidate each time its spent time doubles."""
 UNIT_S = 0.5
 MOST_SKIPPED = 4000
-"""How many candidates in a row may be no news before somebody looks at the clock."""
+"""Number of consecutive skipped candidates after which `next` returns.
 
-Made = Callable[[Candidate], Optional[Ready]]
+The caller can then check the time.
+"""
+
+Made = Callable[[CandidatePatch], Optional[ReadyCandidate]]
 
 
-class Agenda:
-    """Gives candidates, made ready, in order.
+class CandidateQueue:
+    """A priority queue of candidates over all sources.
 
     Args:
-        feeds: The sources, best first each.
-        made: Makes a candidate ready; None when it need not be tried.
+        feeds: The sources; each yields its best candidates first.
+        made: Prepares a candidate; None if it need not be tried.
     """
 
     def __init__(self, feeds: Sequence[Feed], made: Made) -> None:
         self._feeds: List[Tuple[Feed, Made]] = []
         self._spent: List[float] = []
-        self._heap: List[Tuple[float, int, Union[Candidate, Later]]] = []
-        self._held: List[Ready] = []
+        self._heap: List[Tuple[float, int, Union[CandidatePatch, LowerBound]]] = []
+        self._held: List[ReadyCandidate] = []
         for feed in feeds:
             self.add(feed, made)
 
     def add(self, feed: Feed, made: Made) -> None:
-        """One more source, with what makes its candidates ready."""
+        """Add a source, with the function that prepares its candidates."""
         self._feeds.append((feed, made))
         self._spent.append(0.0)
         self._advance(len(self._feeds) - 1)
@@ -43,18 +49,22 @@ class Agenda:
     def _advance(self, number: int) -> None:
         candidate = next(self._feeds[number][0], None)
         if candidate is not None:
+            # Logarithmic, so that a long-running source is slowed down but never starved.
             charge = PATIENCE * math.log2(1 + self._spent[number] / UNIT_S)
             heapq.heappush(self._heap, (candidate.priority + charge, number, candidate))
 
-    def next(self) -> Optional[Ready]:
-        """The next candidate to try; None when nothing came of a good many, or a source has worked for its next one."""
+    def next(self) -> Optional[ReadyCandidate]:
+        """Return the next candidate.
+
+        Return None after many skipped ones, or when a source needs a break.
+        """
         if self._held:
             return self._held.pop()
         for _ in range(MOST_SKIPPED):
             if not self._heap:
                 return None
             _, number, candidate = heapq.heappop(self._heap)
-            if isinstance(candidate, Later):
+            if isinstance(candidate, LowerBound):
                 self._advance(number)
                 return None
             ready = self._feeds[number][1](candidate)
@@ -67,18 +77,22 @@ class Agenda:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing is left."""
+        """Return True if no candidate is left."""
         return not self._heap and not self._held
 
-    def chunk(self, lane: str, most: Callable[[], int], go_on: Callable[[], bool]) -> List[Ready]:
-        """The next candidates that can run together: several of one lane, or one of another.
+    def chunk(
+        self, lane: str, most: Callable[[], int], go_on: Callable[[], bool]
+    ) -> List[ReadyCandidate]:
+        """Return the next candidates that can run together.
+
+        These are several of `lane`, or one of another lane.
 
         Args:
             lane: The lane that takes several.
-            most: How many.
-            go_on: Asked now and then whether there is time.
+            most: Returns the maximum number.
+            go_on: Returns False when the time is up.
         """
-        chunk: List[Ready] = []
+        chunk: List[ReadyCandidate] = []
         while len(chunk) < most() and go_on():
             ready = self.next()
             if ready is None:
@@ -86,6 +100,7 @@ class Agenda:
                     break
                 continue
             if ready.lane != lane:
+                # A candidate of another lane ends the chunk and comes next.
                 if chunk:
                     self._held.append(ready)
                     break

@@ -1,4 +1,4 @@
-"""Trials of many candidates: several at a time, judged in order, promising ones confirmed."""
+"""Schedule trials: several at a time, judged in order; promising candidates are confirmed."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ import os
 import time
 from typing import Any, Callable, List, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.context.budget import Course
+from sandbox.guest.search.context.budget import SearchBudget
 from sandbox.guest.search.control.combine import Partial
-from sandbox.guest.search.control.queue import Agenda
+from sandbox.guest.search.control.queue import CandidateQueue
 from sandbox.guest.search.control.survivors import Survivors
 from sandbox.guest.search.execution.screen import DIED, NEAR
-from sandbox.guest.search.lanes.model import COLD, NOMINAL_S, SWAP, Outcome, Ready, Work
+from sandbox.guest.search.lanes.model import (
+    COLD,
+    NOMINAL_S,
+    SWAP,
+    ReadyCandidate,
+    RunningTrials,
+    TrialOutcome,
+)
 from sandbox.guest.search.lanes.selection import Lanes
 from sandbox.guest.search.session.harness import FAIL, PASS, TIMEOUT
 
@@ -21,140 +28,167 @@ MOST_REQUEUED = 400
 MOST_PARTIALS = 60
 MOST_REJECTED = 600
 MOST_WAITING = 200
-"""How many near misses wait to be confirmed."""
+"""Maximum number of near misses that wait for confirmation."""
 STEP, GROWTH = 200, 0.25
-"""After how many trials of the swap lane it is looked what came of them, at first; and of those that were made."""
+"""Trials between two reviews: at least `STEP`, and `GROWTH` times the trials so far."""
 LOOKED, LOOKING, OVERHEAD = 300, 0.5, 30
-"""How many tests may run to confirm near misses: in any case, and for each trial; what a process of its own counts."""
+"""Test runs for confirming near misses: `LOOKED` in any case and `LOOKING` per trial.
+
+A process counts as `OVERHEAD` runs.
+"""
 LOOKING_S, LOOKING_SHARE = 1.0, 0.2
-"""What that may take at most, where tests are slow: seconds, and of the time the search has had."""
+"""Time limit of these confirmations: seconds, plus a share of the elapsed time.
+
+It matters when tests are slow.
+"""
 
 
-class Screening:
-    """Runs what an agenda gives.
+class TrialScheduler:
+    """Runs the candidates of a queue and judges them.
 
     Args:
-        lanes: How candidates are run.
-        goals: What a fix has to reach.
-        course: Bounds.
-        survivors: Where fixes go.
-        tests: How many tests a near miss is confirmed with.
-        tree: The checkout, where candidates can write into it; None where they cannot.
+        lanes: Run candidates.
+        goals: Names of the tests that a fix has to turn green.
+        budget: The budget.
+        survivors: Receives fixes.
+        tests: Number of tests that confirm a near miss.
+        tree: The checkout, if candidates can write to it; else None.
     """
 
     def __init__(
-        self, lanes: Lanes, goals: Sequence[str], course: Course, survivors: Survivors, *, tests: int, tree: Any = None
+        self,
+        lanes: Lanes,
+        goals: Sequence[str],
+        budget: SearchBudget,
+        survivors: Survivors,
+        *,
+        tests: int,
+        tree: Any = None,
     ) -> None:
         self._tree = tree
         self._usual: Optional[Set[str]] = None
-        """What the unedited tests change when they run again; None until somebody wants to know."""
+        """Paths that the unedited tests change in a second run; None until it is measured."""
         self._tests = tests
         self._lanes = lanes
         self._goals = set(goals)
-        self._course = course
+        self._budget = budget
         self._survivors = survivors
-        # Whoever runs while the checkout is put back by hand loses what it wrote, and others are blamed for it.
-        self._workers = max(1, min(course.request.workers, os.cpu_count() or 1)) if tree is None else 1
-        self._running: List[Work] = []
+        # With a writable checkout only one trial runs at a time. Restoring the files would
+        # delete what a concurrent trial wrote, and another one would be blamed for its changes.
+        self._workers = (
+            max(1, min(budget.request.workers, os.cpu_count() or 1)) if tree is None else 1
+        )
+        self._running: List[RunningTrials] = []
         self.partials: List[Partial] = []
-        self.requeued: List[Ready] = []
-        self.rejected: List[Ready] = []
-        """The first of those that failed, since somebody looked."""
+        self.requeued: List[ReadyCandidate] = []
+        self.rejected: List[ReadyCandidate] = []
+        """Failed candidates since the last review, up to `MOST_REJECTED`."""
         self._waiting: List[Tuple[int, int, Partial]] = []
-        """Near misses that are not confirmed yet, those that mend most first."""
+        """Near misses that are not confirmed yet, those that fix most tests first."""
         self._looked = 0
         self._looked_s = 0.0
         self._begun = 0.0
-        """The trials that were begun, long ones weighing more."""
-        self._pause = self._following()
+        """Weight of the trials that were started; slow lanes weigh more."""
+        self._pause = self._next_pause()
 
-    def run(self, agenda: Agenda, between: Callable[[], Any] = lambda: None) -> None:
-        """Until the agenda is empty.
+    def run(self, queue: CandidateQueue, between: Callable[[], Any] = lambda: None) -> None:
+        """Run trials until the queue is empty.
 
-        What is found is looked at when all of so many trials are judged, not when it comes: that would add to the
-        agenda sooner or later, as fast as the machine is.
+        Near misses are reviewed after fixed numbers of trials, not as soon as they appear.
+        The order of candidates then does not depend on the speed of the machine.
 
         Args:
-            agenda: What to try.
+            queue: The candidate queue.
             between: Called at each pause.
 
         Raises:
-            Ended: a bound was reached.
+            LimitReached: a bound was reached.
         """
         running = self._running
         if self._tree is not None:
-            self._tree.restore()  # what was tried before is no fault of the first candidate
+            self._tree.restore()  # changes from before must not be blamed on the first candidate
         try:
             while True:
-                while len(running) < self._workers and (work := self._next(agenda)) is not None:
+                while len(running) < self._workers and (work := self._next(queue)) is not None:
                     running.append(work)
                 if running:
                     self._finish(running.pop(0))
                     if not running and self._begun >= self._pause:
-                        continue  # what the last ones brought is looked at before a bound ends it
+                        # review the results of the last trials before a limit ends the search
+                        continue
                 elif self._begun >= self._pause:
-                    self._pause = self._following()
-                    self._look(self._may_look)
+                    self._pause = self._next_pause()
+                    self._review_near_misses(self._may_review)
                     between()
                 else:
-                    self._look(lambda: self._course.left() > 0)
-                    self._course.check()
+                    self._review_near_misses(lambda: self._budget.left() > 0)
+                    self._budget.check()
                     return
-                self._course.tell_progress()
-                self._course.check()
+                self._budget.emit_progress()
+                self._budget.check()
         finally:
             for work in running:
                 work.end()
             running.clear()
 
-    def _following(self) -> float:
-        """When the next pause is made: at the last candidate at the latest."""
-        most = self._course.request.max_candidates
+    def _next_pause(self) -> float:
+        """Return the trial count at the next pause: at most that of the last candidate."""
+        most = self._budget.request.max_candidates
         following = self._begun + max(STEP, GROWTH * self._begun)
         return min(following, most) if self._begun < most else following
 
-    def _finish(self, work: Work) -> None:
+    def _finish(self, work: RunningTrials) -> None:
         """Wait for trials and judge them."""
         if work.ready[0].lane == COLD:
-            self._hear_others()
-        outcomes = work.outcomes(self._course.left)
-        if self._wrote() and len(work.ready) == 1:
-            outcomes = [Outcome("fail")]
+            self._finish_others()
+        outcomes = work.outcomes(self._budget.left)
+        if self._changed_files() and len(work.ready) == 1:
+            outcomes = [TrialOutcome("fail")]
         for ready, outcome in zip(work.ready, outcomes):
-            self._course.count(_weight(ready))
+            self._budget.count(ready.candidate, _weight(ready))
             self.judge(ready, outcome)
+        self._budget.charge()
 
-    def _hear_others(self) -> None:
-        """Wait for all that run meanwhile, to be judged when it is their turn: files are about to be edited on disk."""
-        left = self._course.left
-        self._running[:] = [w if w.ready[0].lane == COLD else Heard(w.ready, w.outcomes(left)) for w in self._running]
+    def _finish_others(self) -> None:
+        """Wait for all concurrent trials before files are edited on disk.
 
-    def _wrote(self) -> bool:
-        """Put the checkout back where that is done by hand; whether what ran changed more than the unedited tests."""
+        They are judged in their turn.
+        """
+        left = self._budget.left
+        self._running[:] = [
+            w if w.ready[0].lane == COLD else FinishedTrials(w.ready, w.outcomes(left))
+            for w in self._running
+        ]
+
+    def _changed_files(self) -> bool:
+        """Restore a writable checkout.
+
+        Return True if the trial changed more than the unedited tests do.
+        """
         changed = set(self._tree.restore()) if self._tree is not None else set()
         if changed and self._usual is None:
             self._usual = self._changed_again()
         return bool(changed - (self._usual or set()))
 
     def _changed_again(self) -> Set[str]:
-        """What the unedited tests change that they did not change when they ran first."""
+        """Return the paths that the unedited tests change in a second run but not in the first."""
         lane = self._lanes.swap or self._lanes.fresh
         if lane is not None:
-            self._hear_others()
+            self._finish_others()
             nothing: Any = {}
-            lane.confirm(nothing, self._course.left)
+            lane.confirm(nothing, self._budget.left)
         changed = sorted(self._tree.restore())
         if changed:
-            self._course.note(
+            self._budget.note(
                 f"the unedited tests change other files when they run again, such as {changed[0]}: "
                 "where these are new each time, no fix can be confirmed"
             )
         return set(changed)
 
-    def _next(self, agenda: Agenda) -> Optional[Work]:
-        """The next trials, begun; none where there is a pause to be made."""
-        while self._course.left() > 0 and self._begun < self._pause:
-            chunk = agenda.chunk(SWAP, self._chunk_size, lambda: self._course.left() > 0)
+    def _next(self, queue: CandidateQueue) -> Optional[RunningTrials]:
+        """Start the next trials; return None at a pause."""
+        while self._budget.left() > 0 and self._begun < self._pause:
+            chunk = queue.chunk(SWAP, self._chunk_size, lambda: self._budget.left() > 0)
             if not chunk:
                 return None
             if self._lanes.takes(chunk[0].lane):
@@ -162,11 +196,11 @@ class Screening:
                 return self._start(chunk)
         return None
 
-    def _start(self, chunk: Sequence[Ready]) -> Work:
+    def _start(self, chunk: Sequence[ReadyCandidate]) -> RunningTrials:
         try:
             return self._lanes.start(chunk)
         except BlockingIOError:
-            # One of those under way holds every process there may be, and only we end it.
+            # A running trial holds all process slots, and only we can end it.
             while self._running:
                 self._finish(self._running.pop(0))
             return self._lanes.start(chunk)
@@ -175,70 +209,86 @@ class Screening:
         size = self._lanes.swap.chunk_size() if self._lanes.swap is not None else 1
         return max(1, min(size, math.ceil(self._pause - self._begun)))
 
-    def judge(self, ready: Ready, outcome: Outcome) -> None:
-        """What becomes of a candidate after its trial."""
+    def judge(self, ready: ReadyCandidate, outcome: TrialOutcome) -> None:
+        """Decide what happens to a candidate after its trial."""
         if outcome.outcome in (TIMEOUT, DIED) and len(self.requeued) < MOST_REQUEUED:
             self.requeued.append(ready)
         if outcome.outcome == FAIL and len(self.rejected) < MOST_REJECTED:
             self.rejected.append(ready)
-        if outcome.outcome not in (PASS, NEAR) or self._course.survivors >= self._course.request.max_survivors:
+        if (
+            outcome.outcome not in (PASS, NEAR)
+            or self._budget.survivors >= self._budget.request.max_survivors
+        ):
             return
         if outcome.outcome == PASS:
-            self._course.passed_screen += 1
-            self.confirm(ready)
+            self._budget.passed_screen += 1
+            if not self.confirm(ready) and len(self.requeued) < MOST_REQUEUED:
+                # On a busy machine the confirmation may have timed out.
+                self.requeued.append(ready)
         elif len(self._waiting) < MOST_WAITING:
             near = Partial(ready, outcome.fixed)
-            heapq.heappush(self._waiting, (-len(near.fixed), self._course.tried, near))
+            heapq.heappush(self._waiting, (-len(near.fixed), self._budget.tried, near))
 
-    def _may_look(self) -> bool:
-        """By what both count: a clock would look at others each time, and only ends what takes too long."""
-        slow = self._looked_s >= LOOKING_S + LOOKING_SHARE * self._course.seconds()
-        return not slow and self._course.left() > 0 and self._looked < LOOKED + LOOKING * self._begun
+    def _may_review(self) -> bool:
+        """Return True if another near miss may be confirmed.
 
-    def _look(self, go_on: Callable[[], bool]) -> None:
-        """Run the whole suite on near misses: what breaks nothing may be half of a fix."""
-        while self._waiting and not self._course.survivors and len(self.partials) < MOST_PARTIALS and go_on():
+        Trials and tests are counted, so that the result is reproducible; the clock only ends
+        reviews that take too long.
+        """
+        slow = self._looked_s >= LOOKING_S + LOOKING_SHARE * self._budget.seconds()
+        return (
+            not slow and self._budget.left() > 0 and self._looked < LOOKED + LOOKING * self._begun
+        )
+
+    def _review_near_misses(self, go_on: Callable[[], bool]) -> None:
+        """Run the whole suite on near misses: an edit that breaks nothing may be half of a fix."""
+        while (
+            self._waiting
+            and not self._budget.survivors
+            and len(self.partials) < MOST_PARTIALS
+            and go_on()
+        ):
             began = time.monotonic()
             self.confirm(heapq.heappop(self._waiting)[2].ready)
             self._looked_s += time.monotonic() - began
             self._looked += self._tests + OVERHEAD
 
-    def confirm(self, ready: Ready) -> bool:
-        """Run the whole suite on a candidate, and nothing beside it; whether it survives."""
-        self._hear_others()
-        fixed = self._lanes.confirm(ready, self._course.left)
-        if self._wrote():
+    def confirm(self, ready: ReadyCandidate) -> bool:
+        """Run the whole suite on a candidate alone; return True if it survives."""
+        self._finish_others()
+        fixed = self._lanes.confirm(ready, self._budget.left)
+        if self._changed_files():
             return False
-        self._course.confirmed += bool(fixed)
+        self._budget.confirmed += bool(fixed)
         if self._goals <= set(fixed):
             self._survivors.add(ready)
             return True
         if fixed and len(self.partials) < MOST_PARTIALS:
             self.partials.append(Partial(ready, fixed))
-            self._survivors.nearly(ready, fixed)
+            self._survivors.add_near_miss(ready, fixed)
         return False
 
 
-class Heard:
-    """Trials that are over and wait for their turn to be judged.
+class FinishedTrials:
+    """Finished trials that wait to be judged.
 
     Args:
         ready: The candidates.
-        outcomes: How they ended.
+        outcomes: Their outcomes.
     """
 
-    def __init__(self, ready: List[Ready], outcomes: List[Outcome]) -> None:
+    def __init__(self, ready: List[ReadyCandidate], outcomes: List[TrialOutcome]) -> None:
         self.ready = ready
         self._outcomes = outcomes
 
-    def outcomes(self, _left: Callable[[], float]) -> List[Outcome]:
-        """They are known."""
+    def outcomes(self, _left: Callable[[], float]) -> List[TrialOutcome]:
+        """Return the known outcomes."""
         return self._outcomes
 
     def end(self) -> None:
-        """They have ended."""
+        """Do nothing: the trials have ended."""
 
 
-def _weight(ready: Ready) -> float:
-    """What a trial counts beside one of the swap lane."""
+def _weight(ready: ReadyCandidate) -> float:
+    """Return the weight of a trial relative to one of the swap lane."""
     return 1.0 if ready.lane == SWAP else NOMINAL_S[ready.lane] / NOMINAL_S[SWAP] / 8

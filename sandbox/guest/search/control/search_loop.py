@@ -1,149 +1,166 @@
-"""The order of things: know, believe, generate, screen, combine, try again; bounded in time and number."""
+"""The search loop: generate candidates, screen them, combine partial fixes, retry.
+
+It is bounded in time and in number of trials.
+"""
 
 from __future__ import annotations
 
 import warnings
 from typing import Any, Callable, Dict
 
-from sandbox.guest.search.candidates.generator import Candidate
-from sandbox.guest.search.candidates.sources import SOURCES, Safely
-from sandbox.guest.search.context.budget import Course
-from sandbox.guest.search.context.situation import Situation
+from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.candidates.sources import SOURCES, GuardedFeed
+from sandbox.guest.search.context.budget import SearchBudget
+from sandbox.guest.search.context.search_context import SearchContext
 from sandbox.guest.search.control.joining import Joining
-from sandbox.guest.search.control.queue import Agenda
-from sandbox.guest.search.control.scheduler import Screening
-from sandbox.guest.search.control.second_edits import Beam
+from sandbox.guest.search.control.queue import CandidateQueue
+from sandbox.guest.search.control.scheduler import TrialScheduler
+from sandbox.guest.search.control.second_edits import SecondEdits
 from sandbox.guest.search.control.survivors import Survivors
-from sandbox.guest.search.lanes.model import Ready
+from sandbox.guest.search.lanes.model import ReadyCandidate
 from sandbox.guest.search.lanes.selection import Lanes
 from sandbox.guest.search.session.harness import PASS
 
 STRETCH = 10.0
-"""How much more time a candidate gets that ran out of it."""
+"""Factor by which the time of a timed-out candidate is extended."""
 UNDOING = 0.35
-"""Of the time, for finding what of the red diff has to be undone."""
+"""Share of the time left for finding the part of the red diff that has to be undone."""
 HALF, AGAIN = 0.5, 0.1
-"""Of the time limit: when candidates that ran out of time are tried again before the end, and for how long."""
+"""Shares of the time limit: when timed-out candidates are retried without survivors; for how long.
+"""
 
 
-class Conductor:
-    """One search.
+class SearchLoop:
+    """Runs one search.
 
     Args:
-        situation: What is known.
-        course: Its bounds, and where events go.
-        lanes: How candidates are run.
+        context: The search context.
+        budget: The budget; also receives events.
+        lanes: Run candidates.
         tree: The checkout.
     """
 
-    def __init__(self, situation: Situation, course: Course, lanes: Lanes, tree: Any) -> None:
-        self._situation = situation
-        self._course = course
+    def __init__(
+        self, context: SearchContext, budget: SearchBudget, lanes: Lanes, tree: Any
+    ) -> None:
+        self._context = context
+        self._budget = budget
         self._lanes = lanes
-        self._survivors = Survivors(situation, course)
-        self._screening = Screening(
+        self._survivors = Survivors(context, budget)
+        self._scheduler = TrialScheduler(
             self._lanes,
-            situation.goals,
-            course,
+            context.goals,
+            budget,
             self._survivors,
-            tests=len(situation.goals) + len(situation.passing),
+            tests=len(context.goals) + len(context.passing),
             tree=None if tree.guard.guards_tree else tree,
         )
-        self._joining = Joining(situation, course, lanes, self._screening)
-        self._beam = Beam(situation, course, lanes, self._screening)
-        self._asked = frozenset(situation.request.sources)
+        self._joining = Joining(context, budget, lanes, self._scheduler)
+        self._second_edits = SecondEdits(context, budget, lanes, self._scheduler)
+        self._asked = frozenset(context.request.sources)
         self._again = False
 
     def run(self) -> None:
-        """Search.
+        """Run the search.
 
         Raises:
-            Refused: nothing can be searched here.
-            Ended: a bound was reached.
+            SearchRefused: nothing can be searched here.
+            LimitReached: a bound was reached.
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
                 self._search()
             finally:
+                self._budget.charge()
                 self._survivors.compare()
 
     def _search(self) -> None:
         asked = [(name, source) for name, source in SOURCES if name in self._asked]
-        feeds = [iter(Safely(name, source, self._situation, self._course.note)) for name, source in asked]
+        feeds = [
+            iter(GuardedFeed(name, source, self._context, self._budget.note))
+            for name, source in asked
+        ]
         self._lanes.settle()
-        self._tell_started()
+        self._emit_started()
         if "reverts" in self._asked:
-            self._undo()
-        agenda = Agenda(feeds, self._lanes.ready)
-        self._screening.run(agenda, lambda: self._between(agenda))
+            self._try_reverts()
+        queue = CandidateQueue(feeds, self._lanes.ready)
+        self._scheduler.run(queue, lambda: self._at_pause(queue))
         self._joining.all()
-        self._second_chances()
-        agenda.add(iter(self._lanes.deferred), self._lanes.ready_deferred)
-        self._screening.run(agenda, lambda: self._between(agenda))
-        while self._grow(agenda, at_end=True):
-            self._screening.run(agenda, lambda: self._between(agenda))
+        self._retry_timeouts()
+        queue.add(iter(self._lanes.deferred), self._lanes.ready_deferred)
+        self._scheduler.run(queue, lambda: self._at_pause(queue))
+        while self._grow(queue, at_end=True):
+            self._scheduler.run(queue, lambda: self._at_pause(queue))
             self._joining.all()
 
-    def _between(self, agenda: Agenda) -> None:
-        """After so many trials."""
-        self._joining.early()
-        self._grow(agenda)
-        limit = self._course.request.time_limit_s
-        if not self._again and not self._course.survivors and self._course.seconds() > HALF * limit:
+    def _at_pause(self, queue: CandidateQueue) -> None:
+        """Combine, extend and retry candidates at a pause."""
+        self._joining.try_early()
+        self._grow(queue)
+        limit = self._budget.request.time_limit_s
+        late = self._budget.seconds() > HALF * limit
+        # With a survivor the search soon ends: on a busy machine the better fix may have timed out.
+        if not self._again and (self._budget.survivors or late):
             self._again = True
-            least = self._course.left() - AGAIN * limit
-            self._second_chances(lambda: self._course.left() > least)
+            least = self._budget.left() - AGAIN * limit
+            self._retry_timeouts(lambda: self._budget.left() > least)
 
-    def _grow(self, agenda: Agenda, *, at_end: bool = False) -> bool:
-        """Second edits are templates' as well."""
-        return "functions" in self._asked and self._beam.grow(agenda, at_end=at_end)
+    def _grow(self, queue: CandidateQueue, *, at_end: bool = False) -> bool:
+        """Add second edits, which come from the same templates as first ones."""
+        return "functions" in self._asked and self._second_edits.grow(queue, at_end=at_end)
 
-    def _tell_started(self) -> None:
-        situation, ground = self._situation, self._situation.ground
-        self._course.tell_started({
-            "candidates": self._course.request.max_candidates,
-            "suspect_lines": ground.located.suspect_lines() if ground else [],
-            "baseline_failing": len(situation.goals), "baseline_passing": len(situation.passing),
-            "isolated": bool(ground and ground.baseline.isolated),
+    def _emit_started(self) -> None:
+        context, facts = self._context, self._context.facts
+        self._budget.emit_started({
+            "candidates": self._budget.request.max_candidates,
+            "suspect_lines": facts.located.suspect_lines() if facts else [],
+            "baseline_failing": len(context.goals), "baseline_passing": len(context.passing),
+            "isolated": bool(facts and facts.baseline.isolated),
         })  # fmt: skip
 
-    def _undo(self) -> None:
-        """Look whether undoing a part of the red diff helps: that tells where to look, and is a way out if need be."""
-        situation = self._situation
-        made: Dict[Any, Ready] = {}
-        enough = self._course.left() * (1 - UNDOING)
+    def _try_reverts(self) -> None:
+        """Test whether undoing a part of the red diff helps.
 
-        def helps(candidate: Candidate) -> bool:
-            ready = self._lanes.ready(candidate) if self._course.left() > enough else None
+        This shows where to look, and is a fix of last resort.
+        """
+        context = self._context
+        made: Dict[Any, ReadyCandidate] = {}
+        enough = self._budget.left() * (1 - UNDOING)
+
+        def helps(candidate: CandidatePatch) -> bool:
+            candidate = candidate._replace(origin="reverts")
+            ready = self._lanes.ready(candidate) if self._budget.left() > enough else None
             if ready is None or not self._lanes.takes(ready.lane):
                 return False
             made[candidate.changes] = ready
-            self._course.tried += 1
-            return bool(self._lanes.start([ready]).outcomes(self._course.left)[0].outcome == PASS)
+            self._budget.count(candidate)
+            return bool(self._lanes.start([ready]).outcomes(self._budget.left)[0].outcome == PASS)
 
-        undo = situation.diff.stage(helps)
+        undo = context.diff.stage(helps)
         found = undo.run() if undo is not None else None
         ready = made.get(found.changes) if found is not None else None
         if undo is None or ready is None:
             return
-        situation.undone = True
-        situation.diff.confirm(undo, situation.scores)
-        if set(situation.goals) <= set(self._lanes.confirm(ready, self._course.left)):
+        context.undone = True
+        context.diff.confirm(undo, context.scores)
+        if set(context.goals) <= set(self._lanes.confirm(ready, self._budget.left)):
             self._survivors.add(ready, ends=False)
 
-    # --- what is left at the end ----------------------------------------------------------------------
+    # --- retries ---------------------------------------------------------------------------------
 
-    def _second_chances(self, go_on: Callable[[], bool] = lambda: True) -> None:
-        """Candidates that ran out of time once more, with ten times as much."""
-        waiting, self._screening.requeued = self._screening.requeued, []
+    def _retry_timeouts(self, go_on: Callable[[], bool] = lambda: True) -> None:
+        """Retry timed-out and unconfirmed candidates with ten times as much time."""
+        waiting, self._scheduler.requeued = self._scheduler.requeued, []
         for ready in waiting:
-            self._course.check()
+            self._budget.check()
             if not go_on():
-                self._screening.requeued.append(ready)
+                self._scheduler.requeued.append(ready)
             elif self._lanes.takes(ready.lane):
-                outcome = self._lanes.start([ready], STRETCH).outcomes(self._course.left)[0]
-                self._course.tried += 1
+                outcome = self._lanes.start([ready], STRETCH).outcomes(self._budget.left)[0]
+                self._budget.count(ready.candidate)
                 if outcome.outcome in ("pass", "near"):
+                    # A slow candidate passed, so other slow ones may be right as well.
                     self._lanes.stretch(STRETCH)
-                    self._screening.judge(ready, outcome)
+                    self._scheduler.judge(ready, outcome)

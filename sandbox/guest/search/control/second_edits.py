@@ -1,82 +1,92 @@
-"""Second edits: searched on top of first ones that mend something, or that let a failing test come farther."""
+"""Second edits on top of first ones that fix some tests, or that let a failing test run farther."""
 
 from __future__ import annotations
 
 from typing import Any, Iterator, List, Optional, Sequence, Set
 
-from sandbox.guest.search.candidates.generator import Candidate, Suspicion
-from sandbox.guest.search.context.budget import Course
-from sandbox.guest.search.context.situation import Situation
-from sandbox.guest.search.control.progress import farther
-from sandbox.guest.search.control.queue import Agenda
-from sandbox.guest.search.control.scheduler import Screening
-from sandbox.guest.search.lanes.model import Ready
+from sandbox.guest.search.candidates.generator import CandidatePatch, Suspicion
+from sandbox.guest.search.context.budget import SearchBudget
+from sandbox.guest.search.context.search_context import SearchContext
+from sandbox.guest.search.control.progress import measure_progress
+from sandbox.guest.search.control.queue import CandidateQueue
+from sandbox.guest.search.control.scheduler import TrialScheduler
+from sandbox.guest.search.lanes.model import ReadyCandidate
 from sandbox.guest.search.lanes.selection import Lanes
-from sandbox.guest.search.source.functions import twin_in
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.functions import find_twin
+from sandbox.guest.search.source.render import SourceFile
 
 MOST = 8
-"""How many first edits are searched on."""
+"""Maximum number of first edits that are extended."""
 MOST_FARTHER = 4
-"""How many of them only come farther."""
+"""Maximum number of first edits that only let a test run farther."""
 OFTEN = 1500
-"""After how many trials it is looked whose tests come farther."""
+"""Number of trials after which rejected candidates are measured again."""
 LOOKED_AT = 300
-"""How many rejected candidates are asked, cheapest first."""
+"""Maximum number of rejected candidates that are measured, cheapest first."""
 LOOKING = 0.1
-"""Of the time that is left."""
+"""Share of the time left for measuring them."""
 
 
-class Beam:
-    """Adds second edits to an agenda.
+class SecondEdits:
+    """Adds second edits to the candidate queue.
 
     Args:
-        situation: What is known.
-        course: Bounds.
-        lanes: How candidates are run.
-        screening: Who knows partial fixes and rejected candidates.
+        context: The search context.
+        budget: The budget.
+        lanes: Run candidates.
+        scheduler: Holds partial fixes and rejected candidates.
     """
 
-    def __init__(self, situation: Situation, course: Course, lanes: Lanes, screening: Screening) -> None:
-        self._situation = situation
-        self._course = course
+    def __init__(
+        self, context: SearchContext, budget: SearchBudget, lanes: Lanes, scheduler: TrialScheduler
+    ) -> None:
+        self._context = context
+        self._budget = budget
         self._lanes = lanes
-        self._screening = screening
+        self._scheduler = scheduler
         self._taken: Set[Any] = set()
         self._count = 0
         self._looked = 0
 
-    def grow(self, agenda: Agenda, *, at_end: bool = False) -> bool:
-        """Begin to search on what has been found since the last time; whether anything was added.
+    def grow(self, queue: CandidateQueue, *, at_end: bool = False) -> bool:
+        """Extend the partial fixes found since the last call; return True if any source was added.
 
         Args:
-            agenda: Gets the second edits.
+            queue: Receives the second edits.
             at_end: No first edits are left to try.
         """
-        if self._course.survivors:
+        if self._budget.survivors:
             return False
         before = self._count
-        for partial in self._screening.partials:
-            self._add(agenda, partial.ready, partial.fixed)
-        tried = self._course.tried
-        if (at_end or tried - self._looked >= OFTEN) and self._screening.rejected:
+        for partial in self._scheduler.partials:
+            self._add(queue, partial.ready, partial.fixed)
+        tried = self._budget.tried
+        if (at_end or tried - self._looked >= OFTEN) and self._scheduler.rejected:
             self._looked = tried
-            for ready in self._farther():
-                self._add(agenda, ready)
+            for ready in self._find_progress():
+                self._add(queue, ready)
         return self._count > before
 
-    def _farther(self) -> List[Ready]:
-        ground = self._situation.ground
-        rejected = [r for r in self._screening.rejected if r.first is None and r.trial is not None and r.trial.failing]
-        self._screening.rejected = []
-        if ground is None or not rejected or self._lanes.swap is None:
+    def _find_progress(self) -> List[ReadyCandidate]:
+        facts = self._context.facts
+        rejected = [
+            r
+            for r in self._scheduler.rejected
+            if r.first is None and r.trial is not None and r.trial.failing
+        ]
+        self._scheduler.rejected = []
+        if facts is None or not rejected or self._lanes.swap is None:
             return []
         rejected.sort(key=lambda r: r.candidate.priority)
-        wait = max(0.2, LOOKING * self._course.left())
-        found = farther(ground.items.all, rejected[:LOOKED_AT], wait_s=wait, bounds=ground.screen.bounds)
+        wait = max(0.2, LOOKING * self._budget.left())
+        found = measure_progress(
+            facts.items.all, rejected[:LOOKED_AT], wait_s=wait, bounds=facts.screen.bounds
+        )
         return [ready for _, ready in found[:MOST_FARTHER]]
 
-    def _add(self, agenda: Agenda, ready: Ready, mended: Sequence[str] = ()) -> None:
+    def _add(
+        self, queue: CandidateQueue, ready: ReadyCandidate, already_fixed: Sequence[str] = ()
+    ) -> None:
         if self._count >= MOST or ready.first is not None or ready.candidate.changes in self._taken:
             return
         self._taken.add(ready.candidate.changes)
@@ -84,19 +94,22 @@ class Beam:
         if feed is not None:
             self._count += 1
             first = ready.candidate
-            agenda.add(feed, lambda candidate: self._lanes.ready(candidate, first, mended))
+            queue.add(feed, lambda candidate: self._lanes.ready(candidate, first, already_fixed))
 
-    def _behind(self, first: Candidate) -> Optional[Iterator[Candidate]]:
-        """Candidates in the same function, on top of a first edit."""
+    def _behind(self, first: CandidatePatch) -> Optional[Iterator[CandidatePatch]]:
+        """Return candidates in the same function on top of a first edit, or None."""
         if first.unit is None or first.more:
             return None
         try:
-            source = Source(first.source.path, first.source.render(first.edits))
+            source = SourceFile(first.source.path, first.source.render(first.edits))
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             return None
-        twin = twin_in(source, first.unit)
+        twin = find_twin(source, first.unit)
         if twin is None:
             return None
-        flat = Suspicion({source.path: dict.fromkeys(range(twin.first_line, twin.last_line + 1), 1.0)})
-        made = self._situation.generator.best_first([twin], flat, self._situation.literals)
+        # The line scores belong to the unedited text, so all lines count the same.
+        flat = Suspicion(
+            {source.path: dict.fromkeys(range(twin.first_line, twin.last_line + 1), 1.0)}
+        )
+        made = self._context.generator.best_first([twin], flat, self._context.literals)
         return (candidate.after(first) for candidate in made)

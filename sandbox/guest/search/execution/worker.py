@@ -1,4 +1,7 @@
-"""The child's part of a chunk: candidate after candidate in one process, each on ground as clean as it was found."""
+"""The child's part of a chunk: one candidate after another in one process.
+
+Each starts from the same clean state.
+"""
 
 from __future__ import annotations
 
@@ -9,149 +12,162 @@ import os
 import time
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from sandbox.guest.search.execution.kept_fixtures import KeptFixtures
 from sandbox.guest.search.execution.shared.chooser import Chooser
 from sandbox.guest.search.execution.shared.outcomes import Outcomes, Separate, Sharing, serve
 from sandbox.guest.search.execution.shared.sites import Sites
-from sandbox.guest.search.execution.standing import Standing
-from sandbox.guest.search.execution.verdicts import NEAR, Board, Limits, Trial, Verdict
+from sandbox.guest.search.execution.verdicts import NEAR, Board, CpuLimits, Trial, TrialVerdict
 from sandbox.guest.search.process.forked import Report
 from sandbox.guest.search.process.limits import Limiter
 from sandbox.guest.search.process.threads import has_children
 from sandbox.guest.search.session.harness import FAIL, PASS, SKIP, TIMEOUT, Runner
-from sandbox.guest.search.session.leftovers import LOST, SAME, Leftovers
-from sandbox.guest.search.session.plans import Plan
+from sandbox.guest.search.session.plans import ItemPlan
+from sandbox.guest.search.session.state_snapshot import LOST, SAME, StateSnapshot
 from sandbox.guest.search.source.functions import Swap
 
 LEFT_CHILDREN = 9
 MORE_CHANCES = 2
-"""How many further failing tests are tried after the first failure, to notice a partial fix."""
+"""Failing tests that still run after the first failure, so that partial fixes are noticed."""
 LEAST_TURNS = 1000
-"""How often the loops of a function may turn in one test at the least."""
+"""Minimum limit on loop iterations of a function in one test."""
 MORE_TURNS = 20
-"""How many times more often they may turn than before the edit."""
+"""Factor on the iterations before the edit, for that limit."""
 
 
 class Order(NamedTuple):
-    """What a child needs to know."""
+    """The instructions for a child."""
 
     items: Sequence[Any]
-    plans: Dict[int, Plan]
-    limits: Limits
+    plans: Dict[int, ItemPlan]
+    limits: CpuLimits
     factor: float
-    """How far limits are stretched."""
+    """Factor on the time limits."""
     turns: Dict[int, int]
-    """How often the loops of a unit (by its id) turn at the most, before any edit."""
-    leftovers: Leftovers
+    """Maximum loop iterations per unit id before any edit."""
+    snapshot: StateSnapshot
     killer: Optional[int]
-    """The passing test that rejected the last candidate goes first."""
+    """The passing test that rejected the last candidate; it runs first."""
     sites: Optional[Dict[int, Sites]]
-    """The expressions of units, by their ids, when alternatives may share executions."""
+    """The expressions of units by their ids, if alternatives may share executions."""
     plain: bool = False
-    """Each trial runs for itself, nothing is kept from one to the next, and after each it is looked what it left."""
+    """Run each trial by itself, keep no set-up, and check the state after each trial."""
 
 
 class Worker:
     """Runs trials in this process.
 
     Args:
-        order: What to keep to.
-        trials: What to run.
-        board: Where verdicts are noted.
-        numbers: Which of them.
+        order: The instructions.
+        trials: All trials of the chunk.
+        board: Receives verdicts.
+        numbers: Indexes of the trials to run.
     """
 
-    def __init__(self, order: Order, trials: Sequence[Trial], board: Board, numbers: Sequence[int]) -> None:
+    def __init__(
+        self, order: Order, trials: Sequence[Trial], board: Board, numbers: Sequence[int]
+    ) -> None:
         self._order = order
         self._trials = trials
         self._board = board
         self._numbers = numbers
         self._killer = order.killer
         self._lost = self._promising = False
-        self._every = 1 if order.plain else order.leftovers.every
+        self._every = 1 if order.plain else order.snapshot.every
 
     def work(self, limiter: Limiter, report: Report) -> None:
-        """A verdict on the board for each trial, and one report at the end.
+        """Put a verdict for each trial on the board; report once at the end.
 
-        Where the process is lost before any trial ran for itself there may be none; with a plain order there is one.
+        There may be no verdict if the state is lost before any trial ran alone. A plain order gives
+        at least one.
         """
-        wall, cpu = time.perf_counter, time.process_time  # tests may put others into the module
+        # tests may replace the clocks in the module
+        wall, cpu = time.perf_counter, time.process_time
         began, spent = wall(), cpu()
         gc.disable()
         self._limiter = limiter
         self._runner = Runner(self._order.items, limiter, self._order.plans)
-        self._standing = Standing(self._runner, self._order.plans, self._order.leftovers, self._run)
+        self._fixtures = KeptFixtures(
+            self._runner, self._order.plans, self._order.snapshot, self._run
+        )
         clean = self._share(self._numbers) if self._order.sites is not None else True
         waiting = [n for n in self._numbers if not self._board.has(n)]
         if clean and not self._order.plain:
-            waiting = self._on_what_stands(waiting)
-        while waiting and clean and not self._standing.lost:
+            waiting = self._with_kept_fixtures(waiting)
+        while waiting and clean and not self._fixtures.lost:
             held, waiting = waiting[: self._every], waiting[self._every :]
-            clean = self._by_themselves(held)
+            clean = self._run_separately(held)
             limiter.restore()
         count = max(1, len(self._numbers) - len(waiting))
-        set_up_s = self._standing.set_up_s
-        report([self._killer, (wall() - began - set_up_s) / count, (cpu() - spent) / count, set_up_s])
+        set_up_s = self._fixtures.set_up_s
+        report(
+            [self._killer, (wall() - began - set_up_s) / count, (cpu() - spent) / count, set_up_s]
+        )
 
-    # --- what outlives tests is kept ---------------------------------------------------------------
+    # --- kept set-up -----------------------------------------------------------------------------
 
-    def _on_what_stands(self, numbers: Sequence[int]) -> List[int]:
-        """Run those trials for which something may be kept; the others."""
-        standing, others = self._standing, []
+    def _with_kept_fixtures(self, numbers: Sequence[int]) -> List[int]:
+        """Run the trials for which a set-up can be kept; return the others."""
+        fixtures, others = self._fixtures, []
         for number in numbers:
             trial = self._trials[number]
             self._board.begin(number)
-            if standing.lost or not standing.holds(trial.failing[0], trial.swaps):
+            if fixtures.lost or not fixtures.holds(trial.failing[0], trial.swaps):
                 others.append(number)
                 continue
             self._promising = False
-            verdict = self._one(number)
-            self._board.put(number, verdict)
-            standing.settle(number, hopeless=verdict.outcome == FAIL and not self._promising)
+            verdict = self._run_trial(number)
+            self._board.store(number, verdict)
+            fixtures.settle(number, hopeless=verdict.outcome == FAIL and not self._promising)
             self._limiter.restore()
-        standing.fall()
-        return sorted([*others, *standing.doubtful])
+        fixtures.tear_down()
+        return sorted([*others, *fixtures.doubtful])
 
-    # --- one execution for each --------------------------------------------------------------------
+    # --- one execution per trial -----------------------------------------------------------------
 
-    def _by_themselves(self, numbers: Sequence[int]) -> bool:
-        """Run these, and say whether the process is as it was."""
-        verdicts = {number: self._one(number) for number in numbers}
-        state = self._order.leftovers.put_back()
+    def _run_separately(self, numbers: Sequence[int]) -> bool:
+        """Run these trials; return False if the state of the process is lost."""
+        verdicts = {number: self._run_trial(number) for number in numbers}
+        state = self._order.snapshot.restore()
         if state != SAME and len(numbers) > 1:
-            # Somebody left something behind; once more, and from now on look after each.
+            # A trial left changes behind. Run all again, and check the state after each from now
+            # on.
             self._every = 1
             verdicts = {}
             for number in numbers:
-                verdicts[number] = self._one(number)
-                state = self._order.leftovers.put_back()
+                verdicts[number] = self._run_trial(number)
+                state = self._order.snapshot.restore()
                 if state == LOST:
                     break
         for number, verdict in verdicts.items():
-            self._board.put(number, verdict)
+            self._board.store(number, verdict)
         return state != LOST
 
-    def _one(self, number: int) -> Verdict:
+    def _run_trial(self, number: int) -> TrialVerdict:
         trial = self._trials[number]
         unit = trial.candidate.unit
         self._board.begin(number)
         self._guard(trial)
-        swaps = unit.guarded(trial.candidate.edits, trial.swaps) if unit is not None else trial.swaps
+        swaps = (
+            unit.guarded(trial.candidate.edits, trial.swaps) if unit is not None else trial.swaps
+        )
         with Swapped(swaps):
-            verdict = self._judged(trial, self._run)
-            if not self._standing.stands:
+            verdict = self._judge(trial, self._run)
+            if not self._fixtures.is_set_up:
                 self._runner.close()
         if verdict.outcome == TIMEOUT and has_children():
-            os._exit(LEFT_CHILDREN)  # they would take the time of all that follow; our group is killed
+            os._exit(
+                LEFT_CHILDREN
+            )  # they would take CPU time from all later trials; our group is killed
         return verdict
 
     def _guard(self, trial: Trial) -> None:
         turns = max(LEAST_TURNS, MORE_TURNS * self._order.turns.get(id(trial.candidate.unit), 0))
         self._limiter.guard_loops(int(turns * self._order.factor))
 
-    # --- shared ------------------------------------------------------------------------------------
+    # --- shared execution ------------------------------------------------------------------------
 
     def _share(self, waiting: Sequence[int]) -> bool:
-        """Verdicts of all that can share executions; whether the process is as it was."""
+        """Put the verdicts of trials that share executions; return False if the state is lost."""
         chooser = Chooser()
         serve(chooser)
         sharing = Sharing(self._order.sites or {})
@@ -159,19 +175,23 @@ class Worker:
             numbers = [waiting[place] for place in group.trials]
             run = functools.partial(self._shared_run, numbers, group.swaps)
             outcomes = Outcomes(len(numbers), chooser, run)
-            verdicts: Dict[int, Verdict] = {}
+            verdicts: Dict[int, TrialVerdict] = {}
             for place, number in enumerate(numbers):
                 with contextlib.suppress(Separate):
-                    verdicts[number] = self._judged(self._trials[number], functools.partial(outcomes.of, place))
-            state = self._order.leftovers.put_back()
+                    verdicts[number] = self._judge(
+                        self._trials[number], functools.partial(outcomes.of, place)
+                    )
+            state = self._order.snapshot.restore()
             if state == SAME or self._every == 1:
                 for number, verdict in verdicts.items():
-                    self._board.put(number, verdict)
+                    self._board.store(number, verdict)
             if state == LOST or self._lost:
                 return False
         return True
 
-    def _shared_run(self, numbers: Sequence[int], swaps: Sequence[Swap], leader: int, test: int) -> Tuple[str, bool]:
+    def _shared_run(
+        self, numbers: Sequence[int], swaps: Sequence[Swap], leader: int, test: int
+    ) -> Tuple[str, bool]:
         number = numbers[leader]
         self._board.begin(number)
         self._guard(self._trials[number])
@@ -179,23 +199,26 @@ class Worker:
             outcome = self._run(test)
             turned = self._limiter.turned_out
             self._runner.close()
-        if self._every == 1 and self._order.leftovers.put_back() == LOST:
+        if self._every == 1 and self._order.snapshot.restore() == LOST:
             self._lost = True
         return outcome, turned
 
-    # --- judging -----------------------------------------------------------------------------------
+    # --- judging ---------------------------------------------------------------------------------
 
-    def _judged(self, trial: Trial, run: Callable[[int], str]) -> Verdict:
-        """Failing tests first, then the others with the last killer before all; stop as soon as the candidate is lost.
+    def _judge(self, trial: Trial, run: Callable[[int], str]) -> TrialVerdict:
+        """Return the verdict of a trial.
 
-        What is told does not depend on what ran before: the order of failing tests is always the same.
+        Failing tests run first, then passing ones, with the last killer first. It stops when the
+        candidate is lost. The verdict does not depend on earlier trials: failing tests always run
+        in the same order.
         """
         fixed: List[int] = []
         lost: List[int] = []
+        late = False
         for place, index in enumerate(trial.failing):
             if lost and not fixed and self._is_hopeless(trial, place):
                 break
-            if lost and not fixed and self._standing.spares(index):
+            if lost and not fixed and self._fixtures.should_skip(index):
                 continue
             outcome = run(index)
             if outcome == PASS:
@@ -203,35 +226,46 @@ class Worker:
                 continue
             lost.append(index)
             if outcome == TIMEOUT and not fixed:
-                return Verdict(TIMEOUT)
+                return TrialVerdict(TIMEOUT)
+            late = late or (outcome == TIMEOUT and not self._limiter.turned_out)
             if not fixed and len(lost) > MORE_CHANCES:
                 break
         if not fixed:
-            return Verdict(FAIL)
-        for index in _first(self._killer, trial.passing):
+            return TrialVerdict(FAIL)
+        broken = self._break(trial.passing, run)
+        if broken is not None:
+            return TrialVerdict(broken)
+        if late and self._order.factor == 1.0:
+            # With more time it may pass: on a busy machine, the clock of any test may run out.
+            return TrialVerdict(TIMEOUT)
+        return TrialVerdict(NEAR if lost else PASS, tuple(fixed))
+
+    def _break(self, passing: Sequence[int], run: Callable[[int], str]) -> Optional[str]:
+        """Return the verdict that the first broken passing test causes, or None if all pass."""
+        for index in _first(self._killer, passing):
             outcome = run(index)
             if outcome not in (PASS, SKIP):
                 self._killer = index
-                return Verdict(TIMEOUT if outcome == TIMEOUT else FAIL)
-        return Verdict(NEAR if lost else PASS, tuple(fixed))
+                return TIMEOUT if outcome == TIMEOUT else FAIL
+        return None
 
     def _is_hopeless(self, trial: Trial, place: int) -> bool:
-        """Whether no further failing test is worth a run when none has passed yet."""
+        """Return True if no further failing test is worth a run while none has passed."""
         dear = self._order.limits.is_dear(trial.failing[place], trial.failing[0])
         return dear or 0 < trial.hopes <= place
 
     def _run(self, index: int) -> str:
         outcome = self._runner.run(index, self._order.limits.of(index, self._order.factor))
         self._promising = self._promising or outcome == PASS
-        self._standing.ran(index)
+        self._fixtures.note_run(index)
         return outcome
 
 
 class Swapped:
-    """Functions with other code inside a `with`.
+    """Context manager that swaps the code of functions.
 
     Args:
-        swaps: Which function gets which code.
+        swaps: Functions and their new code.
     """
 
     def __init__(self, swaps: Sequence[Swap]) -> None:
@@ -249,18 +283,20 @@ class Swapped:
 
 
 def _first(killer: Optional[int], tests: Sequence[int]) -> Sequence[int]:
-    """The tests, the last killer before all."""
+    """Return the tests with the last killer first."""
     if killer is None or killer not in tests:
         return tests
     return [killer, *(index for index in tests if index != killer)]
 
 
-def count_turns(order: Order, jobs: Sequence[Tuple[int, Sequence[Swap], Sequence[int]]]) -> Callable[..., None]:
-    """What a child does to learn how often the loops of units turn before any edit.
+def count_turns(
+    order: Order, jobs: Sequence[Tuple[int, Sequence[Swap], Sequence[int]]]
+) -> Callable[..., None]:
+    """Return the work of a child that counts loop iterations of units before any edit.
 
     Args:
-        order: What to keep to.
-        jobs: The number of a unit, its functions with guarded code, tests that reach it.
+        order: The instructions.
+        jobs: For each unit, its id, its functions with guarded code, and tests that reach it.
     """
 
     def work(limiter: Limiter, report: Report) -> None:

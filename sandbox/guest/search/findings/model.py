@@ -1,26 +1,26 @@
-"""What the mending of findings takes and gives."""
+"""Input and output of the fixes for findings."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Tuple
 
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.source.render import TextEdit
 
 
-class Finding(NamedTuple):
-    """What a linter or type checker says of a place."""
+class SourceFinding(NamedTuple):
+    """A report of a linter or type checker about one place."""
 
     path: str
     line: int
-    """From 1."""
+    """Starts at 1."""
     column: int
-    """From 1; 0 when it is not known."""
+    """Starts at 1; 0 if unknown."""
     code: str
     message: str
 
 
-class Draft(NamedTuple):
+class FixDraft(NamedTuple):
     """Edits, in bytes of the file, that a kind of finding suggests."""
 
     cost: float
-    edits: Tuple[Edit, ...]
+    edits: Tuple[TextEdit, ...]

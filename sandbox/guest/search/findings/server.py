@@ -1,4 +1,7 @@
-"""Entry: reads findings from standard input and writes one proposal a line, as JSON, to descriptor 3; runs nothing."""
+"""Read findings from stdin and write one proposal per line, as JSON, to descriptor 3.
+
+It runs no repository code.
+"""
 
 import json
 import os
@@ -6,19 +9,22 @@ import stat
 import sys
 import time
 import types
+from functools import partial
 from typing import Any, Dict, List, Optional
 
 RESULTS = 3
 MAX_BYTES = 400_000
 SECONDS = 10.0
-"""For one finding at most."""
+"""Maximum time for one finding, in seconds."""
 
 
 def own_package() -> None:
-    """Make our modules importable whatever the interpreter's path says."""
+    """Make our modules importable with any interpreter path."""
     here = os.path.dirname(os.path.realpath(__file__))
     guest = os.path.dirname(os.path.dirname(here))
-    sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry or ".") not in (here, os.getcwd())]
+    sys.path[:] = [
+        entry for entry in sys.path if os.path.realpath(entry or ".") not in (here, os.getcwd())
+    ]
     for name, folder in (("sandbox", os.path.dirname(guest)), ("sandbox.guest", guest)):
         module = types.ModuleType(name)
         module.__path__ = [folder]
@@ -26,12 +32,13 @@ def own_package() -> None:
 
 
 def read(root: str, path: str) -> Optional[bytes]:
-    """A regular file of the checkout, reached through no symbolic link; None for any other."""
+    """Return a regular file of the checkout, or None; symbolic links are not followed."""
     root = os.path.realpath(root)
     full = os.path.normpath(os.path.join(root, path))
     if os.path.realpath(full) != full or not full.startswith(root + os.sep):
         return None
     try:
+        # O_NONBLOCK: opening a FIFO must not block.
         handle = os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
@@ -43,17 +50,17 @@ def read(root: str, path: str) -> Optional[bytes]:
 
 
 def emit(event: Dict[str, Any]) -> None:
-    """Tell the host one event."""
+    """Write one event for the host."""
     data = json.dumps(event).encode("utf-8") + b"\n"
     while data:
         data = data[os.write(RESULTS, data) :]
 
 
 def answer(request: Dict[str, Any]) -> None:
-    """Proposals for every finding, as long as time is left."""
+    """Emit proposals for every finding until the time is up."""
     from sandbox.guest.search.candidates.broken.child import in_child
     from sandbox.guest.search.findings import propose
-    from sandbox.guest.search.findings.model import Finding
+    from sandbox.guest.search.findings.model import SourceFinding
 
     until = time.monotonic() + float(request["time_limit_s"])
     said: List[Dict[str, Any]] = request["findings"]
@@ -61,17 +68,21 @@ def answer(request: Dict[str, Any]) -> None:
         left = until - time.monotonic()
         if left <= 0:
             return
-        finding = Finding(each["path"], each["line"], each["column"], each["code"], each["message"])
+        finding = SourceFinding(
+            each["path"], each["line"], each["column"], each["code"], each["message"]
+        )
         source = read(request["root"], finding.path)
         if source is None:
             continue
-        data = source
-        found = in_child(lambda data=data, one=finding: propose(data, one), min(SECONDS, left))  # type: ignore[misc]
+        found = in_child(partial(propose, source, finding), min(SECONDS, left))
         for proposal in found[: int(request["most"])]:
-            edits = [{"path": finding.path, "start": e.start, "end": e.end, "text": e.text} for e in proposal.edits]
+            edits = [
+                {"path": finding.path, "start": e.start, "end": e.end, "text": e.text}
+                for e in proposal.edits
+            ]
             emit({
-                "finding": number, "template": proposal.template, "cost": proposal.cost, "edits": edits,
-                "description": proposal.description[:200],
+                "finding": number, "template": proposal.template, "cost": proposal.cost,
+                "edits": edits, "description": proposal.description[:200],
             })  # fmt: skip
 
 

@@ -1,1 +1,1 @@
-"""The ways a candidate is run: swapped into live functions, imported afresh, or in a process of its own with files."""
+"""The ways to run a candidate: swap live code objects, import in a fresh fork, or a new process."""

@@ -1,4 +1,7 @@
-"""The cold lane: files on disk and a process of its own, for what no fork can show; one candidate at a time."""
+"""The cold lane: run each candidate from files on disk in a new process.
+
+It shows what no fork can show, one candidate at a time.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,9 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from sandbox.guest.search.execution.screen import NEAR
 from sandbox.guest.search.lanes import cold_run
-from sandbox.guest.search.lanes.model import Outcome, Ready
+from sandbox.guest.search.lanes.model import ReadyCandidate, TrialOutcome
 from sandbox.guest.search.process.limits import running_processes
-from sandbox.guest.search.session.collected import Command
+from sandbox.guest.search.session.collected import SuiteCommand
 from sandbox.guest.search.session.harness import FAIL, PASS, SKIP, TIMEOUT
 
 MORE_PROCESSES = 100
@@ -19,18 +22,24 @@ MOST_LOST = 0.2
 
 
 class ColdLane:
-    """Runs the command itself on the edited checkout, which is put back after each run.
+    """Runs the test command on the edited checkout, which is restored after each run.
 
     Args:
-        command: What runs the tests.
-        tree: The checkout, as the keeper remembers it.
-        goals: What a fix has to reach.
-        passing: What has to go on passing.
-        memory_bytes: How far a process may grow.
+        command: The test command.
+        tree: The checkout as the supervisor remembers it.
+        goals: Names of the tests that a fix has to turn green.
+        passing: Names of the tests that have to keep passing.
+        memory_bytes: Memory limit of a process.
     """
 
     def __init__(
-        self, command: Command, tree: Any, goals: Sequence[str], passing: Sequence[str], *, memory_bytes: int
+        self,
+        command: SuiteCommand,
+        tree: Any,
+        goals: Sequence[str],
+        passing: Sequence[str],
+        *,
+        memory_bytes: int,
     ) -> None:
         self._command = command
         self._tree = tree
@@ -39,17 +48,17 @@ class ColdLane:
         self._memory_bytes = memory_bytes
         self._seconds = 60.0
         self._usual: List[str] = []
-        """What the unedited tests change besides."""
+        """Paths that the unedited tests change."""
         self._cwd = os.getcwd()
         self._guest = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 
-    def believe(self, left: Callable[[], float]) -> str:
-        """Run the unedited program; why the lane must not be used, or nothing."""
+    def check_unedited(self, left: Callable[[], float]) -> str:
+        """Run the unedited program; return why the lane must not be used, or an empty string."""
         before = time.monotonic()
         outcomes = self._run((), left(), None)
         self._usual = self._tree.restore()
         if outcomes is None:
-            return "the suite does not end there"
+            return "the suite does not finish there"
         self._seconds = time.monotonic() - before
         if cold_run.reached(outcomes, self._goals):
             return "failing tests pass there"
@@ -60,37 +69,52 @@ class ColdLane:
         return self._changes_others(left) if self._usual else ""
 
     def _changes_others(self, left: Callable[[], float]) -> str:
-        """Why no edit could be confirmed, when the unedited tests change other files each time they run."""
+        """Return why no edit can be confirmed, or an empty string.
+
+        That is so if the unedited tests change other files in each run.
+        """
         self._run((), left(), None)
         others = [path for path in self._tree.restore() if path not in self._usual]
-        return f"the unedited tests change other files each time they run, such as {others[0]}" if others else ""
+        return (
+            f"the unedited tests change other files each time they run, such as {others[0]}"
+            if others
+            else ""
+        )
 
-    def trial(self, ready: Ready) -> ColdWork:
-        """The failing tests on their own."""
+    def trial(self, ready: ReadyCandidate) -> ColdWork:
+        """Prepare a run of the failing tests alone."""
         return ColdWork(self, ready)
 
-    def quick(self, files: Mapping[str, bytes], left: Callable[[], float]) -> Outcome:
+    def quick(self, files: Mapping[str, bytes], left: Callable[[], float]) -> TrialOutcome:
         """Run the failing tests on edited files."""
-        targets = self._goals if all("::" in goal or os.path.isfile(self._place(goal)) for goal in self._goals) else ()
+        targets = (
+            self._goals
+            if all("::" in goal or os.path.isfile(self._place(goal)) for goal in self._goals)
+            else ()
+        )
         outcomes = self._edited(files, targets, left)
         if outcomes is None:
-            return Outcome(TIMEOUT)
+            return TrialOutcome(TIMEOUT)
         fixed = cold_run.reached(outcomes, self._goals)
         if not fixed:
-            return Outcome(FAIL)
-        return Outcome(PASS if len(fixed) == len(self._goals) else NEAR, tuple(fixed))
+            return TrialOutcome(FAIL)
+        return TrialOutcome(PASS if len(fixed) == len(self._goals) else NEAR, tuple(fixed))
 
     def confirm(self, files: Mapping[str, bytes], left: Callable[[], float]) -> Tuple[str, ...]:
-        """The whole command: the goals that are reached, none when anything that passed breaks."""
+        """Run the whole command; return the goals reached, or none if a passing test breaks."""
         outcomes = self._edited(files, (), left)
-        if outcomes is None or any(outcomes.get(name) not in (PASS, SKIP) for name in self._passing):
+        if outcomes is None or any(
+            outcomes.get(name) not in (PASS, SKIP) for name in self._passing
+        ):
             return ()
         return tuple(cold_run.reached(outcomes, self._goals))
 
-    def command(self, files: Mapping[str, bytes], line: str, wall_s: float) -> cold_run.Ran:
-        """Any command line on edited files, by the shell."""
+    def command(
+        self, files: Mapping[str, bytes], line: str, wall_s: float
+    ) -> cold_run.FinishedCommand:
+        """Run a shell command line on edited files."""
         if not self._tree.write(files):
-            return cold_run.Ran(None, b"")
+            return cold_run.FinishedCommand(None, b"")
         try:
             return cold_run.run(("/bin/sh", "-c", line), self._cwd, self._bounds(wall_s))
         finally:
@@ -105,37 +129,45 @@ class ColdLane:
             outcomes = self._run(targets, left(), None)
         finally:
             changed = self._tree.restore()
-        # Whoever changes other files has failed.
+        # A candidate that changes other files has failed.
         return outcomes if all(path in files or path in self._usual for path in changed) else None
 
-    def _run(self, targets: Sequence[str], left: float, maxfail: Optional[int]) -> Optional[Dict[str, str]]:
+    def _run(
+        self, targets: Sequence[str], left: float, maxfail: Optional[int]
+    ) -> Optional[Dict[str, str]]:
         wall = min(max(LEAST_S, 3 * self._seconds), left)
         if wall < 1.0:
             return None
         order = cold_run.test_order(self._command, targets, wall, maxfail)
         argv = cold_run.test_argv(self._command, self._guest)
         ran = cold_run.run(argv, self._cwd, self._bounds(wall), stdin=order, takes=cold_run.RECORDS)
-        return None if ran.status is None else cold_run.outcomes_of(ran.output)
+        return None if ran.status is None else cold_run.parse_outcomes(ran.output)
 
-    def _bounds(self, wall_s: float) -> cold_run.Bounds:
+    def _bounds(self, wall_s: float) -> cold_run.CommandLimits:
         running = running_processes()
         most = running + MORE_PROCESSES if running else 0
-        return cold_run.Bounds(wall_s, self._memory_bytes + (1 << 30), most, self._tree.guard)
+        # RLIMIT_AS counts all address space, the interpreter's own included.
+        return cold_run.CommandLimits(
+            wall_s, self._memory_bytes + (1 << 30), most, self._tree.guard
+        )
 
     def _place(self, path: str) -> str:
         return os.path.join(self._command.root, path)
 
 
 class ColdWork:
-    """One trial, run when its outcome is asked for; who asks sees to it that nothing else runs beside it."""
+    """One trial.
 
-    def __init__(self, lane: ColdLane, ready: Ready) -> None:
+    It runs when its outcome is requested; the caller ensures that nothing runs concurrently.
+    """
+
+    def __init__(self, lane: ColdLane, ready: ReadyCandidate) -> None:
         self.ready = [ready]
         self._lane = lane
 
-    def outcomes(self, left: Callable[[], float]) -> List[Outcome]:
-        """Run it."""
+    def outcomes(self, left: Callable[[], float]) -> List[TrialOutcome]:
+        """Run the trial."""
         return [self._lane.quick(self.ready[0].files, left)]
 
     def end(self) -> None:
-        """It has not begun."""
+        """Do nothing: the trial has not started."""

@@ -1,4 +1,4 @@
-"""One run of tests, or of any command, in a process of its own with hard limits; records come back by descriptor."""
+"""One run of a command in a new process with hard limits; records return over a pipe."""
 
 from __future__ import annotations
 
@@ -17,44 +17,47 @@ import zlib
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.process.limits import fork
-from sandbox.guest.search.session.collected import Command
+from sandbox.guest.search.session.collected import SuiteCommand
 from sandbox.guest.search.session.harness import FAIL, PASS, SKIP
 
 RECORDS = 3
 MOST_OUTPUT = 256 * 1024
 DIGITS = 12
 TEST_CPU_S = 5.0
-"""Processor time after which one test is stopped as endless, so that the others are heard of."""
+"""CPU time after which a single test is stopped as endless, in seconds; the other tests still run.
+"""
 
 
-class Ran(NamedTuple):
-    """How a command ended."""
+class FinishedCommand(NamedTuple):
+    """The result of a command."""
 
     status: Optional[int]
-    """None when it was killed for its time."""
+    """The exit status; None if the command was killed after its timeout."""
     output: bytes
-    """What it printed, or the records it wrote."""
+    """The output, or the records that were written."""
 
 
-class Bounds(NamedTuple):
-    """What it may use."""
+class CommandLimits(NamedTuple):
+    """The resource limits of a command."""
 
     wall_s: float
     memory_bytes: int
     processes: int
-    """0 bounds nothing."""
+    """Maximum number of processes; 0 means unlimited."""
     guard: Any = None
 
 
-def run(argv: Sequence[str], cwd: str, bounds: Bounds, *, stdin: bytes = b"", takes: int = 1) -> Ran:
-    """Run a program to its end, or kill it and its process group.
+def run(
+    argv: Sequence[str], cwd: str, bounds: CommandLimits, *, stdin: bytes = b"", takes: int = 1
+) -> FinishedCommand:
+    """Run a program until it exits, or kill it and its process group after the timeout.
 
     Args:
         argv: The program and its arguments.
-        cwd: Where.
-        bounds: Its limits.
-        stdin: What it reads.
-        takes: The descriptor whose output is kept.
+        cwd: The working directory.
+        bounds: The resource limits.
+        stdin: The data on its standard input.
+        takes: The descriptor whose output is returned.
     """
     read, write = os.pipe()
     with tempfile.TemporaryFile() as order:
@@ -65,31 +68,39 @@ def run(argv: Sequence[str], cwd: str, bounds: Bounds, *, stdin: bytes = b"", ta
             _become(argv, cwd, bounds, ends=(order.fileno(), write), takes=takes)
     os.close(write)
     with contextlib.suppress(OSError):
+        # Parent and child both set the group, so that it exists before either continues.
         os.setpgid(pid, pid)
     try:
         output, ended = _listen(read, time.monotonic() + bounds.wall_s)
     finally:
         os.close(read)
+        # The group comes first, because it includes processes that the command started.
         for kill in (os.killpg, os.kill):
             with contextlib.suppress(OSError):
                 kill(pid, signal.SIGKILL)
         status = os.waitpid(pid, 0)[1]
     if not ended:
-        return Ran(None, output)
-    return Ran(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1, output)
+        return FinishedCommand(None, output)
+    return FinishedCommand(os.WEXITSTATUS(status) if os.WIFEXITED(status) else -1, output)
 
 
-def _become(argv: Sequence[str], cwd: str, bounds: Bounds, *, ends: Tuple[int, int], takes: int) -> None:
+def _become(
+    argv: Sequence[str], cwd: str, bounds: CommandLimits, *, ends: Tuple[int, int], takes: int
+) -> None:
     stdin, write = ends
     try:
         os.setpgid(0, 0)
         if bounds.guard is not None:
-            bounds.guard.put_on()
+            bounds.guard.activate()
         null = os.open(os.devnull, os.O_RDWR)
-        # To free numbers: one that is in use may be the next end.
+        # Duplicate to free numbers first: a target number may be in use by another of these ends.
         moved = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 4) for end in (stdin, null, write)]
         for target in range(4):
-            end = moved[0] if target == 0 else moved[2] if target == takes or (takes == 1 and target == 2) else moved[1]
+            end = moved[1]
+            if target == 0:
+                end = moved[0]
+            elif target == takes or (takes == 1 and target == 2):
+                end = moved[2]
             os.dup2(end, target, inheritable=True)
         os.closerange(4, 1024)
         for kind, value in (
@@ -123,28 +134,31 @@ def _listen(read: int, deadline: float) -> Tuple[bytes, bool]:
             size += len(data)
 
 
-# --- tests -----------------------------------------------------------------------------------------------
+# --- tests ---------------------------------------------------------------------------------------
 
 
-def test_order(command: Command, targets: Sequence[str], wall_s: float, maxfail: Optional[int]) -> bytes:
-    """What `pytest_entry` and `unittest_entry` read from standard input."""
+def test_order(
+    command: SuiteCommand, targets: Sequence[str], wall_s: float, maxfail: Optional[int]
+) -> bytes:
+    """Return the request that `pytest_entry` and `unittest_entry` read from stdin."""
     whole = [os.path.join(command.root, target) for target in targets]
     return json.dumps({
-        "key": os.urandom(16).hex(), "args": command.parts.args, "order": "given", "seed": 0, "maxfail": maxfail,
-        "targets": whole if command.runner == "pytest" else list(targets), "adds_cwd": command.parts.adds_cwd,
-        "python_path": os.environ.get("PYTHONPATH", ""), "root": command.root,
-        "canaries": ["test_plain_value", "test_other_value"], "wall_s": wall_s, "test_cpu_s": TEST_CPU_S,
+        "key": os.urandom(16).hex(), "args": command.parts.args, "order": "given", "seed": 0,
+        "maxfail": maxfail, "targets": whole if command.runner == "pytest" else list(targets),
+        "adds_cwd": command.parts.adds_cwd, "python_path": os.environ.get("PYTHONPATH", ""),
+        "root": command.root, "canaries": ["test_plain_value", "test_other_value"],
+        "wall_s": wall_s, "test_cpu_s": TEST_CPU_S,
     }).encode()  # fmt: skip
 
 
-def test_argv(command: Command, guest: str) -> List[str]:
-    """How the tests are started."""
+def test_argv(command: SuiteCommand, guest: str) -> List[str]:
+    """Return the command line that starts the tests."""
     options = command.parts.interpreter_options
     return [sys.executable, "-s", "-B", *options, os.path.join(guest, f"{command.runner}_entry.py")]
 
 
-def outcomes_of(records: bytes) -> Dict[str, str]:
-    """Name to outcome of every test that ended, and of every file that could not be collected."""
+def parse_outcomes(records: bytes) -> Dict[str, str]:
+    """Return outcomes by name of finished tests and of files that could not be collected."""
     names: List[str] = []
     found: Dict[str, str] = {}
     ran: Dict[Any, int] = {}
@@ -165,19 +179,25 @@ def outcomes_of(records: bytes) -> Dict[str, str]:
 
 
 def _add(found: Dict[str, str], name: str, phases: str, returned: Optional[int]) -> None:
-    outcome = PASS if phases == "ppp" and returned == 1 else SKIP if "f" not in phases and "s" in phases else FAIL
-    outcome = PASS if "x" in phases and "f" not in phases else outcome
+    outcome = FAIL
+    expected_failure = "x" in phases and "f" not in phases
+    if expected_failure or (phases == "ppp" and returned == 1):
+        outcome = PASS
+    elif "f" not in phases and "s" in phases:
+        outcome = SKIP
     if found.get(name) in (None, PASS, SKIP):
         found[name] = outcome
 
 
 def reached(outcomes: Mapping[str, str], goals: Sequence[str]) -> List[str]:
-    """The goals that are reached: tests that pass, files that are collected and whose tests pass."""
+    """Return the goals that pass; a file has to be collected and all its tests have to pass."""
     return [goal for goal in goals if _is_reached(outcomes, goal)]
 
 
 def _is_reached(outcomes: Mapping[str, str], goal: str) -> bool:
     if goal in outcomes:
         return outcomes[goal] == PASS
-    inside = [o for name, o in outcomes.items() if not goal or name.startswith((goal + "::", goal + "/"))]
+    inside = [
+        o for name, o in outcomes.items() if not goal or name.startswith((goal + "::", goal + "/"))
+    ]
     return PASS in inside and all(o in (PASS, SKIP) for o in inside)

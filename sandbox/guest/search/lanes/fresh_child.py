@@ -1,4 +1,7 @@
-"""What a child of the zygote does: import the edited checkout, collect what is needed, run it, report once."""
+"""A child of the fork server.
+
+It imports the edited checkout, collects what it needs, runs it and reports once.
+"""
 
 from __future__ import annotations
 
@@ -10,53 +13,64 @@ from sandbox.guest.failure_detail import Describer
 from sandbox.guest.search.process.forked import Report
 from sandbox.guest.search.process.limits import Limiter
 from sandbox.guest.search.process.overlay import Overlay
-from sandbox.guest.search.session.collected import Broken, Collected, Command
+from sandbox.guest.search.session.collected import BrokenFile, Collected, SuiteCommand
 from sandbox.guest.search.session.collecting import collect
 from sandbox.guest.search.session.harness import FAIL, PASS, SKIP, TIMEOUT, Runner
 
 NEAR = "near"
 QUICK, WHOLE, SURVEY = "quick", "whole", "survey"
-"""Failing tests first and stop when lost; every known test in its order; the outcome of every known test."""
+"""The kinds of trials.
+
+QUICK runs failing tests first and stops at a failure, WHOLE runs all known tests in order, and
+SURVEY reports all outcomes.
+"""
 MORE_CHANCES = 2
 MOST_BROKEN = 5
 
 
-class Plan(NamedTuple):
-    """What to run, and how."""
+class FreshPlan(NamedTuple):
+    """The tests to run and their limits."""
 
     kind: str
     goals: Tuple[str, ...]
-    """Failing tests; a name without `::` is a file that could not be collected, an empty one the whole session."""
+    """Failing tests.
+
+    A name without `::` is a file that could not be collected, an empty one the session.
+    """
     passing: Tuple[str, ...]
     files: Optional[Tuple[str, ...]]
-    """Which files are collected; None for all."""
+    """Files to collect; None for all."""
     limits: Mapping[str, float]
     default_s: float
     collect_s: float
 
     @classmethod
-    def read(cls, message: Dict[str, Any]) -> Plan:
-        """From what was sent."""
+    def read(cls, message: Dict[str, Any]) -> FreshPlan:
+        """Parse an order."""
         files = message["files"]
         return cls(
-            message["kind"], tuple(message["goals"]), tuple(message["passing"]), tuple(files) if files else None,
-            message["limits"], message["default_s"], message["collect_s"],
+            message["kind"], tuple(message["goals"]), tuple(message["passing"]),
+            tuple(files) if files else None, message["limits"], message["default_s"],
+            message["collect_s"],
         )  # fmt: skip
 
 
-def work_of(command: Command, message: Dict[str, Any], told: Callable[[BaseException], Any]) -> Callable[..., None]:
-    """The work of one child.
+def make_work(
+    command: SuiteCommand, message: Dict[str, Any], describe: Callable[[BaseException], Any]
+) -> Callable[..., None]:
+    """Return the work of one child.
 
     Args:
-        command: How tests are collected.
-        message: The order, see `Plan`; `edited` holds files in base 64.
-        told: Turns an exception into what is told of it.
+        command: The test command.
+        message: The order, see `FreshPlan`; `edited` holds files in base 64.
+        describe: Converts an exception to its report.
     """
-    plan = Plan.read(message)
+    plan = FreshPlan.read(message)
     edited = {path: base64.b64decode(data) for path, data in message["edited"].items()}
 
     def work(limiter: Limiter, report: Report) -> None:
         overlay = Overlay(command.root, edited)
+        # Code of an edited file already runs here, so the edit could not take effect.
         if overlay.imported():
             report({"outcome": "late", "fixed": []})
             return
@@ -64,25 +78,38 @@ def work_of(command: Command, message: Dict[str, Any], told: Callable[[BaseExcep
 
         def inside(collected: Collected) -> None:
             limiter.disarm()
-            # Collecting may take longer than any test: what bounds the tests begins anew.
+            # Collecting may take longer than any test, so the tests get a new limiter.
             answer = Session(command, plan, collected, Limiter()).run()
-            report({**answer, "broken": [[b.name, told(b.error)] for b in collected.broken[:MOST_BROKEN]]})
-            os._exit(0)  # the session's own end takes longer than all that was before
+            report(
+                {
+                    **answer,
+                    "broken": [[b.name, describe(b.error)] for b in collected.broken[:MOST_BROKEN]],
+                }
+            )
+            os._exit(0)  # closing the session takes longer than the whole trial
 
         limiter.restore()
         limiter.arm(plan.collect_s)
-        broken: Sequence[Broken] = collect(command, inside, plan.files)
+        broken: Sequence[BrokenFile] = collect(command, inside, plan.files)
         limiter.disarm()
         outcome = TIMEOUT if limiter.exceeded else FAIL
-        report({"outcome": outcome, "fixed": [], "broken": [[b.name, told(b.error)] for b in broken[:MOST_BROKEN]]})
+        report(
+            {
+                "outcome": outcome,
+                "fixed": [],
+                "broken": [[b.name, describe(b.error)] for b in broken[:MOST_BROKEN]],
+            }
+        )
 
     return work
 
 
 class Session:
-    """One collected session and what is known of its tests."""
+    """A collected session with the outcomes of its tests."""
 
-    def __init__(self, command: Command, plan: Plan, collected: Collected, limiter: Limiter) -> None:
+    def __init__(
+        self, command: SuiteCommand, plan: FreshPlan, collected: Collected, limiter: Limiter
+    ) -> None:
         self._plan = plan
         self._broken = {broken.name for broken in collected.broken}
         self._limiter = limiter
@@ -93,13 +120,14 @@ class Session:
         self._numbers: Dict[str, List[int]] = {}
         for index, name in enumerate(self.names):
             self._numbers.setdefault(name, []).append(index)
-            for part in {*places_of(name), ""} - {name}:
+            # A goal may be a file or a folder; its name then stands for all tests inside.
+            for part in {*containing_paths(name), ""} - {name}:
                 self._numbers.setdefault(part, []).append(index)
         self._runner = Runner(self.items, limiter)
         self._seen: Dict[int, str] = {}
 
     def run(self) -> Dict[str, Any]:
-        """As the plan says."""
+        """Run the tests of the plan."""
         answer = {QUICK: self._quick, WHOLE: self._whole, SURVEY: self._survey}[self._plan.kind]()
         self._runner.close()
         return answer
@@ -108,17 +136,21 @@ class Session:
         fixed: List[str] = []
         lost: List[str] = []
         for name in self._plan.goals:
-            outcome = self._goal(name)
+            outcome = self._goal_outcome(name)
             if outcome == PASS:
                 fixed.append(name)
                 continue
             lost.append(name)
             if not fixed and (outcome == TIMEOUT or len(lost) > MORE_CHANCES):
-                return {"outcome": TIMEOUT if outcome == TIMEOUT else FAIL, "fixed": [], "mark": self._mark()}
+                return {
+                    "outcome": TIMEOUT if outcome == TIMEOUT else FAIL,
+                    "fixed": [],
+                    "mark": self._mark(),
+                }
         if not fixed:
             return {"outcome": FAIL, "fixed": [], "mark": self._mark()}
         for name in self._plan.passing:
-            if self._known(name) not in (PASS, SKIP):
+            if self._named_outcome(name) not in (PASS, SKIP):
                 return {"outcome": FAIL, "fixed": [], "mark": self._mark()}
         return {"outcome": NEAR if lost else PASS, "fixed": fixed, "mark": self._mark()}
 
@@ -129,29 +161,36 @@ class Session:
             if self._outcome(index) not in (PASS, SKIP) and self.names[index] in passing:
                 return {"outcome": FAIL, "fixed": [], "lost": self.names[index]}
         missing = [name for name in self._plan.passing if name not in self._numbers]
-        fixed = [name for name in self._plan.goals if self._goal(name) == PASS]
-        outcome = FAIL if missing or not fixed else PASS if len(fixed) == len(self._plan.goals) else NEAR
-        return {"outcome": outcome, "fixed": [] if missing else fixed, "lost": missing[0] if missing else ""}
+        fixed = [name for name in self._plan.goals if self._goal_outcome(name) == PASS]
+        if missing:
+            return {"outcome": FAIL, "fixed": [], "lost": missing[0]}
+        outcome = PASS if len(fixed) == len(self._plan.goals) else NEAR
+        return {"outcome": outcome if fixed else FAIL, "fixed": fixed, "lost": ""}
 
     def _survey(self) -> Dict[str, Any]:
         goals = set(self._plan.goals)
-        wanted = sorted({i for name in (*goals, *self._plan.passing) for i in self._numbers.get(name, ())})
+        wanted = sorted(
+            {i for name in (*goals, *self._plan.passing) for i in self._numbers.get(name, ())}
+        )
         for index in wanted:
             self._outcome(index)
-        outcomes = {name: self._goal(name) for name in self._plan.goals}
-        outcomes.update({name: self._known(name) for name in self._plan.passing})
+        outcomes = {name: self._goal_outcome(name) for name in self._plan.goals}
+        outcomes.update({name: self._named_outcome(name) for name in self._plan.passing})
         return {"outcome": "surveyed", "fixed": [], "outcomes": outcomes}
 
-    def _known(self, name: str) -> str:
-        """The outcome of one test by its name; tests of the same name have one outcome, the worst."""
+    def _named_outcome(self, name: str) -> str:
+        """Return the outcome of a test by name; of tests with the same name, the worst."""
         found = [self._outcome(index) for index in self._numbers.get(name, ())]
         return next((o for o in found if o not in (PASS, SKIP)), found[0]) if found else FAIL
 
-    def _goal(self, name: str) -> str:
-        """Fixed: the test passes; of a file or folder that it is collected and what stands in it passes."""
-        if any(name in (broken, "") or name in places_of(broken) for broken in self._broken):
+    def _goal_outcome(self, name: str) -> str:
+        """Return the outcome of a goal.
+
+        A file or folder passes if it is collected and a test in it passes.
+        """
+        if any(name in (broken, "") or name in containing_paths(broken) for broken in self._broken):
             return FAIL
-        outcome = self._known(name)
+        outcome = self._named_outcome(name)
         if outcome == SKIP and "::" not in name:
             return PASS if any(self._outcome(i) == PASS for i in self._numbers[name]) else SKIP
         return outcome
@@ -164,17 +203,19 @@ class Session:
         return self._seen[index]
 
     def _mark(self) -> List[int]:
-        """How far it came: more tests collected, more tests passed."""
+        """Return how far the trial came: number of tests collected and passed."""
         return [len(self.items), sum(outcome == PASS for outcome in self._seen.values())]
 
 
-def places_of(name: str) -> List[str]:
-    """The file a test stands in, and the folders above it."""
+def containing_paths(name: str) -> List[str]:
+    """Return the file of a test and the folders above it."""
     path = name.split("::", maxsplit=1)[0]
     return [path, *(path[:at] for at, letter in enumerate(path) if letter == "/")]
 
 
-def existing(root: str, names: Sequence[str]) -> Optional[List[str]]:
-    """The files in which these tests stand, in order; None when some are not to be found that way."""
+def find_test_files(root: str, names: Sequence[str]) -> Optional[List[str]]:
+    """Return the files of these tests, in order; None if any cannot be found by its name."""
     files = list(dict.fromkeys(name.split("::")[0] for name in names))
-    return files if all(file and os.path.isfile(os.path.join(root, file)) for file in files) else None
+    return (
+        files if all(file and os.path.isfile(os.path.join(root, file)) for file in files) else None
+    )

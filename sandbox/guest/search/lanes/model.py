@@ -1,44 +1,50 @@
-"""What all lanes have in common: a candidate made ready, how its trial ended, and trials under way."""
+"""Types that all lanes share: prepared candidates, outcomes and running trials."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Protocol, Tuple
 
-from sandbox.guest.search.candidates.generator import Candidate
+from sandbox.guest.search.candidates.generator import CandidatePatch
 
 SWAP, FRESH, COLD = "swap", "fresh", "cold"
 NOMINAL_S = {SWAP: 0.002, FRESH: 0.2, COLD: 1.5}
-"""What a trial costs, for the order of candidates: measured times would make the order differ between runs."""
+"""Nominal seconds per trial.
+
+Measured times would make the order of candidates differ between runs.
+"""
 
 
-class Ready(NamedTuple):
-    """A candidate that can be run."""
+class ReadyCandidate(NamedTuple):
+    """A candidate that is ready to run."""
 
-    candidate: Candidate
+    candidate: CandidatePatch
     lane: str
     files: Dict[str, bytes]
-    """Every edited file, whole."""
+    """The full content of every edited file."""
     trial: Any = None
-    """The screen's, in the swap lane."""
-    first: Optional[Candidate] = None
-    """The first edit, when `candidate` is a second one."""
+    """The trial of the swap lane."""
+    first: Optional[CandidatePatch] = None
+    """The first edit, if `candidate` is a second one."""
 
 
-class Outcome(NamedTuple):
-    """How a trial ended: `pass`, `near`, `fail`, `timeout` or `died`; which goals it reached, and how far it came."""
+class TrialOutcome(NamedTuple):
+    """The end of a trial: `pass`, `near`, `fail`, `timeout` or `died`.
+
+    It also has the goals reached, and a measure of progress.
+    """
 
     outcome: str
     fixed: Tuple[str, ...] = ()
     mark: Tuple[int, ...] = ()
 
 
-class Work(Protocol):
-    """Trials under way."""
+class RunningTrials(Protocol):
+    """Running trials."""
 
-    ready: List[Ready]
+    ready: List[ReadyCandidate]
 
-    def outcomes(self, left: Callable[[], float]) -> List[Outcome]:
-        """Wait for them; one for each, in order."""
+    def outcomes(self, left: Callable[[], float]) -> List[TrialOutcome]:
+        """Wait for the trials; return their outcomes in order."""
 
     def end(self) -> None:
-        """Nobody wants to know any more."""
+        """Stop the trials."""

@@ -1,4 +1,4 @@
-"""Where to look: every line of the checkout that a failing test may owe its failure to, with a score and a reason."""
+"""Fault localization: a score and a reason for every suspicious line of the checkout."""
 
 from __future__ import annotations
 

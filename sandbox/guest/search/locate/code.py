@@ -1,4 +1,4 @@
-"""The source files in question: functions, statements outside them, and what stands on each line; read once."""
+"""Source files for fault localization, each read once."""
 
 from __future__ import annotations
 
@@ -6,32 +6,33 @@ import ast
 import os
 from typing import Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.source.functions import Unit, units_of
-from sandbox.guest.search.source.outer_scope import Piece, pieces_of
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.functions import Unit, list_units
+from sandbox.guest.search.source.outer_scope import OuterStatement, iterate_statements
+from sandbox.guest.search.source.render import SourceFile
 
 MOST_BYTES = 1_500_000
 MOST_IMPORTED = 60
 HOPS = 2
 SIMPLE = (
-    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Raise, ast.Assert, ast.Delete, ast.Import,
-    ast.ImportFrom, ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal,
+    ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Expr, ast.Raise, ast.Assert,
+    ast.Delete, ast.Import, ast.ImportFrom, ast.Pass, ast.Break, ast.Continue, ast.Global,
+    ast.Nonlocal,
 )  # fmt: skip
 
 
 class CodeFile:
-    """One file: its functions, its statements outside them, and where everything stands.
+    """A source file with its functions, its statements outside them, and its nodes by line.
 
     Args:
-        source: Its text and tree.
+        source: Its text and syntax tree.
         filename: Its absolute path.
     """
 
-    def __init__(self, source: Source, filename: str) -> None:
+    def __init__(self, source: SourceFile, filename: str) -> None:
         self.source = source
         self._filename = filename
         self._units: Optional[List[Unit]] = None
-        self.pieces: List[Piece] = list(pieces_of(source.tree.body))
+        self.pieces: List[OuterStatement] = list(iterate_statements(source.tree.body))
         self._by_line: Dict[int, List[ast.AST]] = {}
         for node in ast.walk(source.tree):
             if hasattr(node, "lineno"):
@@ -39,30 +40,32 @@ class CodeFile:
 
     @property
     def units(self) -> List[Unit]:
-        """Its outermost functions; each is compiled, so they are worked out when somebody asks."""
+        """The outermost functions. Each is compiled, so they are computed at first use."""
         if self._units is None:
-            self._units = units_of(self.source, self._filename)
+            self._units = list_units(self.source, self._filename)
         return self._units
 
     def on(self, line: int) -> Sequence[ast.AST]:
-        """The nodes that start on a line."""
+        """Return the nodes that start on a line."""
         return self._by_line.get(line, ())
 
     def unit_at(self, line: int) -> Optional[Unit]:
-        """The outermost function around a line."""
+        """Return the outermost function around a line, or None."""
         return next((u for u in self.units if u.first_line <= line <= u.last_line), None)
 
     def statement_at(self, line: int) -> Optional[ast.stmt]:
-        """The innermost statement around a line."""
+        """Return the innermost statement around a line, or None."""
         best: Optional[ast.stmt] = None
         unit = self.unit_at(line)
         for node in ast.walk(unit.node) if unit else ():
-            if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno):
+            if isinstance(node, ast.stmt) and node.lineno <= line <= (
+                node.end_lineno or node.lineno
+            ):
                 best = node if best is None or node.lineno >= best.lineno else best
         return best
 
     def imports(self) -> Iterator[Tuple[str, int, Sequence[str]]]:
-        """Modules that are imported anywhere in the file: name, dots in front, the names taken."""
+        """Yield all imported modules of the file: name, leading dots, imported names."""
         for node in ast.walk(self.source.tree):
             if isinstance(node, ast.ImportFrom):
                 yield node.module or "", node.level, [alias.name for alias in node.names]
@@ -72,12 +75,12 @@ class CodeFile:
 
 
 def read_files(root: str, hit: Iterable[str], known: Iterable[str]) -> Dict[str, CodeFile]:
-    """The files that failing tests run, and those of the checkout that these import.
+    """Read the files that failing tests run, and the files of the checkout that these import.
 
     Args:
         root: The checkout.
         hit: Paths of files that failing tests run.
-        known: Paths of all files that may be edited and are imported in this process.
+        known: Paths of all editable files that are imported in this process.
     """
     modules = Modules(known)
     files: Dict[str, CodeFile] = {}
@@ -98,37 +101,40 @@ def read_files(root: str, hit: Iterable[str], known: Iterable[str]) -> Dict[str,
 
 
 def read_file(root: str, path: str) -> Optional[CodeFile]:
-    """One file, or None when it cannot be read or parsed."""
+    """Return a file, or None if it cannot be read or parsed."""
     filename = os.path.join(root, path)
     try:
         with open(filename, "rb") as file:
             data = file.read(MOST_BYTES + 1)
-        return CodeFile(Source(path, data), filename) if len(data) <= MOST_BYTES else None
+        return CodeFile(SourceFile(path, data), filename) if len(data) <= MOST_BYTES else None
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
         return None
 
 
-def module_of(path: str) -> str:
-    """The dotted path of a file from the top of the checkout: `src.pkg.mod`, `src.pkg` for its `__init__.py`."""
+def module_name(path: str) -> str:
+    """Return the dotted path of a file from the root of the checkout.
+
+    `src/pkg/mod.py` becomes `src.pkg.mod`, and `src/pkg/__init__.py` becomes `src.pkg`.
+    """
     dotted = path[:-3].replace("/", ".")
     return dotted[: -len(".__init__")] if dotted.endswith(".__init__") else dotted
 
 
 class Modules:
-    """Files of the checkout by the names they are imported under.
+    """Files of the checkout by their import names.
 
     Args:
-        paths: All of them.
+        paths: The paths of all files.
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
-        self._places: Dict[str, str] = {module_of(path): path for path in sorted(paths)}
+        self._places: Dict[str, str] = {module_name(path): path for path in sorted(paths)}
         self._by_last: Dict[str, List[str]] = {}
         for dotted in self._places:
             self._by_last.setdefault(dotted.rpartition(".")[2], []).append(dotted)
 
     def imported_by(self, file: CodeFile) -> List[str]:
-        """Paths of the files that a file imports."""
+        """Return the paths of the files that a file imports."""
         found: List[str] = []
         for name, level, taken in file.imports():
             for module in [name, *(f"{name}.{one}".strip(".") for one in taken)]:
@@ -138,20 +144,29 @@ class Modules:
         return list(dict.fromkeys(found))
 
     def find(self, name: str, level: int, path: str) -> Optional[str]:
-        """The file of a module as the file at a path names it."""
+        """Return the path of a module that the file at `path` imports, or None."""
         if level:
-            base = module_of(path).split(".")
+            base = module_name(path).split(".")
             base = base[: len(base) - level + (1 if path.endswith("__init__.py") else 0)]
             return self._places.get(".".join([*base, *([name] if name else [])]))
         if name in self._places:
             return self._places[name]
-        # The top of the packages may be a folder of the checkout (`src`).
-        ends = [dotted for dotted in self._by_last.get(name.rpartition(".")[2], ()) if dotted.endswith("." + name)]
-        return self._places[min(ends, key=lambda place: (place.count("."), place))] if ends else None
+        # The package root may be a folder of the checkout (`src`).
+        ends = [
+            dotted
+            for dotted in self._by_last.get(name.rpartition(".")[2], ())
+            if dotted.endswith("." + name)
+        ]
+        return (
+            self._places[min(ends, key=lambda place: (place.count("."), place))] if ends else None
+        )
 
 
 def names_read(node: ast.AST) -> Dict[str, List[int]]:
-    """Names a piece of code reads and does not bind itself, attributes with a dot in front; on which lines."""
+    """Return the names that code reads and does not bind, with their lines.
+
+    Attributes have a leading dot.
+    """
     inside = list(ast.walk(node))
     stored = {n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     stored |= {n.arg for n in inside if isinstance(n, ast.arg)}

@@ -1,4 +1,7 @@
-"""What ran when the tests were collected: the statements of a test module that a failing test owes its objects to."""
+"""Statements of a test module that ran during collection.
+
+They create the objects that a failing test uses.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,24 @@ import ast
 import sys
 from typing import Any, Callable, Dict, List, Sequence, Set, Tuple
 
-from sandbox.guest.search.locate.said import tree_of
+from sandbox.guest.search.locate.failure_report import parse_file
 from sandbox.guest.search.source.scope import FunctionNode
 
 MOST_TESTS = 20
 MOST_STATEMENTS = 40
 STATEMENT_S = 0.5
 ROUNDS = 4
-"""How far back names are followed."""
+"""Maximum number of steps from a name to the names its binding reads."""
 
 Call = Callable[[], Any]
 
 
-def calls_behind(items: Sequence[Any]) -> List[Call]:
-    """Executes once more, one by one, what makes the objects that these tests use, and the tests' own decorators.
+def collect_calls(items: Sequence[Any]) -> List[Call]:
+    """Return calls that execute such statements again, one by one, and the tests' own decorators.
 
     Args:
-        items: The failing tests; each statement outside functions is run in a copy of its module's names.
+        items: The failing tests. Each statement outside functions runs in a copy of its module's
+            namespace.
     """
     wanted: Dict[int, Tuple[Any, Set[str]]] = {}
     for item in items[:MOST_TESTS]:
@@ -41,16 +45,18 @@ def calls_behind(items: Sequence[Any]) -> List[Call]:
 
 
 def _call(statement: ast.stmt, filename: str, space: Dict[str, Any]) -> Call:
-    return lambda: exec(compile(ast.Module([statement], []), filename, "exec", dont_inherit=True), space)
+    return lambda: exec(
+        compile(ast.Module([statement], []), filename, "exec", dont_inherit=True), space
+    )
 
 
 def _body(filename: str) -> Sequence[ast.stmt]:
-    tree = tree_of(filename)
+    tree = parse_file(filename)
     return tree.body if tree is not None else ()
 
 
 def _behind(body: Sequence[ast.stmt], names: Set[str]) -> List[ast.stmt]:
-    """The statements that bind these names, and those that bind what they read, in the order of the source."""
+    """Return the statements that bind these names, and the bindings of what they read."""
     chosen: Dict[int, ast.stmt] = {}
     wanted, known = set(names), set(names)
     for _ in range(ROUNDS):
@@ -64,12 +70,18 @@ def _behind(body: Sequence[ast.stmt], names: Set[str]) -> List[ast.stmt]:
 def _bound(statement: ast.stmt) -> Set[str]:
     if isinstance(statement, (*FunctionNode, ast.ClassDef)):
         return {statement.name}
-    names = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    names = {
+        n.id
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)
+    }
     return names if not isinstance(statement, (ast.Import, ast.ImportFrom)) else set()
 
 
 def _runs_something(statement: ast.stmt) -> bool:
-    """Whether anything but a definition happens: calls, decorators, bases."""
+    """Return True if a statement runs a call, a decorator or a base class."""
     if isinstance(statement, FunctionNode):
         return bool(statement.decorator_list or statement.args.defaults)
-    return isinstance(statement, ast.ClassDef) or any(isinstance(n, ast.Call) for n in ast.walk(statement))
+    return isinstance(statement, ast.ClassDef) or any(
+        isinstance(n, ast.Call) for n in ast.walk(statement)
+    )

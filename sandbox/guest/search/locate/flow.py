@@ -1,4 +1,4 @@
-"""Which statements of a function decide whether another one runs, and which make the values that it uses."""
+"""Control and data dependences of statements within a function."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import ast
 from typing import Any, Dict, Iterator, List, Sequence, Set, Tuple
 
 ROUNDS = 3
-"""How far back values are followed."""
+"""Maximum number of bindings that are followed back."""
 
 
-def controllers(statement: ast.stmt, function: ast.AST) -> Dict[int, float]:
-    """Lines of the conditions around a statement, and of those before it in its block that may leave; with a weight."""
+def find_controllers(statement: ast.stmt, function: ast.AST) -> Dict[int, float]:
+    """Return the weighted lines of conditions that decide whether a statement runs.
+
+    These are the conditions around it, and earlier ones in its blocks that may leave.
+    """
     found: Dict[int, float] = {}
     share = 1.0
     for parent, block in reversed(list(_path_to(statement, function))):
@@ -26,13 +29,15 @@ def controllers(statement: ast.stmt, function: ast.AST) -> Dict[int, float]:
     return found
 
 
-def makers_of(statement: ast.stmt, function: ast.AST, methods: Sequence[ast.AST] = ()) -> Dict[int, float]:
-    """Lines that bind the names a statement reads, with a weight; attributes of `self` in all methods.
+def find_bindings(
+    statement: ast.stmt, function: ast.AST, methods: Sequence[ast.AST] = ()
+) -> Dict[int, float]:
+    """Return the weighted lines that bind the names a statement reads.
 
     Args:
-        statement: Reads.
-        function: Binds names.
-        methods: The methods of its class.
+        statement: Reads the names.
+        function: Binds the names.
+        methods: The methods of its class, which bind attributes of `self`.
     """
     lines = _bindings(function)
     found = {line: 0.6 for name in _reads(statement) for line in lines.get(name, ())}
@@ -45,7 +50,7 @@ def makers_of(statement: ast.stmt, function: ast.AST, methods: Sequence[ast.AST]
 
 
 def _own_attributes(node: ast.AST, kind: Any) -> Dict[str, List[int]]:
-    """Attributes of `self` that are read or bound, also in part: `self.table[key] = value`."""
+    """Return lines that read or bind attributes of `self`, also by `self.table[key] = value`."""
     found: Dict[str, List[int]] = {}
     for inner in ast.walk(node):
         if not isinstance(getattr(inner, "ctx", None), kind):
@@ -53,13 +58,17 @@ def _own_attributes(node: ast.AST, kind: Any) -> Dict[str, List[int]]:
         base: ast.AST = inner
         while isinstance(base, ast.Subscript):
             base = base.value
-        if isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name) and base.value.id in ("self", "cls"):
+        if (
+            isinstance(base, ast.Attribute)
+            and isinstance(base.value, ast.Name)
+            and base.value.id in ("self", "cls")
+        ):
             found.setdefault(base.attr, []).append(inner.lineno)  # type: ignore[attr-defined]
     return found
 
 
-def slice_of(function: ast.AST, ends: Sequence[int]) -> List[int]:
-    """Lines on which the values returned at these lines depend."""
+def backward_slice(function: ast.AST, ends: Sequence[int]) -> List[int]:
+    """Return the lines on which the values returned at these lines depend."""
     bindings = _bindings(function)
     statements = [n for n in ast.walk(function) if isinstance(n, ast.stmt) and n is not function]
     at: Dict[int, List[ast.stmt]] = {}
@@ -80,10 +89,18 @@ def slice_of(function: ast.AST, ends: Sequence[int]) -> List[int]:
 
 
 def _path_to(statement: ast.stmt, function: ast.AST) -> Iterator[Tuple[ast.AST, List[ast.stmt]]]:
-    """The compound statements around a statement, outermost first, each with the block that leads on."""
+    """Yield the compound statements around a statement, outermost first, with the block of each."""
     here: ast.AST = function
     while True:
-        step = next(((child, block) for block in _blocks(here) for child in block if _holds(child, statement)), None)
+        step = next(
+            (
+                (child, block)
+                for block in _blocks(here)
+                for child in block
+                if _holds(child, statement)
+            ),
+            None,
+        )
         if step is None:
             return
         child, block = step
@@ -107,13 +124,15 @@ def _blocks(node: ast.AST) -> Iterator[List[ast.stmt]]:
 
 
 def _heads(node: ast.AST) -> List[ast.expr]:
-    """The expressions of a compound statement that decide."""
+    """Return the expressions of a compound statement that decide the control flow."""
     heads = [getattr(node, field, None) for field in ("test", "iter", "subject")]
     return [head for head in heads if isinstance(head, ast.expr)]
 
 
 def _leaves(node: ast.AST) -> bool:
-    return any(isinstance(n, (ast.Return, ast.Raise, ast.Continue, ast.Break)) for n in ast.walk(node))
+    return any(
+        isinstance(n, (ast.Return, ast.Raise, ast.Continue, ast.Break)) for n in ast.walk(node)
+    )
 
 
 def _bindings(function: ast.AST) -> Dict[str, List[int]]:
@@ -121,7 +140,9 @@ def _bindings(function: ast.AST) -> Dict[str, List[int]]:
     for node in ast.walk(function):
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.setdefault(node.id, []).append(node.lineno)
-        elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(node.ctx, ast.Load):
+        elif isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(
+            node.ctx, ast.Load
+        ):
             base: ast.AST = node
             while isinstance(base, (ast.Attribute, ast.Subscript)):
                 base = base.value

@@ -1,4 +1,4 @@
-"""Localisation from the traced tests to scores, and everything else that was seen on the way."""
+"""Fault localization from traced tests to scores, with all other observations."""
 
 from __future__ import annotations
 
@@ -8,49 +8,68 @@ import types
 from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.locate.code import CodeFile, Modules, read_files
-from sandbox.guest.search.locate.observe import Observations, Observed, observe
-from sandbox.guest.search.locate.said import Said
-from sandbox.guest.search.locate.score import Evidence, Scorer
-from sandbox.guest.search.session.baseline import Baseline, Coverage, Reach, literals_of, merge_hints, names_in
+from sandbox.guest.search.locate.failure_report import FailureReport
+from sandbox.guest.search.locate.observe import Observations, ObservedValues, observe
+from sandbox.guest.search.locate.score import FaultEvidence, Scorer
+from sandbox.guest.search.session.baseline import (
+    Coverage,
+    EditablePaths,
+    SuiteBaseline,
+    collect_literals,
+    merge_hints,
+    names_in,
+)
 from sandbox.guest.search.source.functions import Unit
 
 MOST_TESTS = 20
-"""Failing tests that are asked what they name."""
+"""Maximum number of failing tests whose names are looked up."""
 CHANGED_REASON = "changed since the check was green"
 
 
 class Located(NamedTuple):
-    """Where to look, and why."""
+    """The result of fault localization."""
 
     coverage: Coverage
-    """Traced test to path to lines, of the functions that some failing test calls."""
+    """Lines by traced test and path, in functions that some failing test calls."""
     scores: Dict[str, Dict[int, float]]
-    """Path to line to score, in functions and outside them."""
+    """Score by path and line, in functions and outside them."""
     reasons: Dict[str, Dict[int, str]]
     files: Dict[str, CodeFile]
-    """Every file that may be concerned."""
-    observed: Observed
-    said: Dict[int, Said]
-    """How the failing tests failed."""
+    """Every file that may be involved."""
+    observed: ObservedValues
+    said: Dict[int, FailureReport]
+    """The failure of each failing test."""
     units: Tuple[Unit, ...] = ()
     """The functions that failing tests run."""
     collected: FrozenSet[Tuple[str, int]] = frozenset()
-    """Lines that ran for the failing tests when these were collected."""
+    """Lines that ran during collection on behalf of the failing tests."""
 
     def runs_when_collected(self, unit: Unit) -> bool:
-        """Whether a function ran for the failing tests when these were collected."""
-        return any((unit.source.path, n) in self.collected for n in range(unit.first_line, unit.last_line + 1))
+        """Return True if a function ran during the collection of the failing tests."""
+        return any(
+            (unit.source.path, n) in self.collected
+            for n in range(unit.first_line, unit.last_line + 1)
+        )
 
     def suspect_lines(self, most: int = 20) -> List[Dict[str, Any]]:
-        """The most suspect lines, as the host is told."""
-        ranked = sorted((-score, path, line) for path, lines in self.scores.items() for line, score in lines.items())
+        """Return the most suspicious lines for the host."""
+        ranked = sorted(
+            (-score, path, line)
+            for path, lines in self.scores.items()
+            for line, score in lines.items()
+        )
         return [
-            {"file": path, "line": line, "score": round(-score, 3), "reason": self.reasons[path].get(line, "")[:200]}
+            {
+                "file": path,
+                "line": line,
+                "score": round(-score, 3),
+                "reason": self.reasons[path].get(line, "")[:200],
+            }
             for score, path, line in ranked[:most]
         ]
 
     def compared_values(self) -> Tuple[List[float], List[str]]:
-        """Numbers and short texts that the failing assertions compared."""
+        """Return the numbers and short texts that failing assertions compared."""
         values = [v for i in sorted(self.said) for pair in self.said[i].pairs for v in pair]
         numbers = [v for v in values if type(v) in (int, float)]
         texts = [v for v in values if type(v) is str and 0 < len(v) <= 40]
@@ -58,41 +77,45 @@ class Located(NamedTuple):
 
 
 def locate(
-    baseline: Baseline,
-    reach: Reach,
+    baseline: SuiteBaseline,
+    reach: EditablePaths,
     *,
     suspects: Sequence[Mapping[str, Any]] = (),
     red_hunks: Sequence[Mapping[str, Any]] = (),
     wait_s: float,
 ) -> Located:
-    """Trace, read and score.
+    """Trace the tests and score the lines.
 
     Args:
         baseline: The reproduced suite.
-        reach: Which files may be edited.
-        suspects: What the host suspects.
+        reach: Decides which files may be edited.
+        suspects: Suspicious lines from the host.
         red_hunks: The diff that turned the check red.
-        wait_s: How long tracing may take.
+        wait_s: Timeout for tracing, in seconds.
     """
     observations = observe(baseline, reach, wait_s)
-    evidence = gather(baseline, reach, observations, suspects=suspects, red_hunks=red_hunks)
+    evidence = gather_evidence(
+        baseline, reach, observations, suspects=suspects, red_hunks=red_hunks
+    )
     scorer = Scorer(evidence)
     scores, reasons = scorer.result()
     said = {i: seen.said for i, seen in observations.tests.items() if seen.said}
     coverage = {i: seen.lines for i, seen in observations.tests.items()}
     files, units = dict(evidence.files), tuple(scorer.units)
-    return Located(coverage, scores, reasons, files, observations.observed, said, units, observations.collected)
+    return Located(
+        coverage, scores, reasons, files, observations.observed, said, units, observations.collected
+    )
 
 
-def gather(
-    baseline: Baseline,
-    reach: Reach,
+def gather_evidence(
+    baseline: SuiteBaseline,
+    reach: EditablePaths,
     observations: Observations,
     *,
     suspects: Sequence[Mapping[str, Any]],
     red_hunks: Sequence[Mapping[str, Any]],
-) -> Evidence:
-    """Everything the scores are made from."""
+) -> FaultEvidence:
+    """Return all evidence for the scores."""
     items = baseline.items
     failing = [i for i in items.failing if i in observations.tests]
     hit = {path for i in failing for path in observations.tests[i].lines}
@@ -102,9 +125,9 @@ def gather(
     hit.update(path for path, _ in observations.collected)
     hit.update(files_named(items.all, failing, reach))
     known = {*imported_here(reach), *hit}
-    literals = literals_of(items.all, failing)[1]
+    literals = collect_literals(items.all, failing)[1]
     plain = [s for s in suspects if s.get("reason") != CHANGED_REASON]
-    return Evidence(
+    return FaultEvidence(
         tests=observations.tests,
         failing=failing,
         names=items.names,
@@ -120,20 +143,24 @@ def gather(
     )
 
 
-def files_named(items: Sequence[Any], failing: Sequence[int], reach: Reach) -> Set[str]:
-    """Files of the checkout that hold what failing tests name: nothing but attributes of a class may be of use."""
+def files_named(items: Sequence[Any], failing: Sequence[int], reach: EditablePaths) -> Set[str]:
+    """Return the files of the checkout that failing tests name."""
     found: Set[str] = set()
     for index in failing[:MOST_TESTS]:
         space = getattr(getattr(items[index], "function", None), "__globals__", {})
         for name in sorted(names_in(items, [index]) & set(space)):
-            file = getattr(_module_of(space[name]), "__file__", None)
-            path = reach.relative(os.path.realpath(file)) if isinstance(file, str) and file.endswith(".py") else None
+            file = getattr(_find_module(space[name]), "__file__", None)
+            path = (
+                reach.relative(os.path.realpath(file))
+                if isinstance(file, str) and file.endswith(".py")
+                else None
+            )
             found.update([path] if path is not None else [])
     return found
 
 
-def _module_of(value: Any) -> Any:
-    """A module itself; of a class, a function or an object the module it comes from."""
+def _find_module(value: Any) -> Any:
+    """Return the module of a value: itself, or the module of its class or function."""
     if type(value) is types.ModuleType:
         return value
     if type(value) is types.FunctionType:
@@ -142,15 +169,21 @@ def _module_of(value: Any) -> Any:
     return sys.modules.get(str(type.__getattribute__(kind, "__module__")))
 
 
-def imported_here(reach: Reach) -> List[str]:
-    """Files of the checkout that this process has imported and that may be edited."""
+def imported_here(reach: EditablePaths) -> List[str]:
+    """Return the editable files of the checkout that this process has imported."""
     names = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    paths = (reach.relative(os.path.realpath(n)) for n in names if isinstance(n, str) and n.endswith(".py"))
+    paths = (
+        reach.relative(os.path.realpath(n))
+        for n in names
+        if isinstance(n, str) and n.endswith(".py")
+    )
     return sorted({path for path in paths if path is not None})
 
 
-def changed_lines(suspects: Iterable[Mapping[str, Any]], hunks: Iterable[Mapping[str, Any]]) -> Dict[str, Set[int]]:
-    """Lines of the red diff; where lines only went, those around the gap."""
+def changed_lines(
+    suspects: Iterable[Mapping[str, Any]], hunks: Iterable[Mapping[str, Any]]
+) -> Dict[str, Set[int]]:
+    """Return the lines of the red diff; around a deletion, the lines next to it."""
     changed: Dict[str, Set[int]] = {}
     for suspect in suspects:
         if suspect.get("reason") == CHANGED_REASON:

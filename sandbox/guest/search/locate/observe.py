@@ -1,83 +1,97 @@
-"""Runs the failing tests and a sample of the passing ones under the tracer, in a forked child; told as plain data."""
+"""Trace the failing tests and a sample of the passing ones in a forked child."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, Callable, Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    FrozenSet,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
 
-from sandbox.guest.search.locate.collection import STATEMENT_S, calls_behind
-from sandbox.guest.search.locate.said import Said, is_test, said_by
-from sandbox.guest.search.locate.tracers import Entry, FunctionKey, Tracer, make_tracer
+from sandbox.guest.search.locate.collection import STATEMENT_S, collect_calls
+from sandbox.guest.search.locate.failure_report import FailureReport, describe_failure, is_test
+from sandbox.guest.search.locate.tracers import FunctionKey, TracedFunction, Tracer, make_tracer
 from sandbox.guest.search.process.forked import Report, collect
-from sandbox.guest.search.process.limits import Limiter, TimeUp
-from sandbox.guest.search.session.baseline import Baseline, Reach
+from sandbox.guest.search.process.limits import Limiter, TimeLimitExceeded
+from sandbox.guest.search.session.baseline import EditablePaths, SuiteBaseline
 from sandbox.guest.search.session.harness import Runner
 
 MOST_RED, MOST_GREEN, MOST_HUNG = 60, 60, 3
-"""How many failing, passing and hanging tests are traced."""
+"""Maximum numbers of failing, passing and hanging tests that are traced."""
 SIBLINGS, NEIGHBOURS = 16, 30
-"""How many of the passing ones are other cases of a failing test, and tests of the same file."""
+"""Maximum numbers of passing tests: other cases of a failing test, and tests in its file."""
 MOST_AGAIN = 4
-"""How many failing tests are run once more, to see what runs only once in a process."""
+"""Maximum number of failing tests that run again, to find lines that run once per process."""
 HUNG_S = 0.1
 TRACED, AT_LEAST = 4.0, 3
-"""How much longer a traced test is thought to take, and how many are traced whatever it takes."""
+"""Assumed slowdown by tracing, and minimum number of traced tests."""
 DEAR_SET_UP = 40
-"""How many times what outlives the tests can be set up in the time for tracing, or else that is not traced."""
+"""Set-ups that outlive tests are traced only if the time allows this many repetitions."""
 NAMES, TYPES, VALUES = 40, 4, 5
-"""What is kept per function: names, types of each, values of each."""
+"""Maximum per function: names, types of each, values of each."""
 
 
 Noted = Tuple[List[str], List[str], List[Any], List[Any]]
-"""Of one name: types in failing and in passing runs, small values in failing and in passing runs."""
+"""Of one name: types in failing and passing runs, small values in failing and passing runs."""
 
 
-class Seen(NamedTuple):
-    """What one traced test did."""
+class Trace(NamedTuple):
+    """The trace of one test."""
 
     lines: Dict[str, Set[int]]
-    """Path to lines, of the functions that some failing test calls."""
+    """Lines by path, in functions that some failing test calls."""
     functions: Dict[FunctionKey, Tuple[int, Optional[FunctionKey]]]
-    """The functions of the checkout it called: how deep, and from where first."""
+    """The called functions of the checkout, with depth and first caller."""
     exits: Dict[str, Set[int]]
     """Lines on which functions returned."""
-    said: Optional[Said]
-    """How it failed, if it did."""
+    said: Optional[FailureReport]
+    """Its failure, if it failed."""
     recent: Mapping[str, Mapping[int, int]] = {}
-    """Path to line to age: nought for the last step of the test that ran any line, one for the step before."""
+    """Age by path and line, in steps: 0 for the last step of the test that ran any line."""
 
 
-class Observed:
+class ObservedValues:
     """Types and small values of names in the traced functions.
 
     Args:
-        told: What was noted per function and name.
+        recorded: The record per function and name.
     """
 
-    def __init__(self, told: Dict[FunctionKey, Dict[str, Noted]]) -> None:
-        self._told = told
+    def __init__(self, recorded: Dict[FunctionKey, Dict[str, Noted]]) -> None:
+        self._recorded = recorded
 
     def types(self, path: str, first: int, last: int) -> Dict[str, Tuple[str, ...]]:
-        """Name to the types it had in the functions between two lines; failing runs first."""
+        """Return the types of each name in the functions between two lines; failing runs first."""
         names = self._names(path, first, last)
-        return {name: tuple(dict.fromkeys([*red, *green])) for name, (red, green, _, _) in names.items()}
+        return {
+            name: tuple(dict.fromkeys([*red, *green])) for name, (red, green, _, _) in names.items()
+        }
 
     def values(self, path: str, first: int, last: int) -> Dict[str, Tuple[Any, ...]]:
-        """Name to small values (numbers, short texts, None) that it had."""
+        """Return the small values (numbers, short texts, None) of each name."""
         names = self._names(path, first, last)
         return {name: (*red, *green) for name, (_, _, red, green) in names.items() if red or green}
 
     def failing_values(self) -> List[Any]:
-        """Small values that names had in failing runs, in any function; each once."""
+        """Return the small values of names in failing runs, in any function, each once."""
         found: Dict[Tuple[str, Any], Any] = {}
-        for names in self._told.values():
+        for names in self._recorded.values():
             for noted in names.values():
                 found.update({(type(value).__name__, value): value for value in noted[2]})
         return list(found.values())
 
     def _names(self, path: str, first: int, last: int) -> Dict[str, Noted]:
         found: Dict[str, Noted] = {}
-        for (where, line), names in self._told.items():
+        for (where, line), names in self._recorded.items():
             if where == path and first <= line <= last:
                 for name, noted in names.items():
                     found.setdefault(name, noted)
@@ -85,30 +99,32 @@ class Observed:
 
 
 class Observations(NamedTuple):
-    """Everything the traced tests told."""
+    """Results of all traced tests."""
 
-    tests: Dict[int, Seen]
-    observed: Observed
+    tests: Dict[int, Trace]
+    observed: ObservedValues
     once: FrozenSet[Tuple[str, int]] = frozenset()
-    """Lines that a failing test ran and did not run when it was run again: what is prepared once in a process."""
+    """Lines that a failing test ran only the first time: set-up that runs once per process."""
     collected: FrozenSet[Tuple[str, int]] = frozenset()
-    """Lines that ran when the modules of the failing tests were imported, for what these tests use."""
+    """Lines that ran during imports, for objects that the failing tests use."""
 
 
-def observe(baseline: Baseline, reach: Reach, wait_s: float) -> Observations:
-    """Trace; within so many seconds, the failing tests first."""
+def observe(baseline: SuiteBaseline, reach: EditablePaths, wait_s: float) -> Observations:
+    """Trace the tests within a timeout, failing tests first."""
     return read(raw_observations(baseline, reach, wait_s))
 
 
-def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[Any]:
-    """What the child tells, as it tells it."""
-    order = order_of(baseline, wait_s)
+def raw_observations(baseline: SuiteBaseline, reach: EditablePaths, wait_s: float) -> List[Any]:
+    """Return the child's reports."""
+    order = select_tests(baseline, wait_s)
     red = set(baseline.items.failing)
 
     def work(limiter: Limiter, report: Report) -> None:
         runner = Runner(baseline.items.all, limiter)
         runner.watch.allowance *= TRACED
-        runner.watch.unseen = DEAR_SET_UP * sum(baseline.set_up_s.get(i, 0.0) for i in order) > wait_s
+        runner.watch.unseen = (
+            DEAR_SET_UP * sum(baseline.set_up_s.get(i, 0.0) for i in order) > wait_s
+        )
         notes: Dict[FunctionKey, Dict[str, Any]] = {}
         state = {"red": True}
         tracer = make_tracer(
@@ -118,19 +134,25 @@ def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[An
         )
         for index in order:
             state["red"] = index in red
-            told = _Teller(tracer, reach, baseline.items.all[index], red=index in red or baseline.isolated)
+            told = _TestTracer(
+                tracer, reach, baseline.items.all[index], red=index in red or baseline.isolated
+            )
             outcome = runner.run(index, _limit(baseline, index, red), told.around)
             of_failing = [told.said, tracer.recent()] if index in red else [None, {}]
             report(["test", index, outcome, *_entries(tracer.called()), *of_failing])
         for index in (
-            [] if baseline.isolated else [i for i in order if i in red and i not in baseline.hung][:MOST_AGAIN]
+            []
+            if baseline.isolated
+            else [i for i in order if i in red and i not in baseline.hung][:MOST_AGAIN]
         ):
-            told = _Teller(tracer, reach, baseline.items.all[index], red=True)
+            told = _TestTracer(tracer, reach, baseline.items.all[index], red=True)
             runner.run(index, _limit(baseline, index, red), told.around)
             report(["again", index, _entries(tracer.called())[1]])
-        for call in calls_behind([baseline.items.all[i] for i in baseline.items.failing]):
+        for call in collect_calls([baseline.items.all[i] for i in baseline.items.failing]):
             limiter.arm(STATEMENT_S)
-            with suppress(BaseException):  # it is the repository's own code; what it did until then was seen
+            with suppress(
+                BaseException
+            ):  # repository code; the events before the error were recorded
                 tracer.run(call, red=True)
             limiter.disarm()
             report(["collected", _entries(tracer.called())[1]])
@@ -140,8 +162,8 @@ def raw_observations(baseline: Baseline, reach: Reach, wait_s: float) -> List[An
 
 
 def read(reports: Sequence[Any]) -> Observations:
-    """What a child told."""
-    tests: Dict[int, Seen] = {}
+    """Parse the child's reports."""
+    tests: Dict[int, Trace] = {}
     names: Dict[FunctionKey, Any] = {}
     once: Set[Tuple[str, int]] = set()
     collected: Set[Tuple[str, int]] = set()
@@ -150,38 +172,42 @@ def read(reports: Sequence[Any]) -> Observations:
             names = {(key[0], key[1]): {n: tuple(v) for n, v in of.items()} for key, of in told[1]}
         elif told[0] == "again":
             before, now = tests[told[1]].lines, told[2]
-            once.update((path, line) for path, lines in before.items() for line in lines.difference(now.get(path, ())))
+            once.update(
+                (path, line)
+                for path, lines in before.items()
+                for line in lines.difference(now.get(path, ()))
+            )
         elif told[0] == "collected":
             collected.update((path, line) for path, lines in told[1].items() for line in lines)
         else:
-            tests[told[1]] = _seen(told)
-    return Observations(tests, Observed(names), frozenset(once), frozenset(collected))
+            tests[told[1]] = _parse_trace(told)
+    return Observations(tests, ObservedValues(names), frozenset(once), frozenset(collected))
 
 
-def _limit(baseline: Baseline, index: int, red: Set[int]) -> float:
+def _limit(baseline: SuiteBaseline, index: int, red: Set[int]) -> float:
     if index in baseline.hung:
         return HUNG_S
     usual = baseline.seconds.get(index, 1.0)
     return min(0.15 + 6 * usual, 6.0 if index in red else 1.0)
 
 
-def order_of(baseline: Baseline, wait_s: float = 60.0) -> List[int]:
-    """The tests to trace: failing ones, then passing ones, those that are most like a failing one first.
+def select_tests(baseline: SuiteBaseline, wait_s: float = 60.0) -> List[int]:
+    """Return the tests to trace: failing ones, then passing ones most similar to a failing one.
 
     Args:
         baseline: The reproduced suite.
-        wait_s: What all of it may take; half of it at most is for failing tests.
+        wait_s: Timeout for all tests; at most half of it is for failing tests.
     """
     hung = sorted(baseline.hung)[:MOST_HUNG]
     failing = [i for i in baseline.items.failing if i not in baseline.hung][:MOST_RED]
     failing = _affordable(failing, baseline, 0.5 * wait_s)
     passing = _affordable(_sample(baseline, failing or hung), baseline, 0.4 * wait_s)
-    # A test that hangs goes last: what it leaves behind disturbs nobody then.
+    # A test that hangs goes last, so that its leftovers affect no other test.
     return sorted([*failing, *passing, *hung]) if baseline.isolated else [*failing, *passing, *hung]
 
 
-def _affordable(tests: Sequence[int], baseline: Baseline, budget_s: float) -> List[int]:
-    """The first of these tests that fit into a time, but some in any case."""
+def _affordable(tests: Sequence[int], baseline: SuiteBaseline, budget_s: float) -> List[int]:
+    """Return the first of these tests that fit into a time limit, and at least a few."""
     chosen: List[int] = []
     spent = 0.0
     for index in tests:
@@ -192,14 +218,16 @@ def _affordable(tests: Sequence[int], baseline: Baseline, budget_s: float) -> Li
     return chosen
 
 
-def _sample(baseline: Baseline, failing: Sequence[int]) -> List[int]:
+def _sample(baseline: SuiteBaseline, failing: Sequence[int]) -> List[int]:
     names = baseline.items.names
     shapes = dict.fromkeys(names[i].partition("[")[0] for i in failing)
     files = dict.fromkeys(names[i].partition("::")[0] for i in failing)
     quick = [i for i in baseline.items.passing if baseline.seconds.get(i, 9.9) < 0.5]
     siblings = _near(failing, [i for i in quick if names[i].partition("[")[0] in shapes])[:SIBLINGS]
     taken = set(siblings)
-    close = _near(failing, [i for i in quick if i not in taken and names[i].partition("::")[0] in files])[:NEIGHBOURS]
+    close = _near(
+        failing, [i for i in quick if i not in taken and names[i].partition("::")[0] in files]
+    )[:NEIGHBOURS]
     taken.update(close)
     others = [i for i in quick if i not in taken]
     room = MOST_GREEN - len(taken)
@@ -208,27 +236,28 @@ def _sample(baseline: Baseline, failing: Sequence[int]) -> List[int]:
 
 
 def _near(failing: Sequence[int], tests: Sequence[int]) -> List[int]:
-    """Tests in the order of how far they stand from a failing one."""
+    """Return tests sorted by their distance from a failing one."""
+    # A bound on the quadratic comparison.
     few = list(failing)[:20]
     return sorted(tests, key=lambda i: (min((abs(i - f) for f in few), default=0), i))
 
 
-class _Teller:
-    """Traces one call and reads how it failed.
+class _TestTracer:
+    """Traces one call and reads its failure.
 
     Args:
-        tracer: Collects.
-        reach: Which files count.
+        tracer: Records the events.
+        reach: Decides which files count.
         item: The test.
-        red: Whether lines of everything it calls are wanted.
+        red: Record lines of all functions that it calls.
     """
 
-    def __init__(self, tracer: Tracer, reach: Reach, item: Any, *, red: bool) -> None:
+    def __init__(self, tracer: Tracer, reach: EditablePaths, item: Any, *, red: bool) -> None:
         self._tracer = tracer
         self._reach = reach
         self._item = item
         self._red = red
-        self.said: Optional[Said] = None
+        self.said: Optional[FailureReport] = None
 
     def around(self, call: Callable[[], Any]) -> Any:
         """Trace one call."""
@@ -237,7 +266,7 @@ class _Teller:
         except BaseException as error:
             self._read(error)
             raise
-        # An item of unittest does not raise: it keeps the failure in itself.
+        # An item of unittest stores its failure and does not raise it.
         for info in list(getattr(self._item, "_excinfo", None) or ())[:1]:
             self._read(getattr(info, "value", None))
         return value
@@ -247,14 +276,18 @@ class _Teller:
             return
         for evaluate in (False, True):
             try:
-                self.said = said_by(error, self._tracer.path_of, self._reach.root, evaluate=evaluate)
-            except TimeUp:
+                self.said = describe_failure(
+                    error, self._tracer.editable_path, self._reach.root, evaluate=evaluate
+                )
+            except TimeLimitExceeded:
                 return
             except Exception:  # the exception is the repository's own object
                 return
 
 
-def _entries(entries: Sequence[Entry]) -> Tuple[List[Any], Dict[str, List[int]], Dict[str, List[int]]]:
+def _entries(
+    entries: Sequence[TracedFunction],
+) -> Tuple[List[Any], Dict[str, List[int]], Dict[str, List[int]]]:
     functions: List[Any] = []
     lines: Dict[str, Set[int]] = {}
     exits: Dict[str, Set[int]] = {}
@@ -263,23 +296,29 @@ def _entries(entries: Sequence[Entry]) -> Tuple[List[Any], Dict[str, List[int]],
         if entry.lines:
             lines.setdefault(entry.path, set()).update(entry.lines)
             exits.setdefault(entry.path, set()).update(entry.exits)
-    return functions, {p: sorted(n) for p, n in lines.items()}, {p: sorted(n) for p, n in exits.items()}
+    return (
+        functions,
+        {p: sorted(n) for p, n in lines.items()},
+        {p: sorted(n) for p, n in exits.items()},
+    )
 
 
-def _seen(told: Sequence[Any]) -> Seen:
+def _parse_trace(told: Sequence[Any]) -> Trace:
     _, _, _, functions, lines, exits, said, recent = told
     called = {(p, first): (depth, (c[0], c[1]) if c else None) for p, first, depth, c in functions}
-    return Seen(
+    return Trace(
         {path: set(numbers) for path, numbers in lines.items()},
         called,
         {path: set(numbers) for path, numbers in exits.items()},
-        Said.from_json(said) if said else None,
+        FailureReport.from_json(said) if said else None,
         {path: {int(line): age for line, age in ages.items()} for path, ages in recent.items()},
     )
 
 
-def _note(notes: Dict[FunctionKey, Dict[str, Any]], entry: Entry, frame: Any, *, red: bool) -> None:
-    """Remember the types and the small values of a frame's names."""
+def _note(
+    notes: Dict[FunctionKey, Dict[str, Any]], entry: TracedFunction, frame: Any, *, red: bool
+) -> None:
+    """Record the types and small values of a frame's names."""
     names = notes.setdefault(entry.key, {})
     for name, value in list(frame.f_locals.items())[:NAMES]:
         if name not in names and len(names) >= NAMES:
@@ -303,4 +342,6 @@ def _same(one: Any, two: Any) -> bool:
 def _small(value: Any) -> bool:
     if value is None or type(value) is bool:
         return True
-    return (type(value) is int and abs(value) < 1_000_000) or (type(value) is str and len(value) <= 40)
+    return (type(value) is int and abs(value) < 1_000_000) or (
+        type(value) is str and len(value) <= 40
+    )

@@ -1,45 +1,56 @@
-"""Which tests run what, counted: how much more the failing tests run a line than the passing ones do."""
+"""Spectrum-based suspiciousness: how much more failing tests run a line than passing ones do."""
 
 from __future__ import annotations
 
 import math
 from typing import Any, Dict, Hashable, Iterable, List, Mapping, Sequence, Set, Tuple
 
-from sandbox.guest.search.locate.observe import Seen
+from sandbox.guest.search.locate.observe import Trace
 
 Place = Tuple[str, int]
 OCHIAI, DSTAR, TARANTULA = 0.5, 0.25, 0.25
-"""How the three join."""
+"""Weights of the three formulas.
+
+See Abreu et al. 2007 (Ochiai), Wong et al. 2014 (DStar), Jones and Harrold 2005 (Tarantula).
+"""
 BY_SUM = 0.5
 LAST_RANK = 60
 LEAST = 0.02
 MOST_PAIRS = 12
-"""Failing tests whose nearest passing test is looked for."""
+"""Maximum number of failing tests that are compared with their nearest passing test."""
 
 
 class Counts:
-    """Hits by failing and by passing tests of anything countable.
+    """Number of failing and passing tests that hit each item.
 
     Args:
-        red: What each failing test ran.
-        green: What each passing test ran.
+        red: The items that each failing test ran.
+        green: The items that each passing test ran.
     """
 
-    def __init__(self, red: Sequence[Iterable[Hashable]], green: Sequence[Iterable[Hashable]]) -> None:
+    def __init__(
+        self, red: Sequence[Iterable[Hashable]], green: Sequence[Iterable[Hashable]]
+    ) -> None:
         self.reds = len(red)
         self.greens = len(green)
         self.red = _count(red)
         self.green = _count(green)
 
     def score(self, thing: Hashable) -> float:
-        """From 0 (no failing test runs it) to 1 (all failing tests do, and no other)."""
+        """Return the suspiciousness from 0 to 1.
+
+        It is 0 if no failing test runs the item, and 1 if all failing tests and no other do.
+        """
         hits, others = self.red.get(thing, 0), self.green.get(thing, 0)
         if not hits:
             return 0.0
         ochiai = hits / math.sqrt(max(1, self.reds) * (hits + others))
         star = hits * hits / max(0.5, others + self.reds - hits)
+        # DStar has no upper bound; x / (x + 1) maps it to 0..1.
         failing, passing = hits / max(1, self.reds), others / max(1, self.greens)
-        return OCHIAI * ochiai + DSTAR * star / (star + 1) + TARANTULA * failing / (failing + passing)
+        return (
+            OCHIAI * ochiai + DSTAR * star / (star + 1) + TARANTULA * failing / (failing + passing)
+        )
 
 
 def _count(runs: Sequence[Iterable[Hashable]]) -> Dict[Any, int]:
@@ -50,13 +61,17 @@ def _count(runs: Sequence[Iterable[Hashable]]) -> Dict[Any, int]:
     return counts
 
 
-def places(seen: Seen) -> Set[Place]:
-    """The lines a test ran."""
+def places(seen: Trace) -> Set[Place]:
+    """Return the lines that a test ran."""
     return {(path, line) for path, lines in seen.lines.items() for line in lines}
 
 
 def beyond_nearest(red: Sequence[Set[Place]], green: Sequence[Set[Place]]) -> Mapping[Place, float]:
-    """Lines that a failing test runs and the passing test that is most like it does not; the share of failing tests."""
+    """Return lines that a failing test runs and its most similar passing test does not.
+
+    The value is the share of failing tests. See Renieris and Reiss 2003 (nearest neighbour
+    queries).
+    """
     counts: Dict[Place, int] = {}
     few = [run for run in red[:MOST_PAIRS] if run]
     for run in few:
@@ -71,13 +86,16 @@ def _alike(one: Set[Place], two: Set[Place]) -> float:
     return both / max(1, len(one) + len(two) - both)
 
 
-def sharpened(totals: Mapping[Place, float]) -> Dict[Place, float]:
-    """Sums as suspicion from 0 to 1: half by the sum, half by the rank, for of a thousand lines few can be meant.
+def scale_scores(totals: Mapping[Place, float]) -> Dict[Place, float]:
+    """Map sums to suspiciousness from 0 to 1: half by the sum, half by the rank.
 
     Args:
-        totals: Sums of signs; what is not above nought is left out.
+        totals: Sums of signs; only positive ones count.
     """
-    ranked = sorted(((score, place) for place, score in totals.items() if score > 0), key=lambda one: (-one[0], one[1]))
+    ranked = sorted(
+        ((score, place) for place, score in totals.items() if score > 0),
+        key=lambda one: (-one[0], one[1]),
+    )
     found: Dict[Place, float] = {}
     at = 0
     while at < len(ranked):
@@ -85,6 +103,7 @@ def sharpened(totals: Mapping[Place, float]) -> Dict[Place, float]:
         end = at
         while end < len(ranked) and ranked[end][0] == score:
             end += 1
+        # Ties share their mean rank.
         rank = (at + 1 + end) / 2 if at else 1.0
         share = 1.0 - math.log(rank) / math.log(LAST_RANK)
         for _, place in ranked[at:end]:

@@ -1,4 +1,4 @@
-"""Which functions of the checkout a test calls, and which lines it runs in those that matter; cheap on every Python."""
+"""Trace the calls and lines of a test in the checkout, cheaply in every Python version."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 IDLE_RED, IDLE_GREEN = 20_000, 200
-"""Line events without a new line after which a function's frames are left alone: a failing test, a passing one."""
+"""Line events without a new line after which a function is no longer traced: failing, passing test.
+"""
 MOST_STEPS, MOST_RESTARTS = 20_000, 400
-"""Steps of one test that are told apart."""
+"""Maximum number of steps of one test that are distinguished."""
 STEPS = 8
-"""How many of the last steps are of interest."""
+"""Number of last steps that are reported."""
 FRAMES = 80
-"""How far up the caller is looked for."""
+"""Maximum distance to the calling frame."""
 RETURNS, NOTED = 6, 16
-"""How many returns of each function are seen per test, and looked at closely in all failing and all passing tests."""
+"""Returns per function: maximum seen per test, and maximum recorded over all tests of a kind."""
 
 FunctionKey = Tuple[str, int]
 """Path relative to the checkout, and the code's first line."""
-OnReturn = Callable[["Entry", Any], None]
+OnReturn = Callable[["TracedFunction", Any], None]
 
 
-class Entry:
-    """One code object of the checkout, and what one test did in it.
+class TracedFunction:
+    """A code object of the checkout and its events in one test.
 
     Args:
-        code: The code; kept, so that no other can have its identity.
+        code: The code, kept alive so that its id stays unique.
         path: Its file, relative to the checkout.
     """
 
@@ -35,13 +36,13 @@ class Entry:
         self.code = code
         self.path = path
         self.watched = False
-        """Whether a failing test calls it: only then its lines are of interest."""
+        """True if a failing test calls it; only then its lines are traced."""
         self.noted = [0, 0]
-        """How many returns were looked at in passing and in failing tests."""
+        """Number of recorded returns in passing and in failing tests."""
         self.lines: Dict[int, int] = {}
-        """Line to the step of the test in which it ran last."""
+        """The last step of the test that ran each line."""
         self.wanted: Set[int] = set()
-        """Lines that failing tests ran: of a passing test no others are of interest."""
+        """Lines that failing tests ran; no others are traced in passing tests."""
         self.exits: Dict[int, None] = {}
         self.returns = 0
         self.idle = 0
@@ -50,29 +51,31 @@ class Entry:
         self.caller: Optional[FunctionKey] = None
 
     def clear(self) -> None:
-        """Forget the last test."""
+        """Clear the events of the last test."""
         self.lines = {}
         self.exits = {}
         self.returns = self.idle = self.step = self.depth = 0
         self.caller = None
 
     def all_lines(self) -> Set[int]:
-        """Every line there is."""
-        return {line for _, line in dis.findlinestarts(self.code) if line} - {self.code.co_firstlineno}
+        """Return all lines of the code."""
+        return {line for _, line in dis.findlinestarts(self.code) if line} - {
+            self.code.co_firstlineno
+        }
 
     @property
     def key(self) -> FunctionKey:
-        """Where the function is."""
+        """The path and the first line of the function."""
         return (self.path, self.code.co_firstlineno)
 
 
 class Tracer:
-    """Collects what one test does; how it listens is its children's business.
+    """Records the events of one test; subclasses receive them from the interpreter.
 
     Args:
-        place: The path of a file below the checkout if it may be edited, by its absolute name, else None.
-        on_return: Told of a frame that is about to return.
-        is_test: Whether a file (by its absolute name) is a test's: each of its lines is a step of a failing test.
+        place: Returns the relative path of an editable file by its absolute name, else None.
+        on_return: Called with a frame that is about to return.
+        is_test: Returns True for a test file; each of its lines is a step of a failing test.
     """
 
     def __init__(
@@ -84,19 +87,19 @@ class Tracer:
         self._place = place
         self._on_return = on_return
         self._is_test = is_test
-        self._test = Entry(Tracer.run.__code__, "")
-        """Stands for all code of tests."""
+        self._test = TracedFunction(Tracer.run.__code__, "")
+        """The entry for all code of tests."""
         self._step = 0
         self._paths: Dict[str, Optional[str]] = {}
-        self._entries: Dict[int, Optional[Entry]] = {}
+        self._entries: Dict[int, Optional[TracedFunction]] = {}
         self._keep: List[types.CodeType] = []
-        self._called: Dict[int, Entry] = {}
+        self._called: Dict[int, TracedFunction] = {}
         self._red = True
         self._begin: Callable[[], Any] = dict
         self._stop: Callable[[], Any] = dict
 
     def run(self, call: Callable[[], Any], *, red: bool) -> Any:
-        """Trace one call; lines only in functions that a call with `red` has reached."""
+        """Trace one call; lines only in functions that some call with `red` has reached."""
         for entry in self._called.values():
             if self._red:
                 entry.wanted.update(entry.lines)
@@ -110,30 +113,36 @@ class Tracer:
         finally:
             self._stop()
 
-    def called(self) -> List[Entry]:
-        """The functions of the last test, in the order they were called first."""
+    def called(self) -> List[TracedFunction]:
+        """Return the functions of the last test in the order of their first calls."""
         return list(self._called.values())
 
-    def path_of(self, filename: str) -> Optional[str]:
-        """The same as `place`, remembered."""
+    def editable_path(self, filename: str) -> Optional[str]:
+        """Return the cached result of `place`."""
         if filename not in self._paths:
             self._paths[filename] = self._place(filename)
         return self._paths[filename]
 
-    def entry_of(self, code: types.CodeType) -> Optional[Entry]:
-        """What is known of a code object; None when it is not of interest."""
+    def find_entry(self, code: types.CodeType) -> Optional[TracedFunction]:
+        """Return the entry of a code object, or None if it is not traced."""
         number = id(code)
         if number in self._entries:
             return self._entries[number]
         self._keep.append(code)
-        path = None if code.co_name == "<module>" else self.path_of(code.co_filename)
-        entry = Entry(code, path) if path is not None else self._test if self._is_test(code.co_filename) else None
+        path = None if code.co_name == "<module>" else self.editable_path(code.co_filename)
+        entry: Optional[TracedFunction] = None
+        if path is not None:
+            entry = TracedFunction(code, path)
+        elif self._is_test(code.co_filename):
+            entry = self._test
         self._entries[number] = entry
         return entry
 
     def recent(self) -> Dict[str, Dict[int, int]]:
-        """Path to line to how many steps before the last one of the test it ran last; only of the last few."""
-        steps = sorted({step for entry in self._called.values() for step in entry.lines.values()}, reverse=True)
+        """Return the age of each line in steps before the last one, for the last few steps."""
+        steps = sorted(
+            {step for entry in self._called.values() for step in entry.lines.values()}, reverse=True
+        )
         age = {step: number for number, step in enumerate(steps[:STEPS])}
         found: Dict[str, Dict[int, int]] = {}
         for entry in self._called.values():
@@ -142,8 +151,8 @@ class Tracer:
                     found.setdefault(entry.path, {})[line] = age[step]
         return found
 
-    def note_call(self, entry: Entry, frame: Any) -> None:
-        """The first call of a function in this test: who called it, and how deep inside the checkout."""
+    def note_call(self, entry: TracedFunction, frame: Any) -> None:
+        """Record the first call of a function in this test, with its caller and depth."""
         self._called[id(entry.code)] = entry
         entry.depth = 1
         if self._red:
@@ -158,8 +167,8 @@ class Tracer:
                 entry.depth = caller.depth + 1
                 return
 
-    def note_return(self, entry: Entry, frame: Any) -> None:
-        """A function returns: where, and as long as there may be news, with what names."""
+    def note_return(self, entry: TracedFunction, frame: Any) -> None:
+        """Record the line of a return, and its frame up to a limit."""
         entry.exits[frame.f_lineno] = None
         if entry.noted[self._red] < NOTED:
             entry.noted[self._red] += 1
@@ -167,7 +176,7 @@ class Tracer:
 
 
 class SetTrace(Tracer):
-    """By `sys.settrace`: every call is told, lines only of the functions of interest."""
+    """Traces by `sys.settrace`: all calls, but lines only in selected functions."""
 
     def __init__(
         self,
@@ -178,7 +187,7 @@ class SetTrace(Tracer):
         super().__init__(place, on_return, is_test)
         self._foreign: Set[int] = set()
         self._done: Set[int] = set()
-        """Code in which there is nothing to see: ever, in this test."""
+        """Ids of code with nothing more to trace: in general, and in this test."""
         self._begin = self._start
         self._stop = lambda: sys.settrace(None)
 
@@ -190,7 +199,7 @@ class SetTrace(Tracer):
         number = id(frame.f_code)
         if number in self._done:
             return None
-        entry = self._entries[number] if number in self._entries else self.entry_of(frame.f_code)
+        entry = self._entries[number] if number in self._entries else self.find_entry(frame.f_code)
         if entry is None:
             self._foreign.add(number)
             self._done.add(number)
@@ -215,7 +224,7 @@ class SetTrace(Tracer):
                 frame.f_trace_lines = False
         return self._on_test
 
-    def _listener(self, entry: Entry) -> Any:
+    def _listener(self, entry: TracedFunction) -> Any:
         def on_event(frame: Any, event: str, _argument: Any) -> Any:
             if event == "line":
                 line = frame.f_lineno
@@ -231,8 +240,11 @@ class SetTrace(Tracer):
 
         return on_event
 
-    def _listener_of_passing(self, entry: Entry, number: int) -> Any:
-        """Until it has seen the lines that failing tests ran, and looked at as many returns as it may."""
+    def _listener_of_passing(self, entry: TracedFunction, number: int) -> Any:
+        """Return a listener for a passing test.
+
+        It stops after the lines that failing tests ran, and after enough returns.
+        """
 
         def on_event(frame: Any, event: str, _argument: Any) -> Any:
             if event == "line":
@@ -260,14 +272,17 @@ class SetTrace(Tracer):
 
         return on_event
 
-    def _give_up(self, entry: Entry, frame: Any) -> None:
-        """What it would have run later on is not known: say that it runs everything."""
+    def _give_up(self, entry: TracedFunction, frame: Any) -> None:
+        """Stop tracing a frame; record all its lines, because the later ones are unknown."""
         frame.f_trace_lines = False
         entry.lines.update(dict.fromkeys(entry.all_lines() - set(entry.lines), self._step))
 
 
 class Monitor(Tracer):
-    """By `sys.monitoring` (Python 3.12 and later): each line is told once, then costs nothing."""
+    """Traces by `sys.monitoring` (Python 3.12 and later).
+
+    A line is reported once, then costs nothing.
+    """
 
     def __init__(
         self,
@@ -288,16 +303,16 @@ class Monitor(Tracer):
         self._begin, self._stop = self._start, self._end
 
     def _start(self) -> None:
-        """Listen to starts everywhere, and to lines and returns of the functions of interest."""
+        """Listen to all starts, and to lines and returns of selected functions."""
         self._api.set_events(self._tool, self._api.events.PY_START)
         self._api.restart_events()
 
     def _end(self) -> None:
-        """Listen no more; the local events of known functions stay."""
+        """Stop listening; the local events of known functions stay."""
         self._api.set_events(self._tool, 0)
 
     def _on_start(self, code: types.CodeType, _offset: int) -> Any:
-        entry = self.entry_of(code)
+        entry = self.find_entry(code)
         if entry is self._test:
             if self._red and id(code) not in self._local:
                 self._local[id(code)] = None
@@ -316,6 +331,7 @@ class Monitor(Tracer):
             entry.lines[line] = self._step
         elif self._red and self._entries.get(id(code)) is self._test and self._step < MOST_RESTARTS:
             self._step += 1
+            # Reported lines are disabled; a new step of the test has to report them again.
             self._api.restart_events()
             return None
         return self._off
@@ -330,10 +346,10 @@ class Monitor(Tracer):
 
 
 def free_tool() -> int:
-    """A number of a monitoring tool that nobody uses.
+    """Return the number of an unused monitoring tool.
 
     Raises:
-        ValueError: all are taken.
+        ValueError: All are in use.
     """
     monitoring = sys.monitoring  # type: ignore[attr-defined,unused-ignore]
     for number in (3, 4, 1, 2, 5, 0):
@@ -343,9 +359,11 @@ def free_tool() -> int:
 
 
 def make_tracer(
-    place: Callable[[str], Optional[str]], on_return: OnReturn, is_test: Callable[[str], bool] = lambda _: False
+    place: Callable[[str], Optional[str]],
+    on_return: OnReturn,
+    is_test: Callable[[str], bool] = lambda _: False,
 ) -> Tracer:
-    """The cheapest tracer of this interpreter."""
+    """Return the cheapest tracer of this interpreter."""
     if hasattr(sys, "monitoring"):
         try:
             free_tool()

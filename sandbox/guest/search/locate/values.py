@@ -1,4 +1,4 @@
-"""Values that should have been equal: where they differ, and which literals of the source could have made them."""
+"""Values that should have been equal: where they differ, and which literals could explain it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ Pair = Tuple[Any, Any]
 
 
 def plain(value: Any) -> bool:
-    """Whether a value is made of plain data."""
-    return type(value) in (str, int, float, bool, bytes, list, tuple, dict, set, frozenset) or value is None
+    """Return True if a value consists of plain data."""
+    return (
+        type(value) in (str, int, float, bool, bytes, list, tuple, dict, set, frozenset)
+        or value is None
+    )
 
 
-def differing(one: Any, two: Any, depth: int = 0) -> List[Pair]:
-    """The leaves at which two values differ."""
+def find_differences(one: Any, two: Any, depth: int = 0) -> List[Pair]:
+    """Return the pairs of leaves at which two values differ."""
     if depth > DEEPEST:
         return []
     if type(one) in (list, tuple) and type(two) in (list, tuple):
@@ -34,8 +37,12 @@ def differing(one: Any, two: Any, depth: int = 0) -> List[Pair]:
 
 
 def leaf(value: Any) -> bool:
-    """Whether a value is one that can stand as a literal, and be told."""
-    return value is None or type(value) in (str, bool) or (type(value) in (int, float) and abs(value) < 1e15)
+    """Return True if a value can be written as a literal."""
+    return (
+        value is None
+        or type(value) in (str, bool)
+        or (type(value) in (int, float) and abs(value) < 1e15)
+    )
 
 
 def _short(value: Any) -> Any:
@@ -45,7 +52,7 @@ def _short(value: Any) -> Any:
 def _in_sequences(one: List[Any], two: List[Any], depth: int) -> List[Pair]:
     found: List[Pair] = []
     for left, right in zip(one[:200], two[:200]):
-        found += differing(left, right, depth + 1)
+        found += find_differences(left, right, depth + 1)
         if len(found) >= MOST:
             break
     if len(one) != len(two):
@@ -58,29 +65,31 @@ def _in_tables(one: Dict[Any, Any], two: Dict[Any, Any], depth: int) -> List[Pai
     found: List[Pair] = []
     for key in list(one)[:200]:
         if key in two:
-            found += differing(one[key], two[key], depth + 1)
-    return [*found, *_alone([k for k in one if k not in two], [k for k in two if k not in one])][:MOST]
+            found += find_differences(one[key], two[key], depth + 1)
+    return [*found, *_alone([k for k in one if k not in two], [k for k in two if k not in one])][
+        :MOST
+    ]
 
 
 def _alone(one: Any, two: Any) -> List[Pair]:
-    """Leaves that have no partner."""
+    """Return leaves without a counterpart."""
     left = [(_short(value), None) for value in list(one)[:MOST] if leaf(value)]
     right = [(None, _short(value)) for value in list(two)[:MOST] if leaf(value)]
     return sorted(left, key=repr) + sorted(right, key=repr)
 
 
 class Clues(NamedTuple):
-    """What to look for among the literals of the source, each with how telling it is."""
+    """Literals to look for in the source, each with the strength of its evidence."""
 
     texts: Dict[str, float]
     """Whole texts and the parts in which two texts differ."""
     numbers: Dict[float, float]
     lone: Tuple[Pair, ...]
-    """Pairs of texts, to see what stands in one and not in the other."""
+    """Pairs of texts, to find literals that occur in only one of them."""
 
 
-def clues_of(pairs: Sequence[Pair], wanted: Sequence[str] = ()) -> Clues:
-    """The clues in pairs of values and in words."""
+def collect_clues(pairs: Sequence[Pair], wanted: Sequence[str] = ()) -> Clues:
+    """Return the clues from pairs of values and from words."""
     texts: Dict[str, float] = {}
     numbers: Dict[float, float] = {}
     for pair in pairs:
@@ -105,7 +114,7 @@ def _keep(table: Dict[Any, float], key: Any, score: float) -> None:
 
 
 def fragments(one: str, two: str) -> List[str]:
-    """The middle in which two texts differ, and the characters that only one of them has."""
+    """Return the middle parts in which two texts differ, and characters of only one."""
     shorter = min(len(one), len(two))
     head = next((i for i in range(shorter) if one[i] != two[i]), shorter)
     tail = next((i for i in range(shorter - head) if one[-1 - i] != two[-1 - i]), shorter - head)
@@ -114,8 +123,8 @@ def fragments(one: str, two: str) -> List[str]:
     return [piece for piece in [*middles, *only[:6]] if piece and len(piece) <= 60]
 
 
-def telling(literal: Any, clues: Clues) -> float:
-    """How well a literal of the source explains the differing values, from 0 to 1."""
+def literal_score(literal: Any, clues: Clues) -> float:
+    """Return how well a literal explains the differing values, from 0 to 1."""
     if type(literal) in (int, float):
         return clues.numbers.get(literal, 0.0)
     if type(literal) is not str or not literal:
@@ -123,7 +132,9 @@ def telling(literal: Any, clues: Clues) -> float:
     best = clues.texts.get(literal, 0.0)
     if best or len(literal) < 2:
         return best
-    pieces = [p for p in re.split(r"%[-+ #0-9.]*[a-zA-Z]|\{[^{}]*\}", literal) if len(p.strip()) >= 3]
+    pieces = [
+        p for p in re.split(r"%[-+ #0-9.]*[a-zA-Z]|\{[^{}]*\}", literal) if len(p.strip()) >= 3
+    ]
     for one, two in clues.lone:
         for piece in [literal, *pieces]:
             if (piece in one) != (piece in two):
@@ -133,8 +144,8 @@ def telling(literal: Any, clues: Clues) -> float:
     return best
 
 
-def words_of(name: str) -> Iterator[str]:
-    """The parts of a name: `parseISODate_2` has parse, iso, date."""
+def split_words(name: str) -> Iterator[str]:
+    """Return the words in a name: parse, iso and date for `parseISODate_2`."""
     for part in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name):
         if len(part) > 2:
             yield part.lower()

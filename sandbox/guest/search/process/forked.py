@@ -1,4 +1,4 @@
-"""A forked child that works and reports lines; the parent waits for each no longer than it is told."""
+"""A forked child that reports JSON lines; the parent waits for each with a timeout."""
 
 from __future__ import annotations
 
@@ -11,47 +11,54 @@ import signal
 import time
 from typing import Any, Callable, List, NamedTuple, Optional, Tuple
 
-from sandbox.guest.search.process.limits import GIBIBYTE, Limiter, bound_harm, bound_memory, fork, running_processes
+from sandbox.guest.search.process.limits import (
+    GIBIBYTE,
+    Limiter,
+    bound_harm,
+    bound_memory,
+    fork,
+    running_processes,
+)
 
 RESULTS = 3
-"""The descriptor our results leave by; no child that runs candidates may keep it."""
+"""The descriptor for events to the host; no child that runs candidates may keep it."""
 OURS = 400
-"""Our ends of pipes have numbers from here on, so that a child can close those of its siblings at once."""
+"""Lowest number of our pipe ends, so that a child can close those of its siblings at once."""
 MOST_OURS = 100
 Report = Callable[[Any], None]
 TAKEN = (
     signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD,
     signal.SIGPIPE,
 )  # fmt: skip
-"""Signals the repository may have taken when it was imported; a child has them as Python starts."""
+"""Signals that the repository may have handled during import; a child restores their defaults."""
 
 
 class Bounds(NamedTuple):
-    """What a child may use."""
+    """The resource limits of a child."""
 
     memory_bytes: int = GIBIBYTE
-    """How far it may grow."""
+    """Maximum growth of its memory."""
     processes: int = 0
-    """How many processes this user runs; 0 bounds nothing."""
+    """Number of processes that this user runs; 0 means no limit."""
     guard: Any = None
-    """A `guard.Guard`, which the child puts on."""
+    """A `guard.Guard` that the child activates."""
 
 
 USUAL = Bounds()
 
 
 def usual_bounds(memory_bytes: int = GIBIBYTE) -> Bounds:
-    """Bounds for the children of this process."""
+    """Return the limits for children of this process."""
     return Bounds(memory_bytes, running_processes())
 
 
 class Child:
-    """One forked child in a process group of its own.
+    """A forked child in its own process group.
 
     Args:
         work: Called in the child with a limiter and a function that reports one JSON value.
-        bounds: What it may use.
-        meanwhile: Called while there is no process to be had.
+        bounds: The resource limits.
+        meanwhile: Called while no process is available.
     """
 
     def __init__(
@@ -67,22 +74,22 @@ class Child:
         if self.pid == 0:
             _child(work, write, bounds)
         os.close(write)
-        with contextlib.suppress(OSError):  # the child was quicker, or is gone
+        with contextlib.suppress(OSError):  # the child did it first, or is gone
             os.setpgid(self.pid, self.pid)
 
     def fileno(self) -> int:
-        """What becomes readable when it reports or ends."""
+        """Return the descriptor that becomes readable when the child reports or ends."""
         return self._read
 
     def next(self, wait_s: float) -> Optional[Any]:
-        """The next report; None when the child ended, or said nothing for so long (it is killed then)."""
+        """Return the next report, or None if the child ended or timed out (it is then killed)."""
         _, report = self.hear(wait_s)
         if report is None:
             self.end()
         return report
 
     def hear(self, wait_s: float) -> Tuple[bool, Optional[Any]]:
-        """The next report, and whether one may still come when there is none yet."""
+        """Wait for a report; return whether the child may still report, and the report or None."""
         if self._ended:
             return False, None
         deadline = time.monotonic() + wait_s
@@ -102,20 +109,22 @@ class Child:
             return False, None
 
     def end(self) -> None:
-        """Kill what is left of it, and of whatever it started."""
+        """Kill the child and its process group."""
         if self._ended:
             return
         self._ended = True
         os.close(self._read)
         for kill in (os.killpg, os.kill):
-            with contextlib.suppress(OSError):  # gone already
+            with contextlib.suppress(OSError):  # already gone
                 kill(self.pid, signal.SIGKILL)
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
 
 
-def collect(work: Callable[[Limiter, Report], None], wait_s: float, bounds: Bounds = USUAL) -> List[Any]:
-    """Everything a child reports within so many seconds."""
+def collect(
+    work: Callable[[Limiter, Report], None], wait_s: float, bounds: Bounds = USUAL
+) -> List[Any]:
+    """Return everything that a child reports within the timeout."""
     deadline = time.monotonic() + wait_s
     child = Child(work, bounds)
     reports: List[Any] = []
@@ -128,7 +137,7 @@ def collect(work: Callable[[Limiter, Report], None], wait_s: float, bounds: Boun
 
 
 def _pipe() -> Tuple[int, int]:
-    """A pipe whose reading end has a high number where the limits allow it."""
+    """Return a pipe whose reading end has a high number, if the limits allow it."""
     read, write = os.pipe()
     try:
         high = fcntl.fcntl(read, fcntl.F_DUPFD_CLOEXEC, OURS)
@@ -139,12 +148,12 @@ def _pipe() -> Tuple[int, int]:
 
 
 def _child(work: Callable[[Limiter, Report], None], write: int, bounds: Bounds) -> None:
-    """Run in the forked child; never returns."""
+    """Run the work in the forked child; never returns."""
     status = 1
     try:
         os.setpgid(0, 0)
         if bounds.guard is not None:
-            bounds.guard.put_on()
+            bounds.guard.activate()
         os.closerange(OURS, OURS + MOST_OURS)
         null = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2, RESULTS):

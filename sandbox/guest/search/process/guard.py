@@ -1,8 +1,8 @@
-"""What a child that runs candidates cannot do: signal anybody older than itself, write into the checkout.
+"""Restrict children that run candidates: no signals to older processes, no writes to the checkout.
 
-Landlock bounds both where the kernel has it (signals from its sixth version on). Signals are bounded by a filter of
-system calls besides: process ids grow, so whoever has a smaller one is one of ours. What neither covers is found out
-by comparing the tree afterwards; see `tree_memory`.
+Landlock enforces both where the kernel supports it (signals from ABI version 6). A seccomp filter
+restricts signals as well: process ids grow, so a smaller id is one of our processes. Changes that
+neither prevents are found by comparing the tree afterwards; see `tree_memory`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ MACHINES = {
     "x86_64": (0xC000003E, (62, 200, 234, 129, 297, 302, 434)),
     "aarch64": (0xC00000B7, (129, 130, 131, 138, 240, 261, 434)),
 }
-"""Per machine: its name in filters; kill, tkill, tgkill, the two of sigqueue, prlimit64, pidfd_open."""
+"""Per machine: the audit architecture and the numbers of the filtered system calls.
+
+The calls are kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, prlimit64 and pidfd_open.
+"""
 
 
 class Guard:
-    """Made once by whoever forks; put on in every child.
+    """Prepared once by the parent and activated in every child.
 
     Args:
         root: The checkout.
-        guards_tree: Whether the checkout may not be written; False where its own tests write into it.
+        guards_tree: Deny writes to the checkout; False if its own tests write to it.
     """
 
     def __init__(self, root: str, *, guards_tree: bool = True) -> None:
@@ -42,15 +45,18 @@ class Guard:
         version = self._libc.syscall(CREATE_RULESET, None, 0, 1)
         allowed = _writable_beside(os.path.realpath(root)) if guards_tree else None
         self.guards_tree = version >= 1 and allowed is not None
-        """Whether the checkout is safe from children."""
+        """True if children cannot write to the checkout."""
         if version >= 1 and (self.guards_tree or version >= 6):
             self._rules = self._ruleset(version, allowed if self.guards_tree else None)
             self.guards_tree = self.guards_tree and self._rules >= 0
 
     def _ruleset(self, version: int, allowed: Optional[List[str]]) -> int:
         rights = WRITES | (RENAMES if version >= 2 else 0) | (TRUNCATES if version >= 3 else 0)
+        # The struct has one field before version 4, two before version 6, then three.
         size = 24 if version >= 6 else 16 if version >= 4 else 8
-        wanted = struct.pack("<QQQ", rights if allowed is not None else 0, 0, SIGNALS if version >= 6 else 0)
+        wanted = struct.pack(
+            "<QQQ", rights if allowed is not None else 0, 0, SIGNALS if version >= 6 else 0
+        )
         rules = int(self._libc.syscall(CREATE_RULESET, wanted[:size], ctypes.c_size_t(size), 0))
         for path in (allowed or []) if rules >= 0 else []:
             try:
@@ -62,8 +68,9 @@ class Guard:
             os.close(place)
         return rules
 
-    def put_on(self) -> None:
-        """In the child; there is no way back."""
+    def activate(self) -> None:
+        """Activate the restrictions in this process; they cannot be removed."""
+        # Landlock and seccomp require this of unprivileged processes.
         self._libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0)
         if self._rules >= 0:
             self._libc.syscall(RESTRICT_SELF, self._rules, 0)
@@ -77,18 +84,30 @@ class Guard:
 
 
 def _writable_beside(root: str) -> Optional[List[str]]:
-    """Every folder of the system but the one that holds the checkout; None when temporary files go there as well."""
+    """Return all top-level folders except the one that holds the checkout.
+
+    Return None if temporary files go there as well.
+    """
     top = os.sep + root.split(os.sep)[1]
     if os.path.realpath(tempfile.gettempdir()).startswith(top + os.sep) or top == os.path.realpath(
         tempfile.gettempdir()
     ):
         return None
-    return [os.path.join(os.sep, name) for name in sorted(os.listdir(os.sep)) if os.path.join(os.sep, name) != top]
+    return [
+        os.path.join(os.sep, name)
+        for name in sorted(os.listdir(os.sep))
+        if os.path.join(os.sep, name) != top
+    ]
 
 
 def _filter(machine: Tuple[int, Tuple[int, ...]], own: int) -> bytes:
-    """Signals to younger processes, to one's own group and to younger groups pass; everything else passes anyway."""
+    """Return a seccomp filter program.
+
+    It allows signals to younger processes and groups and to the own group, and all other system
+    calls.
+    """
     name, calls = machine
+    # Negative pids are process groups. As unsigned numbers, older groups are above `last`.
     last = (1 << 32) - own
     code = [(LOAD, 4, 0, 0), (EQUAL, name, 1, 0), (RETURN, ALLOW, 0, 0), (LOAD, 0, 0, 0)]
     for number in calls:

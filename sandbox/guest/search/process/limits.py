@@ -1,4 +1,4 @@
-"""Time, memory and process limits of a forked child; swallowed limits end the child."""
+"""Time, memory and process limits of a forked child. A child that swallows its limits is ended."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ import time
 from typing import Any, Callable, Iterator, Optional
 
 PATIENCE = 40
-"""How often a limit may be swallowed (bare `except:`) before the child ends itself."""
+"""Number of times a limit may be swallowed (bare `except:`) before the child exits."""
 GIBIBYTE = 1 << 30
 TICK_S = 0.005
-"""CPU time between two looks at the clock."""
+"""CPU time between two checks of the clock, in seconds."""
 WALL_TICK_S = 0.1
 FILE_BYTES = 256 << 20
-"""The largest file a child may write."""
+"""Maximum size of a file that a child writes, in bytes."""
 MORE_PROCESSES = 64
-"""How many processes may be added to those that run already."""
+"""Number of processes that may be added to the running ones."""
 BOUNDS_OF_GROUP = ("/sys/fs/cgroup/pids.max", "/sys/fs/cgroup/pids/pids.max")
-"""Where a container sees its own bound, by version of control groups."""
+"""Files with the container's own limit, for cgroup versions 2 and 1."""
 
 
-class TimeUp(BaseException):
+class TimeLimitExceeded(BaseException):
     """The test has used its time."""
 
 
 TICK_NAME = "__metaagent_tick__"
-"""What a guarded loop calls; among the builtins of a child, so that every module finds it."""
+"""Name of the guard that loops call, among the builtins of a child, so that every module finds it.
+"""
 
 
-class LoopUp(TimeUp):
-    """A guarded loop has turned too often."""
+class LoopLimitExceeded(TimeLimitExceeded):
+    """A guarded loop has exceeded its iterations."""
 
 
 class Limiter:
-    """Raises TimeUp in the running test when its CPU or wall time is used; make one per forked child.
+    """Raises `TimeLimitExceeded` in a test after its CPU or wall time; one per forked child.
 
-    The timers tick as long as the child lives, so that bounding one more test costs no system call.
+    The timers tick for the child's whole life, so that arming another test costs no system call.
     """
 
     def __init__(self) -> None:
@@ -50,21 +51,22 @@ class Limiter:
         self._swallowed = self._late = 0
         self._turns = self._turns_left = 1 << 60
         self._tick = self._turn
-        # Tests may put other clocks into the module.
+        # Tests may replace the clocks in the module.
         self._clock, self._wall_clock = time.process_time, time.monotonic
         signal.signal(signal.SIGPROF, self._on_cpu)
         signal.signal(signal.SIGALRM, self._on_wall)
-        # Nobody handles this one: a loop inside C code, where no Python handler runs, ends the child.
+        # This signal keeps its default: a loop in C code runs no Python handler and has to end the
+        # child.
         signal.signal(signal.SIGVTALRM, signal.SIG_DFL)
         self.start()
 
     def start(self) -> None:
-        """Let the timers tick; a test may have stopped them."""
+        """Start the timers, which a test may have stopped."""
         signal.setitimer(signal.ITIMER_REAL, WALL_TICK_S, WALL_TICK_S)
         signal.setitimer(signal.ITIMER_PROF, TICK_S, TICK_S)
 
     def restore(self) -> None:
-        """Take back the signals and timers that a test took; costs next to nothing when none did."""
+        """Restore signals and timers that a test changed; nearly free if it changed none."""
         if signal.getitimer(signal.ITIMER_REAL)[1]:
             return
         signal.signal(signal.SIGPROF, self._on_cpu)
@@ -72,7 +74,7 @@ class Limiter:
         self.start()
 
     def arm(self, cpu_s: float) -> None:
-        """From now on the limit counts."""
+        """Start counting against the limit."""
         self._cpu_s = cpu_s
         self._longest = max(self._longest, cpu_s)
         self._swallowed = self._late = 0
@@ -81,11 +83,11 @@ class Limiter:
         self._armed = True
 
     def disarm(self) -> None:
-        """It counts no longer."""
+        """Stop counting."""
         self._armed = False
 
     def guard_loops(self, turns: int) -> None:
-        """Guarded loops may turn so often in one test, all together."""
+        """Limit the total iterations of guarded loops in one test."""
         self._turns = self._turns_left = turns
         setattr(builtins, TICK_NAME, self._tick)
 
@@ -93,27 +95,27 @@ class Limiter:
         self._turns_left -= 1
         if self._turns_left < 0:
             self._swallowed += 1
-            raise LoopUp
+            raise LoopLimitExceeded
         return True
 
     @property
     def turned(self) -> int:
-        """How often guarded loops have turned since the limit was armed."""
+        """The iterations of guarded loops since the limit was armed."""
         return self._turns - self._turns_left
 
     @property
     def turned_out(self) -> bool:
-        """Whether guarded loops have turned more often than they may."""
+        """True if guarded loops exceeded their iterations."""
         return self._turns_left < 0
 
     @property
     def exceeded(self) -> bool:
-        """The limit was reached since it was armed, whoever caught it."""
+        """True if the limit was reached since it was armed, even if the exception was caught."""
         return self._swallowed > 0
 
     @contextlib.contextmanager
     def within(self, cpu_s: float) -> Iterator[None]:
-        """Bound what runs inside."""
+        """Limit the code inside this context."""
         self.arm(cpu_s)
         try:
             yield
@@ -122,7 +124,7 @@ class Limiter:
 
     @contextlib.contextmanager
     def longer(self, cpu_s: float) -> Iterator[None]:
-        """What runs inside has time of its own, and takes none from what is bounded already."""
+        """Give the code inside this context its own time, not charged to the armed limit."""
         longest, began, began_wall = self._longest, self._clock(), self._wall_clock()
         self._longest = max(longest, cpu_s)
         self._shift(cpu_s, 10 * cpu_s)
@@ -154,6 +156,7 @@ class Limiter:
         now = self._wall_clock()
         if self._fresh_wall:
             self._fresh_wall = False
+            # Wall time includes waiting on a busy machine, so its limit is much longer.
             self._end_wall = now + 10 * self._cpu_s + 1.0
         elif now >= self._end_wall:
             self._raise()
@@ -163,11 +166,11 @@ class Limiter:
         self._late += 1
         if self._late > PATIENCE:
             os._exit(9)
-        raise TimeUp
+        raise TimeLimitExceeded
 
 
 def bound_memory(extra_bytes: int = GIBIBYTE) -> None:
-    """Let this process grow by so much and no more."""
+    """Limit the growth of this process's memory."""
     with open("/proc/self/statm") as statm:
         size = int(statm.read().split()[0]) * resource.getpagesize()
     _lower(resource.RLIMIT_AS, size + extra_bytes)
@@ -175,10 +178,10 @@ def bound_memory(extra_bytes: int = GIBIBYTE) -> None:
 
 
 def bound_harm(processes: int) -> None:
-    """Bound what this process may write into one file, and how many processes it may start.
+    """Limit the size of written files and the number of new processes.
 
     Args:
-        processes: How many this user runs now; 0 when that is not known.
+        processes: Number that this user runs now; 0 if unknown.
     """
     _lower(resource.RLIMIT_FSIZE, FILE_BYTES)
     if processes:
@@ -186,10 +189,10 @@ def bound_harm(processes: int) -> None:
 
 
 def running_processes() -> int:
-    """How many processes and threads this user runs, as far as this can be seen; 0 where that bounds nothing.
+    """Return the number of processes and threads of this user; 0 if a limit on them is useless.
 
-    The kernel counts a user's processes over all containers: beside another busy sandbox, a limit on their number
-    would let nothing start here. A control group bounds this sandbox alone, and then that is enough.
+    The kernel counts a user's processes over all containers: beside another busy sandbox, a limit
+    could let nothing start here. If a control group limits this sandbox alone, that is enough.
     """
     if _is_bounded_alone():
         return 0
@@ -205,17 +208,17 @@ def running_processes() -> int:
     return count
 
 
-def fork(patience_s: float = 60.0, meanwhile: Optional[Callable[[], None]] = None) -> int:
-    """Fork; where a trial has taken every process there may be, wait until it was ended.
+def fork(patience_s: float = 240.0, meanwhile: Optional[Callable[[], None]] = None) -> int:
+    """Fork; while no process is available, wait until a trial that holds them all is ended.
 
-    A trial that does nothing but hold its processes is ended by the clock, and on a busy machine that takes a while.
+    Such a trial is ended by the clock, which may take long on a busy machine.
 
     Args:
-        patience_s: So long at the most.
-        meanwhile: Called again and again; who has to end that trial, and waits here, ends it there.
+        patience_s: Timeout in seconds.
+        meanwhile: Called repeatedly; a caller that has to end that trial itself does so here.
 
     Raises:
-        OSError: still none after so many seconds.
+        OSError: No process was available before the timeout.
     """
     deadline = time.monotonic() + patience_s
     while True:
@@ -230,7 +233,7 @@ def fork(patience_s: float = 60.0, meanwhile: Optional[Callable[[], None]] = Non
 
 
 def _is_bounded_alone() -> bool:
-    """Whether a control group of this container says how many processes there may be."""
+    """Return True if a control group limits the processes of this container."""
     for name in BOUNDS_OF_GROUP:
         try:
             with open(name) as file:

@@ -1,4 +1,4 @@
-"""JSON lines between our own processes, over pipes that no candidate gets to see."""
+"""JSON lines between our own processes, over pipes that candidates cannot access."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import time
 from typing import Any, Dict, Optional, Tuple
 
 OURS = 420
-"""Our ends have numbers from here on: a child that runs candidates closes all of them at once."""
+"""Lowest number of our pipe ends, so that a child can close all of them at once."""
 
 
-def high(descriptor: int) -> int:
-    """The same end under a high number, where the limits allow it."""
+def move_high(descriptor: int) -> int:
+    """Move a descriptor to a high number, if the limits allow it."""
     try:
         moved = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, OURS)
     except OSError:
@@ -23,18 +23,20 @@ def high(descriptor: int) -> int:
     return moved
 
 
-def pair() -> Tuple[Link, Link]:
-    """The two ends of a connection."""
+def connect() -> Tuple[PipeLink, PipeLink]:
+    """Return the two ends of a new connection."""
     (first_in, second_out), (second_in, first_out) = os.pipe(), os.pipe()
-    return Link(high(first_in), high(first_out)), Link(high(second_in), high(second_out))
+    return PipeLink(move_high(first_in), move_high(first_out)), PipeLink(
+        move_high(second_in), move_high(second_out)
+    )
 
 
-class Link:
-    """One end.
+class PipeLink:
+    """One end of a connection.
 
     Args:
-        incoming: Where messages are read.
-        outgoing: Where they are written.
+        incoming: The descriptor to read from.
+        outgoing: The descriptor to write to.
     """
 
     def __init__(self, incoming: int, outgoing: int) -> None:
@@ -44,13 +46,13 @@ class Link:
         self.closed = False
 
     def fileno(self) -> int:
-        """What to wait for."""
+        """Return the descriptor to wait for."""
         return self._in
 
     def send(self, message: Dict[str, Any]) -> bool:
-        """Write one message; False when nobody reads any more.
+        """Write one message; return False if the other end is closed.
 
-        What arrives meanwhile is read: two ends that both wait to be read would wait for ever.
+        Incoming data is read meanwhile, so that two ends that both write cannot deadlock.
         """
         data = json.dumps(message).encode("ascii") + b"\n"
         hearing = [self._in]
@@ -59,14 +61,17 @@ class Link:
                 arrived, free, _ = select.select(hearing, [self._out], [])
                 if arrived and not self._read():
                     hearing = []
-                if free:  # so much is taken at once by a pipe that takes anything
+                if free:  # a pipe that is ready takes PIPE_BUF bytes without blocking
                     data = data[os.write(self._out, data[: select.PIPE_BUF]) :]
         except OSError:
             self.closed = True
         return not self.closed
 
     def next(self, wait_s: Optional[float]) -> Optional[Dict[str, Any]]:
-        """The next message; None when there is none in time, or never will be (`closed`)."""
+        """Return the next message, or None after the timeout.
+
+        None is also returned when the other end is closed (`closed`).
+        """
         deadline = None if wait_s is None else time.monotonic() + wait_s
         while b"\n" not in self._buffer:
             left = None if deadline is None else max(0.0, deadline - time.monotonic())
@@ -80,18 +85,18 @@ class Link:
         return message if isinstance(message, dict) else {}
 
     def _read(self) -> bool:
-        """Take in what has arrived; False when nothing ever will."""
+        """Read what has arrived; return False at the end of the stream."""
         data = os.read(self._in, 1 << 16)
         self._buffer += data
         return bool(data)
 
     @property
     def waiting(self) -> bool:
-        """Whether a whole message is here already."""
+        """True if a complete message is buffered."""
         return b"\n" in self._buffer
 
     def close(self) -> None:
-        """This process has no part in it."""
+        """Close this end in this process."""
         self.closed = True
         for descriptor in (self._in, self._out):
             os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Edited files, served to imports in place of those on disk; the checkout stays as it is."""
+"""Serve edited files to imports in place of those on disk; the checkout stays unchanged."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from typing import Any, Dict, Mapping, Optional
 
 
 class Overlay:
-    """Edited bytes by absolute path; installed in a process that has imported none of these files.
+    """Edited files by absolute path, for a process that has imported none of them.
 
     Args:
         root: The checkout.
-        files: Path relative to it, to whole new bytes.
+        files: Relative path to the full new content.
     """
 
     def __init__(self, root: str, files: Mapping[str, bytes]) -> None:
-        self._files = {os.path.realpath(os.path.join(root, path)): data for path, data in files.items()}
+        self._files = {
+            os.path.realpath(os.path.join(root, path)): data for path, data in files.items()
+        }
         self._names = {os.path.basename(path) for path in self._files}
         self._known: Dict[str, Optional[bytes]] = {}
 
     def data(self, path: Any) -> Optional[bytes]:
-        """The edited bytes of a file, or None when it is not edited."""
+        """Return the edited content of a file, or None if it is not edited."""
         if not isinstance(path, str) or os.path.basename(path) not in self._names:
             return None
         if path not in self._known:
@@ -32,29 +34,34 @@ class Overlay:
         return self._known[path]
 
     def install(self) -> None:
-        """From now on imports, runpy, inspect and tracebacks see the edited files."""
+        """Make imports, runpy, inspect and tracebacks see the edited files."""
         loader: Any = importlib.machinery.SourceFileLoader
         get_data, get_code, open_code = loader.get_data, loader.get_code, io.open_code
         find = self.data
 
-        def data_of(self: Any, path: str) -> bytes:
+        def read_data(self: Any, path: str) -> bytes:
             edited = find(path)
             return edited if edited is not None else get_data(self, path)
 
-        def code_of(self: Any, fullname: str) -> Any:
-            # Byte code on disk belongs to the file on disk.
+        def load_code(self: Any, fullname: str) -> Any:
+            # Byte code on disk belongs to the unedited file.
             path = self.get_filename(fullname)
             edited = find(path)
-            return self.source_to_code(edited, path) if edited is not None else get_code(self, fullname)
+            return (
+                self.source_to_code(edited, path)
+                if edited is not None
+                else get_code(self, fullname)
+            )
 
+        # `runpy` reads scripts by `io.open_code`.
         def opened(path: str) -> Any:
             edited = find(path)
             return io.BytesIO(edited) if edited is not None else open_code(path)
 
-        loader.get_data, loader.get_code, io.open_code = data_of, code_of, opened
+        loader.get_data, loader.get_code, io.open_code = read_data, load_code, opened
         update = linecache.updatecache
 
-        def lines_of(filename: str, module_globals: Any = None) -> Any:
+        def update_lines(filename: str, module_globals: Any = None) -> Any:
             edited = find(filename)
             if edited is None:
                 return update(filename, module_globals)
@@ -66,10 +73,16 @@ class Overlay:
             linecache.cache[filename] = (len(edited), None, lines, filename)
             return lines
 
-        linecache.updatecache = lines_of
+        linecache.updatecache = update_lines
         for path in self._files:
             linecache.cache.pop(path, None)
 
     def imported(self) -> bool:
-        """Whether some module of this process comes from an edited file already: then the overlay is too late."""
-        return any(self.data(getattr(module, "__file__", None)) is not None for module in list(sys.modules.values()))
+        """Return True if a module of this process comes from an edited file.
+
+        The overlay is then too late.
+        """
+        return any(
+            self.data(getattr(module, "__file__", None)) is not None
+            for module in list(sys.modules.values())
+        )

@@ -6,7 +6,7 @@ import os
 
 
 def own_threads() -> int:
-    """Only a process with a single thread may fork."""
+    """Return the number of threads; only a process with one thread may fork."""
     try:
         return len(os.listdir("/proc/self/task"))
     except OSError:
@@ -14,7 +14,7 @@ def own_threads() -> int:
 
 
 def has_children() -> bool:
-    """Whether somebody this process started has not been waited for, where the kernel tells."""
+    """Return True if a child was not waited for, as far as the kernel lists them."""
     try:
         with open(f"/proc/self/task/{os.getpid()}/children") as file:
             return bool(file.read().strip())

@@ -1,6 +1,7 @@
-"""The checkout as it was, kept in memory: what a candidate changed is noticed and put back.
+"""Keep the checkout in memory, so that a candidate's changes are found and reverted.
 
-What is not kept, such as files too large for it, is never removed: moved away it is moved back, and changed it stays.
+Files that do not fit are never removed. They are moved back if they were moved, but changes to them
+stay.
 """
 
 from __future__ import annotations
@@ -16,34 +17,34 @@ import tempfile
 from typing import Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence
 
 MOST_BYTES = 160 << 20
-"""Larger trees are remembered as far as this goes, small files first."""
+"""Maximum number of bytes to remember; small files first."""
 NOT_FOR_CHILDREN = 10
-"""MADV_DONTFORK: forked children copy no pages of it."""
+"""MADV_DONTFORK: forked children do not get these pages."""
 
 
-class Entry(NamedTuple):
-    """One file, folder or link as it was."""
+class PathState(NamedTuple):
+    """The remembered state of a file, folder or link."""
 
     mode: int
     size: int
     time: int
     number: int
     start: int
-    """Where its bytes are kept; -1 when they are not."""
+    """Offset of its content in memory; -1 if it is not stored."""
     link: str
 
 
 class TreeMemory:
-    """Remembers a folder.
+    """Remembers the state of a folder.
 
     Args:
         root: Absolute path.
-        most_bytes: How much of its files is kept.
+        most_bytes: Maximum size of the stored contents.
     """
 
     def __init__(self, root: str, most_bytes: int = MOST_BYTES) -> None:
         self._root = root
-        self._entries: Dict[str, Entry] = {}
+        self._entries: Dict[str, PathState] = {}
         found = {path: _stat(path) for path in _walk(root)}
         files = sorted((s.st_size, p) for p, s in found.items() if s and stat.S_ISREG(s.st_mode))
         total, kept = 0, []
@@ -68,26 +69,31 @@ class TreeMemory:
                 self._entries[path] = _entry(path, status, starts.get(path, -1))
 
     def changed(self) -> List[str]:
-        """Paths that are not as they were, new ones included."""
+        """Return the paths that differ from the remembered state, including new ones."""
         now = {path: _stat(path) for path in _walk(self._root)}
-        different = [p for p, s in now.items() if p not in self._entries or not s or not _alike(s, self._entries[p])]
+        different = [
+            p
+            for p, s in now.items()
+            if p not in self._entries or not s or not _alike(s, self._entries[p])
+        ]
         return sorted([*different, *(path for path in self._entries if path not in now)])
 
     def restore(self) -> List[str]:
-        """Put everything back; returns what was not as it was, relative to the folder."""
+        """Restore all files; return the paths that differed, relative to the folder."""
         changed = self.changed()
         self._move_back(changed)
+        # New paths go first: one may be in the place of a known path.
         for path in sorted(changed, key=lambda p: (p in self._entries, p)):
             if path not in self._entries:
                 _remove(path)
         for path in changed:
             if path in self._entries:
-                self._put_back(path, self._entries[path])
+                self._restore_path(path, self._entries[path])
         _remove(journal())
         return [os.path.relpath(path, self._root) for path in changed]
 
     def _move_back(self, changed: Sequence[str]) -> None:
-        """Put files that are not kept where they were, before what holds them now is removed."""
+        """Move files without stored content back before anything that contains them is removed."""
         away: Dict[int, str] = {}
         for path in changed:
             entry = self._entries.get(path)
@@ -104,13 +110,20 @@ class TreeMemory:
                     os.replace(path, place)
 
     def write(self, files: Mapping[str, bytes]) -> bool:
-        """Put whole files in the places of known ones; whether all could be written."""
+        """Overwrite known files with new content; return True if all were written."""
         places = {os.path.join(self._root, path): data for path, data in files.items()}
         if not all(place in self._entries and self._entries[place].start >= 0 for place in places):
             return False
         try:
+            # The journal is complete before any file changes.
             with open(journal(), "w", encoding="ascii") as file:
-                json.dump({place: base64.b64encode(self._kept(place)).decode("ascii") for place in places}, file)
+                json.dump(
+                    {
+                        place: base64.b64encode(self._stored(place)).decode("ascii")
+                        for place in places
+                    },
+                    file,
+                )
             for place, data in places.items():
                 with open(place, "wb") as target:
                     target.write(data)
@@ -118,11 +131,11 @@ class TreeMemory:
             return False
         return True
 
-    def _kept(self, path: str) -> bytes:
+    def _stored(self, path: str) -> bytes:
         entry = self._entries[path]
         return bytes(self._data[entry.start : entry.start + entry.size])
 
-    def _put_back(self, path: str, entry: Entry) -> None:
+    def _restore_path(self, path: str, entry: PathState) -> None:
         with contextlib.suppress(OSError):
             if stat.S_ISDIR(entry.mode):
                 if os.path.islink(path) or not os.path.isdir(path):
@@ -136,19 +149,19 @@ class TreeMemory:
             elif entry.start >= 0:
                 self._rewrite(path, entry)
             else:
-                self._leave(path, entry)
+                self._accept(path, entry)
                 return
             status = _stat(path)
             if status:
                 self._entries[path] = _entry(path, status, entry.start)
 
-    def _rewrite(self, path: str, entry: Entry) -> None:
-        """Write a file anew beside its place: what stands there goes when nothing can fail any more."""
+    def _rewrite(self, path: str, entry: PathState) -> None:
+        """Write a file to a temporary name and rename it, so that a failure keeps what is there."""
         beside = ""
         try:
             number, beside = tempfile.mkstemp(dir=os.path.dirname(path))
             os.close(number)
-            _write(beside, self._kept(path), entry)
+            _write(beside, self._stored(path), entry)
             if not _is_file(path):
                 _remove(path)
             os.replace(beside, path)
@@ -157,10 +170,10 @@ class TreeMemory:
                 _remove(beside)
             if not _is_file(path):
                 raise
-            _write(path, self._kept(path), entry)  # its folder takes no new files
+            _write(path, self._stored(path), entry)  # its folder accepts no new files
 
-    def _leave(self, path: str, entry: Entry) -> None:
-        """What cannot be written again counts from now on as it is."""
+    def _accept(self, path: str, entry: PathState) -> None:
+        """Accept the present state of what cannot be rewritten."""
         status = _stat(path)
         if status is None and stat.S_ISFIFO(entry.mode):
             os.mkfifo(path, stat.S_IMODE(entry.mode))
@@ -174,23 +187,27 @@ class TreeMemory:
             self._entries[path] = _entry(path, status, -1)
 
 
-def _entry(path: str, status: os.stat_result, start: int) -> Entry:
+def _entry(path: str, status: os.stat_result, start: int) -> PathState:
     link = os.readlink(path) if stat.S_ISLNK(status.st_mode) else ""
-    return Entry(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino, start, link)
+    return PathState(status.st_mode, status.st_size, status.st_mtime_ns, status.st_ino, start, link)
 
 
-def _alike(status: os.stat_result, entry: Entry) -> bool:
+def _alike(status: os.stat_result, entry: PathState) -> bool:
     if status.st_mode != entry.mode:
         return False
     if stat.S_ISDIR(entry.mode):
         return True
     if not stat.S_ISREG(entry.mode) and not stat.S_ISLNK(entry.mode):
-        return status.st_ino == entry.number  # what went through a pipe is no part of the checkout
-    return (status.st_size, status.st_mtime_ns, status.st_ino) == (entry.size, entry.time, entry.number)
+        return status.st_ino == entry.number  # the data in a pipe is not part of the checkout
+    return (status.st_size, status.st_mtime_ns, status.st_ino) == (
+        entry.size,
+        entry.time,
+        entry.number,
+    )
 
 
 def _walk(root: str) -> Iterator[str]:
-    """Everything below, folders before what is in them; what a folder hides by its mode is opened first."""
+    """Yield all paths below a folder, parents first; make unreadable folders readable."""
     waiting = [root]
     while waiting:
         folder = waiting.pop()
@@ -229,7 +246,7 @@ def _read(path: str) -> Optional[bytes]:
         return None
 
 
-def _write(path: str, data: bytes, entry: Entry) -> None:
+def _write(path: str, data: bytes, entry: PathState) -> None:
     with open(path, "wb") as file:
         file.write(data)
     os.chmod(path, stat.S_IMODE(entry.mode))
@@ -245,12 +262,15 @@ def _remove(path: str) -> None:
 
 
 def journal() -> str:
-    """Where it is written down what has to be put back, should nobody be left who remembers."""
+    """Return the path of the journal.
+
+    It holds the original content of edited files, in case the search dies before it restores them.
+    """
     return os.path.join(tempfile.gettempdir(), ".metaagent-search.json")
 
 
-def put_back() -> None:
-    """Put back what an interrupted search left changed."""
+def restore_from_journal() -> None:
+    """Restore the files that an interrupted search left changed."""
     try:
         with open(journal(), encoding="ascii") as file:
             told = json.load(file)

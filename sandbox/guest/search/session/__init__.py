@@ -1,1 +1,1 @@
-"""The tests as a warm host: collect them, run them one by one, restore the state between runs."""
+"""The tests in a warm process: collect and run them, and restore the state between runs."""

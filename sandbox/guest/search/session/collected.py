@@ -1,4 +1,4 @@
-"""What collecting takes and gives, whichever runner does it."""
+"""Input and output of collecting, for both runners."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from typing import Any, Callable, NamedTuple, Tuple
 from sandbox.guest.pytest_command import PytestCommand
 
 
-class Command(NamedTuple):
+class SuiteCommand(NamedTuple):
     """A command line that runs tests."""
 
     runner: str
     """`pytest` or `unittest`."""
     parts: PytestCommand
     root: str
-    """The checkout; names are told relative to it."""
+    """The checkout; names are relative to it."""
 
 
-class Broken(NamedTuple):
-    """Something that could not be collected."""
+class BrokenFile(NamedTuple):
+    """A file that could not be collected."""
 
     name: str
-    """A file relative to the checkout; empty when the whole session could not start."""
+    """Path relative to the checkout; empty if the whole session could not start."""
     error: BaseException
 
 
 class Collected(NamedTuple):
-    """What was found."""
+    """The result of collecting."""
 
     session: Any
-    """pytest's, or one that looks like it."""
-    broken: Tuple[Broken, ...]
+    """The pytest session, or an object with the same interface."""
+    broken: Tuple[BrokenFile, ...]
 
 
 class NothingCollected(Exception):

@@ -1,4 +1,4 @@
-"""What holds values: containers of every kind, cells of closures, slots of objects; copied, compared, put back."""
+"""Places that hold values (containers, closure cells, slots): copy, compare and restore them."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ COPIES: Dict[type, Callable[[Any], Any]] = {
     collections.defaultdict: dict,
     collections.Counter: dict,
 }
-"""Containers that are watched, and how a plain copy of each is made."""
+"""Watched containers, and the function that copies each."""
 PLAIN: Tuple[type, ...] = (list, dict, set, collections.deque, tuple, frozenset)
-"""What classes that are containers may stand on."""
+"""Plain containers that a class may derive from."""
 FIXED = (tuple, frozenset)
 NOTHING = object()
-"""What an empty cell or slot holds."""
+"""The content of an empty cell or slot."""
 MOST_PARTS = 2000
 MOST_PLACES = 20_000
-"""How many cells and slots are watched at the most."""
+"""Maximum number of watched cells and slots."""
 MOST_SLOW = 200
-"""How many empty slots for which nothing but an exception says so."""
+"""Maximum number of watched empty slots that raise an exception when read."""
 CELL: Any = vars(types.CellType)["cell_contents"]
 EMPTY_CELL = types.CellType()
 
 
 class Derived(NamedTuple):
-    """A container of a class that stands on a plain one.
+    """An instance of a class derived from a plain container.
 
-    Everything is done by the methods of that one: what the class puts in their place may do anything.
+    Only methods of the plain base are called: those of the class may do anything.
     """
 
     thing: Any
@@ -42,11 +42,11 @@ class Derived(NamedTuple):
     copy: Any
 
     def differs(self) -> bool:
-        """Whether it holds something else now."""
+        """Return True if the content has changed."""
         return bool(self.base.__ne__(self.thing, self.copy))
 
     def refill(self) -> None:
-        """Let it hold again what it held."""
+        """Restore the content."""
         thing, base = self.thing, self.base
         if base is list:
             list.__setitem__(thing, slice(None), self.copy)
@@ -59,7 +59,7 @@ class Derived(NamedTuple):
             (base.extend if base is collections.deque else base.update)(thing, self.copy)
 
 
-class Place(NamedTuple):
+class ValuePlace(NamedTuple):
     """A cell or a slot: one name that holds one value or nothing."""
 
     descriptor: Any
@@ -67,49 +67,49 @@ class Place(NamedTuple):
     value: Any
 
     def now(self) -> Any:
-        """What it holds now."""
+        """Return the present content."""
         try:
             return self.descriptor.__get__(self.owner)
-        except (AttributeError, ValueError):  # an empty slot, an empty cell
+        except (AttributeError, ValueError):  # an empty slot or an empty cell
             return NOTHING
 
     def differs(self) -> bool:
-        """Whether it holds something else now."""
+        """Return True if the content has changed."""
         now = self.now()
         return now is not self.value and differ(now, self.value)
 
     def refill(self) -> None:
-        """Let it hold again what it held."""
+        """Restore the content."""
         if self.value is NOTHING:
             self.descriptor.__delete__(self.owner)
         else:
             self.descriptor.__set__(self.owner, self.value)
 
 
-class Places:
-    """Cells and slots that are watched; looking at one that did not change runs nothing of the repository."""
+class ValuePlaces:
+    """Watched cells and slots; comparing an unchanged one runs no repository code."""
 
     def __init__(self) -> None:
-        self._all: List[Place] = []
+        self._all: List[ValuePlace] = []
         self._filled: List[Tuple[Callable[[Any], Any], Any, Any]] = []
-        """How each is asked, whose it is, and what it held."""
+        """The getter, the owner and the value of each."""
         self._cells: List[Any] = []
-        """Empty ones."""
+        """Owners of empty cells."""
         self._slots: List[Tuple[Any, str]] = []
-        """Empty ones of objects that say quickly that there is nothing."""
-        self._slow: List[Place] = []
+        """Empty slots of objects with the default attribute look-up."""
+        self._slow: List[ValuePlace] = []
 
     def add(self, descriptor: Any, owner: Any) -> Any:
-        """Watch one more; what it holds."""
-        value = Place(descriptor, owner, NOTHING).now()
+        """Watch one more place; return its value."""
+        value = ValuePlace(descriptor, owner, NOTHING).now()
         if len(self._all) >= MOST_PLACES:
             return value
-        place = Place(descriptor, owner, value)
+        place = ValuePlace(descriptor, owner, value)
         if value is not NOTHING:
             self._filled.append((descriptor.__get__, owner, value))
         elif descriptor is CELL:
             self._cells.append(owner)
-        elif _asks_nobody(type(owner)):
+        elif _has_default_lookup(type(owner)):
             self._slots.append((owner, descriptor.__name__))
         elif len(self._slow) < MOST_SLOW:
             self._slow.append(place)
@@ -119,7 +119,10 @@ class Places:
         return value
 
     def same(self) -> bool:
-        """Whether all hold what they held; an empty one that held something is told by an exception."""
+        """Return True if all places have their original value.
+
+        An empty cell or slot that is read raises an exception.
+        """
         for get, owner, value in self._filled:
             now = get(owner)
             if now is not value and now != value:
@@ -127,41 +130,49 @@ class Places:
         for owner, name in self._slots:
             if getattr(owner, name, NOTHING) is not NOTHING:
                 return False
-        return self._cells.count(EMPTY_CELL) == len(self._cells) and not any(p.differs() for p in self._slow)
+        # `count` compares in C, while reading an empty cell raises an exception.
+        return self._cells.count(EMPTY_CELL) == len(self._cells) and not any(
+            p.differs() for p in self._slow
+        )
 
     def restore(self) -> None:
-        """Let all hold again what they held."""
+        """Restore all values."""
         for place in self._all:
             if place.differs():
                 place.refill()
 
 
-def _asks_nobody(kind: type) -> bool:
-    """Whether the objects of a class are asked for an attribute without running anything of the repository."""
+def _has_default_lookup(kind: type) -> bool:
+    """Return True if an attribute look-up on instances runs no repository code."""
     ask: Any = kind.__getattribute__
     return ask is object.__getattribute__ and not hasattr(kind, "__getattr__")
 
 
-def slots_of(kind: type) -> List[Any]:
-    """The slots of the objects of a class."""
+def list_slots(kind: type) -> List[Any]:
+    """Return the slots of instances of a class."""
     named = [vars(base) for base in kind.__mro__ if "__slots__" in vars(base)]
-    return [found for names in named for found in names.values() if type(found) is types.MemberDescriptorType]
+    return [
+        found
+        for names in named
+        for found in names.values()
+        if type(found) is types.MemberDescriptorType
+    ]
 
 
-def base_of(kind: type) -> Optional[type]:
-    """The plain container that a class stands on, if it does."""
+def find_base(kind: type) -> Optional[type]:
+    """Return the plain container that a class derives from, or None."""
     return next((base for base in PLAIN if any(known is base for known in kind.__mro__)), None)
 
 
 def plain_copy(thing: Any, base: Any) -> Any:
-    """What a container of a class of its own holds."""
+    """Return a plain copy of a derived container."""
     if base is dict:
         return dict(dict.items(thing))
     return base(base.__iter__(thing))
 
 
 def refill(container: Any, copy: Any) -> None:
-    """Let a container of one of the kinds that are watched hold again what it held."""
+    """Restore the content of a watched container."""
     if isinstance(container, (list, bytearray)):
         container[:] = copy
         return
@@ -173,15 +184,15 @@ def refill(container: Any, copy: Any) -> None:
 
 
 def differ(one: Any, other: Any) -> bool:
-    """Whether two values differ; those that will not be compared do."""
+    """Return True if two values differ; values that cannot be compared differ."""
     try:
         return bool(one != other)
     except Exception:  # a method of the repository
         return True
 
 
-def parts_of(thing: Any) -> List[Any]:
-    """What a plain container holds that may hold something itself."""
+def list_parts(thing: Any) -> List[Any]:
+    """Return the elements of a container that may be containers themselves."""
     parts = list(thing.values() if isinstance(thing, dict) else thing)[:MOST_PARTS]
     return [part for part in parts if not _is_atom(part)]
 

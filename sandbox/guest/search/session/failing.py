@@ -1,54 +1,54 @@
-"""What failing tests and broken imports died of, as data."""
+"""The exceptions of failing tests and broken imports, as data."""
 
 from __future__ import annotations
 
 from typing import Any, Callable, Iterator, List, Optional, Sequence, Tuple
 
 from sandbox.guest.search.process.forked import Bounds, Report, collect
-from sandbox.guest.search.process.limits import Limiter, TimeUp
-from sandbox.guest.search.session.collected import Broken
-from sandbox.guest.search.session.failures import Failure, failure_of
+from sandbox.guest.search.process.limits import Limiter, TimeLimitExceeded
+from sandbox.guest.search.session.collected import BrokenFile
+from sandbox.guest.search.session.failures import FailureRecord, describe_exception
 from sandbox.guest.search.session.harness import Runner
 
 MOST = 12
-"""How many failing tests are asked."""
+"""Maximum number of failing tests that are run."""
 ASKED_S = 1.0
 MOST_CHAIN = 8
 
 
-def failures_of(
+def collect_failures(
     items: Sequence[Any], failing: Sequence[int], root: str, *, wait_s: float, bounds: Bounds
-) -> List[Failure]:
-    """Run failing tests once more in a child, each until it raises.
+) -> List[FailureRecord]:
+    """Run failing tests again in a child and record their exceptions.
 
     Args:
         items: All items of the session.
-        failing: Which of them.
+        failing: Indexes of the failing tests.
         root: The checkout.
-        wait_s: How long this may take.
-        bounds: What the child may use.
+        wait_s: Timeout in seconds.
+        bounds: Resource limits of the child.
     """
 
     def work(limiter: Limiter, report: Report) -> None:
         runner = Runner(items, limiter)
         for index in failing[:MOST]:
-            error = raised(runner, index, ASKED_S)
-            if error is not None and not isinstance(error, TimeUp):
-                report([index, list(failure_of(error, error.__traceback__, root))])
+            error = catch_error(runner, index, ASKED_S)
+            if error is not None and not isinstance(error, TimeLimitExceeded):
+                report([index, list(describe_exception(error, error.__traceback__, root))])
 
     return [f for _, f in sorted(_read(collect(work, wait_s, bounds)), key=lambda pair: pair[0])]
 
 
-def _read(reports: Sequence[Any]) -> Iterator[Tuple[int, Failure]]:
+def _read(reports: Sequence[Any]) -> Iterator[Tuple[int, FailureRecord]]:
     for report in reports:
         try:
-            yield int(report[0]), Failure.from_json(report[1])
+            yield int(report[0]), FailureRecord.from_json(report[1])
         except (TypeError, ValueError, KeyError, IndexError):
             continue
 
 
-def raised(runner: Runner, index: int, cpu_s: float) -> Optional[BaseException]:
-    """What a test raises, in its set-up or in itself."""
+def catch_error(runner: Runner, index: int, cpu_s: float) -> Optional[BaseException]:
+    """Return the exception of a test, from its set-up or its call."""
     seen: List[BaseException] = []
     item = runner.items[index]
 
@@ -58,7 +58,8 @@ def raised(runner: Runner, index: int, cpu_s: float) -> Optional[BaseException]:
         except BaseException as error:
             seen.append(error)
             raise
-        recorded = getattr(item, "_excinfo", None)  # of an item of unittest, which does not raise
+        # an item of unittest records its error and does not raise it
+        recorded = getattr(item, "_excinfo", None)
         first: Any = recorded[0] if isinstance(recorded, list) and recorded else recorded
         if isinstance(getattr(first, "value", None), BaseException):
             seen.append(first.value)
@@ -67,18 +68,18 @@ def raised(runner: Runner, index: int, cpu_s: float) -> Optional[BaseException]:
     return seen[0] if seen else None
 
 
-def told(root: str) -> Callable[[BaseException], Any]:
-    """A function that makes JSON of an exception."""
-    return lambda error: list(failure_of(error, error.__traceback__, root))
+def make_describer(root: str) -> Callable[[BaseException], Any]:
+    """Return a function that converts an exception to JSON data."""
+    return lambda error: list(describe_exception(error, error.__traceback__, root))
 
 
-def failures_of_broken(broken: Sequence[Broken], root: str) -> List[Failure]:
-    """The same for what could not be collected."""
-    return [failure_of(b.error, b.error.__traceback__, root) for b in broken[:MOST]]
+def describe_broken(broken: Sequence[BrokenFile], root: str) -> List[FailureRecord]:
+    """Return the failures of files that could not be collected."""
+    return [describe_exception(b.error, b.error.__traceback__, root) for b in broken[:MOST]]
 
 
-def syntax_errors(broken: Sequence[Broken]) -> List[Tuple[str, int]]:
-    """Absolute path and line of every file that did not parse, each once."""
+def syntax_errors(broken: Sequence[BrokenFile]) -> List[Tuple[str, int]]:
+    """Return the absolute path and line of every file that did not parse, each once."""
     found: List[Tuple[str, int]] = []
     for one in broken:
         error: Optional[BaseException] = one.error

@@ -1,4 +1,4 @@
-"""What tests take from plugins that are off in the search: their marks are known, their fixtures do the plain thing."""
+"""Replacements for disabled plugins: their marks are registered, their fixtures do nothing."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import types
 from typing import Any, Callable, Dict, Optional, Sequence
 
 MARKS = (
-    "xdist_group", "timeout", "flaky", "benchmark", "random_order", "repeat", "flakefinder", "no_cover",
+    "xdist_group", "timeout", "flaky", "benchmark", "random_order", "repeat", "flakefinder",
+    "no_cover",
 )  # fmt: skip
 
 
 class Timed:
-    """Stands for `benchmark`: calls once."""
+    """A replacement for `benchmark` that calls the function once."""
 
     group = name = ""
     disabled = True
@@ -22,7 +23,7 @@ class Timed:
         self.extra_info: Dict[str, Any] = {}
 
     def __call__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Its value."""
+        """Return the function's value."""
         return function(*args, **kwargs)
 
     def pedantic(
@@ -33,34 +34,34 @@ class Timed:
         setup: Optional[Callable[[], Any]] = None,
         **_: Any,
     ) -> Any:
-        """The same with arguments made before."""
+        """Call the target once with prepared arguments."""
         made = setup() if setup is not None else None
         args, kwargs = made or (args, kwargs or {})
         return target(*args, **kwargs)
 
 
 def stand_ins() -> Any:
-    """A plugin of pytest, which has to be importable; a module, for not every pytest likes fixtures of instances."""
+    """Return a pytest plugin, as a module because some pytest versions need one."""
     import pytest
 
     def pytest_configure(config: Any) -> None:
-        """Whoever wants all marks to be known finds them."""
+        """Register the marks, for projects that use `--strict-markers`."""
         for mark in MARKS:
             config.addinivalue_line("markers", f"{mark}: of a plugin that is off")
 
     def worker_id() -> str:
-        """There is one worker only."""
+        """Return the name of the only worker."""
         return "master"
 
     def testrun_uid() -> str:
-        """It is always the same."""
+        """Return a constant id."""
         return "metaagent"
 
     def nothing() -> None:
-        """Nothing is measured."""
+        """Do nothing."""
 
     def benchmark() -> Timed:
-        """Nothing is timed."""
+        """Return the replacement timer."""
         return Timed()
 
     plugin: Any = types.ModuleType("metaagent_stand_ins")

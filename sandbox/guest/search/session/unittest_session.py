@@ -1,4 +1,4 @@
-"""unittest's tests as a session that looks like pytest's, so that one harness runs both."""
+"""unittest tests as a session with pytest's interface, so that one harness runs both."""
 
 from __future__ import annotations
 
@@ -12,19 +12,25 @@ import unittest.main
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from sandbox.guest.failure_detail import Describer
-from sandbox.guest.search.process.limits import TimeUp
-from sandbox.guest.search.session.collected import Broken, Collected, Command, Inside, NothingCollected
-from sandbox.guest.search.session.watch import watch_of
+from sandbox.guest.search.process.limits import TimeLimitExceeded
+from sandbox.guest.search.session.collected import (
+    BrokenFile,
+    Collected,
+    Inside,
+    NothingCollected,
+    SuiteCommand,
+)
+from sandbox.guest.search.session.watch import get_watch
 from sandbox.guest.unittest_entry import flat
-from sandbox.guest.unittest_recorder import Recorder, is_broken, method_name
+from sandbox.guest.unittest_recorder import UnittestRecorder, is_broken, method_name
 
 
 class Skipped(BaseException):
-    """The test left itself out."""
+    """The test was skipped."""
 
 
-class Result(unittest.TestResult):
-    """Keeps what one test told."""
+class UnittestResult(unittest.TestResult):
+    """Records the outcome of one test."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,33 +38,33 @@ class Result(unittest.TestResult):
         self.skipped_one = False
 
     def addError(self, test: Any, err: Any) -> None:
-        """It raised."""
+        """Record an error."""
         self.error = self.error or err[1]
 
     def addFailure(self, test: Any, err: Any) -> None:
-        """It failed."""
+        """Record a failure."""
         self.error = self.error or err[1]
 
     def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
-        """A part of it is over."""
+        """Record the failure of a subtest."""
         if err is not None:
             self.error = self.error or err[1]
 
     def addSkip(self, test: Any, reason: str) -> None:
-        """It was left out."""
+        """Record a skip."""
         self.skipped_one = True
 
     def addExpectedFailure(self, test: Any, err: Any) -> None:
-        """It failed as it should; only running out of time is told."""
-        if isinstance(err[1], TimeUp):
+        """Ignore an expected failure, except a timeout."""
+        if isinstance(err[1], TimeLimitExceeded):
             self.error = err[1]
 
     def addUnexpectedSuccess(self, test: Any) -> None:
-        """It passed and should not."""
+        """Record an unexpected pass as a failure."""
         self.error = self.error or AssertionError("unexpected success")
 
-    def judged(self) -> None:
-        """Raise what the test would have raised."""
+    def raise_outcome(self) -> None:
+        """Raise the recorded outcome."""
         error, self.error = self.error, None
         skipped, self.skipped_one = self.skipped_one, False
         if error is not None:
@@ -67,35 +73,35 @@ class Result(unittest.TestResult):
             raise Skipped
 
 
-class Hooks:
-    """Sets up, calls and tears down one item as unittest's suite does."""
+class UnittestHooks:
+    """Sets up, calls and tears down an item like unittest's suite."""
 
     def __init__(self) -> None:
         self._suite: Any = unittest.TestSuite()
-        self._result: Any = Result()
+        self._result: Any = UnittestResult()
 
     def pytest_runtest_setup(self, item: Any) -> None:
-        """Module and class fixtures; those of the last test's class and module are torn down first."""
+        """Set up module and class fixtures; tear down those of the last test first."""
         test, result, suite = item.test, self._result, self._suite
         if test.__class__ is not getattr(result, "_previousTestClass", None):
-            with watch_of(item.config).outliving():
+            with get_watch(item.config).outliving():
                 suite._tearDownPreviousClass(test, result)
                 suite._handleModuleFixture(test, result)
                 suite._handleClassSetUp(test, result)
         result._previousTestClass = test.__class__
-        result.judged()
+        result.raise_outcome()
 
     def pytest_runtest_call(self, item: Any) -> None:
-        """The test with its own set-up and tear-down."""
+        """Run the test with its own set-up and tear-down."""
         item.renew()
         item.test(self._result)
-        self._result.judged()
+        self._result.raise_outcome()
 
     def pytest_runtest_teardown(self, item: Any, nextitem: Any) -> None:
-        """What outlives a test is torn down when nothing follows."""
+        """Tear down class and module fixtures if no test follows."""
         if nextitem is None:
             self.teardown_exact()
-            self._result.judged()
+            self._result.raise_outcome()
 
     def teardown_exact(self, *_: Any) -> None:
         """Tear down the class and the module of the last test."""
@@ -106,22 +112,22 @@ class Hooks:
 
 
 class Plugins:
-    """As much of a plugin manager as the harness asks for."""
+    """The part of a plugin manager that the harness uses."""
 
     def __init__(self) -> None:
         self._known: Dict[str, Any] = {}
 
     def get_plugin(self, name: str) -> Any:
-        """A registered plugin."""
+        """Return a registered plugin, or None."""
         return self._known.get(name)
 
     def register(self, plugin: Any, name: str) -> None:
-        """Remember a plugin."""
+        """Register a plugin."""
         self._known[name] = plugin
 
 
 class Item:
-    """One test."""
+    """One test with the interface of a pytest item."""
 
     cls = None
     own_markers: Tuple[Any, ...] = ()
@@ -140,32 +146,32 @@ class Item:
 
     @staticmethod
     def _nothing() -> None:
-        """Stands for the function of a test that is none."""
+        """Replace the function of a test that has none."""
 
     def renew(self) -> None:
-        """The test's instance as it was made: unittest runs each once only."""
+        """Reset the test instance, because unittest runs each instance only once."""
         state = vars(self.test)
         state.clear()
         state.update(self._state)
 
     def iter_markers(self, name: str = "") -> Iterator[Any]:
-        """A test that is expected to fail is marked as pytest marks it."""
+        """Yield the mark of an expected failure."""
         expected = getattr(self.test, "__unittest_expecting_failure__", False) or getattr(
             getattr(self.test, self.name, None), "__unittest_expecting_failure__", False
         )
         return iter([name] if name == "xfail" and expected else [])
 
     def get_closest_marker(self, _name: str) -> None:
-        """It has no markers of pytest."""
+        """Return None: there are no pytest markers."""
         return
 
 
-def collect_unittest(command: Command, inside: Inside) -> Tuple[Broken, ...]:
-    """Let the command's own discovery run; see `collecting.collect`."""
+def collect_unittest(command: SuiteCommand, inside: Inside) -> Tuple[BrokenFile, ...]:
+    """Run the command's own discovery; see `collecting.collect`."""
     reached: List[Any] = []
 
     class Taking:
-        """Takes the suite instead of running it."""
+        """Records the suite and does not run it."""
 
         def __init__(self, *_: Any, **__: Any) -> None:
             pass
@@ -178,33 +184,33 @@ def collect_unittest(command: Command, inside: Inside) -> Tuple[Broken, ...]:
         unittest.main(module=None, argv=list(sys.argv), testRunner=Taking, exit=False)
     except SystemExit as error:
         if not reached:
-            return (Broken("", NothingCollected(f"unittest left with {error}")),)
+            return (BrokenFile("", NothingCollected(f"unittest exited with {error}")),)
     except Exception as error:
-        return (Broken("", error),)
+        return (BrokenFile("", error),)
     if not reached:
-        return (Broken("", NothingCollected("the tests could not be collected")),)
+        return (BrokenFile("", NothingCollected("the tests could not be collected")),)
     inside(_collected(command, reached[0]))
     return ()
 
 
-def _collected(command: Command, suite: Any) -> Collected:
+def _collected(command: SuiteCommand, suite: Any) -> Collected:
     channel = types.SimpleNamespace(send=lambda *_, **__: True)
-    names: Any = Recorder(channel, Describer(command.root), command.root, None)
-    hooks = Hooks()
+    names: Any = UnittestRecorder(channel, Describer(command.root), command.root, None)
+    hooks = UnittestHooks()
     config = types.SimpleNamespace(rootpath=command.root, pluginmanager=Plugins())
     session = types.SimpleNamespace(config=config, hooks=hooks, _setupstate=hooks, items=[])
-    broken: List[Broken] = []
+    broken: List[BrokenFile] = []
     for test in flat(suite):
         name = names.node_id(test)
         if is_broken(test):
-            broken.append(Broken(name, _why(test)))
+            broken.append(BrokenFile(name, _why(test)))
         elif isinstance(test, unittest.TestCase):
             session.items.append(Item(test, name, session))
     return Collected(session, tuple(broken))
 
 
 def _why(test: Any) -> BaseException:
-    """The loader keeps the traceback as text only: import the module once more for the exception itself."""
+    """Return the error of a broken module by a new import; the loader keeps only text."""
     try:
         importlib.import_module(method_name(test))
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""What pytest tells while single tests run: parts of tests that fail, and fixtures that outlive a test."""
+"""Observe pytest while single tests run: failed subtests, and fixtures that outlive a test."""
 
 from __future__ import annotations
 
@@ -10,36 +10,43 @@ from typing import Any, Dict, Iterator, Optional
 from sandbox.guest.search.process.limits import Limiter
 
 ALLOWANCE_S = 5.0
-"""CPU time for setting up what outlives a test, until it is known how long that takes."""
+"""Maximum CPU time for setting up fixtures that outlive a test, until it is measured, in seconds.
+"""
 
 
-class Watch:
-    """Looks on at a session; a test's limit does not count the set-up of what outlives it."""
+class FixtureWatch:
+    """Observes a session.
+
+    The set-up of fixtures that outlive a test does not count against its limit.
+    """
 
     name = "metaagent-watch"
 
     def __init__(self) -> None:
         self.failed = False
-        """A part of the last test failed, which pytest tells by a report and not by an exception."""
+        """True if a subtest of the last test failed, which pytest reports without an exception."""
         self.moves = 0
-        """How often something that outlives a test was set up or torn down."""
+        """Number of set-ups and tear-downs of fixtures that outlive a test."""
         self.cpu_s = self.wall_s = 0.0
-        """Spent with setting such things up."""
+        """Time spent on their set-ups, in seconds."""
         self.allowance = ALLOWANCE_S
         self.limiter: Optional[Limiter] = None
         self.unseen = False
-        """Whether nobody traces what runs meanwhile."""
+        """True if that set-up is not traced."""
         self.called: Optional[Dict[int, Any]] = None
-        """Code that ran meanwhile, by its identity; noted when there is a dictionary."""
-        self._cpu, self._wall = time.process_time, time.perf_counter  # tests may put others into the module
+        """Code objects that ran during that set-up, by id; None to record nothing."""
+        self._cpu, self._wall = (
+            time.process_time,
+            time.perf_counter,
+        )  # tests may replace the clocks in the module
         self._inside = False
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Only parts of tests are reported while the search runs them."""
+        """Record a failed subtest; the search enables no other reports."""
         self.failed = self.failed or bool(getattr(report, "failed", False))
 
     def pytest_fixture_setup(self, fixturedef: Any) -> Iterator[None]:
-        """Around the set-up of a fixture."""
+        """Measure the set-up of a fixture that outlives a test."""
         if fixturedef.scope == "function":
             yield
             return
@@ -47,20 +54,24 @@ class Watch:
             yield
 
     def pytest_fixture_post_finalizer(self, fixturedef: Any) -> None:
-        """A fixture is torn down."""
+        """Count the tear-down of a fixture that outlives a test."""
         if fixturedef.scope != "function":
             self.moves += 1
 
     @contextlib.contextmanager
     def outliving(self) -> Iterator[None]:
-        """Around the set-up of what outlives a test."""
+        """Measure a set-up of what outlives a test, with its own time limit."""
         if self._inside:
             yield
             return
         self.moves += 1
         self._inside = True
         cpu, wall = self._cpu(), self._wall()
-        more = self.limiter.longer(self.allowance) if self.limiter is not None else contextlib.nullcontext()
+        more = (
+            self.limiter.longer(self.allowance)
+            if self.limiter is not None
+            else contextlib.nullcontext()
+        )
         try:
             with more, self._noting():
                 yield
@@ -96,16 +107,18 @@ class Watch:
             sys.setprofile(None)
 
 
-def watch_of(config: Any) -> Watch:
-    """The watch of this session; the same for all runners."""
-    known = config.pluginmanager.get_plugin(Watch.name)
+def get_watch(config: Any) -> FixtureWatch:
+    """Return the watch of a session, which all runners share."""
+    known = config.pluginmanager.get_plugin(FixtureWatch.name)
     if known is None:
-        known = Watch()
+        known = FixtureWatch()
         if "pytest" in sys.modules:
             mark = sys.modules["pytest"].hookimpl(hookwrapper=True)
-            mark(Watch.pytest_fixture_setup)
-        config.pluginmanager.register(known, Watch.name)
+            mark(FixtureWatch.pytest_fixture_setup)
+        config.pluginmanager.register(known, FixtureWatch.name)
         factory: Any = getattr(config, "_tmp_path_factory", None)
         if hasattr(factory, "_retention_policy"):
-            factory._retention_policy = "failed"  # so that thousands of trials leave no folders behind
+            factory._retention_policy = (
+                "failed"  # so that thousands of trials leave no folders behind
+            )
     return known  # type: ignore[no-any-return]

@@ -1,11 +1,11 @@
-"""Which names are bound where: parameters, assignments that may have happened, variables of comprehensions."""
+"""Name binding: parameters, assignments that may have run, and comprehension variables."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 from functools import lru_cache
-from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 Point = Tuple[int, int]
 """Line and column."""
@@ -19,38 +19,40 @@ BUILTINS: FrozenSet[str] = frozenset(dir(builtins))
 
 
 class Binding(NamedTuple):
-    """One place where a name gets a value."""
+    """One place that binds a name."""
 
     name: str
     how: str
-    """`parameter`, `assigned`, `looped` (over `value`), `other`."""
+    """`parameter`, `assigned`, `looped` (over `value`), or `other`."""
     value: Optional[ast.AST]
-    """What it gets: an expression, or for a parameter its argument node."""
+    """The bound expression, or the argument node of a parameter."""
     path: Tuple[int, ...]
-    """Which part of the value: (0,) is the first of `a, b = value`."""
+    """Part of the value: (0,) is the first of `a, b = value`."""
     start: Point
-    """From here on it is bound."""
+    """The name is bound from here on."""
     scope: Span
-    """The function or comprehension it belongs to."""
+    """The function or comprehension that it belongs to."""
     loop: Optional[Span]
-    """The innermost loop around it, in whose next round it is bound everywhere."""
+    """The innermost loop around it; in its next iteration the name is bound everywhere."""
     elsewhere: Tuple[Span, ...]
-    """Branches that are not run when this binding is."""
+    """Branches that do not run if this binding does."""
 
 
-def span_of(node: ast.AST) -> Span:
-    """Where a node stands."""
-    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+def node_span(node: ast.AST) -> Span:
+    """Return the position of a node."""
+    placed: Any = node
+    return (placed.lineno, placed.col_offset), (placed.end_lineno, placed.end_col_offset)
 
 
 def inside(point: Point, span: Span) -> bool:
-    """Whether a point lies in a span."""
+    """Return True if a point is in a span."""
     return span[0] <= point < span[1]
 
 
 @lru_cache(maxsize=64)
 def module_names(module: ast.Module) -> Tuple[FrozenSet[str], bool]:
-    """The names of a file, and whether others may come from where we do not see them (`from x import *`)."""
+    """Return the names of a file, and True if there may be unknown ones (`from x import *`)."""
+    # Module attributes that the interpreter sets.
     names = {"__name__", "__file__", "__doc__", "__class__", "__all__", "__package__", "__spec__"}
     elsewhere = False
     for node in ast.walk(module):
@@ -77,7 +79,7 @@ class Bindings:
 
     Args:
         root: The function.
-        module: The file it stands in.
+        module: Its file.
     """
 
     def __init__(self, root: ast.AST, module: ast.Module) -> None:
@@ -85,31 +87,41 @@ class Bindings:
         self._functions: List[Span] = []
         for binding in self._walk(root):
             self._found.setdefault(binding.name, []).append(binding)
-        # What the function reads and nobody binds comes from where we cannot see; it is as good as any other.
-        read = {n.id for n in ast.walk(root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        # A name that is read but bound nowhere has an unknown origin; it counts as available.
+        read = {
+            n.id for n in ast.walk(root) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+        }
         known, self.elsewhere = module_names(module)
         self.globals = known | (read - self._found.keys() - BUILTINS)
 
     @property
     def names(self) -> Sequence[str]:
-        """Every local name, in the order of the source."""
+        """Every local name in source order."""
         return list(self._found)
 
     def of(self, name: str, point: Point) -> List[Binding]:
-        """The bindings of a name that may hold at a point, of the innermost scope that has one."""
+        """Return the bindings of a name that may be valid at a point.
+
+        They are those of the innermost scope with any.
+        """
         found = [b for b in self._found.get(name, ()) if self._visible(b, point)]
         innermost = max((b.scope[0] for b in found), default=None)
         return [b for b in found if b.scope[0] == innermost]
 
     def is_bound(self, name: str, point: Point) -> bool:
-        """Whether reading a name at a point may work."""
+        """Return True if reading a name at a point may succeed."""
         if self.elsewhere or any(self._visible(b, point) for b in self._found.get(name, ())):
             return True
-        local = any(inside(point, b.scope) and b.how != "comprehended" for b in self._found.get(name, ()))
+        local = any(
+            inside(point, b.scope) and b.how != "comprehended" for b in self._found.get(name, ())
+        )
         return not local and (name in self.globals or name in BUILTINS)
 
     def at(self, point: Point) -> List[str]:
-        """The local names bound at a point; those of the last round of a loop only come last."""
+        """Return the local names bound at a point.
+
+        Names that only an earlier iteration binds come last.
+        """
         first: List[str] = []
         late: List[str] = []
         for name, bindings in self._found.items():
@@ -122,25 +134,32 @@ class Bindings:
         if not inside(point, binding.scope):
             return False
         if binding.loop and inside(point, binding.loop):
-            return True  # in the next round
+            return True  # in the next iteration
         if any(inside(point, span) for span in binding.elsewhere):
             return False
         if binding.start <= point:
             return True
-        # A function inside is called later, when everything around it is bound.
+        # A nested function is called later, when everything around it is bound.
         return any(inside(point, f) and f[0] > binding.scope[0] for f in self._functions)
 
     # --- collecting ------------------------------------------------------------------------------
 
     def _walk(self, root: ast.AST) -> Iterator[Binding]:
-        outside = [n for node in ast.walk(root) if isinstance(node, (ast.Global, ast.Nonlocal)) for n in node.names]
-        frames: List[Tuple[ast.AST, Span, Optional[Span], Tuple[Span, ...]]] = [(root, span_of(root), None, ())]
+        outside = [
+            n
+            for node in ast.walk(root)
+            if isinstance(node, (ast.Global, ast.Nonlocal))
+            for n in node.names
+        ]
+        frames: List[Tuple[ast.AST, Span, Optional[Span], Tuple[Span, ...]]] = [
+            (root, node_span(root), None, ())
+        ]
         while frames:
             node, scope, loop, elsewhere = frames.pop()
             if isinstance(node, LOOPS):
-                loop = (span_of(node.body[0])[0], span_of(node)[1])
+                loop = (node_span(node.body[0])[0], node_span(node)[1])
             for name, how, value, path, start in _bound_by(node) if node is not root else ():
-                own = (span_of(node)[0], _past(span_of(node)[1])) if how == "caught" else scope
+                own = (node_span(node)[0], _past(node_span(node)[1])) if how == "caught" else scope
                 if name not in outside:
                     yield Binding(name, how, value, path, start, own, loop, elsewhere)
             if isinstance(node, FUNCTIONS):
@@ -149,18 +168,21 @@ class Bindings:
                 yield from _parameters(node, scope)
             elif isinstance(node, COMPREHENSIONS):
                 yield from _comprehended(node)
-            frames += [(child, scope, loop, (*elsewhere, *_not_run(node, child))) for child in _children(node)]
+            frames += [
+                (child, scope, loop, (*elsewhere, *_not_run(node, child)))
+                for child in _children(node)
+            ]
 
 
 def _children(node: ast.AST) -> List[ast.AST]:
-    """Last first, without what holds no name."""
+    """Return the child nodes in reverse, without operators and contexts."""
     return [n for n in reversed(list(ast.iter_child_nodes(node))) if not isinstance(n, LEAVES)]
 
 
 def _not_run(node: ast.AST, child: ast.AST) -> Tuple[Span, ...]:
-    """The other branch of an `if`."""
+    """Return the other branch of an `if`."""
     if isinstance(node, ast.If) and node.orelse and child in node.body:
-        return ((span_of(node.orelse[0])[0], span_of(node.orelse[-1])[1]),)
+        return ((node_span(node.orelse[0])[0], node_span(node.orelse[-1])[1]),)
     return ()
 
 
@@ -168,13 +190,13 @@ def _body_span(node: ast.AST) -> Span:
     body = getattr(node, "body", None)
     first = body[0] if isinstance(body, list) and body else body
     if not isinstance(first, ast.AST):
-        return span_of(node)
-    # Decorators and defaults stand outside; between the last argument and the body there is no expression of ours.
-    return span_of(first)[0], _past(span_of(node)[1])
+        return node_span(node)
+    # Decorators and defaults are outside. Return annotations between them and the body are ignored.
+    return node_span(first)[0], _past(node_span(node)[1])
 
 
 def _past(point: Point) -> Point:
-    """One further: what is put behind the last statement of a block still belongs to it."""
+    """Return the next column: an insertion after a block's last statement belongs to the block."""
     return point[0], point[1] + 1
 
 
@@ -196,13 +218,15 @@ def _bound_by(node: ast.AST) -> Iterator[Made]:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         if node.value is not None:
             for target in targets:
-                yield from _targets(target, "assigned", node.value, span_of(node)[1])
+                yield from _targets(target, "assigned", node.value, node_span(node)[1])
     elif isinstance(node, (ast.For, ast.AsyncFor)):
-        yield from _targets(node.target, "looped", node.iter, span_of(node.iter)[1])
+        yield from _targets(node.target, "looped", node.iter, node_span(node.iter)[1])
     elif isinstance(node, (ast.With, ast.AsyncWith)):
         for item in node.items:
             if item.optional_vars is not None:
-                yield from _targets(item.optional_vars, "other", None, span_of(item.optional_vars)[1])
+                yield from _targets(
+                    item.optional_vars, "other", None, node_span(item.optional_vars)[1]
+                )
     else:
         yield from _named_by(node)
 
@@ -210,11 +234,17 @@ def _bound_by(node: ast.AST) -> Iterator[Made]:
 def _named_by(node: ast.AST) -> Iterator[Made]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         for alias in node.names:
-            yield alias.asname or alias.name.partition(".")[0], "other", None, (), span_of(node)[1]
+            yield (
+                alias.asname or alias.name.partition(".")[0],
+                "other",
+                None,
+                (),
+                node_span(node)[1],
+            )
     elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node.name, "defined", node, (), span_of(node)[0]
+        yield node.name, "defined", node, (), node_span(node)[0]
     elif isinstance(node, ast.ExceptHandler) and node.name:
-        yield node.name, "caught", node.type, (), span_of(node.body[0])[0]
+        yield node.name, "caught", node.type, (), node_span(node.body[0])[0]
     else:
         yield from _matched(node)
 
@@ -226,7 +256,7 @@ def _matched(node: ast.AST) -> Iterator[Made]:
     elif type(node).__name__ == "MatchMapping":
         name = getattr(node, "rest", None)
     if name:
-        yield name, "other", None, (), span_of(node)[1]
+        yield name, "other", None, (), node_span(node)[1]
 
 
 def _targets(target: ast.AST, how: str, value: ast.AST | None, start: Point) -> Iterator[Made]:
@@ -235,7 +265,7 @@ def _targets(target: ast.AST, how: str, value: ast.AST | None, start: Point) -> 
 
 
 def _paths(target: ast.AST, path: Tuple[int, ...]) -> Iterator[Tuple[str, Tuple[int, ...], bool]]:
-    """The names of a target, which part of the value each gets, and whether it gets several."""
+    """Yield each name of a target, its part of the value, and True if it gets several."""
     if isinstance(target, ast.Name):
         yield target.id, path, False
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -247,8 +277,13 @@ def _paths(target: ast.AST, path: Tuple[int, ...]) -> Iterator[Tuple[str, Tuple[
 
 def _comprehended(node: ast.AST) -> Iterator[Binding]:
     generators: List[ast.comprehension] = node.generators  # type: ignore[attr-defined]
-    around, first = span_of(node), span_of(generators[0].iter)
+    around, first = node_span(node), node_span(generators[0].iter)
     for generator in generators:
-        for name, _, value, path, _ in _targets(generator.target, "looped", generator.iter, around[0]):
-            own = (*(span_of(g.iter) for g in generators[: generators.index(generator) + 1]), first)
+        for name, _, value, path, _ in _targets(
+            generator.target, "looped", generator.iter, around[0]
+        ):
+            own = (
+                *(node_span(g.iter) for g in generators[: generators.index(generator) + 1]),
+                first,
+            )
             yield Binding(name, "comprehended", value, path, around[0], around, None, own)

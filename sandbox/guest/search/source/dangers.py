@@ -1,41 +1,49 @@
-"""Calls whose arguments are never varied and which are never borrowed: a wrong one could destroy or disclose."""
+"""Dangerous calls.
+
+Their arguments are never varied, and they are never copied: a wrong call could destroy or disclose
+data.
+"""
 
 from __future__ import annotations
 
 import ast
 from typing import Dict, Mapping, Set
 
-from sandbox.guest.search.source.render import Place
+from sandbox.guest.search.source.render import NodePosition
 
 FORBIDDEN_MODULES = frozenset((
-    "subprocess", "socket", "shutil", "signal", "ctypes", "multiprocessing", "ftplib", "smtplib", "paramiko", "pty",
-    "resource", "fcntl", "mmap", "winreg", "psutil",
+    "subprocess", "socket", "shutil", "signal", "ctypes", "multiprocessing", "ftplib", "smtplib",
+    "paramiko", "pty", "resource", "fcntl", "mmap", "winreg", "psutil",
 ))  # fmt: skip
-"""Every call into these is left alone."""
+"""Modules of which every call is dangerous."""
 FORBIDDEN_OF_OS = frozenset((
-    "remove", "rename", "replace", "kill", "truncate", "chmod", "chown", "link", "symlink", "open", "write", "mkfifo",
-    "mknod", "setuid", "setgid", "chroot", "putenv", "unsetenv", "startfile", "nice", "umask", "makedirs", "mkdir",
-    "chdir", "utime", "dup2", "close", "popen", "abort",
+    "remove", "rename", "replace", "kill", "truncate", "chmod", "chown", "link", "symlink", "open",
+    "write", "mkfifo", "mknod", "setuid", "setgid", "chroot", "putenv", "unsetenv", "startfile",
+    "nice", "umask", "makedirs", "mkdir", "chdir", "utime", "dup2", "close", "popen", "abort",
 ))  # fmt: skip
 FORBIDDEN_CALLS = frozenset((
-    "unlink", "rmtree", "rmdir", "removedirs", "renames", "killpg", "popen", "Popen", "check_call", "check_output",
-    "write_text", "write_bytes", "system", "fork", "forkpty", "ftruncate", "sendall", "sendto", "connect", "exec",
-    "eval", "_exit", "abort", "lchown", "fchmod", "fchown", "hardlink_to", "symlink_to", "link_to", "copytree",
-    "copyfile", "copyfileobj", "execfile", "run_command", "getstatusoutput", "getoutput", "urlopen",
-    "urlretrieve", "extractall", "terminate", "create_subprocess_exec", "create_subprocess_shell",
-    "posix_spawn", "send_signal", "kill", "__import__", "import_module", "create_connection", "rename",
-    *(f"{kind}{ends}" for kind in ("exec", "spawn") for ends in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
+    "unlink", "rmtree", "rmdir", "removedirs", "renames", "killpg", "popen", "Popen", "check_call",
+    "check_output", "write_text", "write_bytes", "system", "fork", "forkpty", "ftruncate",
+    "sendall", "sendto", "connect", "exec", "eval", "_exit", "abort", "lchown", "fchmod", "fchown",
+    "hardlink_to", "symlink_to", "link_to", "copytree", "copyfile", "copyfileobj", "execfile",
+    "run_command", "getstatusoutput", "getoutput", "urlopen", "urlretrieve", "extractall",
+    "terminate", "create_subprocess_exec", "create_subprocess_shell", "posix_spawn", "send_signal",
+    "kill", "__import__", "import_module", "create_connection", "rename",
+    *(f"exec{ends}" for ends in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
+    *(f"spawn{ends}" for ends in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
 ))  # fmt: skip
-"""Calls of these names, whoever owns them: a method of an unknown object may be the real thing."""
+"""Function names that are dangerous on any object, because its type is unknown."""
 DANGEROUS_MODULES = FORBIDDEN_MODULES | {"os", "posix", "nt"}
-# Reading is harmless, but another mode, or an argument more, makes it writing: every `open` is left alone.
+# Reading is harmless, but an edit of the mode makes it a write, so every `open` is excluded.
 OPENERS = frozenset(("open", "fdopen", "TemporaryFile", "NamedTemporaryFile"))
 PATHS = frozenset(("Path", "PurePath", "PosixPath", "WindowsPath"))
-PATH_METHODS = frozenset(("rename", "replace", "unlink", "rmdir", "chmod", "open", "touch", "mkdir", "write"))
+PATH_METHODS = frozenset(
+    ("rename", "replace", "unlink", "rmdir", "chmod", "open", "touch", "mkdir", "write")
+)
 
 
 class Dangers:
-    """The dangerous calls of one file, by whatever name it imported them.
+    """The dangerous calls of one file, including imported aliases.
 
     Args:
         tree: The file.
@@ -51,7 +59,9 @@ class Dangers:
     def _learn(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                self._modules[alias.asname or alias.name.partition(".")[0]] = alias.name.partition(".")[0]
+                self._modules[alias.asname or alias.name.partition(".")[0]] = alias.name.partition(
+                    "."
+                )[0]
         elif isinstance(node, ast.ImportFrom):
             module = (node.module or "").partition(".")[0]
             for alias in node.names:
@@ -60,11 +70,14 @@ class Dangers:
             self._learn_alias(node, node.value)
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             names = [t.id for t in node.targets if isinstance(t, ast.Name)]
-            if _last_name(node.value.func) in PATHS or self._names.get(_last_name(node.value.func)) == "pathlib.Path":
+            if (
+                _last_name(node.value.func) in PATHS
+                or self._names.get(_last_name(node.value.func)) == "pathlib.Path"
+            ):
                 self._names.update(dict.fromkeys(names, "path"))
 
     def _learn_alias(self, node: ast.Assign, value: ast.Name | ast.Attribute) -> None:
-        """`remove = os.remove` makes another name for it, `system = os` for the module."""
+        """Record aliases such as `remove = os.remove` and `system = os`."""
         for target in node.targets:
             if not isinstance(target, ast.Name):
                 continue
@@ -72,13 +85,15 @@ class Dangers:
                 module = self._modules.get(value.value.id, value.value.id)
                 if _is_forbidden(module, value.attr):
                     self._names[target.id] = f"{module}.{value.attr}"
-            elif isinstance(value, ast.Name) and (value.id in self._modules or value.id in DANGEROUS_MODULES):
+            elif isinstance(value, ast.Name) and (
+                value.id in self._modules or value.id in DANGEROUS_MODULES
+            ):
                 self._modules[target.id] = self._modules.get(value.id, value.id)
             elif isinstance(value, ast.Name) and value.id in self._names:
                 self._names[target.id] = self._names[value.id]
 
     def is_dangerous(self, node: ast.AST) -> bool:
-        """Whether a node is a call whose arguments must not be varied, or a call on the result of one."""
+        """Return True for a call whose arguments must not be varied, or a call on its result."""
         if not isinstance(node, ast.Call):
             return False
         function = node.func
@@ -86,20 +101,22 @@ class Dangers:
             return True  # `map(os.unlink, paths)`
         if isinstance(function, ast.Call):
             # `getattr(os, "unlink")(path)`, `partial(os.unlink, path)()`
-            return self.is_dangerous(function) or any(self._module_of(a) in DANGEROUS_MODULES for a in function.args)
+            return self.is_dangerous(function) or any(
+                self._module_name(a) in DANGEROUS_MODULES for a in function.args
+            )
         if isinstance(function, ast.Attribute) and self.is_dangerous(function.value):
             return True
         if isinstance(function, ast.Name):
             return self._is_dangerous_name(function.id)
         return isinstance(function, ast.Attribute) and self._is_dangerous_method(function)
 
-    def _module_of(self, node: ast.AST) -> str:
+    def _module_name(self, node: ast.AST) -> str:
         return self._modules.get(node.id, node.id) if isinstance(node, ast.Name) else ""
 
     def _names_danger(self, node: ast.AST) -> bool:
-        """Whether an argument is a dangerous function itself."""
+        """Return True if an argument is itself a dangerous function."""
         if isinstance(node, ast.Attribute):
-            return _is_forbidden(self._module_of(node.value), node.attr)
+            return _is_forbidden(self._module_name(node.value), node.attr)
         module, _, original = self._names.get(getattr(node, "id", ""), "").partition(".")
         return _is_forbidden(module, original)
 
@@ -125,12 +142,13 @@ class Dangers:
             return function.attr in PATH_METHODS
         return function.attr in OPENERS
 
-    def around(self, places: Mapping[ast.AST, Place]) -> Set[ast.AST]:
-        """Every node of the file that is such a call or holds one."""
+    def around(self, places: Mapping[ast.AST, NodePosition]) -> Set[ast.AST]:
+        """Return every node of the file that is or contains a dangerous call."""
         if not self._around:
             for node in places:
                 if isinstance(node, ast.Call) and self.is_dangerous(node):
                     around: ast.AST = node
+                    # All nodes above a dangerous call contain it; a known one has known parents.
                     while around not in self._around:
                         self._around.add(around)
                         around = places[around].parent if around in places else around
@@ -148,5 +166,5 @@ def _last_name(node: ast.AST) -> str:
 
 
 def is_dangerous(node: ast.AST, tree: ast.AST | None = None) -> bool:
-    """Whether a node is such a call; without its file, aliases are not seen through."""
+    """Return True for a dangerous call; without its file, aliases are not resolved."""
     return Dangers(tree if tree is not None else ast.Module([], [])).is_dangerous(node)

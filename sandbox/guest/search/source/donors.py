@@ -1,4 +1,4 @@
-"""Code elsewhere in the same function that could be borrowed for a suspect place."""
+"""Code elsewhere in the same function that a fix may reuse (the redundancy assumption)."""
 
 from __future__ import annotations
 
@@ -6,16 +6,24 @@ import ast
 from typing import Iterable, NamedTuple
 
 from sandbox.guest.search.source.dangers import Dangers
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.render import SourceFile
 
 SMALL = 12
-"""An expression of at most this many nodes can be borrowed."""
-COMPOUND = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.With, ast.Try)
+"""Maximum number of nodes of a reusable expression."""
+COMPOUND = (
+    ast.FunctionDef,
+    ast.AsyncFunctionDef,
+    ast.ClassDef,
+    ast.For,
+    ast.While,
+    ast.With,
+    ast.Try,
+)
 WITHOUT_USE = (ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass)
 
 
 class Donors(NamedTuple):
-    """What one function can lend to itself."""
+    """Reusable code of one function."""
 
     conditions: tuple[ast.expr, ...]
     expressions: tuple[ast.expr, ...]
@@ -24,8 +32,8 @@ class Donors(NamedTuple):
     """Names that hold a dictionary."""
 
 
-def collect_donors(source: Source, nodes: Iterable[ast.AST], dangers: Dangers) -> Donors:
-    """Different conditions, small expressions and simple statements, in the order of the source."""
+def collect_donors(source: SourceFile, nodes: Iterable[ast.AST], dangers: Dangers) -> Donors:
+    """Return distinct conditions, small expressions and simple statements, in source order."""
     dangerous = dangers.around(source.places)
     nodes = [node for node in nodes if node not in dangerous]
     conditions: dict[str, ast.expr] = {}
@@ -40,11 +48,15 @@ def collect_donors(source: Source, nodes: Iterable[ast.AST], dangers: Dangers) -
             expressions.setdefault(ast.dump(node), node)
         elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
             targets.setdefault(ast.dump(node).replace("Store()", "Load()"), node)
-        if isinstance(node, ast.stmt) and not isinstance(node, COMPOUND + WITHOUT_USE) and size(node) <= 40:
+        if (
+            isinstance(node, ast.stmt)
+            and not isinstance(node, COMPOUND + WITHOUT_USE)
+            and size(node) <= 40
+        ):
             statements.setdefault(ast.dump(node), node)
         if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Dict, ast.DictComp)):
             dictionaries += [t.id for t in node.targets if isinstance(t, ast.Name)]
-    # What is only written here may be read as well; it stands behind all that is read.
+    # A name that is only written here may be read as well; it comes last.
     for key, target in targets.items():
         if size(target) <= SMALL:
             expressions.setdefault(key, target)
@@ -57,7 +69,7 @@ def collect_donors(source: Source, nodes: Iterable[ast.AST], dangers: Dangers) -
 
 
 def size(node: ast.AST) -> int:
-    """How many nodes hang below and including this one."""
+    """Return the number of nodes in a tree."""
     return sum(1 for _ in ast.walk(node))
 
 
@@ -67,7 +79,7 @@ def _conditions(node: ast.AST) -> list[ast.expr]:
     return list(node.ifs) if isinstance(node, ast.comprehension) else []
 
 
-def _lends(node: ast.expr, source: Source) -> bool:
+def _lends(node: ast.expr, source: SourceFile) -> bool:
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return False
     if isinstance(node, (ast.Starred, ast.Slice, ast.JoinedStr, ast.FormattedValue)):

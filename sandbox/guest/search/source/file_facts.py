@@ -1,4 +1,4 @@
-"""What one file does here and there, and any of its functions may do as well; worked out once for each file."""
+"""Facts about one file that all its functions share, computed once per file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections import Counter
 from typing import Any, List, Mapping, NamedTuple, Sequence, Set, Tuple
 
 from sandbox.guest.search.source.dangers import Dangers
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.render import SourceFile
 
 FunctionNode = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class FileFacts(NamedTuple):
-    """What templates may borrow from the whole file; worked out once."""
+    """Code of the whole file that templates may reuse."""
 
     dangers: Dangers
     helpers: List[str]
@@ -21,25 +21,33 @@ class FileFacts(NamedTuple):
     numbers: List[Any]
     attributes: List[str]
     types_asked: List[str]
-    """What `isinstance` asks for, most often first."""
+    """Types in `isinstance` checks, most frequent first."""
     wrappers: List[str]
-    """What is called with one argument and nothing else, most often first."""
+    """Functions called with exactly one argument, most frequent first."""
     methods: List[str]
-    """What is called on values without any argument, most often first."""
+    """Methods called without arguments, most frequent first."""
     normalisers: List[str]
-    """What a name is put through at least twice: `f` of `x = f(x)`, most often first."""
+    """Functions `f` in at least two statements `x = f(x)`, most frequent first."""
     outer_names: Set[str]
-    """What the file imports or defines outside of functions."""
+    """Names that the file imports or defines outside functions."""
 
 
-def file_facts(source: Source) -> FileFacts:
-    """What one file lends."""
+def file_facts(source: SourceFile) -> FileFacts:
+    """Return the facts about one file."""
     if "file" not in source.notes:
         nodes = list(ast.walk(source.tree))
-        functions = [n.name for n in nodes if isinstance(n, FunctionNode) and not n.name.startswith("__")]
-        values = [n.value for n in nodes if isinstance(n, ast.Constant) and not is_docstring(n, source)]
+        functions = [
+            n.name for n in nodes if isinstance(n, FunctionNode) and not n.name.startswith("__")
+        ]
+        values = [
+            n.value for n in nodes if isinstance(n, ast.Constant) and not is_docstring(n, source)
+        ]
         strings = {value for value in values if isinstance(value, str) and len(value) <= 60}
-        numbers = {value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)}
+        numbers = {
+            value
+            for value in values
+            if isinstance(value, (int, float)) and not isinstance(value, bool)
+        }
         dangers, outside = Dangers(source.tree), _outer_names(source.tree)
         source.notes["file"] = FileFacts(
             dangers,
@@ -57,15 +65,24 @@ def file_facts(source: Source) -> FileFacts:
 
 def _outer_names(tree: ast.Module) -> Set[str]:
     found = {
-        (a.asname or a.name) for n in ast.walk(tree) if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names
+        (a.asname or a.name)
+        for n in ast.walk(tree)
+        if isinstance(n, (ast.Import, ast.ImportFrom))
+        for a in n.names
     }
     found |= {n.name for n in tree.body if isinstance(n, (*FunctionNode, ast.ClassDef))}
-    stored = (n for s in tree.body if isinstance(s, (ast.Assign, ast.AnnAssign)) for n in ast.walk(s))
-    return found | {n.id for n in stored if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    stored = (
+        n for s in tree.body if isinstance(s, (ast.Assign, ast.AnnAssign)) for n in ast.walk(s)
+    )
+    return found | {
+        n.id for n in stored if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
 
 
-def _habits(nodes: Sequence[ast.AST], dangers: Dangers, outside: Set[str]) -> Tuple[List[str], List[str], List[str]]:
-    """Types that are asked for, functions called with one argument, methods called without any; most often first."""
+def _habits(
+    nodes: Sequence[ast.AST], dangers: Dangers, outside: Set[str]
+) -> Tuple[List[str], List[str], List[str]]:
+    """Return checked types, functions called with one argument, and methods called without any."""
     types: Counter[str] = Counter()
     wrappers: Counter[str] = Counter()
     methods: Counter[str] = Counter()
@@ -89,24 +106,34 @@ def _normalisers(nodes: Sequence[ast.AST], outside: Set[str]) -> List[str]:
         call = node.value if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
         if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords:
             target, given = node.targets[0], call.args[0]  # type: ignore[attr-defined]
-            same = isinstance(target, ast.Name) and isinstance(given, ast.Name) and target.id == given.id
+            same = (
+                isinstance(target, ast.Name)
+                and isinstance(given, ast.Name)
+                and target.id == given.id
+            )
             found[_dotted(call.func)] += same and _dotted(call.func).partition(".")[0] in outside
     return _most({name: count for name, count in found.items() if count > 1}, 3)
 
 
 def _most(counts: Mapping[str, int], most: int) -> List[str]:
-    return sorted((name for name in counts if counts[name]), key=lambda name: (-counts[name], name))[:most]
+    return sorted(
+        (name for name in counts if counts[name]), key=lambda name: (-counts[name], name)
+    )[:most]
 
 
 def _dotted(node: ast.AST) -> str:
-    """`name` or `owner.name`; otherwise nothing."""
+    """Return `name` or `owner.name`, else an empty string."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return f"{node.value.id}.{node.attr}"
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def is_docstring(node: ast.AST, source: Source) -> bool:
-    """Whether a node is a text that stands for itself, or the statement of one."""
+def is_docstring(node: ast.AST, source: SourceFile) -> bool:
+    """Return True for a string that is a statement, or for that statement."""
     if isinstance(node, ast.Constant) and node in source.places:
         node = source.places[node].parent
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+    )

@@ -1,4 +1,4 @@
-"""Functions as units of change: compiled alone with an edit in them, and their live objects given the new code."""
+"""Functions as units of change: compile one alone, and swap the code of live objects."""
 
 from __future__ import annotations
 
@@ -7,30 +7,36 @@ import gc
 import types
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Set, Tuple
 
-from sandbox.guest.search.source.loop_guard import heads_of, with_guards
-from sandbox.guest.search.source.render import Edit, Source, first_line, functions_of, splice
+from sandbox.guest.search.source.loop_guard import find_heads, with_guards
+from sandbox.guest.search.source.render import (
+    SourceFile,
+    TextEdit,
+    first_line,
+    iterate_functions,
+    splice,
+)
 
 LiveKey = Tuple[str, str, int]
 """File, name and first line of a code object."""
 CodePath = Tuple[str, ...]
-"""The names that lead to a code object inside a unit's."""
+"""The path of names to a code object inside a unit."""
 Swap = Tuple[types.FunctionType, types.CodeType]
 LAMBDA = "<lambda>"
 
 
 class Unit:
-    """One outermost function of a file, and how to compile it alone.
+    """One outermost function of a file, which can be compiled alone.
 
     Args:
         source: The file.
-        filename: Its absolute path, as the interpreter knows it.
+        filename: Its absolute path as the interpreter knows it.
         classes: The classes around the function, outermost first.
         node: The function.
     """
 
     def __init__(
         self,
-        source: Source,
+        source: SourceFile,
         filename: str,
         classes: Sequence[ast.ClassDef],
         node: ast.FunctionDef | ast.AsyncFunctionDef,
@@ -43,10 +49,11 @@ class Unit:
         self.names = (*(c.name for c in classes), node.name)
         self._span = source.line_span(self.first_line, self.last_line)
         self._flags = _future_flags(source.tree)
-        self.loops = heads_of(source, node)
+        self.loops = find_heads(source, node)
         headers = [self._header(c) for c in classes]
         if self.source.indent(classes[0] if classes else node):
-            headers.insert(0, b"if 1:\n")  # it stands in an `if` or a `try` of the module, whose head takes a line too
+            headers.insert(0, b"if 1:\n")  # the line of the `if` or `try` around it
+        # Empty lines before the code keep its line numbers.
         self._prefix = b"\n" * (self.first_line - 1 - len(headers)) + b"".join(headers)
         original = self.compile(())
         self.originals = dict(code_paths(original)) if original else {}
@@ -60,8 +67,8 @@ class Unit:
         """`Class.method` or `function`."""
         return ".".join(self.names)
 
-    def compile(self, edits: Sequence[Edit]) -> Optional[types.CodeType]:
-        """The function's code with these edits, or None when that is not Python."""
+    def compile(self, edits: Sequence[TextEdit]) -> Optional[types.CodeType]:
+        """Return the function's code with these edits, or None if it does not compile."""
         start, end = self._span
         if any(edit.start < start or edit.end > end for edit in edits):
             return None
@@ -70,26 +77,29 @@ class Unit:
         except (SyntaxError, ValueError, RecursionError, OverflowError, MemoryError):
             return None
 
-    def text(self, edits: Sequence[Edit]) -> bytes:
-        """The function's lines with these edits, in classes of its own, at its own line."""
+    def text(self, edits: Sequence[TextEdit]) -> bytes:
+        """Return the function's source with these edits.
+
+        Copies of its classes are around it, and its line number is unchanged.
+        """
         start, end = self._span
-        shifted = tuple(Edit(edit.start - start, edit.end - start, edit.text) for edit in edits)
+        shifted = tuple(TextEdit(edit.start - start, edit.end - start, edit.text) for edit in edits)
         return self._prefix + splice(self.source.data[start:end], shifted)
 
     def compiled(self, text: bytes | ast.Module) -> Optional[types.CodeType]:
-        """The function's code in such a text; raises what `compile` does."""
+        """Return the function's code in a source text; raises what `compile` raises."""
         code = compile(text, self.filename, "exec", self._flags, dont_inherit=True)
         return _find(code, self.names)
 
-    def guarded(self, edits: Sequence[Edit], swaps: Sequence[Swap]) -> Sequence[Swap]:
-        """The swaps of these edits, with a guard in every loop that can turn without end."""
+    def guarded(self, edits: Sequence[TextEdit], swaps: Sequence[Swap]) -> Sequence[Swap]:
+        """Return the swaps of these edits, with a guard in every loop that may be endless."""
         if not self.loops:
             return swaps
         code = self.compile(with_guards(edits, self.loops))
-        return swaps if code is None else matched(swaps, code)
+        return swaps if code is None else match_swaps(swaps, code)
 
     def live_keys(self) -> Dict[CodePath, LiveKey]:
-        """Where the live objects of this function and of the functions inside it are to be found."""
+        """Return the keys of the live objects of this function and of its nested functions."""
         return {
             path: (self.filename, code.co_name, code.co_firstlineno)
             for path, code in self.originals.items()
@@ -97,32 +107,43 @@ class Unit:
         }
 
 
-def units_of(source: Source, filename: str) -> List[Unit]:
-    """Every outermost function of a file that can be compiled alone."""
-    units = (Unit(source, filename, classes, node) for classes, node in functions_of(source.tree))
+def list_units(source: SourceFile, filename: str) -> List[Unit]:
+    """Return every outermost function of a file that can be compiled alone."""
+    units = (
+        Unit(source, filename, classes, node) for classes, node in iterate_functions(source.tree)
+    )
     return [unit for unit in units if unit.originals]
 
 
-def twin_in(source: Source, unit: Unit) -> Optional[Unit]:
-    """The same function in another text of its file; of several with its name the one nearest to where it stood."""
-    alike = (other for other in units_of(source, unit.filename) if other.names == unit.names)
+def find_twin(source: SourceFile, unit: Unit) -> Optional[Unit]:
+    """Return the same function in another version of its file.
+
+    Of several with its name, it is the one at the nearest line.
+    """
+    alike = (other for other in list_units(source, unit.filename) if other.names == unit.names)
     return min(alike, key=lambda other: abs(other.first_line - unit.first_line), default=None)
 
 
-def unit_around(source: Source, edits: Sequence[Edit], units: Sequence[Unit]) -> Optional[Unit]:
-    """The function in whose body all edits are."""
+def unit_around(
+    source: SourceFile, edits: Sequence[TextEdit], units: Sequence[Unit]
+) -> Optional[Unit]:
+    """Return the function whose body contains all edits, or None."""
     for unit in units:
         if unit.source.path != source.path or unit.source.data != source.data:
             continue
         body = first_line(unit.node.body[0])
         start, end = unit.source.line_span(body, unit.last_line)
-        if body > unit.node.lineno and all(start <= edit.start and edit.end <= end for edit in edits):
+        if body > unit.node.lineno and all(
+            start <= edit.start and edit.end <= end for edit in edits
+        ):
             return unit
     return None
 
 
-def code_paths(code: types.CodeType, path: CodePath = ()) -> Iterator[Tuple[CodePath, types.CodeType]]:
-    """A code object and all code inside it, by the names that lead there (a number where names repeat)."""
+def code_paths(
+    code: types.CodeType, path: CodePath = ()
+) -> Iterator[Tuple[CodePath, types.CodeType]]:
+    """Yield a code object and all nested code with its path; repeated names are numbered."""
     yield path, code
     seen: Dict[str, int] = {}
     for constant in code.co_consts:
@@ -131,8 +152,8 @@ def code_paths(code: types.CodeType, path: CodePath = ()) -> Iterator[Tuple[Code
             yield from code_paths(constant, (*path, f"{constant.co_name}#{count}"))
 
 
-def matched(swaps: Sequence[Swap], code: types.CodeType) -> Sequence[Swap]:
-    """The swaps, with what stands at the same places inside another version of the function."""
+def match_swaps(swaps: Sequence[Swap], code: types.CodeType) -> Sequence[Swap]:
+    """Return the swaps with the corresponding code objects of another version of the function."""
     outer = next((old for _, old in swaps if _same_place(old, code)), None)
     if outer is None:
         return swaps
@@ -153,6 +174,7 @@ def _find(code: types.CodeType, names: Sequence[str]) -> Optional[types.CodeType
             continue
         if constant.co_name == names[0]:
             return constant if len(names) == 1 else _find(constant, names[1:])
+        # Python 3.12 wraps functions with type parameters in such a scope (PEP 695).
         if constant.co_name.startswith("<generic parameters"):
             return _find(constant, names)
     return None
@@ -170,27 +192,30 @@ def _future_flags(tree: ast.Module) -> int:
 
 
 def signature(code: types.CodeType, *, instructions: bool = True) -> Tuple[Any, ...]:
-    """What two equal code objects have in common; line numbers do not count.
+    """Return a key that is equal for equal code objects; line numbers are ignored.
 
     Args:
-        code: One of them.
-        instructions: Whether the bytecode counts.
+        code: The code object.
+        instructions: Include the bytecode.
     """
     constants = tuple(
-        signature(c, instructions=instructions) if isinstance(c, types.CodeType) else (type(c).__name__, repr(c))
+        signature(c, instructions=instructions)
+        if isinstance(c, types.CodeType)
+        else (type(c).__name__, repr(c))
         for c in code.co_consts
     )
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    # The same instructions may belong to other parameters: `lambda a: a` and `lambda *a: a` differ in nothing else.
+    # Equal bytecode may have other parameters: `lambda a: a` and `lambda *a: a` differ only there.
     taken = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
     return (code.co_code if instructions else b"", constants, names, taken)
 
 
 class LiveFunctions:
-    """All function objects of this process, by where their code comes from."""
+    """All function objects of this process by the origin of their code."""
 
     def __init__(self) -> None:
         self._found: Dict[LiveKey, List[types.FunctionType]] = {}
+        # The only way to find functions that closures, decorators and instances hold.
         for thing in gc.get_objects():
             if type(thing) is types.FunctionType:
                 code = thing.__code__
@@ -198,19 +223,20 @@ class LiveFunctions:
                 self._found.setdefault(key, []).append(thing)
 
     def has(self, unit: Unit) -> bool:
-        """Whether this process holds a function made from this unit."""
+        """Return True if this process has a function made from this unit."""
         return any(key in self._found for key in unit.live_keys().values())
 
     def takes(self, unit: Unit, code: types.CodeType, base: Optional[Unit] = None) -> bool:
-        """Whether new code can be put into the function and into everything it made that is still alive.
+        """Return True if new code fits the function and all its live inner functions.
 
-        What was made while modules were imported holds cells of its own: its new code has to ask for the same ones,
-        and there must be no doubt which part of the new code belongs to it. Only an import makes it anew otherwise.
+        Inner functions made during imports have cells of their own. Their new code must use the
+        same cells, and must be identified without doubt. Otherwise only a new import can apply the
+        edit.
 
         Args:
             unit: The edited function.
             code: Its new code.
-            base: The unit of the file as it was imported, when `unit` comes from an edited copy.
+            base: The unit as it was imported, if `unit` comes from an edited copy.
         """
         base = base or unit
         living, untold = self._living(base)
@@ -230,29 +256,34 @@ class LiveFunctions:
         )
 
     def swaps(self, unit: Unit, code: types.CodeType, base: Optional[Unit] = None) -> List[Swap]:
-        """Which function gets which code; functions whose closure holds other names keep theirs.
+        """Return the swaps for new code; functions with other closure names keep their code.
 
-        So do those without a name that stay as they are; trials that change the outer function alone may share runs.
+        Unchanged lambdas are left out too, so that trials that only change the outer function can
+        share runs.
 
         Args:
             unit: The edited function.
             code: Its new code.
-            base: The unit of the file as it was imported, when `unit` comes from an edited copy.
+            base: The unit as it was imported, if `unit` comes from an edited copy.
         """
         base = base or unit
         new = dict(code_paths(code))
         return [
             (function, new[path])
             for path, functions in self._living(base)[0].items()
-            if path in new and (new[path].co_name != LAMBDA or signature(new[path]) != signature(base.originals[path]))
+            if path in new
+            and (
+                new[path].co_name != LAMBDA
+                or signature(new[path]) != signature(base.originals[path])
+            )
             for function in functions
             if _fits([function], new[path])
         ]
 
     def _living(self, unit: Unit) -> Tuple[Dict[CodePath, List[types.FunctionType]], Set[CodePath]]:
-        """The live functions of each part of a unit, and the parts that may have some which cannot be told apart.
+        """Return the live functions of each part of a unit, and the unidentified parts.
 
-        Only functions without a name begin on the line of another: those of one line are told by their code.
+        Only lambdas can start on the same line as another function; their code distinguishes them.
         """
         living: Dict[CodePath, List[types.FunctionType]] = {}
         untold: Set[CodePath] = set()
@@ -262,7 +293,11 @@ class LiveFunctions:
                 by_key.setdefault(key, []).append(path)
         for key, paths in by_key.items():
             for function in self._found[key]:
-                mine = paths if key[1] != LAMBDA else [p for p in paths if _same(function.__code__, unit.originals[p])]
+                mine = (
+                    paths
+                    if key[1] != LAMBDA
+                    else [p for p in paths if _same(function.__code__, unit.originals[p])]
+                )
                 if len(mine) == 1:
                     living.setdefault(mine[0], []).append(function)
                 else:
@@ -271,27 +306,34 @@ class LiveFunctions:
 
 
 def _same(one: types.CodeType, other: types.CodeType) -> bool:
-    """Whether two code objects of one line come from the same place of it.
+    """Return True if two code objects of one line come from the same place.
 
-    Bytecode does not tell: calls of what the module imports become other instructions when a unit is compiled alone.
+    Bytecode cannot tell: calls of imported names compile differently when a unit is compiled alone.
     """
-    return signature(one, instructions=False) == signature(other, instructions=False) and ends_of(one) == ends_of(other)
+    return signature(one, instructions=False) == signature(
+        other, instructions=False
+    ) and text_bounds(one) == text_bounds(other)
 
 
-def ends_of(code: types.CodeType) -> Tuple[Any, ...]:
-    """Where the text of a function begins and ends; nothing before Python 3.11, or where that is not kept."""
+def text_bounds(code: types.CodeType) -> Tuple[Any, ...]:
+    """Return the start and end of a function's text; empty before Python 3.11."""
     positions: Iterable[Any] = getattr(code, "co_positions", tuple)()
-    known = [p for p in positions if None not in p and p[3]]  # the first instruction stands at column 0 of the line
+    known = [p for p in positions if None not in p and p[3]]  # the first instruction is at column 0
     return (min((p[0], p[2]) for p in known), max((p[1], p[3]) for p in known)) if known else ()
 
 
 def _fits(functions: Iterable[types.FunctionType], code: types.CodeType) -> bool:
-    """Whether the cells of these functions are those that the code asks for, in its order."""
+    """Return True if the functions' cells are those that the code uses, in its order."""
     return all(function.__code__.co_freevars == code.co_freevars for function in functions)
 
 
-def _moved(old: Mapping[CodePath, types.CodeType], new: Mapping[CodePath, types.CodeType]) -> Set[CodePath]:
-    """Places that may hold what stood at another: some of the same name came, went, or changed together."""
+def _moved(
+    old: Mapping[CodePath, types.CodeType], new: Mapping[CodePath, types.CodeType]
+) -> Set[CodePath]:
+    """Return paths that may refer to another function than before.
+
+    Some functions of the same name were added, removed, or changed together.
+    """
     rows: Dict[Tuple[CodePath, str], List[List[CodePath]]] = {}
     for at, codes in enumerate((old, new)):
         for path in codes:

@@ -1,4 +1,4 @@
-"""What operators of built-in types take and give, and which trees are alike."""
+"""Result types of operators on built-in types, and comparison of syntax trees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import Any, FrozenSet, Optional
 
 from sandbox.guest.search.source import kinds
-from sandbox.guest.search.source.kinds import NUMERIC, Kind, may_be
+from sandbox.guest.search.source.kinds import NUMERIC, ValueKind, may_be
 
 INTEGERS: FrozenSet[str] = frozenset(("int", "bool"))
 UNREAD = ("ctx", "kind", "type_comment")
@@ -16,23 +16,27 @@ SEQUENCE_NAMES = ("str", "bytes", "list", "tuple", "bytearray", "deque")
 
 
 def same(one: ast.AST, other: ast.AST) -> bool:
-    """Whether two expressions are alike, and no calls."""
+    """Return True if two expressions are equal and contain no call at the top."""
     return not isinstance(one, (ast.Call, ast.Await)) and alike(one, other)
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Whether two trees are alike."""
+    """Return True if two syntax trees are equal."""
     if type(one) is not type(other):
         return False
     if isinstance(one, ast.AST):
-        return all(alike(getattr(one, f, None), getattr(other, f, None)) for f in one._fields if f not in UNREAD)
+        return all(
+            alike(getattr(one, f, None), getattr(other, f, None))
+            for f in one._fields
+            if f not in UNREAD
+        )
     if isinstance(one, list):
         return len(one) == len(other) and all(map(alike, one, other))
     return bool(one == other)
 
 
-def has(base: Optional[Kind], attribute: str) -> bool:
-    """Whether a value may have an attribute."""
+def has(base: Optional[ValueKind], attribute: str) -> bool:
+    """Return True if a value may have an attribute."""
     if base is None or not base.names:
         return True
     known = base.names - {"NoneType"} or base.names
@@ -40,7 +44,10 @@ def has(base: Optional[Kind], attribute: str) -> bool:
 
 
 def works(op: ast.operator, left: str, right: Optional[str]) -> str:
-    """The types of `left op right`, joined by `|`; empty when it fails. A right side of None may be anything."""
+    """Return the result types of `left op right`, joined by `|`; empty if it fails.
+
+    A right side of None stands for any type.
+    """
     if isinstance(op, ARITHMETIC) and left in NUMERIC and (right is None or right in NUMERIC):
         if isinstance(op, ast.Div) or "float" in (left, right):
             return "float"
@@ -59,7 +66,11 @@ def works(op: ast.operator, left: str, right: Optional[str]) -> str:
 def _repeated(left: str, right: Optional[str]) -> str:
     if left in SEQUENCE_NAMES and (right is None or right in INTEGERS):
         return left
-    return str(right or left) if left in INTEGERS and (right is None or right in SEQUENCE_NAMES) else ""
+    return (
+        str(right or left)
+        if left in INTEGERS and (right is None or right in SEQUENCE_NAMES)
+        else ""
+    )
 
 
 def _set_operation(op: ast.operator, left: str, right: Optional[str]) -> str:
@@ -70,22 +81,28 @@ def _set_operation(op: ast.operator, left: str, right: Optional[str]) -> str:
     return "" if left in kinds.KNOWN else "unknown"
 
 
-def comparable(op: ast.cmpop, left: Optional[Kind], right: Optional[Kind]) -> bool:
-    """Whether a comparison of such values works, and may come out either way."""
+def comparable(op: ast.cmpop, left: Optional[ValueKind], right: Optional[ValueKind]) -> bool:
+    """Return True if a comparison is valid and its result is not constant."""
     if isinstance(op, (ast.In, ast.NotIn)):
         text = right is not None and bool(right.names) and right.names <= {"str"}
         return may_be(right, kinds.CONTAINERS) and (not text or may_be(left, frozenset(("str",))))
     if left is None or right is None or not left.names or not right.names:
         return True
     if isinstance(op, (ast.Is, ast.IsNot)):
-        # A guard against None is no nonsense where an annotation promises that there is none.
+        # A guard against None is useful even where an annotation excludes None.
         return right.names != {"NoneType"} or "NoneType" in left.names or not left.sure
     if isinstance(op, (ast.Eq, ast.NotEq)):
         return bool(_families(left) & _families(right))
-    ordered = (_families(left) & _families(right)) - {"NoneType", "dict", "function", "generator", "iterator"}
+    ordered = (_families(left) & _families(right)) - {
+        "NoneType",
+        "dict",
+        "function",
+        "generator",
+        "iterator",
+    }
     return bool(ordered)
 
 
-def _families(one: Kind) -> FrozenSet[str]:
+def _families(one: ValueKind) -> FrozenSet[str]:
     sets = frozenset("set" if name in kinds.SETS else name for name in one.names)
     return frozenset("number" if name in NUMERIC else name for name in sets)

@@ -1,19 +1,19 @@
-"""A file of the checkout that need not parse: text in, edits out."""
+"""A source file that need not parse: text in, edits out."""
 
 from __future__ import annotations
 
 import ast
 from typing import Tuple
 
-from sandbox.guest.search.source.render import Edit, Source, splice
+from sandbox.guest.search.source.render import SourceFile, TextEdit, splice
 
 
-class PlainSource(Source):
-    """Stands in for a Source where there is no tree.
+class PlainSource(SourceFile):
+    """A replacement for `SourceFile` without a syntax tree.
 
     Args:
         path: Relative to the checkout.
-        data: Its bytes, whatever they are.
+        data: Its bytes.
     """
 
     def __init__(self, path: str, data: bytes) -> None:
@@ -23,6 +23,6 @@ class PlainSource(Source):
         self.tree = ast.Module(body=[], type_ignores=[])
         self.places = {}
 
-    def render(self, edits: Tuple[Edit, ...]) -> bytes:
-        """The file with these edits."""
+    def render(self, edits: Tuple[TextEdit, ...]) -> bytes:
+        """Return the file with these edits."""
         return splice(self.data, edits)

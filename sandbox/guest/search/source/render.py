@@ -1,4 +1,4 @@
-"""A source file as bytes and tree: spans of nodes, precedence of expressions, and splicing of edits into the bytes."""
+"""A source file as bytes and syntax tree: spans of nodes, precedence, and splicing of edits."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Iterator, NamedTuple
 
 
-class Edit(NamedTuple):
+class TextEdit(NamedTuple):
     """Replace the bytes from `start` to `end` of the file by `text`."""
 
     start: int
@@ -17,17 +17,33 @@ class Edit(NamedTuple):
     text: str
 
 
-class Place(NamedTuple):
-    """Where a node hangs: in `parent.field`, at `position` when that field is a list."""
+class NodePosition(NamedTuple):
+    """The position of a node: in `parent.field`, at `position` if that field is a list."""
 
     parent: ast.AST
     field: str
     position: int | None
 
 
-NAMED, LAMBDA, TERNARY, OR, AND, NOT, COMPARE, BIT_OR, BIT_XOR, BIT_AND, SHIFT, SUM, TERM, UNARY, POWER, AWAIT, ATOM = (
-    range(17)
-)
+(
+    NAMED,
+    LAMBDA,
+    TERNARY,
+    OR,
+    AND,
+    NOT,
+    COMPARE,
+    BIT_OR,
+    BIT_XOR,
+    BIT_AND,
+    SHIFT,
+    SUM,
+    TERM,
+    UNARY,
+    POWER,
+    AWAIT,
+    ATOM,
+) = range(17)
 """Precedence of expressions, loosest first."""
 
 BINARY_LEVELS: dict[type[ast.operator], int] = {
@@ -73,7 +89,7 @@ OPERATOR_TEXT: dict[type[ast.AST], str] = {
     ast.Or: "or",
 }
 BLOCKS = (ast.If, ast.Try, getattr(ast, "TryStar", ast.Try), ast.With)
-"""Statements outside functions that functions may stand in; Python 3.11 brought `except*`."""
+"""Statements outside functions that may contain functions; `except*` exists since Python 3.11."""
 
 
 SLOTS: tuple[tuple[tuple[type[ast.AST], ...], tuple[str, ...], int], ...] = (
@@ -84,43 +100,55 @@ SLOTS: tuple[tuple[tuple[type[ast.AST], ...], tuple[str, ...], int], ...] = (
     ((ast.Attribute, ast.Subscript, ast.Await), ("value",), ATOM),
     ((ast.Compare, ast.Starred), ("left", "comparators", "value"), BIT_OR),
 )
-"""What the fields of a parent ask for; everywhere else anything but a bare tuple may stand."""
+"""Minimum precedence in fields of a parent; all others accept anything but a bare tuple."""
 
 
-def level_of(node: ast.AST) -> int:
-    """How tightly an expression binds; ATOM needs parentheses nowhere."""
+def precedence(node: ast.AST) -> int:
+    """Return the precedence of an expression; ATOM never needs parentheses."""
     if isinstance(node, ast.BinOp):
         return BINARY_LEVELS[type(node.op)]
     if isinstance(node, ast.BoolOp):
         return AND if isinstance(node.op, ast.And) else OR
     if isinstance(node, ast.UnaryOp):
         return NOT if isinstance(node.op, ast.Not) else UNARY
-    if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool):
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, (int, float))
+        and not isinstance(node.value, bool)
+    ):
         return AWAIT
     levels: tuple[tuple[tuple[type[ast.AST], ...], int], ...] = (
         ((ast.Compare,), COMPARE),
         ((ast.IfExp,), TERNARY),
         ((ast.Lambda,), LAMBDA),
         ((ast.Await,), AWAIT),
-        ((ast.Tuple, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred, ast.GeneratorExp), NAMED),
+        (
+            (ast.Tuple, ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Starred, ast.GeneratorExp),
+            NAMED,
+        ),
     )
     return next((level for kinds, level in levels if isinstance(node, kinds)), ATOM)
 
 
 @lru_cache(maxsize=65536)
-def level_of_text(text: str) -> int:
-    """The same for source text; in its own parentheses it is an atom, what does not stand alone binds nothing."""
+def text_precedence(text: str) -> int:
+    """Return the precedence of source text.
+
+    Text in parentheses is an atom; invalid text is below all levels.
+    """
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError):
         return -1
     body = tree.body
-    starts_inside = body.col_offset > 0 or body.lineno > 1 or isinstance(body, (ast.Tuple, ast.GeneratorExp))
-    return ATOM if text.startswith("(") and starts_inside else level_of(body)
+    starts_inside = (
+        body.col_offset > 0 or body.lineno > 1 or isinstance(body, (ast.Tuple, ast.GeneratorExp))
+    )
+    return ATOM if text.startswith("(") and starts_inside else precedence(body)
 
 
-def level_wanted(place: Place, node: ast.AST) -> int:
-    """The level from which an expression may stand in this place without parentheses."""
+def required_precedence(place: NodePosition, node: ast.AST) -> int:
+    """Return the minimum precedence of an expression without parentheses at this place."""
     parent, field = place.parent, place.field
     if isinstance(parent, ast.BinOp):
         level = BINARY_LEVELS[type(parent.op)]
@@ -130,20 +158,23 @@ def level_wanted(place: Place, node: ast.AST) -> int:
     if isinstance(parent, ast.UnaryOp):
         return NOT if isinstance(parent.op, ast.Not) else UNARY
     if isinstance(parent, ast.BoolOp):
-        return level_of(parent) + 1
+        return precedence(parent) + 1
     if isinstance(parent, (ast.Assign, ast.AugAssign, ast.Return)) and isinstance(node, ast.Tuple):
         return NAMED
-    return next((level for kinds, fields, level in SLOTS if isinstance(parent, kinds) and field in fields), LAMBDA)
+    return next(
+        (level for kinds, fields, level in SLOTS if isinstance(parent, kinds) and field in fields),
+        LAMBDA,
+    )
 
 
 class _WithoutIndex(ast.NodeTransformer):
-    """Python 3.8 puts a node without a place around every index; later versions do not."""
+    """Removes the `Index` nodes of Python 3.8, which have no position; later versions have none."""
 
     def visit_Index(self, node: ast.AST) -> ast.AST:  # type: ignore[explicit-override]
         return self.generic_visit(node.value)  # type: ignore[attr-defined]
 
 
-class Source:
+class SourceFile:
     """One Python file of the checkout.
 
     Args:
@@ -151,8 +182,8 @@ class Source:
         data: Its bytes.
 
     Raises:
-        ValueError: not UTF-8, or with line ends we cannot count as the parser does.
-        SyntaxError: not Python of this interpreter.
+        ValueError: It is not UTF-8, or has line ends that the parser counts differently.
+        SyntaxError: It is not valid for this interpreter.
     """
 
     def __init__(self, path: str, data: bytes) -> None:
@@ -165,75 +196,80 @@ class Source:
         self._starts = [0]
         for line in data.split(b"\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
+        # A byte order mark is no part of the columns that the parser counts.
         self._mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
         self.tree = ast.parse(data)
         if sys.version_info < (3, 9):
             self.tree = _WithoutIndex().visit(self.tree)
         self.notes: dict[str, Any] = {}
-        """What templates worked out about the whole file, to be worked out once."""
-        self.places: dict[ast.AST, Place] = {}
+        """A cache for facts about the whole file."""
+        self.places: dict[ast.AST, NodePosition] = {}
         self.nodes = list(ast.walk(self.tree))
-        """All nodes: a walk takes twenty times as long as going through them once more."""
+        """All nodes. A new walk takes twenty times as long as iterating over this list."""
         for parent in self.nodes:
             for field, value in ast.iter_fields(parent):
                 for index, child in enumerate(value if isinstance(value, list) else [value]):
                     if isinstance(child, ast.AST):
-                        self.places[child] = Place(parent, field, index if isinstance(value, list) else None)
+                        self.places[child] = NodePosition(
+                            parent, field, index if isinstance(value, list) else None
+                        )
 
     def offset(self, line: int, column: int) -> int:
-        """The byte at a line (from 1) and a UTF-8 column."""
+        """Return the byte offset of a line (from 1) and a UTF-8 column."""
         return self._starts[line - 1] + column + (self._mark if line == 1 else 0)
 
     def line_span(self, first: int, last: int) -> tuple[int, int]:
-        """The bytes of whole lines, the last line's end included."""
+        """Return the bytes of whole lines, with the last line's end."""
         return self._starts[first - 1], min(self._starts[last], len(self.data))
 
     def position(self, offset: int) -> tuple[int, str]:
-        """The number and the text of the line before the one that starts at this byte."""
+        """Return the number and the text of the line before the one that starts at this byte."""
         line = max(1, bisect_right(self._starts, offset) - 1)
         return line, self.line(line)
 
     def line(self, number: int) -> str:
-        """The text of a line."""
+        """Return the text of a line."""
         start, end = self.line_span(number, number)
         return self.data[start:end].decode("utf-8", "replace")
 
     def span(self, node: ast.AST) -> tuple[int, int]:
-        """The bytes of a node, without parentheses around it."""
-        start = self.offset(node.lineno, node.col_offset)  # type: ignore[attr-defined]
-        return start, self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+        """Return the bytes of a node, without parentheses around it."""
+        placed: Any = node
+        start = self.offset(placed.lineno, placed.col_offset)
+        return start, self.offset(placed.end_lineno, placed.end_col_offset)
 
     def text(self, node: ast.AST) -> str:
-        """The source of a node."""
+        """Return the source of a node."""
         start, end = self.span(node)
         return self.data[start:end].decode("utf-8")
 
     def part(self, node: ast.AST, level: int) -> str:
-        """The source of a node, in parentheses where its level asks for them."""
+        """Return the source of a node, in parentheses if this level needs them."""
         text = self.text(node)
-        return text if level_of(node) >= level and "\n" not in text else fitting(text, level)
+        return text if precedence(node) >= level and "\n" not in text else parenthesize(text, level)
 
-    def replacement(self, node: ast.AST, text: str) -> Edit:
-        """Put an expression in a node's place, with parentheses where the place needs them."""
+    def replacement(self, node: ast.AST, text: str) -> TextEdit:
+        """Return an edit that replaces a node by an expression, in parentheses if needed."""
         start, end = self.span(node)
         if isinstance(node, ast.GeneratorExp) and self.data[start - 1 : start].strip():
-            text = f"({text})"  # the span of a lone generator argument takes in the call's own parentheses
+            # the span of a lone generator argument includes the call's own parentheses
+            text = f"({text})"
         elif not self._in_parentheses(start, end):
-            text = fitting(text, level_wanted(self.places[node], node))
+            text = parenthesize(text, required_precedence(self.places[node], node))
         if self.data[start - 1 : start].isalnum() and text[:1].isalnum():
             text = " " + text
         if self.data[end : end + 1].isalnum() and text[-1:].isalnum():
             text += " "
-        return Edit(start, end, text)
+        return TextEdit(start, end, text)
 
     def _in_parentheses(self, start: int, end: int) -> bool:
         before = self.data[:start].rstrip(b" ")
         after = self.data[end : end + 40].lstrip(b" ")
-        # `f(x)` reads the same as `(x)` here; a call's argument has no stricter needs.
+        # `f(x)` looks like `(x)` here; an argument has no stricter precedence.
         return before.endswith(b"(") and after.startswith(b")")
 
     def indent(self, statement: ast.stmt) -> str | None:
-        """The white space before a statement, or None when something else stands before it on its line."""
+        """Return the indentation of a statement, or None if it does not start its line."""
         first = first_line(statement)
         start = self._starts[first - 1] + (self._mark if first == 1 else 0)
         before = self.data[start : self.offset(statement.lineno, statement.col_offset)]
@@ -242,7 +278,7 @@ class Source:
         return before.decode("utf-8") if not before.strip() else None
 
     def whole_lines(self, statement: ast.stmt) -> tuple[int, int] | None:
-        """The bytes of the lines a statement fills alone, or None when it shares a line."""
+        """Return the bytes of a statement's lines, or None if it shares a line."""
         if self.indent(statement) is None:
             return None
         last = statement.end_lineno or statement.lineno
@@ -250,15 +286,16 @@ class Source:
         rest = self.data[self.span(statement)[1] : end].strip()
         return (start, end) if not rest or rest.startswith(b"#") else None
 
-    def render(self, edits: tuple[Edit, ...]) -> bytes:
-        """The file with these edits; every byte outside them as it was."""
+    def render(self, edits: tuple[TextEdit, ...]) -> bytes:
+        """Return the file with these edits; all other bytes are unchanged."""
         return splice(self.data, edits)
 
 
-def true_in_text(part: ast.AST, source: Source) -> bool:
-    """Whether a part of an f-string stands where the tree says it does: before Python 3.12 the parser guesses.
+def has_true_position(part: ast.AST, source: SourceFile) -> bool:
+    """Return True if a part of an f-string has a correct position.
 
-    Only plain `{name}` parts are believed: the text at the place must be the expression, between braces.
+    There only plain `{name}` parts are trusted: the text at the position must be the expression, in
+    braces.
     """
     if not isinstance(part, ast.FormattedValue):
         return False
@@ -274,25 +311,30 @@ def true_in_text(part: ast.AST, source: Source) -> bool:
         return False
     before, after = source.data[:start].rstrip(b" ")[-1:], source.data[end:].lstrip(b" ")[:1]
     one_line = value.lineno == value.end_lineno
-    return one_line and before == b"{" and after in (b"}", b"!", b":", b"=") and ast.dump(inner) == ast.dump(value)
+    return (
+        one_line
+        and before == b"{"
+        and after in (b"}", b"!", b":", b"=")
+        and ast.dump(inner) == ast.dump(value)
+    )
 
 
 def first_line(statement: ast.AST) -> int:
-    """The first line of a statement, decorators included."""
+    """Return the first line of a statement, including decorators."""
     lines = [d.lineno for d in getattr(statement, "decorator_list", ())]
     return int(min([*lines, statement.lineno]))  # type: ignore[attr-defined]
 
 
-def fitting(text: str, level: int) -> str:
-    """Text in parentheses unless it may stand at this level as it is."""
-    return text if level_of_text(text) >= level else f"({text})"
+def parenthesize(text: str, level: int) -> str:
+    """Return the text, in parentheses unless it has this precedence."""
+    return text if text_precedence(text) >= level else f"({text})"
 
 
-def splice(data: bytes, edits: tuple[Edit, ...]) -> bytes:
-    """Bytes with edits put in, in the order of their places.
+def splice(data: bytes, edits: tuple[TextEdit, ...]) -> bytes:
+    """Return bytes with edits applied.
 
     Raises:
-        ValueError: two edits touch the same bytes.
+        ValueError: Two edits overlap.
     """
     pieces, at = [], 0
     for edit in sorted(edits):
@@ -303,10 +345,12 @@ def splice(data: bytes, edits: tuple[Edit, ...]) -> bytes:
     return b"".join([*pieces, data[at:]])
 
 
-def functions_of(tree: ast.Module) -> Iterator[tuple[tuple[ast.ClassDef, ...], ast.FunctionDef | ast.AsyncFunctionDef]]:
-    """Every outermost function with the classes around it, in the order of the source."""
+def iterate_functions(
+    tree: ast.Module,
+) -> Iterator[tuple[tuple[ast.ClassDef, ...], ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Yield every outermost function with the classes around it, in source order."""
 
-    def visit(body: list[ast.stmt], classes: tuple[ast.ClassDef, ...]) -> Iterator[tuple]:  # type: ignore[type-arg]
+    def visit(body: list[ast.stmt], classes: tuple[ast.ClassDef, ...]) -> Iterator[Any]:
         for statement in body:
             if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 yield classes, statement

@@ -1,21 +1,23 @@
-"""What kind of value a call of a built-in function, or of a method of a built-in type, gives."""
+"""Result types of calls to built-in functions and methods."""
 
 from __future__ import annotations
 
 from typing import Optional, Sequence
 
 from sandbox.guest.search.source import kinds
-from sandbox.guest.search.source.kinds import NOTHING, Kind, kind, union
+from sandbox.guest.search.source.kinds import NOTHING, ValueKind, kind, union
 
 
-def result_of_built_in(name: str, given: Sequence[Optional[Kind]]) -> Optional[Kind]:
-    """Of a built-in function, given values of these kinds; None when it is not known."""
+def result_of_built_in(name: str, given: Sequence[Optional[ValueKind]]) -> Optional[ValueKind]:
+    """Return the result type of a built-in function, or None if unknown."""
     first = given[0] if given else None
     if name in kinds.CALLS:
         return kinds.CALLS[name]
     if name in ("list", "sorted", "set", "tuple"):
         made = "list" if name == "sorted" else name
-        return kind(made, item=first.item if first else None if given else NOTHING)
+        if not given:
+            return kind(made, item=NOTHING)
+        return kind(made, item=first.item if first else None)
     if name == "enumerate":
         return kind("iterator", item=kind("tuple", item=None))
     if name in ("abs", "round"):
@@ -25,8 +27,8 @@ def result_of_built_in(name: str, given: Sequence[Optional[Kind]]) -> Optional[K
     return None
 
 
-def result_of_method(base: Kind, name: str) -> Optional[Kind]:
-    """Of a method of a value of this kind."""
+def result_of_method(base: ValueKind, name: str) -> Optional[ValueKind]:
+    """Return the result type of a method, or None if unknown."""
     if name in ("pop", "popleft"):
         return base.value if base.names <= {"dict"} else base.item
     if name == "copy":

@@ -1,4 +1,4 @@
-"""Which lines of a piece of code begin inside a string: what is moved to another indentation must leave them alone."""
+"""Find lines of code that begin inside a string, because re-indenting them would change it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import FrozenSet, List, Optional, Set
 
 NONE: FrozenSet[int] = frozenset()
 LONG = ('"""', "'''", "\\\n")
-"""Without one of these no string goes on in the next line."""
+"""Only strings with one of these continue on the next line."""
 
 
 def lines_in_strings(code: str) -> Optional[FrozenSet[int]]:
-    """The numbers (from 0) of these lines; None where it cannot be told.
+    """Return the line numbers, from 0; None if they cannot be determined.
 
     Args:
-        code: Statements at the left margin, as they stand in a file.
+        code: Statements without indentation.
     """
     if "\n" not in code or not any(sign in code for sign in LONG):
         return NONE
@@ -27,7 +27,8 @@ def lines_in_strings(code: str) -> Optional[FrozenSet[int]]:
             if name == "STRING":
                 found.update(range(token.start[0], token.end[0]))
             elif name.endswith("STRING_START"):
-                # Since Python 3.12 the parts of an f-string are tokens; lines of its expressions are left alone too.
+                # Since Python 3.12 f-strings have several tokens. Lines of their expressions count
+                # too.
                 opened.append(token.start[0])
             elif name.endswith("STRING_END"):
                 found.update(range(opened.pop(), token.end[0]))

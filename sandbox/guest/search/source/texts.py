@@ -1,4 +1,4 @@
-"""String literals as they stand in the source: their parts, their quotes, what is between them; and near names."""
+"""String literals in source text (parts, quotes, body), and similar names."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Iterable, List, NamedTuple
 
 
 class StringPart(NamedTuple):
-    """One quoted piece of a string literal; several may stand side by side and flow into one."""
+    """One quoted part of a string literal; adjacent parts are concatenated."""
 
     start: int
-    """Where it begins, in bytes from the beginning of the literal."""
+    """Offset in bytes from the start of the literal."""
     end: int
     prefix: str
     quote: str
     body: str
-    """What stands between the quotes, as written."""
+    """The text between the quotes, as written."""
 
     @property
     def body_start(self) -> int:
-        """Where the text between the quotes begins."""
+        """The offset of the text between the quotes."""
         return self.start + len(self.prefix) + len(self.quote)
 
     @property
     def is_plain(self) -> bool:
-        """Whether what is written is what is meant: raw, or without any backslash."""
+        """True if the text has no escapes: raw, or without a backslash."""
         return "r" in self.prefix.lower() or "\\" not in self.body
 
 
 def string_parts(literal: bytes) -> List[StringPart]:
-    """The quoted pieces of a literal's source; empty when it is no plain string."""
+    """Return the quoted parts of a literal; empty if it is no plain string."""
     text = b"(" + literal + b")"
     starts = [0]
     for line in text.split(b"\n"):
@@ -58,7 +58,7 @@ def _part(text: str, start: int, end: int) -> StringPart:
 
 
 def quoted(text: str, like: str) -> str:
-    """A text as a literal, in the quotes of another literal."""
+    """Return a text as a literal, with the quotes of another one."""
     shown = repr(text)
     if like.lstrip("rbuRBU").startswith('"') and shown.startswith("'") and '"' not in shown:
         return '"' + shown[1:-1] + '"'
@@ -66,9 +66,10 @@ def quoted(text: str, like: str) -> str:
 
 
 def distance(one: str, other: str, most: int = 4) -> int:
-    """How many letters must be added, dropped, changed or exchanged with a neighbour; `most` + 1 when more."""
+    """Return the Damerau-Levenshtein distance of two texts, or `most` + 1 if it is larger."""
     if abs(len(one) - len(other)) > most:
         return most + 1
+    # Optimal string alignment, row by row: adjacent letters may be exchanged.
     before: List[int] = []
     last = list(range(len(other) + 1))
     for i, letter in enumerate(one, 1):
@@ -85,7 +86,7 @@ def distance(one: str, other: str, most: int = 4) -> int:
 
 
 def close_names(name: str, others: Iterable[str], most: int = 5) -> List[str]:
-    """Names that this one may have been meant to be, nearest first, by letters and by words."""
+    """Return similar names, nearest first, by letters and by words."""
     ranked = []
     for position, other in enumerate(dict.fromkeys(others)):
         if other != name:
@@ -103,7 +104,7 @@ def _away(name: str, other: str) -> float | None:
     letters = distance(name, other, limit)
     if letters <= limit and letters < max(len(name), len(other)):
         return float(letters)
-    mine, theirs = set(words_of(name)), set(words_of(other))
+    mine, theirs = set(split_words(name)), set(split_words(other))
     if mine and theirs and (mine <= theirs or theirs <= mine):
         return 2.0 + len(mine ^ theirs)
     if len(mine & theirs) * 2 >= len(mine | theirs) and mine & theirs:
@@ -111,13 +112,15 @@ def _away(name: str, other: str) -> float | None:
     return None
 
 
-def words_of(name: str) -> List[str]:
-    """The words of a name, in small letters: `getHTTPCode_2` is get, http, code, 2."""
+def split_words(name: str) -> List[str]:
+    """Return the words of a name in lower case: get, http, code, 2 for `getHTTPCode_2`."""
     words: List[str] = []
     current = ""
     for index, letter in enumerate(name):
         following = name[index + 1 : index + 2]
-        starts = letter.isupper() and (not current[-1:].isupper() or (following.islower() and following.isalpha()))
+        starts = letter.isupper() and (
+            not current[-1:].isupper() or (following.islower() and following.isalpha())
+        )
         if letter == "_" or (starts and current):
             words.append(current)
             current = ""

@@ -1,11 +1,11 @@
-"""What a name seems to hold from the way it is used; believed less than an annotation."""
+"""Guess types from the usage of names; less reliable than annotations."""
 
 from __future__ import annotations
 
 import ast
 from typing import Dict, Iterator, Optional, Set, Tuple
 
-from sandbox.guest.search.source.kinds import Kind, kind
+from sandbox.guest.search.source.kinds import ValueKind, kind
 
 NUMBERS = ("int", "float")
 SIZED = ("str", "bytes", "list", "tuple", "dict", "set", "deque", "range")
@@ -13,14 +13,15 @@ INDEXED = ("str", "bytes", "list", "tuple", "dict", "deque", "range")
 SLICED = ("str", "bytes", "list", "tuple", "range")
 METHODS: Dict[str, Tuple[str, ...]] = {
     "append": ("list", "deque"), "extend": ("list", "deque"), "sort": ("list",), "items": ("dict",),
-    "setdefault": ("dict",), "startswith": ("str", "bytes"), "endswith": ("str", "bytes"), "strip": ("str", "bytes"),
-    "split": ("str", "bytes"), "lower": ("str",), "upper": ("str",), "format": ("str",), "encode": ("str",),
+    "setdefault": ("dict",), "startswith": ("str", "bytes"), "endswith": ("str", "bytes"),
+    "strip": ("str", "bytes"), "split": ("str", "bytes"), "lower": ("str",), "upper": ("str",),
+    "format": ("str",), "encode": ("str",),
 }  # fmt: skip
 COUNTED = (ast.Sub, ast.Add, ast.FloorDiv, ast.Mod, ast.Mult, ast.Pow)
 
 
-def usage_of(root: ast.AST) -> Dict[str, Kind]:
-    """Names whose uses agree on what they hold."""
+def infer_usage(root: ast.AST) -> Dict[str, ValueKind]:
+    """Return the types of names whose uses agree."""
     found: Dict[str, Set[str]] = {}
     for name, fitting in _evidence(root):
         found[name] = found[name] & set(fitting) if name in found else set(fitting)
@@ -42,7 +43,9 @@ def _evidence(root: ast.AST) -> Iterator[Tuple[str, Tuple[str, ...]]]:
 
 
 def _arithmetic(node: ast.BinOp | ast.AugAssign) -> Iterator[Tuple[str, Tuple[str, ...]]]:
-    left, right = (node.target, node.value) if isinstance(node, ast.AugAssign) else (node.left, node.right)
+    left, right = (
+        (node.target, node.value) if isinstance(node, ast.AugAssign) else (node.left, node.right)
+    )
     if isinstance(node.op, COUNTED) and not isinstance(node.op, ast.Mult):
         for one, other in ((left, right), (right, left)):
             name = _name(one)
@@ -52,7 +55,11 @@ def _arithmetic(node: ast.BinOp | ast.AugAssign) -> Iterator[Tuple[str, Tuple[st
 
 def _comparison(node: ast.Compare) -> Iterator[Tuple[str, Tuple[str, ...]]]:
     name = _name(node.left)
-    if name and isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)) and _is_number(node.comparators[0]):
+    if (
+        name
+        and isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE))
+        and _is_number(node.comparators[0])
+    ):
         yield name, NUMBERS
 
 
@@ -75,4 +82,8 @@ def _name(node: ast.AST) -> Optional[str]:
 
 
 def _is_number(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, (int, float)) and not isinstance(node.value, bool)
+    return (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, (int, float))
+        and not isinstance(node.value, bool)
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sandbox.backends import conversation
-from sandbox.backends.supervised import Place, SupervisedGuest
+from sandbox.backends.supervised import GuestPaths, SupervisedGuest
 from sandbox.errors import ChangeRejected, SandboxDied, SandboxError
 from sandbox.guest import wire
 from sandbox.spec import RunLimits
@@ -22,8 +22,12 @@ RAN: dict[str, Any] = {
     "exit": 0, "signal": None, "timed_out": False, "flooded": False, "out": NOTHING, "err": NOTHING,
     "duration": 0.1, "survivors": 0, "oom_kills": 0,
 }  # fmt: skip
-PLACE = Place(
-    workdir="/w", guest_dir="/g", environment_python="/e/python", system_python="/s/python", env={"PATH": "/bin"}
+PLACE = GuestPaths(
+    workdir="/w",
+    guest_dir="/g",
+    environment_python="/e/python",
+    system_python="/s/python",
+    env={"PATH": "/bin"},
 )
 QUICK = RunLimits(wall_s=1.0)
 Answer = Callable[[dict[str, Any]], bytes]
@@ -71,7 +75,9 @@ class Killed:
         self.times += 1
 
 
-async def guest_with(answer: Answer, hello: bytes = line(HELLO)) -> tuple[SupervisedGuest, ScriptedLink, Killed]:
+async def guest_with(
+    answer: Answer, hello: bytes = line(HELLO)
+) -> tuple[SupervisedGuest, ScriptedLink, Killed]:
     link, killed = ScriptedLink(answer, hello), Killed()
     guest = SupervisedGuest(link, PLACE, killed)
     await guest.greet()
@@ -93,7 +99,14 @@ async def test_the_environment_decides_about_the_interpreter() -> None:
 
 @pytest.mark.parametrize(
     "hello",
-    [b"not json\n", b"[]\n", line({**HELLO, "protocol": 99}), line({**HELLO, "uid": 0}), line({"event": "hello"}), b""],
+    [
+        b"not json\n",
+        b"[]\n",
+        line({**HELLO, "protocol": 99}),
+        line({**HELLO, "uid": 0}),
+        line({"event": "hello"}),
+        b"",
+    ],
 )
 async def test_a_wrong_first_word_is_no_sandbox(hello: bytes) -> None:
     with pytest.raises(SandboxDied):
@@ -132,7 +145,11 @@ async def test_unknown_fields_are_ignored() -> None:
 
 async def test_answers_to_other_requests_are_ignored() -> None:
     def answer(request: dict[str, Any]) -> bytes:
-        return line({"id": 99, "files": 5}) + line({"files": 6}) + line({"id": request["id"], "files": 7})
+        return (
+            line({"id": 99, "files": 5})
+            + line({"files": 6})
+            + line({"id": request["id"], "files": 7})
+        )
 
     guest, _, _ = await guest_with(answer)
     assert await guest.snap() == 7
@@ -153,7 +170,10 @@ async def test_more_results_than_the_limit_are_cut() -> None:
 async def test_lines_of_results_may_be_cut_anywhere() -> None:
     def answer(request: dict[str, Any]) -> bytes:
         pieces = [b"a", b"b\nc", b"\n\n", b"tail"]
-        told = [line({"id": request["id"], "event": "results", "data": wire.pack(piece)}) for piece in pieces]
+        told = [
+            line({"id": request["id"], "event": "results", "data": wire.pack(piece)})
+            for piece in pieces
+        ]
         return b"".join(told) + line({"id": request["id"], **RAN})
 
     guest, _, _ = await guest_with(answer)
@@ -165,10 +185,14 @@ async def test_lines_of_results_may_be_cut_anywhere() -> None:
 
 
 async def test_a_refusal_is_told_apart_from_a_failure() -> None:
-    refusing, _, _ = await guest_with(lambda r: line({"id": r["id"], "error": "refused", "detail": "no"}))
+    refusing, _, _ = await guest_with(
+        lambda r: line({"id": r["id"], "error": "refused", "detail": "no"})
+    )
     with pytest.raises(ChangeRejected, match="no"):
         await refusing.read("x")
-    failing, _, _ = await guest_with(lambda r: line({"id": r["id"], "error": "failed", "detail": "disk"}))
+    failing, _, _ = await guest_with(
+        lambda r: line({"id": r["id"], "error": "failed", "detail": "disk"})
+    )
     with pytest.raises(SandboxError, match="disk") as caught:
         await failing.read("x")
     assert not isinstance(caught.value, ChangeRejected)
@@ -196,7 +220,9 @@ async def test_nonsense_on_the_line_ends_the_conversation() -> None:
 
 
 async def test_a_flood_of_messages_ends_the_sandbox() -> None:
-    guest, _, killed = await guest_with(lambda _: line({"id": 99}) * (conversation.QUEUE_MESSAGES + 10))
+    guest, _, killed = await guest_with(
+        lambda _: line({"id": 99}) * (conversation.QUEUE_MESSAGES + 10)
+    )
     with pytest.raises(SandboxDied):
         await guest.snap()
     assert killed.times == 1
@@ -206,7 +232,9 @@ async def test_a_flood_of_messages_ends_the_sandbox() -> None:
 async def test_a_request_inside_an_open_stream_is_an_error_and_no_deadlock() -> None:
     def answer(request: dict[str, Any]) -> bytes:
         data = (
-            line({"id": request["id"], "event": "results", "data": wire.pack(b"one\n")}) if "argv" in request else b""
+            line({"id": request["id"], "event": "results", "data": wire.pack(b"one\n")})
+            if "argv" in request
+            else b""
         )
         return data or line({"id": 1, **RAN})
 
@@ -240,4 +268,4 @@ async def test_closing_twice_is_fine() -> None:
     ],
 )
 def test_aliases_are_resolved_as_whole_paths(text: str, real: str) -> None:
-    assert PLACE.with_(aliases={"/opt/env": "/real"}).real(text) == real
+    assert PLACE.with_(aliases={"/opt/env": "/real"}).resolve(text) == real

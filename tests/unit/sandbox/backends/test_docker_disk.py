@@ -11,7 +11,7 @@ from typing_extensions import override
 
 from sandbox.backends.base import TREE_NOTE
 from sandbox.backends.docker_disk import MADE_BY_US, NOTES_LABEL, Disk
-from sandbox.backends.retention import DAY_S, LastUses, Limits
+from sandbox.backends.retention import DAY_S, LastUses, RetentionLimits
 
 MB = 1_000_000
 
@@ -26,9 +26,22 @@ class Daemon:
         self.refuses: set[str] = set()
         self.api = self
 
-    def add(self, id_: str, *tags: str, size: int = 100, parent: str = "", age_days: float = 0.0, **more: Any) -> None:
+    def add(
+        self,
+        id_: str,
+        *tags: str,
+        size: int = 100,
+        parent: str = "",
+        age_days: float = 0.0,
+        **more: Any,
+    ) -> None:
         image = {"Id": id_, "RepoTags": list(tags) or None, "Size": size * MB, "ParentId": parent}
-        self.described[id_] = {**image, "Created": 1e9 - age_days * DAY_S, "Labels": {"metaagent.guest": "x"}, **more}
+        self.described[id_] = {
+            **image,
+            "Created": 1e9 - age_days * DAY_S,
+            "Labels": {"metaagent.guest": "x"},
+            **more,
+        }
 
     # what the docker SDK offers, as far as it is used
     @property
@@ -72,7 +85,7 @@ class Still(LastUses):
 
 
 def disk(daemon: Daemon, uses: LastUses, megabytes: int = 1000) -> Disk:
-    return Disk(daemon, uses, Limits(size=megabytes * MB, days=14))  # type: ignore[arg-type]
+    return Disk(daemon, uses, RetentionLimits(size=megabytes * MB, days=14))  # type: ignore[arg-type]
 
 
 def test_images_of_others_are_never_touched(daemon: Daemon, uses: LastUses) -> None:
@@ -113,7 +126,9 @@ def test_what_others_stand_on_goes_after_them(daemon: Daemon, uses: LastUses) ->
     assert (kept.count, kept.removed, kept.removed_bytes) == (0, 2, 150 * MB)
 
 
-def test_layers_without_a_name_are_counted_with_what_stands_on_them(daemon: Daemon, uses: LastUses) -> None:
+def test_layers_without_a_name_are_counted_with_what_stands_on_them(
+    daemon: Daemon, uses: LastUses
+) -> None:
     daemon.add("base", "metaagent-toolchain:b", size=400)
     daemon.add("nameless", size=900, parent="base")
     daemon.add("a", "metaagent-env:a", size=950, parent="nameless")
@@ -127,7 +142,9 @@ def test_what_a_container_stands_on_stays(daemon: Daemon, uses: LastUses) -> Non
     assert disk(daemon, uses, 0).prune(()).removed == 0
 
 
-def test_layers_of_other_versions_and_nameless_leftovers_go_after_a_day(daemon: Daemon, uses: LastUses) -> None:
+def test_layers_of_other_versions_and_nameless_leftovers_go_after_a_day(
+    daemon: Daemon, uses: LastUses
+) -> None:
     daemon.add("present", "metaagent-toolchain:new", age_days=99)
     daemon.add("other", "metaagent-toolchain:old-guest", age_days=2)
     daemon.add("recent", "metaagent-toolchain:older-guest", age_days=0.5)
@@ -137,7 +154,11 @@ def test_layers_of_other_versions_and_nameless_leftovers_go_after_a_day(daemon: 
     daemon.add("below", age_days=2, Comment=MADE_BY_US)
     daemon.add("above", "metaagent-env:x", parent="below", age_days=1)
     disk(daemon, uses).prune(("metaagent-toolchain:new",))
-    assert sorted(daemon.removed) == ["left", "metaagent-toolchain:base2", "metaagent-toolchain:old-guest"]
+    assert sorted(daemon.removed) == [
+        "left",
+        "metaagent-toolchain:base2",
+        "metaagent-toolchain:old-guest",
+    ]
 
 
 def test_what_the_daemon_refuses_to_remove_is_still_counted(daemon: Daemon, uses: LastUses) -> None:

@@ -17,12 +17,23 @@ def test_a_mission_has_no_network_no_rights_and_no_writable_root() -> None:
     assert made["security_opt"] == ["no-new-privileges:true"]
     assert made["user"] == "65532:65532"
     assert made["mem_limit"] == made["memswap_limit"]
-    assert not {"volumes", "mounts", "devices", "environment", "ports", "privileged", "cap_add"} & set(made)
+    assert not {
+        "volumes",
+        "mounts",
+        "devices",
+        "environment",
+        "ports",
+        "privileged",
+        "cap_add",
+    } & set(made)
 
 
 def test_a_set_up_differs_only_in_root_folders_and_the_socket_of_its_proxy() -> None:
     spec = SandboxSpec()
-    mission, setup = container_arguments(spec, "mission", None), container_arguments(spec, "setup", None, "/egress")
+    mission, setup = (
+        container_arguments(spec, "mission", None),
+        container_arguments(spec, "setup", None, "/egress"),
+    )
     differing = {name for name in setup if mission.get(name) != setup[name]}
     assert differing == {"mounts", "read_only", "tmpfs", "ulimits", "labels"}
     assert setup["network_mode"] == "none"

@@ -14,10 +14,13 @@ def test_a_list_gets_the_users_it_lacks_and_keeps_the_rest(known: bytes) -> None
     lines = made.decode().splitlines()
     assert lines[:-2] == known.decode().splitlines()
     assert [line.split(":") for line in lines[-2:]] == [
-        [each.user, "x", str(each.uid), str(each.uid), "", each.home, "/bin/sh"] for each in (USUAL, CHANGED)
+        [each.user, "x", str(each.uid), str(each.uid), "", each.home, "/bin/sh"]
+        for each in (USUAL, CHANGED)
     ]
     assert with_users(made, "passwd") == made
 
 
 def test_groups_are_named_as_users_are() -> None:
-    assert with_users(b"", "group").decode() == "".join(f"{s.user}:x:{s.uid}:\n" for s in (USUAL, CHANGED))
+    assert with_users(b"", "group").decode() == "".join(
+        f"{s.user}:x:{s.uid}:\n" for s in (USUAL, CHANGED)
+    )

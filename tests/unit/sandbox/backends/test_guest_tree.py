@@ -18,7 +18,12 @@ def test_the_installed_programs_are_all_there() -> None:
 def test_the_hash_changes_with_any_file() -> None:
     tree = GuestTree(files={"a.py": b"1", "b.py": b"2"})
     assert len(tree.digest) == 12
-    others = [{"a.py": b"1"}, {"a.py": b"12", "b.py": b""}, {"a.py": b"1", "c.py": b"2"}, {"a.py": b"1", "b.py": b"3"}]
+    others = [
+        {"a.py": b"1"},
+        {"a.py": b"12", "b.py": b""},
+        {"a.py": b"1", "c.py": b"2"},
+        {"a.py": b"1", "b.py": b"3"},
+    ]
     assert len({tree.digest, *(GuestTree(files=files).digest for files in others)}) == 5
 
 
@@ -28,10 +33,14 @@ def test_the_archive_belongs_to_root_and_is_always_the_same() -> None:
     with tarfile.open(fileobj=io.BytesIO(tree.archive())) as tar:
         members = {member.name: member for member in tar.getmembers()}
     assert {(member.uid, member.gid) for member in members.values()} == {(0, 0)}
-    assert not [name for name, member in members.items() if member.mode & 0o022 and not member.issym()]
-    assert {"opt/metaagent/guest/a.py", "opt/metaagent/guest/search/b.py", "opt/metaagent/lib/sandbox/guest"} <= set(
-        members
-    )
+    assert not [
+        name for name, member in members.items() if member.mode & 0o022 and not member.issym()
+    ]
+    assert {
+        "opt/metaagent/guest/a.py",
+        "opt/metaagent/guest/search/b.py",
+        "opt/metaagent/lib/sandbox/guest",
+    } <= set(members)
 
 
 def test_modules_come_compiled_for_the_python_we_run_on(tmp_path: Path) -> None:

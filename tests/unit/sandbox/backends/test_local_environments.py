@@ -7,10 +7,10 @@ import pytest
 
 from sandbox.backends.base import TREE_NOTE
 from sandbox.backends.local_environments import PREFIX, Environments, interpreter_folders
-from sandbox.backends.retention import DAY_S, Limits
+from sandbox.backends.retention import DAY_S, RetentionLimits
 from sandbox.errors import SandboxUnavailable
 
-LIMITS = Limits(size=1 << 30, days=14, busy_s=600)
+LIMITS = RetentionLimits(size=1 << 30, days=14, busy_s=600)
 
 
 def kept(environments: Environments, key: str, size: int = 10, **notes: str) -> str:
@@ -29,7 +29,10 @@ def idle(root: Path, image: str, seconds: float) -> None:
 
 def test_the_old_and_the_too_many_go(tmp_path: Path) -> None:
     environments = Environments(tmp_path)
-    images = {key: kept(environments, key, size) for key, size in (("a", 10), ("b", 60_000), ("c", 60_000))}
+    images = {
+        key: kept(environments, key, size)
+        for key, size in (("a", 10), ("b", 60_000), ("c", 60_000))
+    }
     idle(tmp_path, images["a"], 15 * DAY_S)
     idle(tmp_path, images["b"], 2 * DAY_S)
     idle(tmp_path, images["c"], DAY_S)
@@ -42,7 +45,10 @@ def test_the_old_and_the_too_many_go(tmp_path: Path) -> None:
 
 def test_environments_of_one_tree_go_first(tmp_path: Path) -> None:
     environments = Environments(tmp_path)
-    shared, tree = kept(environments, "shared", 60_000), kept(environments, "tree", 60_000, **{TREE_NOTE: "d"})
+    shared, tree = (
+        kept(environments, "shared", 60_000),
+        kept(environments, "tree", 60_000, **{TREE_NOTE: "d"}),
+    )
     old = kept(environments, "old", 60_000, **{TREE_NOTE: "d"})
     for image, days in ((shared, 9), (tree, 1), (old, 3)):
         idle(tmp_path, image, days * DAY_S)
@@ -73,7 +79,7 @@ def test_nothing_is_pruned_where_nothing_is(tmp_path: Path) -> None:
 def test_an_environment_that_is_gone_is_said(tmp_path: Path) -> None:
     environments = Environments(tmp_path)
     assert environments.folder("local") is None
-    with pytest.raises(SandboxUnavailable, match="not there any more"):
+    with pytest.raises(SandboxUnavailable, match="was removed"):
         environments.folder(f"{PREFIX}{tmp_path}/env-gone")
 
 

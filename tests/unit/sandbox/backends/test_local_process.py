@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.backends.local_environments import Environments, folder_of, remove_tree
+from sandbox.backends.local_environments import Environments, find_folder, remove_tree
 from sandbox.backends.local_process import LocalBackend
 from sandbox.backends.owners import owner
 from sandbox.errors import SandboxUnavailable
@@ -46,7 +46,7 @@ def test_an_environment_is_kept_under_its_key(tmp_path: Path) -> None:
     (folder / "x").write_text("x")
     reference = environments.keep(folder, "k", {})
     assert environments.find("k") == reference
-    assert folder_of(reference) == folder
+    assert find_folder(reference) == folder
     assert environments.find("other") is None
     before = environments.digest(reference)
     (folder / "y").write_text("y")
@@ -64,7 +64,7 @@ def test_a_broken_entry_is_no_environment(tmp_path: Path) -> None:
 
 
 def test_the_bare_toolchain_has_no_folder() -> None:
-    assert folder_of("local") is None
+    assert find_folder("local") is None
 
 
 def test_folders_closed_by_others_are_removed_and_links_not_followed(tmp_path: Path) -> None:

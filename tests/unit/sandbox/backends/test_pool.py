@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from sandbox.backends.pool import MOST, Pool, whole
+from sandbox.backends.pool import MOST, Pool, finish_start
 from sandbox.errors import SandboxUnavailable
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ class Starter:
     broken: bool = False
 
     async def __call__(self, image: str) -> Waiter:
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0)
         if self.broken:
             raise SandboxUnavailable("no daemon")
         self.made.append(Waiter(image))
@@ -42,7 +42,9 @@ class Starter:
 
 
 async def settled() -> None:
-    await asyncio.sleep(0.02)
+    """Let everything run that waits for nothing: turns of the loop, not time."""
+    for _ in range(100):
+        await asyncio.sleep(0)
 
 
 async def test_nobody_waits_before_the_environment_is_hot() -> None:
@@ -83,7 +85,9 @@ async def test_an_idle_environment_is_let_go() -> None:
     starter = Starter()
     pool = starter.pool(idle_s=0.01)
     pool.keep_hot("a")
-    await asyncio.sleep(0.1)
+    async with asyncio.timeout(120):
+        while not any(one.discarded for one in starter.made):  # noqa: ASYNC110 -- no event
+            await asyncio.sleep(0.01)
     assert starter.made[0].discarded
     assert pool.take("a") is None
 
@@ -94,7 +98,7 @@ async def test_too_many_environments_let_the_oldest_go() -> None:
     for number in range(MOST + 1):
         pool.keep_hot(f"e{number}")
         await settled()
-    await asyncio.sleep(0.05)
+    await settled()
     assert [one.image for one in starter.made if one.discarded] == ["e0"]
     await pool.close()
 
@@ -105,7 +109,7 @@ async def test_closing_discards_all_and_the_pool_can_be_used_again() -> None:
     pool.keep_hot("a")
     await settled()
     await pool.close()
-    await asyncio.sleep(0.05)
+    await settled()
     assert all(one.discarded for one in starter.made)
     pool.keep_hot("a")
     await settled()
@@ -131,9 +135,11 @@ async def test_one_that_does_not_start_is_not_the_pools_to_complain_about() -> N
 
 
 @pytest.mark.parametrize("broken", [False, True])
-async def test_who_stops_waiting_for_a_start_loses_nothing_and_is_cancelled_all_the_same(*, broken: bool) -> None:
+async def test_who_stops_waiting_for_a_start_loses_nothing_and_is_cancelled_all_the_same(
+    *, broken: bool
+) -> None:
     starter = Starter(broken=broken)
-    waiting = asyncio.create_task(whole(starter("a")))
+    waiting = asyncio.create_task(finish_start(starter("a")))
     await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -18,7 +18,9 @@ def test_a_command_finds_six_names() -> None:
 
 
 def test_a_set_up_finds_where_and_from_where() -> None:
-    found = variables.for_setup(SandboxSpec(index_url="https://index.invalid/simple"), "/opt/env", "/tmp/ca.pem")
+    found = variables.for_setup(
+        SandboxSpec(index_url="https://index.invalid/simple"), "/opt/env", "/tmp/ca.pem"
+    )
     assert found["VIRTUAL_ENV"] == "/opt/env"
     assert found["UV_DEFAULT_INDEX"] == found["PIP_INDEX_URL"] == "https://index.invalid/simple"
     assert found["SSL_CERT_FILE"] == found["PIP_CERT"] == "/tmp/ca.pem"
@@ -35,12 +37,16 @@ def test_a_set_up_finds_where_and_from_where() -> None:
         (SandboxSpec(egress_hosts=("http://localhost:1", "127.0.0.1:2")), "::1"),
     ],
 )
-def test_an_index_on_this_machine_is_asked_for_through_the_proxy(spec: SandboxSpec, left: str) -> None:
+def test_an_index_on_this_machine_is_asked_for_through_the_proxy(
+    spec: SandboxSpec, left: str
+) -> None:
     found = variables.for_setup(spec, "/opt/env", None)
     assert found["NO_PROXY"] == found["no_proxy"] == left
 
 
-@pytest.mark.parametrize("url", ["https://user:hunter2@index.invalid/simple", "https://hunter2@index.invalid/simple"])
+@pytest.mark.parametrize(
+    "url", ["https://user:hunter2@index.invalid/simple", "https://hunter2@index.invalid/simple"]
+)
 @pytest.mark.parametrize("name", ["index_url", "python_mirror", "python_downloads_json"])
 def test_an_address_with_a_password_is_refused_and_not_told(name: str, url: str) -> None:
     with pytest.raises(SandboxUnavailable, match="no secret enters") as refused:

@@ -8,7 +8,11 @@ def test_the_focus_line_is_marked_and_numbered() -> None:
     context = focus("a\nb\nc\nd\n", "m.py", 2, around=1)
     assert context.success
     assert context.snippet == "   1 | a\n-> 2 | b\n   3 | c"
-    assert (context.focus_content, context.context_before, context.context_after) == ("b", ("a",), ("c",))
+    assert (context.focus_content, context.context_before, context.context_after) == (
+        "b",
+        ("a",),
+        ("c",),
+    )
     assert context.total_lines == 4
 
 

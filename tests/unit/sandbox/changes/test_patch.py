@@ -19,7 +19,9 @@ GOOD = HEAD + "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
 
 def read(patch: str, **files: str) -> dict[str, str]:
     present = {"m.txt": OLD, **{name.replace("__", "."): text for name, text in files.items()}}
-    edits = read_patch(patch.encode(), lambda path: present[path].encode() if path in present else None)
+    edits = read_patch(
+        patch.encode(), lambda path: present[path].encode() if path in present else None
+    )
     return {edit.path: edit.content.decode() for edit in edits}
 
 
@@ -86,14 +88,20 @@ def test_bytes_that_are_no_text_are_refused() -> None:
         read_patch(GOOD.encode(), lambda _: b"\xff\n")
 
 
-LINES = st.lists(st.sampled_from(["a", "b", "c", "--- x", "+++ y", "@@ -1 +1 @@", "", "\\ z"]), min_size=1, max_size=12)
+LINES = st.lists(
+    st.sampled_from(["a", "b", "c", "--- x", "+++ y", "@@ -1 +1 @@", "", "\\ z"]),
+    min_size=1,
+    max_size=12,
+)
 
 
 @given(LINES, LINES)
 def test_what_difflib_writes_is_read_back(old: list[str], new: list[str]) -> None:
     before, after = ("".join(f"{line}\n" for line in lines) for lines in (old, new))
     diff = "".join(
-        difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), "a/m", "b/m")
+        difflib.unified_diff(
+            before.splitlines(keepends=True), after.splitlines(keepends=True), "a/m", "b/m"
+        )
     )
     if diff:
         (edit,) = read_patch(diff.encode(), lambda _: before.encode())

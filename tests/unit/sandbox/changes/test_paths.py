@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from sandbox.changes.paths import check_path, is_safe_path, show
 from sandbox.errors import ChangeRejected
 
-SAFE = ["a.py", "src/pkg/mod.py", "docs/über.md", "a b/c-d_e.txt", ".flake8", "a/.hidden/b", "git/x.py", "x.git.py"]
+SAFE = [
+    "a.py",
+    "src/pkg/mod.py",
+    "docs/über.md",
+    "a b/c-d_e.txt",
+    ".flake8",
+    "a/.hidden/b",
+    "git/x.py",
+    "x.git.py",
+]
 UNSAFE = [
     "", "/etc/passwd", "../x", "a/../b", "a//b", "./a", "a/.", "a/", "-rf", "~/x", "a\\b", "C:/x", "a:b", "a\0b", "a\nb",
     "a\tb", "a\u202eb.py", "a\u200b.py", "a\ufeff", ".git/config", "a/.git/hooks/x", ".GIT/x", ".Git", "a/.git", ".g\u0131t",

@@ -42,7 +42,15 @@ PROTECTED = {
     ".claude/settings.json": "tools",
     "AGENTS.md": "tools",
 }
-FREE = ["src/app.py", "latest.py", "contest.py", "attest/mod.py", "pkg/testing_tools.md", "README.md", "protest.js"]
+FREE = [
+    "src/app.py",
+    "latest.py",
+    "contest.py",
+    "attest/mod.py",
+    "pkg/testing_tools.md",
+    "README.md",
+    "protest.js",
+]
 
 
 @pytest.mark.parametrize(("path", "kind"), PROTECTED.items())

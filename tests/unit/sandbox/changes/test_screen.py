@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.changes.screen import added_lines, screen
-from sandbox.changes.suspicions import Severity
+from sandbox.changes.suspicions import ConcernSeverity
 
 OLD = "import os\n\n\ndef f(x):\n    assert x\n    return x + 1\n"
 REFUSED = {
@@ -27,31 +27,37 @@ DOUBTED = {
 }
 
 
-def rules(old: str, new: str, path: str = "m.py") -> dict[str, Severity]:
+def rules(old: str, new: str, path: str = "m.py") -> dict[str, ConcernSeverity]:
     return {concern.rule: concern.severity for concern in screen(old, new, path)}
 
 
-@pytest.mark.parametrize(("rule", "line"), [(rule, line) for rule, lines in REFUSED.items() for line in lines])
+@pytest.mark.parametrize(
+    ("rule", "line"), [(rule, line) for rule, lines in REFUSED.items() for line in lines]
+)
 def test_what_no_honest_fix_needs_is_refused(rule: str, line: str) -> None:
-    assert rules(OLD, f"{OLD}{line}\n").get(rule) is Severity.REFUSE
-    assert rules("", f"{line}\n").get(rule) is Severity.REFUSE
+    assert rules(OLD, f"{OLD}{line}\n").get(rule) is ConcernSeverity.REFUSE
+    assert rules("", f"{line}\n").get(rule) is ConcernSeverity.REFUSE
     if rule != "binary":
-        assert rule not in rules(f"{OLD}{line}\n", f"{OLD}{line}\ny = 2\n"), "what was there already is no concern"
+        assert rule not in rules(f"{OLD}{line}\n", f"{OLD}{line}\ny = 2\n"), (
+            "what was there already is no concern"
+        )
 
 
-@pytest.mark.parametrize(("rule", "line"), [(rule, line) for rule, lines in DOUBTED.items() for line in lines])
+@pytest.mark.parametrize(
+    ("rule", "line"), [(rule, line) for rule, lines in DOUBTED.items() for line in lines]
+)
 def test_what_it_rarely_needs_is_doubted(rule: str, line: str) -> None:
-    assert rules(OLD, f"{OLD}{line}\n").get(rule) is Severity.DOUBT
+    assert rules(OLD, f"{OLD}{line}\n").get(rule) is ConcernSeverity.DOUBT
 
 
 def test_assertions_that_go_are_refused() -> None:
     (concern,) = screen(OLD, OLD.replace("    assert x\n", ""), "m.py")
-    assert (concern.rule, concern.severity) == ("assertions", Severity.REFUSE)
+    assert (concern.rule, concern.severity) == ("assertions", ConcernSeverity.REFUSE)
 
 
 def test_rewritten_line_endings_are_refused() -> None:
-    assert rules(OLD, OLD.replace("\n", "\r\n"))["line-endings"] is Severity.REFUSE
-    assert rules(OLD.replace("\n", "\r\n"), OLD)["line-endings"] is Severity.REFUSE
+    assert rules(OLD, OLD.replace("\n", "\r\n"))["line-endings"] is ConcernSeverity.REFUSE
+    assert rules(OLD.replace("\n", "\r\n"), OLD)["line-endings"] is ConcernSeverity.REFUSE
     assert rules(OLD, OLD + "x = '\\r'\n") == {}
 
 
@@ -60,7 +66,10 @@ def test_rewritten_line_endings_are_refused() -> None:
     [
         (OLD, OLD.replace("+ 1", "- 1")),
         (OLD, OLD.replace("def f", "def __eq__").replace("return x + 1", "return NotImplemented")),
-        ("try:\n    a()\nexcept ValueError:\n    b()\n", "try:\n    a()\nexcept KeyError:\n    b()\n"),
+        (
+            "try:\n    a()\nexcept ValueError:\n    b()\n",
+            "try:\n    a()\nexcept KeyError:\n    b()\n",
+        ),
         ("x = eval(a)\n", "x = (\n    eval(a)\n)\n"),
         ("a = 1\n", "a = 'skip this'  # the exit is left\n"),
         ("print('é')\n", "print('éé — naïve 日本語')\n"),
@@ -76,14 +85,16 @@ def test_a_concern_names_its_line() -> None:
 
 
 def test_other_languages_are_read_by_line() -> None:
-    assert rules("", "// eslint-disable-next-line\n", "a.js")["suppression"] is Severity.REFUSE
+    assert (
+        rules("", "// eslint-disable-next-line\n", "a.js")["suppression"] is ConcernSeverity.REFUSE
+    )
 
 
 def test_a_text_that_cannot_be_read_is_refused_unless_it_never_could() -> None:
-    assert rules(OLD, f"{OLD}def (:\n") == {"syntax": Severity.REFUSE}
-    assert rules("", "(" * 5000 + ")" * 5000) == {"syntax": Severity.REFUSE}
-    assert rules("def (:\n", "def (:\nx = 1\n") == {"syntax": Severity.DOUBT}
-    assert rules("def (:\n", "def (:\nimport subprocess\n")["process"] is Severity.REFUSE
+    assert rules(OLD, f"{OLD}def (:\n") == {"syntax": ConcernSeverity.REFUSE}
+    assert rules("", "(" * 5000 + ")" * 5000) == {"syntax": ConcernSeverity.REFUSE}
+    assert rules("def (:\n", "def (:\nx = 1\n") == {"syntax": ConcernSeverity.DOUBT}
+    assert rules("def (:\n", "def (:\nimport subprocess\n")["process"] is ConcernSeverity.REFUSE
 
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
@@ -105,4 +116,6 @@ def test_the_code_below_a_docstring_is_no_part_of_its_example() -> None:
 @pytest.mark.parametrize("new", ["    1\n", "    2\n    3\n", ""])
 def test_an_example_of_a_docstring_is_a_test(new: str) -> None:
     old = 'def last(items):\n    """The last.\n\n    >>> last([1, 2])\n    2\n    """\n    return items[0]\n'
-    assert [c.severity for c in screen(old, old.replace("    2\n", new), "words.py")] == [Severity.REFUSE]
+    assert [c.severity for c in screen(old, old.replace("    2\n", new), "words.py")] == [
+        ConcernSeverity.REFUSE
+    ]

@@ -52,7 +52,9 @@ def test_a_doubt_is_told_and_does_not_refuse() -> None:
 
 def test_a_policy_opens_what_it_names() -> None:
     assert validate_edits([edit("uv.lock")], {}, ChangePolicy(allowed=("lockfile",))).accepted
-    assert validate_edits([edit("m.py", b"", "deleted")], {"m.py": OLD}, ChangePolicy(may_delete=True)).accepted
+    assert validate_edits(
+        [edit("m.py", b"", "deleted")], {"m.py": OLD}, ChangePolicy(may_delete=True)
+    ).accepted
 
 
 def test_a_formatter_may_lay_out_tests_anew_and_nothing_more() -> None:
@@ -62,4 +64,6 @@ def test_a_formatter_may_lay_out_tests_anew_and_nothing_more() -> None:
     assert not validate_edits([layout], test).accepted
     weaker = edit("tests/test_a.py", b"def test_a():\n    assert f() == 2\n")
     assert not validate_edits([weaker], test, LINT).accepted
-    assert not validate_edits([edit("pyproject.toml", b"x=1\n")], {"pyproject.toml": b"x = 1\n"}, LINT).accepted
+    assert not validate_edits(
+        [edit("pyproject.toml", b"x=1\n")], {"pyproject.toml": b"x = 1\n"}, LINT
+    ).accepted

@@ -2,29 +2,56 @@
 
 import pytest
 
-from sandbox.egress.allowed import AllowList, Endpoint, configured, endpoint_of, proper_host, split_authority
+from sandbox.egress.allowed import (
+    AllowList,
+    Endpoint,
+    canonical_host,
+    parse_endpoint,
+    parse_hosts,
+    split_authority,
+)
 from sandbox.errors import SandboxUnavailable
 
 
 @pytest.mark.parametrize(
     ("text", "host"),
-    [("Files.Example", "files.example"), ("127.0.0.1", "127.0.0.1"), ("FD00::0001", "fd00::1"), ("a_b.c-d", "a_b.c-d")],
+    [
+        ("Files.Example", "files.example"),
+        ("127.0.0.1", "127.0.0.1"),
+        ("FD00::0001", "fd00::1"),
+        ("a_b.c-d", "a_b.c-d"),
+    ],
 )
 def test_a_host_has_one_form(text: str, host: str) -> None:
-    assert proper_host(text) == host
+    assert canonical_host(text) == host
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a..b", ".a", "a.", "-a.b", "a b", "a@b", "a/b", "bücher.example", "127.1", "0x7f.1", "a.0", "a" * 300, "a\n"],
+    [
+        "",
+        "a..b",
+        ".a",
+        "a.",
+        "-a.b",
+        "a b",
+        "a@b",
+        "a/b",
+        "bücher.example",
+        "127.1",
+        "0x7f.1",
+        "a.0",
+        "a" * 300,
+        "a\n",
+    ],
 )
 def test_what_is_no_host_is_none(text: str) -> None:
-    assert proper_host(text) is None
+    assert canonical_host(text) is None
 
 
 @pytest.mark.parametrize("text", ["2130706433", "0177.0.0.1", "a%2eb", "[::1]", "a:b", "\x00"])
 def test_neither_is_an_address_in_disguise(text: str) -> None:
-    assert proper_host(text) is None
+    assert canonical_host(text) is None
 
 
 @pytest.mark.parametrize(
@@ -48,7 +75,7 @@ def test_host_and_port(text: str, found: tuple[str, int] | None) -> None:
 
 
 def test_the_operators_entries_take_three_forms() -> None:
-    assert configured(["a.example", "b.example:8443", "http://c.example:8080", "10.1.2.3"]) == (
+    assert parse_hosts(["a.example", "b.example:8443", "http://c.example:8080", "10.1.2.3"]) == (
         Endpoint(host="a.example", port=443, own=True),
         Endpoint(host="b.example", port=8443, own=True),
         Endpoint(host="c.example", port=8080, scheme="http", own=True),
@@ -56,7 +83,7 @@ def test_the_operators_entries_take_three_forms() -> None:
     )
     for wrong in ("", "ftp://a.example", "a b", "a.example:x"):
         with pytest.raises(SandboxUnavailable, match="not a host"):
-            configured([wrong])
+            parse_hosts([wrong])
 
 
 def test_what_the_operator_named_wins_over_what_was_learned() -> None:
@@ -73,4 +100,4 @@ def test_what_the_operator_named_wins_over_what_was_learned() -> None:
     "url", ["ftp://a/x", "file:///a", "//a/b", "https:///x", "https://a:99999/", "https://[x/", ""]
 )
 def test_an_address_of_another_kind_has_no_endpoint(url: str) -> None:
-    assert endpoint_of(url) is None
+    assert parse_endpoint(url) is None

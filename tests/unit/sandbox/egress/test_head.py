@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.egress.head import Request, read_request
-from sandbox.egress.refused import Refused
+from sandbox.egress.refused import EgressRefused
 
 pytestmark = pytest.mark.anyio
 
@@ -21,7 +21,9 @@ async def read(data: bytes) -> Request:
 
 
 async def test_a_tunnel_is_asked_for_by_host_and_port() -> None:
-    asked = await read(b"CONNECT Files.Example:443 HTTP/1.1\r\nHost: other\r\nProxy-Connection: x\r\n\r\n")
+    asked = await read(
+        b"CONNECT Files.Example:443 HTTP/1.1\r\nHost: other\r\nProxy-Connection: x\r\n\r\n"
+    )
     assert asked.is_tunnel
     assert (asked.host, asked.port) == ("files.example", 443)
 
@@ -68,7 +70,7 @@ async def test_a_plain_request_is_written_anew() -> None:
     ],
 )
 async def test_anything_else_is_refused(data: bytes) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(EgressRefused):
         await read(data)
 
 
@@ -77,6 +79,6 @@ def test_no_bytes_break_the_reader(noise: bytes) -> None:
     for data in (noise + b"\r\n\r\n", b"GET http://a.example/" + noise + b" HTTP/1.1\r\n\r\n"):
         try:
             asked = asyncio.run(read(data))
-        except (Refused, asyncio.IncompleteReadError):
+        except (EgressRefused, asyncio.IncompleteReadError):
             continue
         assert b"\n" not in asked.onward(asked.path, {}).replace(b"\r\n", b"")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.egress.hello import MAX_HELLO, read_hello, server_name
-from sandbox.egress.refused import Refused
+from sandbox.egress.refused import EgressRefused
 
 pytestmark = pytest.mark.anyio
 
@@ -38,7 +38,14 @@ def block(width: int, content: bytes) -> bytes:
 def hello(*extensions: tuple[int, bytes]) -> bytes:
     """A message made by hand, without its header."""
     listed = b"".join(kind.to_bytes(2, "big") + block(2, content) for kind, content in extensions)
-    return b"\x03\x03" + bytes(32) + block(1, b"") + block(2, b"\x13\x01") + block(1, b"\x00") + block(2, listed)
+    return (
+        b"\x03\x03"
+        + bytes(32)
+        + block(1, b"")
+        + block(2, b"\x13\x01")
+        + block(1, b"\x00")
+        + block(2, listed)
+    )
 
 
 def named(name: bytes, kind: int = 0) -> bytes:
@@ -91,13 +98,13 @@ async def test_what_follows_the_greeting_stays_in_the_stream() -> None:
     ],
 )
 async def test_anything_else_is_refused(data: bytes) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(EgressRefused):
         await read(data)
 
 
 async def test_more_in_the_record_than_the_greeting_is_refused() -> None:
     message = greeting()[5:]
-    with pytest.raises(Refused):
+    with pytest.raises(EgressRefused):
         await read(records(message + b"more", len(message) + 4))
 
 
@@ -119,7 +126,7 @@ async def test_more_in_the_record_than_the_greeting_is_refused() -> None:
     ],
 )
 def test_lengths_that_lie_and_names_that_hide_are_refused(body: bytes) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(EgressRefused):
         server_name(body)
 
 
@@ -135,6 +142,6 @@ def test_no_bytes_break_the_reader(noise: bytes, at: int) -> None:
     data = whole[:at] + noise + whole[at + len(noise) // 2 :]
     try:
         _, server = asyncio.run(read(data))
-    except (Refused, asyncio.IncompleteReadError):
+    except (EgressRefused, asyncio.IncompleteReadError):
         return
     assert server is None or server.isascii()

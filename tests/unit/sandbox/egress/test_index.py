@@ -7,7 +7,12 @@ from pathlib import Path
 import pytest
 
 from sandbox.egress.allowed import Endpoint
-from sandbox.egress.index import Site, hosts_led_to, hosts_of, index_asked_for
+from sandbox.egress.index import (
+    IndexAccess,
+    discover_hosts,
+    discover_redirects,
+    find_index_in_output,
+)
 from tests.web_site import Trust, WebSite, make_trust, serving
 
 pytestmark = pytest.mark.anyio
@@ -23,9 +28,13 @@ def page_of(*urls: str) -> bytes:
     ).encode()
 
 
-async def found(site: WebSite, path: str = "/simple", *, own: bool = True) -> tuple[list[str], bool]:
+async def found(
+    site: WebSite, path: str = "/simple", *, own: bool = True
+) -> tuple[list[str], bool]:
     """The hosts of a plain index on loopback."""
-    endpoints, complete = await hosts_of(f"http://127.0.0.1:{site.port}{path}", Site(), own=own)
+    endpoints, complete = await discover_hosts(
+        f"http://127.0.0.1:{site.port}{path}", IndexAccess(), own=own
+    )
     assert endpoints[0] == Endpoint(host="127.0.0.1", port=site.port, scheme="http", own=own)
     assert not any(endpoint.own for endpoint in endpoints[1:])
     return [f"{one.scheme}://{one.authority}" for one in endpoints[1:]], complete
@@ -49,12 +58,23 @@ async def test_so_do_the_links_of_a_page_of_html_and_its_base() -> None:
         b'<a href="https://their.site/about">about us</a><a>'
     )
     async with serving(WebSite({"/simple/pip/": (HTML, page)})) as site:
-        assert await found(site, "/simple/") == (["https://base.example:443", "https://other.example:443"], True)
+        assert await found(site, "/simple/") == (
+            ["https://base.example:443", "https://other.example:443"],
+            True,
+        )
 
 
 async def test_odd_ports_and_other_schemes_are_not_learned() -> None:
-    urls = ("https://files.example:8443/a", "ftp://files.example/a", "https://127.1/a", "file:///etc/passwd", "x:y")
-    async with serving(WebSite({"/simple/pip/": (JSON, page_of(*urls, "https://good.example/a"))})) as site:
+    urls = (
+        "https://files.example:8443/a",
+        "ftp://files.example/a",
+        "https://127.1/a",
+        "file:///etc/passwd",
+        "x:y",
+    )
+    async with serving(
+        WebSite({"/simple/pip/": (JSON, page_of(*urls, "https://good.example/a"))})
+    ) as site:
         assert await found(site) == (["https://good.example:443"], True)
 
 
@@ -64,8 +84,10 @@ async def test_a_plain_index_may_link_plain_hosts_and_one_with_tls_may_not(tmp_p
         assert await found(site) == (["http://plain.example:80"], True)
     trust = make_trust(tmp_path, "127.0.0.1")
     async with serving(WebSite(pages), trust) as site:
-        endpoints, complete = await hosts_of(
-            f"https://127.0.0.1:{site.port}/simple", Site(certificates=trust.bundle), own=True
+        endpoints, complete = await discover_hosts(
+            f"https://127.0.0.1:{site.port}/simple",
+            IndexAccess(certificates=trust.bundle),
+            own=True,
         )
         assert (len(endpoints), complete) == (1, True)
 
@@ -87,13 +109,18 @@ async def test_redirects_are_followed_a_few_times_and_count() -> None:
     }
     async with serving(WebSite(pages)) as site:
         assert await found(site) == (["https://files.example:443"], True)
-    pages = {f"/simple/{name}": (f"/simple/{name}", None) for name in ("pip/", "setuptools/", "wheel/", "")}
+    pages = {
+        f"/simple/{name}": (f"/simple/{name}", None)
+        for name in ("pip/", "setuptools/", "wheel/", "")
+    }
     async with serving(WebSite(pages)) as site:
         assert await found(site) == ([], False)
         assert len(site.asked) == 20
 
 
-async def test_an_address_leads_to_hosts_by_its_redirects_and_nothing_is_fetched(tmp_path: Path) -> None:
+async def test_an_address_leads_to_hosts_by_its_redirects_and_nothing_is_fetched(
+    tmp_path: Path,
+) -> None:
     trust = make_trust(tmp_path, "127.0.0.1")
     pages: dict[str, tuple[str, bytes | None]] = {
         "/a": ("/b", None),
@@ -102,13 +129,15 @@ async def test_an_address_leads_to_hosts_by_its_redirects_and_nothing_is_fetched
         "/here": ("text/plain", b"x"),
     }
     async with serving(WebSite(pages), trust) as site:
-        where, trusted = f"https://127.0.0.1:{site.port}", Site(certificates=trust.bundle)
-        assert await hosts_led_to(f"{where}/a", trusted) == (Endpoint(host="::1", port=443),)
-        assert await hosts_led_to(f"{where}/here", trusted) == ()
-        assert await hosts_led_to(f"{where}/plain", trusted) == ()
+        where, trusted = f"https://127.0.0.1:{site.port}", IndexAccess(certificates=trust.bundle)
+        assert await discover_redirects(f"{where}/a", trusted) == (Endpoint(host="::1", port=443),)
+        assert await discover_redirects(f"{where}/here", trusted) == ()
+        assert await discover_redirects(f"{where}/plain", trusted) == ()
         assert {line.split(" ")[0] for line in site.asked} == {"HEAD"}
-        assert await hosts_led_to(f"{where}/a", Site()) == (), "nobody vouches for the site"
-    assert await hosts_led_to("nonsense", Site()) == ()
+        assert await discover_redirects(f"{where}/a", IndexAccess()) == (), (
+            "nobody vouches for the site"
+        )
+    assert await discover_redirects("nonsense", IndexAccess()) == ()
 
 
 async def test_a_flood_of_a_page_is_cut() -> None:
@@ -128,11 +157,15 @@ async def test_a_broken_page_teaches_nothing(body: bytes) -> None:
 async def test_an_index_that_cannot_be_read_has_its_own_host_all_the_same(tmp_path: Path) -> None:
     trust: Trust = make_trust(tmp_path, "127.0.0.1")
     async with serving(WebSite(), trust) as site:  # an authority that nobody named
-        endpoints, complete = await hosts_of(f"https://127.0.0.1:{site.port}/", Site(), own=False)
+        endpoints, complete = await discover_hosts(
+            f"https://127.0.0.1:{site.port}/", IndexAccess(), own=False
+        )
     assert ([one.port for one in endpoints], complete) == ([site.port], False)
-    endpoints, complete = await hosts_of(f"http://127.0.0.1:{site.port}/", Site(), own=False)
+    endpoints, complete = await discover_hosts(
+        f"http://127.0.0.1:{site.port}/", IndexAccess(), own=False
+    )
     assert ([one.port for one in endpoints], complete) == ([site.port], False)
-    assert await hosts_of("file:///srv/index", Site(), own=True) == ((), False)
+    assert await discover_hosts("file:///srv/index", IndexAccess(), own=True) == ((), False)
 
 
 async def test_certificates_that_are_none_are_no_trust(tmp_path: Path) -> None:
@@ -140,15 +173,15 @@ async def test_certificates_that_are_none_are_no_trust(tmp_path: Path) -> None:
     async with serving(WebSite(), trust) as site:
         with pytest.raises(ssl.SSLError):
             ssl.create_default_context(cadata="nonsense")
-        endpoints, complete = await hosts_of(
-            f"https://127.0.0.1:{site.port}/", Site(certificates=b"nonsense"), own=True
+        endpoints, complete = await discover_hosts(
+            f"https://127.0.0.1:{site.port}/", IndexAccess(certificates=b"nonsense"), own=True
         )
     assert (len(endpoints), complete) == (1, False)
 
 
 def test_an_installers_complaint_names_its_index() -> None:
     said = "error: Failed to fetch: `https://index.example/simple/pip/`\n  cause: error sending request for url (x)"
-    assert index_asked_for(said, "pip") == "https://index.example/simple"
-    assert index_asked_for(said.replace("`", ""), "pip") == "https://index.example/simple"
-    assert index_asked_for("see https://docs.example/pip and try again", "pip") is None
-    assert index_asked_for("", "pip") is None
+    assert find_index_in_output(said, "pip") == "https://index.example/simple"
+    assert find_index_in_output(said.replace("`", ""), "pip") == "https://index.example/simple"
+    assert find_index_in_output("see https://docs.example/pip and try again", "pip") is None
+    assert find_index_in_output("", "pip") is None

@@ -4,11 +4,11 @@ import logging
 
 import pytest
 
-from sandbox.egress.ledger import MAX_NAMED, Ledger
+from sandbox.egress.ledger import MAX_NAMED, EgressLedger
 
 
 def test_one_who_is_refused_again_and_again_fills_no_log(caplog: pytest.LogCaptureFixture) -> None:
-    ledger = Ledger(1)
+    ledger = EgressLedger(1)
     with caplog.at_level(logging.INFO, logger="sandbox.egress.ledger"):
         for number in range(3 * MAX_NAMED):
             ledger.refused("one.example:443", f"reason {number % 2}")

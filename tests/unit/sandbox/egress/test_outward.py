@@ -9,7 +9,7 @@ import pytest
 
 from sandbox.egress.allowed import Endpoint
 from sandbox.egress.outward import Outward, Upstream, resolve
-from sandbox.egress.refused import Refused
+from sandbox.egress.refused import EgressRefused
 from sandbox.errors import SandboxUnavailable
 from tests.web_site import WebSite, serving
 
@@ -56,24 +56,28 @@ def own(host: str, port: int, scheme: str = "https") -> Endpoint:
     return Endpoint.model_validate({"host": host, "port": port, "scheme": scheme, "own": True})
 
 
-@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "0.0.0.1"])
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "0.0.0.1"]
+)
 async def test_a_learned_name_with_such_an_address_is_refused(address: str) -> None:
-    with pytest.raises(Refused, match="its address is"):
+    with pytest.raises(EgressRefused, match="its address is"):
         await Outward(resolver=Names([address])).open(Endpoint(host="files.example", port=443))
 
 
 @pytest.mark.parametrize("address", ["169.254.169.254", "::ffff:127.0.0.1"])
 async def test_so_is_a_host_of_the_operators_with_one_that_nobody_means(address: str) -> None:
-    with pytest.raises(Refused, match="its address is"):
+    with pytest.raises(EgressRefused, match="its address is"):
         await Outward(resolver=Names([address])).open(own("index.example", 443))
 
 
 async def test_a_literal_address_is_checked_too() -> None:
-    with pytest.raises(Refused, match="loopback"):
+    with pytest.raises(EgressRefused, match="loopback"):
         await Outward().open(Endpoint(host="127.0.0.1", port=443))
 
 
-async def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_is_asked_once() -> None:
+async def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_is_asked_once() -> (
+    None
+):
     names = Names(["169.254.169.254", "127.0.0.1"], ["169.254.169.254"])
     async with serving(WebSite()) as site:
         way = await Outward(resolver=names).open(own("index.example", site.port))
@@ -83,13 +87,13 @@ async def test_the_connection_goes_to_the_address_that_was_checked_and_the_name_
 
 
 async def test_a_name_nobody_knows_and_a_host_that_does_not_answer_are_refused() -> None:
-    with pytest.raises(Refused, match="cannot be resolved"):
+    with pytest.raises(EgressRefused, match="cannot be resolved"):
         await Outward(resolver=Names()).open(own("index.example", 443))
     async with serving(WebSite()) as site:
         port = site.port
-    with pytest.raises(Refused, match="does not answer"):
+    with pytest.raises(EgressRefused, match="does not respond"):
         await Outward(resolver=Names(["127.0.0.1"])).open(own("index.example", port))
-    with pytest.raises(Refused, match="its address is none"):
+    with pytest.raises(EgressRefused, match="its address is none"):
         await Outward(resolver=Names([])).open(own("index.example", port))
 
 
@@ -103,7 +107,9 @@ async def test_the_operators_proxy_is_asked_by_name_and_with_its_password() -> N
     proxy = Proxy(b"HTTP/1.1 200 OK\r\nX: y\r\n\r\n")
     async with proxy.running() as where:
         upstream = Upstream.parse(f"http://us%40er:pass@{where}")
-        way = await Outward(upstream, Names(["203.0.113.9"])).open(Endpoint(host="files.example", port=443))
+        way = await Outward(upstream, Names(["203.0.113.9"])).open(
+            Endpoint(host="files.example", port=443)
+        )
         way.writer.transport.abort()
     secret = base64.b64encode(b"us@er:pass").decode()
     (head,) = proxy.heads
@@ -122,15 +128,19 @@ async def test_it_knows_names_that_we_do_not_but_never_hides_a_private_address()
         upstream = Upstream.parse(f"http://{where}")
         way = await Outward(upstream, Names()).open(Endpoint(host="files.example", port=443))
         way.writer.transport.abort()
-        with pytest.raises(Refused, match="private"):
-            await Outward(upstream, Names(["10.0.0.1"])).open(Endpoint(host="files.example", port=443))
+        with pytest.raises(EgressRefused, match="private"):
+            await Outward(upstream, Names(["10.0.0.1"])).open(
+                Endpoint(host="files.example", port=443)
+            )
     assert len(proxy.heads) == 1
 
 
 async def test_a_private_host_of_the_operators_is_reached_without_it() -> None:
     proxy = Proxy(b"")
     async with proxy.running() as where, serving(WebSite()) as site:
-        outward = Outward(Upstream.parse(f"http://{where}"), Names(["127.0.0.1"], ["127.0.0.1"], ["203.0.113.1"]))
+        outward = Outward(
+            Upstream.parse(f"http://{where}"), Names(["127.0.0.1"], ["127.0.0.1"], ["203.0.113.1"])
+        )
         endpoint = own("index.example", site.port)
         way = await outward.open(endpoint)
         assert way.upstream is None
@@ -143,26 +153,36 @@ async def test_a_private_host_of_the_operators_is_reached_without_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "says", [b"HTTP/1.1 403 No\r\n\r\n", b"HTTP/1.1 2000 x\r\n\r\n", b"SSH-2.0\r\n\r\n", b"", b"\xff" * 99]
+    "says",
+    [b"HTTP/1.1 403 No\r\n\r\n", b"HTTP/1.1 2000 x\r\n\r\n", b"SSH-2.0\r\n\r\n", b"", b"\xff" * 99],
 )
 async def test_a_proxy_that_does_not_agree_is_a_refusal(says: bytes) -> None:
     proxy = Proxy(says)
     async with proxy.running() as where:
         outward = Outward(Upstream.parse(f"http://{where}"), Names(["203.0.113.9"]))
-        with pytest.raises(Refused):
+        with pytest.raises(EgressRefused):
             await outward.open(Endpoint(host="files.example", port=443))
 
 
 async def test_a_proxy_that_is_not_there_is_a_refusal() -> None:
     async with Proxy(b"").running() as where:
         upstream = Upstream.parse(f"http://{where}")
-    with pytest.raises(Refused, match="operator's proxy"):
-        await Outward(upstream, Names(["203.0.113.9"])).open(Endpoint(host="files.example", port=443))
+    with pytest.raises(EgressRefused, match="operator's proxy"):
+        await Outward(upstream, Names(["203.0.113.9"])).open(
+            Endpoint(host="files.example", port=443)
+        )
 
 
 @pytest.mark.parametrize(
     "url",
-    ["https://proxy.example:1", "socks5://p:1", "proxy:3128", "http://", "http://p:x", "http://u:hunter2@p:99999"],
+    [
+        "https://proxy.example:1",
+        "socks5://p:1",
+        "proxy:3128",
+        "http://",
+        "http://p:x",
+        "http://u:hunter2@p:99999",
+    ],
 )
 def test_a_proxy_of_another_kind_is_the_operators_matter(url: str) -> None:
     with pytest.raises(SandboxUnavailable, match=r"sandbox\.upstream_proxy") as refused:

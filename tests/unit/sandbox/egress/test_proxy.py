@@ -15,7 +15,7 @@ import pytest
 from sandbox.egress.allowed import AllowList, Endpoint
 from sandbox.egress.outward import Outward, Upstream
 from sandbox.egress.proxy import EgressLimits, EgressProxy
-from sandbox.egress.refused import Refused
+from sandbox.egress.refused import EgressRefused
 from tests.web_site import Trust, WebSite, make_trust, serving
 
 pytestmark = pytest.mark.anyio
@@ -38,7 +38,12 @@ class World:
         self.safe = WebSite({"/": ("text/plain", b"safe"), "/big": ("text/plain", BIG)})
         self.plain = WebSite({"/": ("text/plain", b"plain"), "/big": ("text/plain", BIG)})
         self.asked: list[str] = []
-        self.addresses = {HOST: "127.0.0.1", OTHER: "127.0.0.1", PLAIN: "127.0.0.1", HOSTILE: "169.254.169.254"}
+        self.addresses = {
+            HOST: "127.0.0.1",
+            OTHER: "127.0.0.1",
+            PLAIN: "127.0.0.1",
+            HOSTILE: "169.254.169.254",
+        }
         self.extra: list[Endpoint] = []
         self.lists = 0
 
@@ -50,12 +55,17 @@ class World:
         self.lists += 1
         port = self.safe.port
         names = [Endpoint(host=name, port=port, own=True) for name in (HOST, HOSTILE, "127.0.0.1")]
-        learned = [Endpoint(host="loopback.example", port=port), Endpoint(host="127.0.0.2", port=port)]
+        learned = [
+            Endpoint(host="loopback.example", port=port),
+            Endpoint(host="127.0.0.2", port=port),
+        ]
         plain = Endpoint(host=PLAIN, port=self.plain.port, scheme="http", own=True)
         return AllowList([*names, *learned, plain, *self.extra])
 
     @asynccontextmanager
-    async def running(self, upstream: Upstream | None = None, **limits: float) -> AsyncIterator[EgressProxy]:
+    async def running(
+        self, upstream: Upstream | None = None, **limits: float
+    ) -> AsyncIterator[EgressProxy]:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(serving(self.safe, self.trust))
             await stack.enter_async_context(serving(self.plain))
@@ -117,7 +127,9 @@ async def test_an_answer_that_is_read_slowly_arrives_whole_and_ends_in_silence(
         with socket.socket(socket.AF_UNIX) as client:
             client.setblocking(False)  # noqa: FBT003 (a stream would read ahead)
             await loop.sock_connect(client, str(world.path))
-            await loop.sock_sendall(client, f"GET http://{PLAIN}:{world.plain.port}/big HTTP/1.1\r\n\r\n".encode())
+            await loop.sock_sendall(
+                client, f"GET http://{PLAIN}:{world.plain.port}/big HTTP/1.1\r\n\r\n".encode()
+            )
             while piece := await loop.sock_recv(client, 1 << 16):
                 answer += piece
                 await asyncio.sleep(0.002)
@@ -171,8 +183,12 @@ async def test_everybody_in_the_folder_may_connect(world: World) -> None:
         assert world.path.stat().st_mode & 0o777 == 0o666
 
 
-@pytest.mark.parametrize("host", [OTHER, "canary.invalid", f"sub.{HOST}", f"{HOST}.evil.example", "xfiles.example"])
-async def test_a_host_that_is_not_listed_is_refused_and_not_even_looked_up(world: World, host: str) -> None:
+@pytest.mark.parametrize(
+    "host", [OTHER, "canary.invalid", f"sub.{HOST}", f"{HOST}.evil.example", "xfiles.example"]
+)
+async def test_a_host_that_is_not_listed_is_refused_and_not_even_looked_up(
+    world: World, host: str
+) -> None:
     async with world.running() as proxy:
         assert await world.tunnel(host) == "HTTP/1.1 403 Refused"
         assert (await proxy.end()).refused == (f"{host}:{world.safe.port}",)
@@ -187,19 +203,23 @@ async def test_another_port_of_a_listed_host_is_refused(world: World) -> None:
         assert await world.tunnel(HOST) == "HTTP/1.1 200 Connection established"
 
 
-async def test_a_tunnel_to_a_plain_host_and_a_plain_request_to_one_with_tls_are_refused(world: World) -> None:
+async def test_a_tunnel_to_a_plain_host_and_a_plain_request_to_one_with_tls_are_refused(
+    world: World,
+) -> None:
     async with world.running():
         assert await world.tunnel(PLAIN, world.plain.port) == "HTTP/1.1 403 Refused"
-        assert (await world.said(f"GET http://{HOST}:{world.safe.port}/ HTTP/1.1\r\n\r\n".encode())).startswith(
-            "HTTP/1.1 403"
-        )
+        assert (
+            await world.said(f"GET http://{HOST}:{world.safe.port}/ HTTP/1.1\r\n\r\n".encode())
+        ).startswith("HTTP/1.1 403")
     assert (world.plain.connections, world.safe.connections) == (0, 0)
 
 
 async def test_a_plain_index_is_asked_plainly_and_only_to_read(world: World) -> None:
     async with world.running() as proxy:
         where = f"http://{PLAIN}:{world.plain.port}"
-        said = await world.said(f"GET {where}/ HTTP/1.1\r\nCookie: x\r\n\r\nGET {where}/big HTTP/1.1\r\n\r\n".encode())
+        said = await world.said(
+            f"GET {where}/ HTTP/1.1\r\nCookie: x\r\n\r\nGET {where}/big HTTP/1.1\r\n\r\n".encode()
+        )
         assert said.endswith("\r\n\r\nplain")
         assert world.plain.asked == ["GET / HTTP/1.1"]
         assert "cookie" not in world.plain.heads[0].lower()
@@ -239,7 +259,9 @@ async def test_whatever_is_no_tls_is_cut_before_anything_is_connected(world: Wor
 
 
 @pytest.mark.parametrize("host", [HOSTILE, "loopback.example", "127.0.0.2"])
-async def test_a_listed_host_with_a_forbidden_address_is_not_connected(world: World, host: str) -> None:
+async def test_a_listed_host_with_a_forbidden_address_is_not_connected(
+    world: World, host: str
+) -> None:
     world.addresses["loopback.example"] = "127.0.0.1"
     async with world.running():
         await broken(world, host=host, server=host)
@@ -286,13 +308,20 @@ async def test_through_the_operators_proxy_the_same_rules_hold(world: World) -> 
         await asyncio.gather(pump(reader, far_writer), pump(far_reader, writer))
 
     server = await asyncio.start_server(forward, "127.0.0.1", 0)
-    upstream = Upstream(host="127.0.0.1", port=server.sockets[0].getsockname()[1], authorization="Basic c2VjcmV0")
-    world.addresses |= {HOST: "203.0.113.7", PLAIN: "203.0.113.8"}  # what the operator's proxy alone can reach
+    upstream = Upstream(
+        host="127.0.0.1", port=server.sockets[0].getsockname()[1], authorization="Basic c2VjcmV0"
+    )
+    world.addresses |= {
+        HOST: "203.0.113.7",
+        PLAIN: "203.0.113.8",
+    }  # what the operator's proxy alone can reach
     try:
         async with world.running(upstream=upstream) as proxy:
             assert (await world.fetch()).endswith(b"safe")
             assert (await world.fetch("/big")).endswith(BIG)
-            plain = await world.said(f"GET http://{PLAIN}:{world.plain.port}/ HTTP/1.1\r\n\r\n".encode())
+            plain = await world.said(
+                f"GET http://{PLAIN}:{world.plain.port}/ HTTP/1.1\r\n\r\n".encode()
+            )
             assert plain.endswith("plain")
             assert "Proxy-Authorization: Basic c2VjcmV0" in world.plain.heads[0]
             assert await world.tunnel(OTHER) == "HTTP/1.1 403 Refused"
@@ -309,7 +338,9 @@ async def test_through_the_operators_proxy_the_same_rules_hold(world: World) -> 
 async def test_more_bytes_than_the_budget_end_everything_for_all(world: World) -> None:
     world.safe.pause_s = 0.05
     async with world.running(received_bytes=1 << 20) as proxy:
-        first, second = await asyncio.gather(world.fetch("/big"), world.fetch("/big"), return_exceptions=True)
+        first, second = await asyncio.gather(
+            world.fetch("/big"), world.fetch("/big"), return_exceptions=True
+        )
         for got in (first, second):
             assert isinstance(got, BaseException) or len(got) < len(BIG)
         assert await world.tunnel() == "HTTP/1.1 403 Refused"
@@ -354,7 +385,9 @@ async def test_the_end_cuts_what_is_under_way_and_lasts(world: World) -> None:
         proxy.allow(Endpoint(host=HOST, port=world.safe.port, own=True))
         for _ in range(3):
             assert await world.tunnel() == "HTTP/1.1 403 Refused"
-        assert "403" in await world.said(f"GET http://{PLAIN}:{world.plain.port}/ HTTP/1.1\r\n\r\n".encode())
+        assert "403" in await world.said(
+            f"GET http://{PLAIN}:{world.plain.port}/ HTTP/1.1\r\n\r\n".encode()
+        )
         again = await proxy.end()
     assert again.hosts == first.hosts == (f"{HOST}:{world.safe.port}",)
     assert again.received_bytes == first.received_bytes > 0
@@ -382,7 +415,9 @@ async def test_who_is_slow_is_cut(world: World) -> None:
                 await asyncio.sleep(0.03)
             assert await _everything(reader) == b""
         async with world.connected() as (reader, writer):  # a greeting that never ends
-            writer.write(f"CONNECT {HOST}:{world.safe.port} HTTP/1.1\r\n\r\n\x16\x03\x01\x02\x00".encode())
+            writer.write(
+                f"CONNECT {HOST}:{world.safe.port} HTTP/1.1\r\n\r\n\x16\x03\x01\x02\x00".encode()
+            )
             await _everything(reader)
         assert time.monotonic() - started < 9  # a greeting may take ten seconds elsewhere
     assert world.safe.connections == 0
@@ -397,16 +432,21 @@ async def test_a_tunnel_in_which_nothing_moves_ends_without_being_a_refusal(worl
 
 
 @pytest.mark.parametrize(
-    "data", [b"\x00" * 50_000, b"A" * 100_000, b"\r\n\r\n", b"CONNECT\r\n\r\n", b"\xff\r\n\r\n", b"G"]
+    "data",
+    [b"\x00" * 50_000, b"A" * 100_000, b"\r\n\r\n", b"CONNECT\r\n\r\n", b"\xff\r\n\r\n", b"G"],
 )
-async def test_garbage_is_answered_or_cut_and_the_next_one_is_served(world: World, data: bytes) -> None:
+async def test_garbage_is_answered_or_cut_and_the_next_one_is_served(
+    world: World, data: bytes
+) -> None:
     async with world.running(greeting_s=0.5) as proxy:
         assert (await world.said(data)).split("\r\n")[0] in {"HTTP/1.1 403 Refused", ""}
         assert (await world.fetch()).endswith(b"safe")
         assert (await proxy.end()).hosts
 
 
-async def test_thousands_of_connections_cost_little_and_the_next_one_is_served(world: World) -> None:
+async def test_thousands_of_connections_cost_little_and_the_next_one_is_served(
+    world: World,
+) -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with world.running(connections=20):
         for _ in range(20):
@@ -430,11 +470,13 @@ async def test_many_refused_names_are_remembered_up_to_a_number(world: World) ->
 
 async def test_a_list_that_cannot_be_found_is_a_refusal(world: World) -> None:
     async def nothing() -> AllowList:
-        raise Refused("the index is not known")
+        raise EgressRefused("the index is not known")
 
     proxy = EgressProxy(world.path, nothing, Outward(), EgressLimits())
     await proxy.start()
     try:
-        assert "the index is not known" in await world.said(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n")
+        assert "the index is not known" in await world.said(
+            b"CONNECT a.example:443 HTTP/1.1\r\n\r\n"
+        )
     finally:
         await proxy.close()

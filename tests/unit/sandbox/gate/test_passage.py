@@ -10,7 +10,8 @@ from sandbox.gate import clean
 from sandbox.gate.strip import HIDDEN
 
 HOSTILE = st.text(
-    alphabet=st.sampled_from("a\x1b[]0;mP\\\x07\x9b\x9d\u202e\u200b\U000e0041\r\n\t\b::##`@é"), max_size=300
+    alphabet=st.sampled_from("a\x1b[]0;mP\\\x07\x9b\x9d\u202e\u200b\U000e0041\r\n\t\b::##`@é"),
+    max_size=300,
 )
 SLOW = {
     "one long line": "x" * 5_000_000,

@@ -113,9 +113,15 @@ def test_short_values_are_no_secrets() -> None:
 
 @pytest.mark.slow
 @given(
-    st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=60), st.text(max_size=40)
+    st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=12, max_size=60),
+    st.text(max_size=40),
 )
 def test_no_secret_of_any_kind_comes_through(secret: str, around: str) -> None:
-    for form in (secret, secret[::-1], secret.encode().hex(), base64.b64encode(secret.encode()).decode()):
+    for form in (
+        secret,
+        secret[::-1],
+        secret.encode().hex(),
+        base64.b64encode(secret.encode()).decode(),
+    ):
         cleaned = clean(f"{around} {form} {around}", secrets=[secret])
         assert form not in cleaned or form in around or form in MASK * 20

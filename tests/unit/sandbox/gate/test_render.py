@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from sandbox.gate import clean, fenced, for_markdown, for_workflow_log
 
-TEXT = st.text(alphabet=st.sampled_from("ab1 `~#@<>[]()!*_:/.\n\t\\|-+=GHfixes"), max_size=200).map(clean)
+TEXT = st.text(alphabet=st.sampled_from("ab1 `~#@<>[]()!*_:/.\n\t\\|-+=GHfixes"), max_size=200).map(
+    clean
+)
 
 
 @given(TEXT)

@@ -6,14 +6,17 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.call_witness import ledger, witnessed
-from sandbox.guest.hardened import hardened
+from sandbox.guest.call_witness import ledger, wrap_witness
+from sandbox.guest.hardened import harden_function
 
 
 def witness(function: Any) -> tuple[Any, list[Any]]:
     seen: list[Any] = []
-    call = witnessed(
-        function, "item", lambda *parts: seen.append(parts), lambda item, _, returned: seen.append((item, returned))
+    call = wrap_witness(
+        function,
+        "item",
+        lambda *parts: seen.append(parts),
+        lambda item, _, returned: seen.append((item, returned)),
     )
     return call, seen
 
@@ -29,7 +32,12 @@ def test_a_return_and_an_error_are_told_at_once() -> None:
     with pytest.raises(TypeError):
         call()
     assert seen == [("item", double), ("item", 1), ("item", double), ("item", 0)]
-    assert (call.__name__, call.__doc__, call.mark, inspect.unwrap(call)) == ("double", "Double.", "m", double)
+    assert (call.__name__, call.__doc__, call.mark, inspect.unwrap(call)) == (
+        "double",
+        "Double.",
+        "m",
+        double,
+    )
     with pytest.raises(TypeError):
         call[0] = None
 
@@ -54,10 +62,12 @@ def test_what_is_not_simply_called_has_no_witness() -> None:
 
 def test_the_ledger_writes_for_tests_it_knows_only() -> None:
     sent: list[Any] = []
-    remember, place_of, ended = ledger(lambda record, *, held: sent.append((record, held)), hardened)
+    remember, find_place, ended = ledger(
+        lambda record, *, held: sent.append((record, held)), harden_function
+    )
     known, unknown = object(), object()
     remember(known, 3, "/a/test_a.py", "test_x")
-    assert place_of(known)[:3] == (3, "/a/test_a.py", "test_x")
-    assert place_of(unknown) is None
+    assert find_place(known)[:3] == (3, "/a/test_a.py", "test_x")
+    assert find_place(unknown) is None
     assert (ended(known, 0), ended(unknown, 1)) == (True, False)
     assert sent == [(["ran", 3, 0], True)]

@@ -10,7 +10,10 @@ from sandbox.guest import counters
 @pytest.mark.parametrize(
     "files",
     [
-        {"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", "pids/pids.events": "max 7\n"},
+        {
+            "memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n",
+            "pids/pids.events": "max 7\n",
+        },
         {"memory.events": "low 0\nmax 9\noom 4\noom_kill 3\n", "pids.events": "max 7\n"},
     ],
     ids=["version 1", "version 2"],

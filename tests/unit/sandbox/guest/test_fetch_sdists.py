@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.guest import fetch_sdists
-from sandbox.guest.fetch_sdists import chosen_in, names_without_wheel
+from sandbox.guest.fetch_sdists import names_without_wheel, parse_lock
 
 
 @pytest.mark.parametrize(
@@ -47,19 +47,29 @@ name = "pluggy"
 version = "1.5"
 wheels = [{ url = "https://files.example/pluggy-1.5-py3-none-any.whl" }]
 """
-    assert chosen_in(lock) == {"docopt==0.6.2": "docopt-0.6.2-0-py3-none-any.whl", "pluggy==1.5": ""}
+    assert parse_lock(lock) == {
+        "docopt==0.6.2": "docopt-0.6.2-0-py3-none-any.whl",
+        "pluggy==1.5": "",
+    }
 
 
-def test_a_package_that_brings_a_program_of_the_installers_name_is_not_asked(tmp_path: Path) -> None:
+def test_a_package_that_brings_a_program_of_the_installers_name_is_not_asked(
+    tmp_path: Path,
+) -> None:
     for place in ("system", "env/bin"):
         (tmp_path / place).mkdir(parents=True)
         (tmp_path / place / "uv").write_text("#!/bin/sh\necho $0\n")
         (tmp_path / place / "uv").chmod(0o755)
     library = Path(fetch_sdists.__file__).parents[2]
-    script = "import sys; sys.path.insert(0, sys.argv[1]); from sandbox.guest import fetch_sdists as f"
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from sandbox.guest import fetch_sdists as f"
+    )
     script += "; print(f.uv('x', PATH=sys.argv[2]).stdout)"
     inside = str(tmp_path / "env/bin")
-    env = {"VIRTUAL_ENV": str(tmp_path / "env"), "PATH": os.pathsep.join((inside, str(tmp_path / "system")))}
+    env = {
+        "VIRTUAL_ENV": str(tmp_path / "env"),
+        "PATH": os.pathsep.join((inside, str(tmp_path / "system"))),
+    }
     argv = [sys.executable, "-I", "-S", "-c", script, str(library), inside]
     done = subprocess.run(argv, env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(tmp_path / "system/uv")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.hardened import hardened
+from sandbox.guest.hardened import harden_function
 
 GLOBAL = [1, 2]
 
@@ -22,7 +22,7 @@ def counting(start: int) -> Any:
 
 
 def test_it_does_the_same_without_cells_and_names() -> None:
-    plain, hard = counting(5), hardened(counting(5))
+    plain, hard = counting(5), harden_function(counting(5))
     assert [plain(1), plain(2, twice=True)] == [hard(1), hard(2, twice=True)] == [8, 14]
     assert hard.__closure__ is None
     assert hard.__globals__ == {"__builtins__": {}}
@@ -31,7 +31,7 @@ def test_it_does_the_same_without_cells_and_names() -> None:
 
 def test_an_exchanged_cell_or_name_changes_nothing() -> None:
     plain = counting(5)
-    hard = hardened(plain)
+    hard = harden_function(plain)
     plain.__closure__[0].cell_contents = [1000]
     hard.__globals__["len"] = lambda _: 99
     assert hard(1) == 8
@@ -45,5 +45,5 @@ def test_a_name_whose_truth_alone_is_asked_for_is_refused() -> None:
             return 1
         return 2
 
-    with pytest.raises(ValueError, match="asks for the truth"):
-        hardened(asks)
+    with pytest.raises(ValueError, match="as a condition"):
+        harden_function(asks)

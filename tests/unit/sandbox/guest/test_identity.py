@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from sandbox.guest.compiled import Compiled
-from sandbox.guest.identity import Origins, definitions, rewriting
+from sandbox.guest.identity import Origins, compiling_functions, definitions
 
 SOURCE = """
 import pytest, functools
@@ -41,7 +41,11 @@ if True:
 
 
 def test_only_what_is_plainly_defined_once_has_a_line() -> None:
-    assert definitions(ast.parse(SOURCE)) == {"test_plain": 4, "test_marked": 7, "TestThis::test_method": 17}
+    assert definitions(ast.parse(SOURCE)) == {
+        "test_plain": 4,
+        "test_marked": 7,
+        "TestThis::test_method": 17,
+    }
 
 
 @pytest.mark.parametrize(
@@ -61,7 +65,9 @@ def test_a_name_that_gets_another_meaning_has_no_line(after: str) -> None:
 
 
 def test_what_is_defined_below_a_star_keeps_its_line() -> None:
-    assert definitions(ast.parse("from elsewhere import *\ndef test_plain():\n    pass\n")) == {"test_plain": 2}
+    assert definitions(ast.parse("from elsewhere import *\ndef test_plain():\n    pass\n")) == {
+        "test_plain": 2
+    }
 
 
 def item(path: Path, name: str, function: object) -> SimpleNamespace:
@@ -98,12 +104,17 @@ def test_another_function_in_its_place_is_told(module: dict[str, object]) -> Non
         assert origins.exchanged(item(path, "test_plain", other))
 
 
-def test_other_code_or_other_names_behind_the_same_place_are_told(module: dict[str, object]) -> None:
+def test_other_code_or_other_names_behind_the_same_place_are_told(
+    module: dict[str, object],
+) -> None:
     path, function, origins = module["PATH"], module["test_plain"], Origins(Compiled(()))
     assert isinstance(path, Path)
     assert isinstance(function, types.FunctionType)
     code = (lambda: None).__code__.replace(
-        co_filename=function.__code__.co_filename, co_firstlineno=4, co_name="test_plain", co_qualname="test_plain"
+        co_filename=function.__code__.co_filename,
+        co_firstlineno=4,
+        co_name="test_plain",
+        co_qualname="test_plain",
     )
     same_but_true = function.__code__.replace(co_consts=(True,))
     for other in (code, same_but_true):
@@ -131,5 +142,7 @@ def test_a_target_counts_as_it_was_at_the_start(module: dict[str, object]) -> No
 
 
 def test_what_makes_code_of_tests_is_watched() -> None:
-    assert {"compile", "rewrite_asserts", "AssertionRewritingHook.exec_module"} <= set(rewriting())
-    assert rewriting() == rewriting()
+    assert {"compile", "rewrite_asserts", "AssertionRewritingHook.exec_module"} <= set(
+        compiling_functions()
+    )
+    assert compiling_functions() == compiling_functions()

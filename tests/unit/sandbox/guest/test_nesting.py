@@ -2,11 +2,12 @@
 
 import pytest
 
-from sandbox.guest.nesting import nesting_of
+from sandbox.guest.nesting import measure_nesting
 
 
 @pytest.mark.parametrize(
-    ("text", "depth"), [("", 0), ("f(a[0], {})", 2), (")))(", 1), ("[" * 900 + "]" * 900, 900), ("()()", 1)]
+    ("text", "depth"),
+    [("", 0), ("f(a[0], {})", 2), (")))(", 1), ("[" * 900 + "]" * 900, 900), ("()()", 1)],
 )
 def test_the_deepest_place_counts(text: str, depth: int) -> None:
-    assert nesting_of(text) == depth
+    assert measure_nesting(text) == depth

@@ -5,7 +5,7 @@ from itertools import groupby
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.guest.order import shuffled
+from sandbox.guest.order import shuffle_order
 
 PATHS = [
     [folder, module, group][:depth]
@@ -23,7 +23,7 @@ def contiguous(values: list[tuple[str, ...]]) -> bool:
 
 @given(st.integers(0, 2**40))
 def test_every_test_comes_once_and_what_belongs_together_stays_together(seed: int) -> None:
-    order = shuffled(PATHS, seed)
+    order = shuffle_order(PATHS, seed)
     assert sorted(order) == list(range(len(PATHS)))
     assert contiguous([tuple(PATHS[index][:1]) for index in order])
     assert contiguous([tuple(PATHS[index][:2]) for index in order])
@@ -31,11 +31,11 @@ def test_every_test_comes_once_and_what_belongs_together_stays_together(seed: in
 
 
 def test_a_seed_names_one_order_and_seeds_differ() -> None:
-    orders = {tuple(shuffled(PATHS, seed)) for seed in range(20)}
+    orders = {tuple(shuffle_order(PATHS, seed)) for seed in range(20)}
     assert len(orders) == 20
-    assert shuffled(PATHS, 7) == shuffled(PATHS, 7)
+    assert shuffle_order(PATHS, 7) == shuffle_order(PATHS, 7)
 
 
 def test_nothing_to_shuffle_is_fine() -> None:
-    assert shuffled([], 3) == []
-    assert shuffled([[]], 3) == [0]
+    assert shuffle_order([], 3) == []
+    assert shuffle_order([[]], 3) == [0]

@@ -14,7 +14,12 @@ UNDERSTOOD: dict[str, tuple[list[str], dict[str, str], list[str], bool]] = {
     "py.test -x": (["-x"], {}, [], False),
     "python -m pytest -k 'a and not b'": (["-k", "a and not b"], {}, [], True),
     "python3.11 -m pytest": ([], {}, [], True),
-    "/usr/bin/python3 -W error -B -X dev -m pytest -q": (["-q"], {}, ["-W", "error", "-X", "dev"], True),
+    "/usr/bin/python3 -W error -B -X dev -m pytest -q": (
+        ["-q"],
+        {},
+        ["-W", "error", "-X", "dev"],
+        True,
+    ),
     "python -Werror -OO -m pytest": ([], {}, ["-Werror", "-OO"], True),
     "python -I -m pytest": ([], {}, [], False),
     "A=1 B='x y' pytest -q": (["-q"], {"A": "1", "B": "x y"}, [], False),

@@ -3,14 +3,14 @@
 import os
 from pathlib import Path
 
-from sandbox.guest.reaper import below, processes
+from sandbox.guest.reaper import descendants, processes
 
 
 def test_descendants_are_found_at_any_depth() -> None:
     parents = {1: 0, 2: 1, 3: 2, 4: 3, 5: 1, 6: 5, 7: 0}
-    assert sorted(below(2, parents)) == [3, 4]
-    assert sorted(below(1, parents)) == [2, 3, 4, 5, 6]
-    assert below(7, parents) == []
+    assert sorted(descendants(2, parents)) == [3, 4]
+    assert sorted(descendants(1, parents)) == [2, 3, 4, 5, 6]
+    assert descendants(7, parents) == []
 
 
 def test_a_process_that_names_itself_oddly_is_read_right(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.guest.hardened import hardened
+from sandbox.guest.hardened import harden_function
 from sandbox.guest.record_channel import DETAIL_BYTES, Channel, place
 from sandbox.runners.records import RecordsForged, read_records, unpack_names
 
@@ -48,7 +48,12 @@ def test_any_foreign_line_is_noticed(line: bytes) -> None:
 
 def test_dropped_moved_repeated_and_changed_lines_are_noticed() -> None:
     first, second, third, _ = written("a", "b").split(b"\n")
-    for lines in ((second, third), (second, first, third), (first, first), (first, second.replace(b"b", b"c"))):
+    for lines in (
+        (second, third),
+        (second, first, third),
+        (first, first),
+        (first, second.replace(b"b", b"c")),
+    ):
         with pytest.raises(RecordsForged):
             list(read_records(b"".join(line + b"\n" for line in lines), KEY))
 
@@ -79,7 +84,10 @@ def test_a_record_of_a_foreign_caller_becomes_a_word_about_it(tmp_path: Path) ->
         return bool(channel.send(["ours"]))
 
     channel = Channel(
-        os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY, {place(ours.__code__, ours.__globals__)}, hardened
+        os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT),
+        KEY,
+        {place(ours.__code__, ours.__globals__)},
+        harden_function,
     )
     copied: Any = types.FunctionType(ours.__code__, {}, "ours", None, ours.__closure__)
     renamed: Any = types.FunctionType(
@@ -95,7 +103,7 @@ def test_a_record_of_a_foreign_caller_becomes_a_word_about_it(tmp_path: Path) ->
 
 
 def test_what_a_channel_holds_is_in_no_attribute_and_in_no_cell(tmp_path: Path) -> None:
-    channel = Channel(os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY, None, hardened)
+    channel = Channel(os.open(tmp_path / "r", os.O_WRONLY | os.O_CREAT), KEY, None, harden_function)
     for function in (channel.send, channel.report, channel.close):
         assert function.__closure__ is None
         assert function.__globals__ == {"__builtins__": {}}

@@ -29,11 +29,15 @@ CONNECT = """
 async def run(path: Path, *command: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
     """Run a command through the relay, as the supervisor does."""
     argv = [sys.executable, "-I", "-S", relay.__file__, str(path), "--", *command]
-    return await asyncio.to_thread(lambda: subprocess.run(argv, capture_output=True, timeout=30, check=False, **more))
+    return await asyncio.to_thread(
+        lambda: subprocess.run(argv, capture_output=True, timeout=30, check=False, **more)
+    )
 
 
 async def python(path: Path, script: str) -> "subprocess.CompletedProcess[bytes]":
-    return await run(path, sys.executable, "-I", "-S", "-c", textwrap.dedent(CONNECT) + textwrap.dedent(script))
+    return await run(
+        path, sys.executable, "-I", "-S", "-c", textwrap.dedent(CONNECT) + textwrap.dedent(script)
+    )
 
 
 @asynccontextmanager
@@ -68,7 +72,9 @@ async def echoing(path: Path) -> AsyncIterator[list[int]]:
 
 def test_a_command_has_its_streams_and_its_results_channel() -> None:
     script = f"exec 3>&1; exec {sys.executable} -I -S {relay.__file__} /nowhere -- /bin/sh -c 'cat; echo e >&2; echo r >&3; exit 7'"
-    done = subprocess.run(["/bin/sh", "-c", script], input=b"in\n", capture_output=True, check=False, timeout=30)
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], input=b"in\n", capture_output=True, check=False, timeout=30
+    )
     assert (done.returncode, done.stdout, done.stderr) == (7, b"in\nr\n", b"e\n")
 
 
@@ -77,18 +83,27 @@ async def test_its_exit_status_is_ours(tmp_path: Path, status: int) -> None:
     assert (await run(tmp_path / "s", "/bin/sh", "-c", f"exit {status}")).returncode == status
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGPIPE, signal.SIGXFSZ])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, signal.SIGTERM, signal.SIGABRT, signal.SIGPIPE, signal.SIGXFSZ]
+)
 async def test_and_so_is_the_signal_that_killed_it(tmp_path: Path, number: signal.Signals) -> None:
-    assert (await run(tmp_path / "s", "/bin/sh", "-c", f"kill -{int(number)} $$")).returncode == -number
+    assert (
+        await run(tmp_path / "s", "/bin/sh", "-c", f"kill -{int(number)} $$")
+    ).returncode == -number
 
 
 async def test_a_program_that_is_not_there_ends_as_a_shell_says(tmp_path: Path) -> None:
     missing = await run(tmp_path / "s", "no-such-program")
-    assert (missing.returncode, missing.stderr) == (127, b"no-such-program: No such file or directory\n")
+    assert (missing.returncode, missing.stderr) == (
+        127,
+        b"no-such-program: No such file or directory\n",
+    )
     assert (await run(tmp_path / "s", "/etc/passwd")).returncode == 126
 
 
-async def test_the_command_leads_its_own_session_and_has_no_child_it_did_not_start(tmp_path: Path) -> None:
+async def test_the_command_leads_its_own_session_and_has_no_child_it_did_not_start(
+    tmp_path: Path,
+) -> None:
     script = """
         assert os.getsid(0) == os.getpgid(0) == os.getpid()
         try:
@@ -99,9 +114,13 @@ async def test_the_command_leads_its_own_session_and_has_no_child_it_did_not_sta
     assert (await python(tmp_path / "s", script)).returncode == 5
 
 
-async def test_everything_that_asks_for_a_proxy_is_told_and_what_stays_local_is_not_ours_to_say(tmp_path: Path) -> None:
+async def test_everything_that_asks_for_a_proxy_is_told_and_what_stays_local_is_not_ours_to_say(
+    tmp_path: Path,
+) -> None:
     done = await run(
-        tmp_path / "s", "/usr/bin/env", env={"MINE": "1", "HTTP_PROXY": "http://elsewhere:1", "NO_PROXY": "mine"}
+        tmp_path / "s",
+        "/usr/bin/env",
+        env={"MINE": "1", "HTTP_PROXY": "http://elsewhere:1", "NO_PROXY": "mine"},
     )
     found = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
     assert found.pop("MINE") == "1"
@@ -157,7 +176,9 @@ async def test_without_a_proxy_connections_end_and_the_command_goes_on(tmp_path:
 async def test_it_ends_with_its_command_although_connections_are_open(tmp_path: Path) -> None:
     started = time.monotonic()
     async with echoing(tmp_path / "s"):
-        assert (await python(tmp_path / "s", "held = [connected() for _ in range(5)]; os._exit(3)")).returncode == 3
+        assert (
+            await python(tmp_path / "s", "held = [connected() for _ in range(5)]; os._exit(3)")
+        ).returncode == 3
     assert time.monotonic() - started < 20
 
 

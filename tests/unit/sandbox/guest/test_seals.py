@@ -21,7 +21,9 @@ def judging() -> Any:
 
 
 def seals(module: Any, **options: Any) -> Seals:
-    return Seals([module], frozenset({"title"}), ("compile",), options.get("allowed", lambda value: False))
+    return Seals(
+        [module], frozenset({"title"}), ("compile",), options.get("allowed", lambda value: False)
+    )
 
 
 def test_nothing_changed_is_nothing_told(judging: Any) -> None:
@@ -43,7 +45,9 @@ def test_nothing_changed_is_nothing_told(judging: Any) -> None:
         (None, "isinstance", "judging.isinstance"),
     ],
 )
-def test_what_is_replaced_or_hidden_is_told(judging: Any, owner: str | None, name: str, told: str) -> None:
+def test_what_is_replaced_or_hidden_is_told(
+    judging: Any, owner: str | None, name: str, told: str
+) -> None:
     sealed = seals(judging)
     setattr(getattr(judging, owner) if owner else judging, name, lambda *_: None)
     assert sealed.broken() == [told]

@@ -10,9 +10,13 @@ from sandbox.guest.seccomp import AARCH64, ALLOW, DENY, KILL, MISSING, X86_64, T
 TABLES = pytest.mark.parametrize("table", [X86_64, AARCH64], ids=["x86_64", "aarch64"])
 
 
-def decide(table: Table, number: int, first: int = 0, second: int = 0, *, audit: int | None = None) -> int:
+def decide(
+    table: Table, number: int, first: int = 0, second: int = 0, *, audit: int | None = None
+) -> int:
     """What the filter returns for one call."""
-    data = struct.pack("<IIQQQQQQQ", number, table.audit if audit is None else audit, 0, first, second, 0, 0, 0, 0)
+    data = struct.pack(
+        "<IIQQQQQQQ", number, table.audit if audit is None else audit, 0, first, second, 0, 0, 0, 0
+    )
     code = list(struct.iter_unpack("<HBBI", seccomp.program(table)))
     place, value = 0, 0
     while True:
@@ -57,7 +61,9 @@ def test_typing_into_a_terminal_is_denied_and_other_requests_are_not(table: Tabl
 
 
 @TABLES
-@pytest.mark.parametrize("flag", [0x20000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000])
+@pytest.mark.parametrize(
+    "flag", [0x20000, 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000]
+)
 def test_new_namespaces_are_denied(table: Table, flag: int) -> None:
     assert decide(table, table.clone, flag | 17) == DENY
 
@@ -80,7 +86,11 @@ def test_the_second_table_of_calls_is_denied() -> None:
 
 @TABLES
 def test_ordinary_calls_are_allowed(table: Table) -> None:
-    ordinary = set(range(440)) - set(table.denied.values()) - {table.socket, table.socketpair, seccomp.CLONE3}
+    ordinary = (
+        set(range(440))
+        - set(table.denied.values())
+        - {table.socket, table.socketpair, seccomp.CLONE3}
+    )
     assert {decide(table, number) for number in ordinary} == {ALLOW}
     assert len(ordinary) > 350
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typing_extensions import override
 
-from sandbox.guest.source_index import Index, NotGiven, Source, fits, version_in
+from sandbox.guest.source_index import Index, NotGiven, SourceDistribution, may_fit, parse_version
 
 SOURCE = b"a source distribution"
 DIGEST = hashlib.sha256(SOURCE).hexdigest()
@@ -64,8 +64,17 @@ def url() -> Iterator[str]:
 
 def test_a_page_in_html_is_read(url: str) -> None:
     one, two = Index(f"{url}/html/").sources("odd-name")
-    assert (one.version, one.hashes, one.requires_python, one.yanked) == ("1.0", {"sha256": DIGEST}, ">=3.8", False)
-    assert (two.version, two.file, two.yanked) == ("2.0", "odd.name-2.0.zip", True)  # 3.0 has a wheel
+    assert (one.version, one.hashes, one.requires_python, one.yanked) == (
+        "1.0",
+        {"sha256": DIGEST},
+        ">=3.8",
+        False,
+    )
+    assert (two.version, two.file, two.yanked) == (
+        "2.0",
+        "odd.name-2.0.zip",
+        True,
+    )  # 3.0 has a wheel
 
 
 def test_a_page_in_json_is_read_and_its_file_fetched(url: str, tmp_path: Path) -> None:
@@ -78,7 +87,7 @@ def test_a_page_in_json_is_read_and_its_file_fetched(url: str, tmp_path: Path) -
 def test_a_file_that_is_not_what_the_index_says_is_refused(url: str, tmp_path: Path) -> None:
     index = Index(f"{url}/json")
     (source,) = index.sources("odd-name")
-    with pytest.raises(NotGiven, match="not what the index says"):
+    with pytest.raises(NotGiven, match="does not match its hash"):
         index.fetch(source._replace(hashes={"sha256": "0" * 64}), str(tmp_path / "file"))
 
 
@@ -92,7 +101,7 @@ def test_an_index_that_has_no_such_page_is_said(url: str, path: str) -> None:
 
 
 def test_only_the_web_is_read(tmp_path: Path) -> None:
-    source = Source("x", "1", "x-1.zip", "file:///etc/passwd", {}, "", yanked=False)
+    source = SourceDistribution("x", "1", "x-1.zip", "file:///etc/passwd", {}, "", yanked=False)
     with pytest.raises(NotGiven, match="not http"):
         Index("http://127.0.0.1:9/").fetch(source, str(tmp_path / "x"))
 
@@ -112,7 +121,7 @@ def test_only_the_web_is_read(tmp_path: Path) -> None:
     ],
 )
 def test_versions_are_read_from_file_names(file: str, name: str, version: str | None) -> None:
-    assert version_in(file, name) == version
+    assert parse_version(file, name) == version
 
 
 @pytest.mark.parametrize(
@@ -130,4 +139,4 @@ def test_wheels_for_other_machines_do_not_count(wheel: str, may: bool) -> None: 
     import os
 
     machine = os.uname().machine
-    assert fits(wheel.replace("x86_64", machine)) == may
+    assert may_fit(wheel.replace("x86_64", machine)) == may

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.guest.source_metadata import USUAL_BUILD, _table_by_sight, describe
+from sandbox.guest.source_metadata import USUAL_BUILD, _parse_table, describe
 
 INFO = "Metadata-Version: 2.1\nName: x\nVersion: 1\n"
 BUILD = '[build-system]\nrequires = ["flit_core >=3.2,<4"]\nbuild-backend = "flit_core.buildapi"\n'
@@ -51,7 +51,9 @@ def test_an_old_one_is_read_from_what_setuptools_left(tmp_path: Path) -> None:
 
 
 def test_setuptools_gets_what_its_older_versions_ask_for_while_building(tmp_path: Path) -> None:
-    found = describe(sdist(tmp_path, {"pyproject.toml": '[build-system]\nrequires = ["setuptools<60"]\n'}))
+    found = describe(
+        sdist(tmp_path, {"pyproject.toml": '[build-system]\nrequires = ["setuptools<60"]\n'})
+    )
     assert found.build == ["setuptools<60", "wheel"]
 
 
@@ -64,7 +66,9 @@ def test_setuptools_gets_what_its_older_versions_ask_for_while_building(tmp_path
         ("[build-system]\nrequires = []\n", []),
     ],
 )
-def test_what_names_no_tools_gets_the_usual_ones(tmp_path: Path, text: str, requires: list[str]) -> None:
+def test_what_names_no_tools_gets_the_usual_ones(
+    tmp_path: Path, text: str, requires: list[str]
+) -> None:
     assert describe(sdist(tmp_path, {"pyproject.toml": text})).build == requires
 
 
@@ -90,17 +94,19 @@ def test_tools_that_are_more_than_names_are_refused(tmp_path: Path, odd: str) ->
         describe(sdist(tmp_path, {"pyproject.toml": text}))
 
 
-@pytest.mark.parametrize("line", ["a", "a[b,c] >=1.0, !=1.3.*; python_version < '3.9'", "A_b.c (~=1!2)", "a===1+local"])
+@pytest.mark.parametrize(
+    "line", ["a", "a[b,c] >=1.0, !=1.3.*; python_version < '3.9'", "A_b.c (~=1!2)", "a===1+local"]
+)
 def test_tools_of_any_plain_form_are_taken(tmp_path: Path, line: str) -> None:
-    assert describe(sdist(tmp_path, {"pyproject.toml": f'[build-system]\nrequires = ["{line}"]\n'})).build == [line]
+    assert describe(
+        sdist(tmp_path, {"pyproject.toml": f'[build-system]\nrequires = ["{line}"]\n'})
+    ).build == [line]
 
 
 def test_tools_are_also_found_where_python_reads_no_toml() -> None:
-    text = (
-        '[project]\nrequires = ["no"]\n\n[build-system]\nrequires = [\n  "a>=1",  # why\n  \'b\',\n]\nx = 1\n[tool]\n'
-    )
-    assert _table_by_sight(text) == {"requires": ["a>=1", "b"]}
-    assert _table_by_sight("[project]\n") is None
+    text = '[project]\nrequires = ["no"]\n\n[build-system]\nrequires = [\n  "a>=1",  # why\n  \'b\',\n]\nx = 1\n[tool]\n'
+    assert _parse_table(text) == {"requires": ["a>=1", "b"]}
+    assert _parse_table("[project]\n") is None
 
 
 def test_what_is_no_archive_is_said(tmp_path: Path) -> None:

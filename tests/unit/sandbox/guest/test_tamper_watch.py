@@ -14,12 +14,12 @@ ROOT = Path(__file__).resolve().parents[4]
 PROGRAM = """
 import sys, json
 sys.path.insert(0, {root!r})
-from sandbox.guest.hardened import hardened
+from sandbox.guest.hardened import harden_function
 from sandbox.guest.tamper_watch import TamperWatch
 seen = []
 def own(a=1): pass
 def judging(): pass
-watch = TamperWatch(lambda kind, text: seen.append([kind, text]), hardened, lambda code: code.co_filename != "<string>")
+watch = TamperWatch(lambda kind, text: seen.append([kind, text]), harden_function, lambda code: code.co_filename != "<string>")
 arm = watch.begin(frozenset([own]), frozenset([judging]))
 own.__code__
 arm()
@@ -30,7 +30,9 @@ print(json.dumps(seen))
 
 def reported(case: str) -> list[list[str]]:
     program = PROGRAM.format(root=str(ROOT), case=textwrap.dedent(case))
-    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
     found: list[list[str]] = json.loads(done.stdout)
     return found
 
@@ -70,7 +72,9 @@ def test_what_honest_tests_do_is_not(case: str) -> None:
 
 
 def test_a_tool_is_foreign_unless_it_is_an_installed_package_s() -> None:
-    watch = TamperWatch(lambda *_: None, lambda function: function, lambda code: code.co_name == "installed")
+    watch = TamperWatch(
+        lambda *_: None, lambda function: function, lambda code: code.co_name == "installed"
+    )
 
     def installed() -> None:
         """A tracer of a package."""

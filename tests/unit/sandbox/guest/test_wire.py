@@ -20,8 +20,10 @@ def pipe() -> Iterator[tuple[int, int]]:
 
 
 def test_messages_arrive_one_by_one(pipe: tuple[int, int]) -> None:
-    os.write(pipe[1], wire.encode({"op": "ping", "id": 1}) + wire.encode({"op": "snap", "id": 2})[:5])
-    inbox = wire.Inbox(pipe[0])
+    os.write(
+        pipe[1], wire.encode({"op": "ping", "id": 1}) + wire.encode({"op": "snap", "id": 2})[:5]
+    )
+    inbox = wire.MessageReader(pipe[0])
     assert inbox.next() == {"op": "ping", "id": 1}
     assert inbox.line() is None
     os.write(pipe[1], wire.encode({"op": "snap", "id": 2})[5:])
@@ -30,7 +32,7 @@ def test_messages_arrive_one_by_one(pipe: tuple[int, int]) -> None:
 
 def test_a_payload_between_messages_is_taken_raw(pipe: tuple[int, int]) -> None:
     os.write(pipe[1], wire.encode({"op": "run"}) + b'{"op":"kill"}\n' + wire.encode({"op": "ping"}))
-    inbox = wire.Inbox(pipe[0])
+    inbox = wire.MessageReader(pipe[0])
     assert inbox.next() == {"op": "run"}
     assert inbox.take(5) == b'{"op"'
     inbox.discard(9)
@@ -40,16 +42,16 @@ def test_a_payload_between_messages_is_taken_raw(pipe: tuple[int, int]) -> None:
 def test_the_end_of_the_stream_is_noticed(pipe: tuple[int, int]) -> None:
     os.close(pipe[1])
     with pytest.raises(wire.Closed):
-        wire.Inbox(pipe[0]).next()
+        wire.MessageReader(pipe[0]).next()
 
 
 def test_a_message_that_is_no_object_is_empty(pipe: tuple[int, int]) -> None:
     os.write(pipe[1], b"[1, 2]\n")
-    assert wire.Inbox(pipe[0]).next() == {}
+    assert wire.MessageReader(pipe[0]).next() == {}
 
 
 def test_the_outbox_writes_in_full(pipe: tuple[int, int]) -> None:
-    wire.Outbox(pipe[1]).send({"text": "ünï"})
+    wire.MessageWriter(pipe[1]).send({"text": "ünï"})
     assert os.read(pipe[0], 100) == b'{"text":"\\u00fcn\\u00ef"}\n'
 
 
@@ -57,7 +59,7 @@ def test_the_outbox_writes_in_full(pipe: tuple[int, int]) -> None:
 @pytest.mark.parametrize("piece", [1, 7, 64])
 def test_head_and_tail_are_kept(size: int, piece: int) -> None:
     data = bytes(n % 251 for n in range(size))
-    kept = wire.Kept(10)
+    kept = wire.HeadAndTail(10)
     for start in range(0, size, piece):
         kept.add(data[start : start + piece])
     message = kept.message()

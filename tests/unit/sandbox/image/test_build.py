@@ -57,11 +57,18 @@ def test_no_address_of_a_mirror_or_registry_is_written_down() -> None:
 
 def test_a_tool_that_takes_too_long_is_told_without_its_variables() -> None:
     with pytest.raises(SandboxUnavailable, match=r"^Waiting took longer than 0.2 s\.$") as caught:
-        build.run_tool(["sleep", "9"], "Waiting", extra_env={"http_proxy": "http://u:hunter2@p.invalid"}, wall_s=0.2)
+        build.run_tool(
+            ["sleep", "9"],
+            "Waiting",
+            extra_env={"http_proxy": "http://u:hunter2@p.invalid"},
+            wall_s=0.2,
+        )
     assert caught.value.__suppress_context__  # a log of the whole error shows no command either
 
 
-def test_no_module_of_the_folder_we_were_called_in_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_module_of_the_folder_we_were_called_in_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "pip").mkdir()
     (tmp_path / "pip/__main__.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
     (tmp_path / "pip/__init__.py").touch()

@@ -57,24 +57,40 @@ def run(text: str, name: Qualname, *arguments: object) -> bool:
             "test_a",
             (),
         ),
-        ("class T:\n    def test_a(self):\n        super().__init__()\n        assert self\n", "T::test_a", ()),
+        (
+            "class T:\n    def test_a(self):\n        super().__init__()\n        assert self\n",
+            "T::test_a",
+            (),
+        ),
         ("class A:\n\tclass B:\n\t\tdef test_a(self):\n\t\t\tassert self\n", "A::B::test_a", ()),
         (
             "def test_a():\n    t = __import__('unittest').TestCase()\n    t.assertEqual('ab' + 'c', 'abc')\n",
             "test_a",
             (),
         ),
-        ("def test_a():\n    assert f'{5:>{3}}' == '  5' and -2 == [1, -2][1] and True is True\n", "test_a", ()),
+        (
+            "def test_a():\n    assert f'{5:>{3}}' == '  5' and -2 == [1, -2][1] and True is True\n",
+            "test_a",
+            (),
+        ),
         ("async def test_a():\n    assert 1\n", "test_a", ()),
         ('def test_a():\n    assert f"""{1}\n b""" == "1\\n b"\n', "test_a", ()),
-        ("def test_a():\n    for i in range(3):\n        if i == 2:\n            assert i > 1\n", "test_a", ()),
+        (
+            "def test_a():\n    for i in range(3):\n        if i == 2:\n            assert i > 1\n",
+            "test_a",
+            (),
+        ),
     ],
 )
-def test_both_kinds_give_their_answer(source: str, name: str, arguments: tuple[object, ...], seed: int) -> None:
+def test_both_kinds_give_their_answer(
+    source: str, name: str, arguments: tuple[object, ...], seed: int
+) -> None:
     made = copied(source, name, seed=seed, number=2)
     assert sorted(copy.passes for copy in made.copies) == [False, False, True, True]
     for copy in made.copies:
-        assert run(made.text, copy.name, *arguments) is copy.passes, ast.unparse(ast.parse(made.text))
+        assert run(made.text, copy.name, *arguments) is copy.passes, ast.unparse(
+            ast.parse(made.text)
+        )
     assert run(made.text, tuple(name.split("::")), *arguments)
     for passes in (True, False):
         wanted: Qualname = tuple(name.split("::"))
@@ -133,4 +149,6 @@ def test_what_is_no_plain_function_is_not_copied(source: str) -> None:
 
 def test_of_two_definitions_the_last_one_counts() -> None:
     made = copied("def test_a():\n    assert 0\ndef test_a():\n    assert 1\n", "test_a")
-    assert [run(made.text, copy.name) for copy in made.copies] == [copy.passes for copy in made.copies]
+    assert [run(made.text, copy.name) for copy in made.copies] == [
+        copy.passes for copy in made.copies
+    ]

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from sandbox.known_answers import Answers, observe
+from sandbox.known_answers import KnownAnswers, observe
 from sandbox.types import CommandResult, RunVerdict, TestReport, TestStatus
 from tests.builders import a_report
 from tests.fakes.fake_backend import FakeGuest
@@ -49,7 +49,9 @@ class Suite:
         loader: Callable[[str], str] = str,
     ) -> None:
         program = CommandResult(argv=("/bin/sh",), exit_code=0)
-        self.guest = FakeGuest({"test_m.py": ("100644", source.encode())}, {"/bin/sh": lambda *_: program})
+        self.guest = FakeGuest(
+            {"test_m.py": ("100644", source.encode())}, {"/bin/sh": lambda *_: program}
+        )
         self.runs: list[tuple[str, ...]] = []
         self.verdict = RunVerdict.FAIL
         self._folder = folder
@@ -71,21 +73,48 @@ class Suite:
         verdict = RunVerdict.PASS if green and self.verdict is RunVerdict.FAIL else self.verdict
         return a_report(outcomes=found, verdict=verdict, success=green)
 
-    async def observed(self, *names: str, targeted: bool = True, seed: int = 0) -> Answers:
+    async def observed(self, *names: str, targeted: bool = True, seed: int = 0) -> KnownAnswers:
         before = dict(self.guest.files)
-        passed = dict.fromkeys([f"test_m.py::{name}" for name in names or ("test_a",)], TestStatus.PASS)
+        passed = dict.fromkeys(
+            [f"test_m.py::{name}" for name in names or ("test_a",)], TestStatus.PASS
+        )
         report = a_report(outcomes=passed, success=True, verdict=RunVerdict.PASS)
-        answers = await observe(self.guest, self.run, report, targeted=targeted, random=seeded(seed))
+        answers = await observe(
+            self.guest, self.run, report, targeted=targeted, random=seeded(seed)
+        )
         assert self.guest.files == before
         return answers
 
 
 async def test_an_honest_test_is_confirmed_in_one_run(tmp_path: Path) -> None:
     suite = Suite(tmp_path, HONEST)
-    assert await suite.observed() == Answers(finding="confirmed")
+    assert await suite.observed() == KnownAnswers(finding="confirmed")
     (names,) = suite.runs
     assert len(names) == 4
     assert "test_m.py::test_a" not in names
+
+
+CHAINED = """
+done = []
+
+def test_b():
+    done.append("b")
+    assert done.count("b") == 1
+
+def test_a():
+    assert done == ["b"]
+"""
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_tests_that_need_their_order_are_confirmed_in_it(tmp_path: Path, seed: int) -> None:
+    suite = Suite(tmp_path, CHAINED)
+    found = await suite.observed("test_b", "test_a", targeted=False, seed=seed)
+    assert found == KnownAnswers(finding="confirmed")
+    assert suite.runs[1:] in (
+        [],
+        [("test_m.py::test_b", "test_m.py::test_a")] * 3,
+    )
 
 
 def every_test(outcomes: Outcomes, text: str) -> Outcomes:
@@ -111,8 +140,12 @@ async def test_no_forger_is_confirmed(tmp_path: Path, forger: Forger, seed: int)
     assert answers.finding in {"forged", "unconfirmed", "unsteady"}
 
 
-@pytest.mark.parametrize("source", [RED, RED.replace("3", "'three'"), RED.replace("assert 1 + 1 == 3", "assert 3 < 2")])
-async def test_a_loader_that_changes_expected_values_is_not_confirmed(tmp_path: Path, source: str) -> None:
+@pytest.mark.parametrize(
+    "source", [RED, RED.replace("3", "'three'"), RED.replace("assert 1 + 1 == 3", "assert 3 < 2")]
+)
+async def test_a_loader_that_changes_expected_values_is_not_confirmed(
+    tmp_path: Path, source: str
+) -> None:
     def load(text: str) -> str:
         return text.replace("3 < 2", "1 < 2").replace("'three'", "2").replace("== 3", "== 2")
 
@@ -146,7 +179,9 @@ async def test_a_run_of_copies_that_contradicts_itself_is_reported(tmp_path: Pat
     ],
     ids=["cannot run twice", "knows its name"],
 )
-async def test_a_test_that_cannot_be_copied_beside_itself_is_confirmed_in_place(tmp_path: Path, source: str) -> None:
+async def test_a_test_that_cannot_be_copied_beside_itself_is_confirmed_in_place(
+    tmp_path: Path, source: str
+) -> None:
     suite = Suite(tmp_path, source)
     assert (await suite.observed()).finding == "confirmed"
     assert suite.runs[1:] == [("test_m.py::test_a",)] * 3
@@ -162,8 +197,8 @@ async def test_each_parameter_set_that_passed_is_run(tmp_path: Path) -> None:
 async def test_functions_that_are_not_plainly_defined_are_named(tmp_path: Path) -> None:
     suite = Suite(tmp_path, HONEST + "test_b = test_a\n")
     answers = await suite.observed("test_a", "test_b")
-    assert answers == Answers(finding="confirmed", not_copied=("test_m.py::test_b",))
-    assert await Suite(tmp_path, "test_a = print\n").observed() == Answers(
+    assert answers == KnownAnswers(finding="confirmed", not_copied=("test_m.py::test_b",))
+    assert await Suite(tmp_path, "test_a = print\n").observed() == KnownAnswers(
         finding="not copied", not_copied=("test_m.py::test_a",)
     )
 
@@ -178,7 +213,9 @@ async def test_a_sample_stands_for_a_whole_run(tmp_path: Path) -> None:
     assert len(suite.runs[0]) == 12 * 2
 
 
-@pytest.mark.parametrize("name", ["other.py::test_a", "test_m.py", "doc.txt::x", "../out.py::test_a"])
+@pytest.mark.parametrize(
+    "name", ["other.py::test_a", "test_m.py", "doc.txt::x", "../out.py::test_a"]
+)
 async def test_names_that_no_file_stands_behind_are_not_copied(tmp_path: Path, name: str) -> None:
     suite = Suite(tmp_path, HONEST)
     report = a_report(outcomes={name: TestStatus.PASS}, success=True, verdict=RunVerdict.PASS)

@@ -6,20 +6,22 @@ import pytest
 
 from sandbox.recipe.assemble import Rebuilt, rebuild, rebuild_command
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import Files
-from sandbox.recipe.job import Job, JobStep
-from sandbox.recipe.tools.base import Desk
-from sandbox.recipe.tools.interpret import new_desk
+from sandbox.recipe.files import CheckoutFiles
+from sandbox.recipe.job import Job, ResolvedStep
+from sandbox.recipe.tools.base import ToolContext
+from sandbox.recipe.tools.interpret import new_context
 from sandbox.types import StepKind
 
 
-def desk(*names: str, **contents: str) -> Desk:
+def context(*names: str, **contents: str) -> ToolContext:
     raw = {name.replace("__", "."): dedent(text).encode() for name, text in contents.items()}
-    return new_desk(Files(raw, {*raw, *names}, FidelityLog()), "3.11")
+    return new_context(CheckoutFiles(raw, {*raw, *names}, FidelityLog()), "3.11")
 
 
-def job(*scripts: str | JobStep) -> Job:
-    steps = [JobStep(name="", script=item) if isinstance(item, str) else item for item in scripts]
+def job(*scripts: str | ResolvedStep) -> Job:
+    steps = [
+        ResolvedStep(name="", script=item) if isinstance(item, str) else item for item in scripts
+    ]
     steps[-1] = steps[-1].with_(failed=True)
     return Job(workflow="ci.yml", job_id="t", name="t", steps=tuple(steps))
 
@@ -46,40 +48,51 @@ COMMANDS = {
 
 @pytest.mark.parametrize("script", COMMANDS)
 def test_the_commands_of_the_failed_step(script: str) -> None:
-    assert rebuild(job(script), desk()).command == COMMANDS[script]
+    assert rebuild(job(script), context()).command == COMMANDS[script]
 
 
 def test_a_check_outside_the_checkout_is_an_obstacle() -> None:
-    built = rebuild(job("mkdir /tmp/t && cp -r tests /tmp/t && cd /tmp/t && pytest tests"), desk())
+    built = rebuild(
+        job("mkdir /tmp/t && cp -r tests /tmp/t && cd /tmp/t && pytest tests"), context()
+    )
     assert built.obstacles == ("`pytest tests` runs outside the checkout",)
 
 
 def test_nothing_is_made_in_the_environment_of_a_step() -> None:
-    assert rebuild(job("touch .venv/done && cp a b", "pytest"), desk()).prepare == ("cp a b",)
+    assert rebuild(job("touch .venv/done && cp a b", "pytest"), context()).prepare == ("cp a b",)
 
 
 def test_what_cannot_be_run_is_named() -> None:
-    (obstacle,) = rebuild(job("coverage combine\ncoverage report"), desk()).obstacles
-    assert obstacle.startswith("nothing of the failed step can be run here: `coverage combine`: coverage is not judged")
-    assert rebuild(job("python gen.py\ngit diff --exit-code"), desk()).obstacles
-    assert not rebuild(job("black .\ngit diff --exit-code"), desk()).obstacles
+    (obstacle,) = rebuild(job("coverage combine\ncoverage report"), context()).obstacles
+    assert obstacle.startswith(
+        "nothing of the failed step can be run here: `coverage combine`: coverage is not checked"
+    )
+    assert rebuild(job("python gen.py\ngit diff --exit-code"), context()).obstacles
+    assert not rebuild(job("black .\ngit diff --exit-code"), context()).obstacles
 
 
 def test_a_step_that_needs_a_secret_prepares_nothing() -> None:
-    secret = JobStep(name="", script="python tools/deploy.py --token", unknown=("secrets.TOKEN",))
-    assert rebuild(job(secret, "pytest"), desk()).prepare == ()
+    secret = ResolvedStep(
+        name="", script="python tools/deploy.py --token", unknown=("secrets.TOKEN",)
+    )
+    assert rebuild(job(secret, "pytest"), context()).prepare == ()
 
 
 def test_the_folder_and_the_variables_all_commands_share_are_the_recipes() -> None:
-    built = rebuild(job("cd a && export X=1\npytest\npytest -x"), desk())
+    built = rebuild(job("cd a && export X=1\npytest\npytest -x"), context())
     assert (built.command, built.folder) == ("python -m pytest && python -m pytest -x", "a")
     assert built.environment == {"X": "1"}
 
 
 def test_earlier_steps_install_and_prepare_and_their_checks_are_left_out() -> None:
     built = rebuild(
-        job("pip install six\nruff check .", "python gen.py > out.py\ncp a b\npytest smoke", "rm -rf src", "pytest"),
-        desk(),
+        job(
+            "pip install six\nruff check .",
+            "python gen.py > out.py\ncp a b\npytest smoke",
+            "rm -rf src",
+            "pytest",
+        ),
+        context(),
     )
     assert built.wanted.lines == ("six",)
     assert built.prepare == ("python gen.py > out.py", "cp a b")
@@ -108,81 +121,101 @@ PREPARED = {
 
 @pytest.mark.parametrize("script", PREPARED)
 def test_what_is_run_before(script: str) -> None:
-    built = rebuild(job(script, "pytest"), desk("there.tar.gz"))
+    built = rebuild(job(script, "pytest"), context("there.tar.gz"))
     assert bool(built.prepare) is PREPARED[script]
 
 
 def test_preparations_are_seen_from_where_the_tests_run() -> None:
-    built = rebuild(job("cd gen && A=1 python make.py", "cd sub && pytest"), desk())
+    built = rebuild(job("cd gen && A=1 python make.py", "cd sub && pytest"), context())
     assert built.prepare == ("cd ../gen && A=1 python make.py",)
 
 
 def test_what_comes_before_the_check_in_the_same_step_is_run_before() -> None:
-    built = rebuild(job("python gen.py\npytest"), desk())
+    built = rebuild(job("python gen.py\npytest"), context())
     assert (built.prepare, built.command) == (("python gen.py",), "python -m pytest")
 
 
 def test_variables_of_the_step_are_passed_on_but_not_those_that_change_how_programs_start() -> None:
-    step = JobStep(name="", script="pytest", environment={"A": "1", "PATH": "/x", "LD_PRELOAD": "y", "GIT_DIR": "z"})
-    assert rebuild(job(step), desk()).environment == {"A": "1"}
-    built = rebuild(job("LD_PRELOAD=x A=2 pytest\nA=3 pytest"), desk())
+    step = ResolvedStep(
+        name="",
+        script="pytest",
+        environment={"A": "1", "PATH": "/x", "LD_PRELOAD": "y", "GIT_DIR": "z"},
+    )
+    assert rebuild(job(step), context()).environment == {"A": "1"}
+    built = rebuild(job("LD_PRELOAD=x A=2 pytest\nA=3 pytest"), context())
     assert built.command == "A=2 python -m pytest && A=3 python -m pytest"
 
 
 def test_the_kind_of_a_recipe_is_that_of_its_tests() -> None:
-    assert rebuild(job("ruff check .\npytest"), desk()).kind is StepKind.TEST
-    assert rebuild(job("black --check .\nruff check ."), desk()).kind is StepKind.FORMAT
-    named = JobStep(name="Run the tests", script="my-tool")
-    assert rebuild(job(named), desk()).kind is StepKind.TEST
+    assert rebuild(job("ruff check .\npytest"), context()).kind is StepKind.TEST
+    assert rebuild(job("black --check .\nruff check ."), context()).kind is StepKind.FORMAT
+    named = ResolvedStep(name="Run the tests", script="my-tool")
+    assert rebuild(job(named), context()).kind is StepKind.TEST
 
 
 def test_what_only_github_knows_is_an_obstacle_when_the_check_may_need_it() -> None:
-    alone = JobStep(name="t", script="pytest --token ", unknown=("secrets.T",))
-    assert "secrets.T" in rebuild(job(alone), desk()).obstacles[0]
+    alone = ResolvedStep(name="t", script="pytest --token ", unknown=("secrets.T",))
+    assert "secrets.T" in rebuild(job(alone), context()).obstacles[0]
 
 
 def test_what_earlier_steps_lack_matters_to_tests_only() -> None:
-    assert rebuild(job("npm ci", "pytest"), desk()).obstacles
-    assert not rebuild(job("npm ci", "ruff check ."), desk()).obstacles
-    optional = JobStep(name="", script="npm ci", continue_on_error=True)
-    assert not rebuild(job(optional, "pytest"), desk()).obstacles
+    assert rebuild(job("npm ci", "pytest"), context()).obstacles
+    assert not rebuild(job("npm ci", "ruff check ."), context()).obstacles
+    optional = ResolvedStep(name="", script="npm ci", continue_on_error=True)
+    assert not rebuild(job(optional, "pytest"), context()).obstacles
+
+
+def test_node_packages_of_earlier_steps_are_for_node_checks_only() -> None:
+    files = {"package.json": "{}", "package-lock.json": "{}"}
+    python = rebuild(job("npm ci", "pytest"), context(**files))
+    assert python.node_folders is None
+    assert "Node.js checks" in python.obstacles[0]
+    built = rebuild(job("npm ci && npm run build", "pytest"), context(**files))
+    assert built.node_folders == (".",)
+    node = rebuild(job("npm ci", "npx vitest run"), context(**files))
+    assert node.node_folders == (".",)
+    assert not node.obstacles
 
 
 def test_a_step_that_is_not_taken_and_one_in_python() -> None:
-    off = JobStep(name="", script="pip install six", runs="no")
-    assert rebuild(job(off, "pytest"), desk()).wanted.lines == ()
-    python = JobStep(name="", script="import m\nassert m", shell="python")  # noqa: S604 (a value)
-    assert rebuild(job(python), desk()).command == "python -c 'import m\nassert m'"
+    off = ResolvedStep(name="", script="pip install six", runs="no")
+    assert rebuild(job(off, "pytest"), context()).wanted.lines == ()
+    python = ResolvedStep(name="", script="import m\nassert m", shell="python")  # noqa: S604 (a value)
+    assert rebuild(job(python), context()).command == "python -c 'import m\nassert m'"
 
 
 def test_a_given_command_is_read_alike() -> None:
     ini = "[tox]\nenvlist = py\n[testenv]\ndeps = six\ncommands = pytest {posargs}\n"
-    built = rebuild_command("tox -e py -- -x", desk(tox__ini=ini))
+    built = rebuild_command("tox -e py -- -x", context(tox__ini=ini))
     assert (built.command, built.wanted.lines) == ("python -m pytest -x", ("six",))
-    assert rebuild_command("", desk()) == Rebuilt()
+    assert rebuild_command("", context()) == Rebuilt()
 
 
 def test_steps_are_bounded() -> None:
     built = rebuild(
-        job("\n".join(f"cp a b{n}" for n in range(300)), "\n".join(f"pytest t{n}" for n in range(300))), desk()
+        job(
+            "\n".join(f"cp a b{n}" for n in range(300)),
+            "\n".join(f"pytest t{n}" for n in range(300)),
+        ),
+        context(),
     )
     assert len(built.prepare) == 20
     assert built.command.count("pytest") == 12
 
 
 def test_what_cannot_fail_the_step_is_no_check_of_it() -> None:
-    assert rebuild(job("mypy . || true\npytest"), desk()).command == "python -m pytest"
+    assert rebuild(job("mypy . || true\npytest"), context()).command == "python -m pytest"
 
 
 def test_what_runs_in_the_background_is_neither_waited_for_nor_judged() -> None:
-    built = rebuild(job("python app.py &\nsleep 1", "pytest"), desk("app.py"))
+    built = rebuild(job("python app.py &\nsleep 1", "pytest"), context("app.py"))
     assert (built.prepare, built.command) == ((), "python -m pytest")
 
 
 def test_a_script_only_a_shell_can_follow_runs_as_it_is() -> None:
     loop = "pip install pytest\nwhile read -r f; do\n  pytest $f\ndone < files.txt"
-    built = rebuild(job(loop), desk("files.txt"))
+    built = rebuild(job(loop), context("files.txt"))
     assert built.command == "bash -e -c 'while read -r f; do\n  pytest $f\ndone < files.txt'"
-    assert rebuild(job("case x in x) ;; esac"), desk()).command == ""
-    file = desk("x", ci__sh="#!/bin/sh\ncase $1 in\n unit) pytest ;;\nesac\n")
+    assert rebuild(job("case x in x) ;; esac"), context()).command == ""
+    file = context("x", ci__sh="#!/bin/sh\ncase $1 in\n unit) pytest ;;\nesac\n")
     assert rebuild(job("sh ci.sh unit"), file).command == "sh ci.sh unit"

@@ -2,7 +2,14 @@
 
 import pytest
 
-from sandbox.recipe.command import bare_command, is_pytest, is_wrapper, kind_of, plain_pytest, tools_for
+from sandbox.recipe.command import (
+    bare_command,
+    classify_command,
+    is_pytest,
+    is_wrapper,
+    plain_pytest,
+    tools_for,
+)
 from sandbox.types import StepKind
 
 KINDS = {
@@ -30,11 +37,11 @@ KINDS = {
 
 @pytest.mark.parametrize("command", KINDS)
 def test_a_command_tells_its_kind(command: str) -> None:
-    assert kind_of(command) is KINDS[command]
+    assert classify_command(command) is KINDS[command]
 
 
 def test_a_step_without_a_known_command_tells_its_kind_by_name() -> None:
-    assert kind_of("./ci.sh", "Run tests") is StepKind.TEST
+    assert classify_command("./ci.sh", "Run tests") is StepKind.TEST
 
 
 PLAIN = {

@@ -4,13 +4,13 @@ import pytest
 
 from sandbox.recipe.declared import Project, project_in
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import Files
+from sandbox.recipe.files import CheckoutFiles
 
 
 def read(**contents: str) -> tuple[Project, FidelityLog]:
     log = FidelityLog()
     files = {name.replace("__", "."): text.encode() for name, text in contents.items()}
-    return project_in(Files(files, None, log), "."), log
+    return project_in(CheckoutFiles(files, None, log), "."), log
 
 
 def test_pyproject_tells_dependencies_extras_and_groups() -> None:
@@ -62,7 +62,14 @@ h = {version = "^1", optional = true}
 pytest = "^8"
 """
     )
-    assert project.wanted.lines == ("a>=1.2.3,<2", "b>=0.2.3,<0.3", "c>=1.2,<1.3", "d", "e[x]>=1,<2", "g==1.0")
+    assert project.wanted.lines == (
+        "a>=1.2.3,<2",
+        "b>=0.2.3,<0.3",
+        "c>=1.2,<1.3",
+        "d",
+        "e[x]>=1,<2",
+        "g==1.0",
+    )
     assert project.with_extras(["dev"]).lines[-1] == "pytest>=8,<9"
 
 
@@ -77,9 +84,12 @@ def test_setup_cfg_and_setup_py_are_read_as_data() -> None:
     assert [entry.step for entry in log.entries()] == ["setup.py: extras_require"]
 
 
-@pytest.mark.parametrize("name", ["pyproject__toml", "setup__cfg", "setup__py", "pytest__ini", "tox__ini"])
 @pytest.mark.parametrize(
-    "text", ["[[[", "\0", "x" * 1000, "project = 1\ntool = []", "[project]\nname = 1\ndependencies = 'x'"]
+    "name", ["pyproject__toml", "setup__cfg", "setup__py", "pytest__ini", "tox__ini"]
+)
+@pytest.mark.parametrize(
+    "text",
+    ["[[[", "\0", "x" * 1000, "project = 1\ntool = []", "[project]\nname = 1\ndependencies = 'x'"],
 )
 def test_a_malformed_file_never_raises(name: str, text: str) -> None:
     project, _ = read(**{name: text})
@@ -123,8 +133,8 @@ def test_dependencies_that_lie_elsewhere_are_never_asked_of_an_index() -> None:
         "app/pyproject.toml": b'[project]\nname="app"\ndependencies=["core","far","ws","six"]\n[tool.uv.sources]\ncore={path="../core"}\nfar={git="https://example.org"}\nws={workspace=true}\n',
         "ws/pyproject.toml": b'[project]\nname="ws"\n',
     }
-    project = project_in(Files(files, None, log), "app")
-    found = project.found_elsewhere(project.wanted)
+    project = project_in(CheckoutFiles(files, None, log), "app")
+    found = project.resolve_elsewhere(project.wanted)
     assert found.lines == ("six",)
     assert [local.folder for local in found.local] == ["core", "ws"]
     assert "far" in found.missing[0]

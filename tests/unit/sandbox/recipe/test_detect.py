@@ -22,13 +22,19 @@ def test_a_given_command_wins_and_runs_at_the_top() -> None:
         workflow="jobs: {a: {steps: [{run: tox, working-directory: sub}]}}",
         test_x__py="",
     )
-    assert (recipe.command, recipe.origin, recipe.working_directory) == ("python -m pytest -x", "given", ".")
+    assert (recipe.command, recipe.origin, recipe.working_directory) == (
+        "python -m pytest -x",
+        "given",
+        ".",
+    )
 
 
 def test_the_workflow_comes_next() -> None:
-    recipe = plan(workflow="jobs: {a: {steps: [{run: pip install attrs}, {run: pytest -q}]}}", test_x__py="")
+    recipe = plan(
+        workflow="jobs: {a: {steps: [{run: pip install attrs}, {run: pytest -q}]}}", test_x__py=""
+    )
     assert (recipe.command, recipe.origin) == ("python -m pytest -q", "workflow")
-    assert recipe.requirements == ("attrs", "pytest", "ruff")
+    assert recipe.python.requirements == ("attrs", "pytest", "ruff")
 
 
 def test_obstacles_are_few_and_short_whatever_a_workflow_says() -> None:
@@ -47,9 +53,13 @@ def test_obstacles_are_few_and_short_whatever_a_workflow_says() -> None:
 
 def test_tests_alone_are_enough() -> None:
     recipe = plan(test_x__py="")
-    assert (recipe.command, recipe.origin, recipe.kind) == ("python -m pytest", "detected", StepKind.TEST)
-    assert recipe.requirements == ("pytest", "ruff")
-    assert not recipe.install_project
+    assert (recipe.command, recipe.origin, recipe.kind) == (
+        "python -m pytest",
+        "detected",
+        StepKind.TEST,
+    )
+    assert recipe.python.requirements == ("pytest", "ruff")
+    assert not recipe.python.install_project
 
 
 def test_nothing_to_run_is_said_clearly() -> None:
@@ -69,9 +79,9 @@ def test_requirement_files_and_declared_extras_are_installed_when_no_step_says_s
         requirements__txt="numpy\n",
         pyproject__toml='[project]\nname="m"\ndependencies=["attrs"]\n[project.optional-dependencies]\ntest=["pytest<9"]\n',
     )
-    assert recipe.requirements == ("numpy", "attrs", "pytest<9", "ruff")
-    assert recipe.requirement_files == ("requirements.txt",)
-    assert recipe.install_project
+    assert recipe.python.requirements == ("numpy", "attrs", "pytest<9", "ruff")
+    assert recipe.python.requirement_files == ("requirements.txt",)
+    assert recipe.python.install_project
 
 
 def test_a_step_that_installs_only_tools_does_not_hide_what_is_declared() -> None:
@@ -80,7 +90,7 @@ def test_a_step_that_installs_only_tools_does_not_hide_what_is_declared() -> Non
         requirements__txt="numpy\n",
         test_x__py="",
     )
-    assert "numpy" in recipe.requirements
+    assert "numpy" in recipe.python.requirements
 
 
 def test_tox_is_replaced_by_pytest_and_told() -> None:
@@ -92,18 +102,21 @@ def test_tox_is_replaced_by_pytest_and_told() -> None:
 def test_a_lint_step_brings_its_tool() -> None:
     recipe = plan(workflow="jobs: {a: {steps: [{run: flake8 .}]}}")
     assert recipe.kind is StepKind.LINT
-    assert recipe.requirements == ("flake8", "pytest", "ruff")
+    assert recipe.python.requirements == ("flake8", "pytest", "ruff")
 
 
 def test_hints_carry_python_and_set_up() -> None:
     recipe = plan(JobHints(python="3.12", setup=("make gen",)), test_x__py="")
-    assert (recipe.python, recipe.setup) == ("3.12", ("make gen",))
-    assert plan_recipe(JobHints(), {"test_x.py"}, {".python-version": b"3.10.4\n"}).python == "3.10"
+    assert (recipe.python.version, recipe.setup) == ("3.12", ("make gen",))
+    assert (
+        plan_recipe(JobHints(), {"test_x.py"}, {".python-version": b"3.10.4\n"}).python.version
+        == "3.10"
+    )
 
 
 def test_plugins_of_addopts_are_installed() -> None:
     recipe = plan(test_x__py="", pytest__ini="[pytest]\naddopts = -n 2 --cov=x\n")
-    assert {"pytest-xdist", "pytest-cov"} <= set(recipe.requirements)
+    assert {"pytest-xdist", "pytest-cov"} <= set(recipe.python.requirements)
 
 
 def test_only_files_that_matter_are_read() -> None:
@@ -116,5 +129,10 @@ def test_only_files_that_matter_are_read() -> None:
         "m.py",
         "venv/setup.py",
     }
-    assert relevant_files(names) == [WORKFLOW, "a/b/setup.cfg", "pyproject.toml", "requirements/x.txt"]
+    assert relevant_files(names) == [
+        WORKFLOW,
+        "a/b/setup.cfg",
+        "pyproject.toml",
+        "requirements/x.txt",
+    ]
     assert len(relevant_files({f"requirements{n}.txt" for n in range(1000)})) == 200

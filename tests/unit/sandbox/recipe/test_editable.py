@@ -4,9 +4,9 @@ import configparser
 from types import SimpleNamespace
 
 from sandbox.recipe.editable import editable_files, source_roots
-from sandbox.types import Recipe
+from sandbox.types import PythonPart, Recipe
 
-RECIPE = Recipe(command="pytest", install_project=True)
+RECIPE = Recipe(command="pytest", parts=(PythonPart(install_project=True),))
 
 
 def files(pyproject: str, *names: str) -> dict[str, str]:
@@ -24,7 +24,7 @@ def test_the_src_layout_goes_before_the_top() -> None:
 
 
 def test_a_project_that_is_not_installed_gets_nothing() -> None:
-    assert editable_files(RECIPE.with_(install_project=False), {"src/m.py"}, {}) == {}
+    assert editable_files(RECIPE.with_(parts=()), {"src/m.py"}, {}) == {}
 
 
 def test_metadata_and_entry_points_are_written_from_what_is_declared() -> None:
@@ -44,7 +44,10 @@ def test_hostile_names_are_left_out() -> None:
     )
     assert sorted(made) == [
         "site/checkout.pth",
-        *(f"site/m-0.0.0.dist-info/{name}" for name in ("INSTALLER", "METADATA", "RECORD", "entry_points.txt")),
+        *(
+            f"site/m-0.0.0.dist-info/{name}"
+            for name in ("INSTALLER", "METADATA", "RECORD", "entry_points.txt")
+        ),
     ]
     assert list(files('[project]\nname="../x"\n')) == ["site/checkout.pth"]
 
@@ -53,13 +56,19 @@ def test_setup_cfg_tells_its_commands() -> None:
     made = editable_files(
         RECIPE,
         set(),
-        {"setup.cfg": b"[metadata]\nname = m\n[options.entry_points]\nconsole_scripts =\n  mine = m:main\n"},
+        {
+            "setup.cfg": b"[metadata]\nname = m\n[options.entry_points]\nconsole_scripts =\n  mine = m:main\n"
+        },
     )
     assert "bin/mine" in made
 
 
 def test_several_projects_of_a_checkout_count_as_installed() -> None:
-    recipe = RECIPE.with_(projects=("libs/core", "."), working_directory="tests")
+    recipe = Recipe(
+        command="pytest",
+        parts=(PythonPart(projects=("libs/core", ".")),),
+        working_directory="tests",
+    )
     made = editable_files(
         recipe,
         {"libs/core/src/core/x.py", "m.py"},
@@ -71,7 +80,11 @@ def test_several_projects_of_a_checkout_count_as_installed() -> None:
     assert {"site/app-2.dist-info/METADATA", "site/core-0.0.0.dist-info/METADATA"} <= set(made)
     places = {"sys": SimpleNamespace(path=[]), "os": SimpleNamespace(environ={})}
     exec(made["site/checkout.pth"].partition("; ")[2], places)  # noqa: S102
-    assert [path.removeprefix("/work/repo") for path in places["sys"].path] == ["/libs/core/src", "/libs/core", ""]
+    assert [path.removeprefix("/work/repo") for path in places["sys"].path] == [
+        "/libs/core/src",
+        "/libs/core",
+        "",
+    ]
     assert "[pytest11]\napp = m\n" in made["site/app-2.dist-info/entry_points.txt"]
     assert "[gui_scripts]" in made["site/core-0.0.0.dist-info/entry_points.txt"]
 

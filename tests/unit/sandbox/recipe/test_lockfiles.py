@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import Files
+from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.lockfiles import is_lock, read_lock
 
 UV = '[[package]]\nname = "A_b"\nversion = "1.0"\nsource = { registry = "https://example.org" }\ndependencies = [\n    { name = "c" },\n]\n'
@@ -13,14 +13,23 @@ LOCKS = {
         '[[package]]\nname = "a"\nversion = "1.0"\n\n[package.dependencies]\nname = "x"\nversion = "9"\n',
         ("a==1.0",),
     ),
-    "pdm.lock": ('[metadata]\nname = "no"\n[[package]]\nname = "a"\nversion = "1.0"\n', ("a==1.0",)),
-    "pylock.toml": ('lock-version = "1.0"\n[[packages]]\nname = "a"\nversion = "1.0"\n', ("a==1.0",)),
-    "Pipfile.lock": ('{"default": {"a": {"version": "==1.0"}, "b": {"git": "x"}}, "develop": 3}', ("a==1.0",)),
+    "pdm.lock": (
+        '[metadata]\nname = "no"\n[[package]]\nname = "a"\nversion = "1.0"\n',
+        ("a==1.0",),
+    ),
+    "pylock.toml": (
+        'lock-version = "1.0"\n[[packages]]\nname = "a"\nversion = "1.0"\n',
+        ("a==1.0",),
+    ),
+    "Pipfile.lock": (
+        '{"default": {"a": {"version": "==1.0"}, "b": {"git": "x"}}, "develop": 3}',
+        ("a==1.0",),
+    ),
 }
 
 
 def pins(name: str, text: str) -> tuple[str, ...]:
-    return read_lock(Files({name: text.encode()}, None, FidelityLog()), ".", name)
+    return read_lock(CheckoutFiles({name: text.encode()}, None, FidelityLog()), ".", name)
 
 
 @pytest.mark.parametrize("name", LOCKS)
@@ -49,15 +58,15 @@ def test_what_is_no_one_version_of_an_index_binds_nothing(text: str) -> None:
 
 def test_a_lock_that_was_not_read_is_told() -> None:
     log = FidelityLog()
-    assert read_lock(Files({}, ("uv.lock",), log), ".", "uv.lock") == ()
+    assert read_lock(CheckoutFiles({}, ("uv.lock",), log), ".", "uv.lock") == ()
     assert "too large" in log.entries()[0].reason
 
 
 def test_versions_for_different_pythons_are_bound_by_their_markers() -> None:
-    entry = (
-        '[[package]]\nname = "a"\nversion = "{}"\nsource = {{ registry = "x" }}\nresolution-markers = [\n    "{}",\n]\n'
+    entry = '[[package]]\nname = "a"\nversion = "{}"\nsource = {{ registry = "x" }}\nresolution-markers = [\n    "{}",\n]\n'
+    text = entry.format("1", "python_full_version < '3.10'") + entry.format(
+        "2", "python_full_version == '3.11.*'"
     )
-    text = entry.format("1", "python_full_version < '3.10'") + entry.format("2", "python_full_version == '3.11.*'")
     assert pins("uv.lock", text) == (
         "a==1 ; (python_full_version < '3.10')",
         "a==2 ; (python_full_version == '3.11.*')",

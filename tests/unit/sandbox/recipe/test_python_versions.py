@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.recipe.python_versions import is_other_python, is_python2, read_version, version_in_file
+from sandbox.recipe.python_versions import (
+    is_other_python,
+    is_python2,
+    read_version,
+    version_in_file,
+)
 
 READ: dict[object, str | None] = {
     "3.11": "3.11",
@@ -41,19 +46,37 @@ READ: dict[object, str | None] = {
 
 
 @pytest.mark.parametrize("words", READ)
-def test_a_version_is_read_and_a_range_the_usual_python_satisfies_asks_for_none(words: object) -> None:
+def test_a_version_is_read_and_a_range_the_usual_python_satisfies_asks_for_none(
+    words: object,
+) -> None:
     assert read_version(words) == READ[words]
 
 
 def test_other_pythons_are_told_apart() -> None:
-    assert [is_other_python(words) for words in ("pypy3.9", "3.13t", "3.13", "3.13-dev")] == [True, True, False, False]
-    assert [is_python2(words) for words in ("2.7", "2.x", "pypy2.7", "3.2")] == [True, True, True, False]
+    assert [is_other_python(words) for words in ("pypy3.9", "3.13t", "3.13", "3.13-dev")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [is_python2(words) for words in ("2.7", "2.x", "pypy2.7", "3.2")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_version_files_are_read() -> None:
-    assert version_in_file("a/.python-version", {"a/.python-version": b"# mine\n3.10\n3.9\n"}) == "3.10"
     assert (
-        version_in_file("pyproject.toml", {"pyproject.toml": b'[tool.poetry.dependencies]\npython = "~3.10"'}) == "3.10"
+        version_in_file("a/.python-version", {"a/.python-version": b"# mine\n3.10\n3.9\n"})
+        == "3.10"
+    )
+    assert (
+        version_in_file(
+            "pyproject.toml", {"pyproject.toml": b'[tool.poetry.dependencies]\npython = "~3.10"'}
+        )
+        == "3.10"
     )
     assert version_in_file("pyproject.toml", {"pyproject.toml": b"[["}) is None
     assert version_in_file("nothing", {}) is None

@@ -5,7 +5,12 @@ import time
 import pytest
 
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.requirements import clean_line, clean_lines, name_of, read_requirement_file
+from sandbox.recipe.requirements import (
+    clean_line,
+    clean_lines,
+    distribution_name,
+    read_requirement_file,
+)
 
 ACCEPTED = {
     "pytest": "pytest",
@@ -58,7 +63,12 @@ def test_anything_else_is_refused(line: str) -> None:
 
 def test_a_long_hostile_line_is_refused_at_once() -> None:
     started = time.perf_counter()
-    for line in ("a" + "." * 100_000, "a" + " " * 100_000 + "!", "a;" + " a" * 50_000 + "$", "a" + "-a" * 290 + "!"):
+    for line in (
+        "a" + "." * 100_000,
+        "a" + " " * 100_000 + "!",
+        "a;" + " a" * 50_000 + "$",
+        "a" + "-a" * 290 + "!",
+    ):
         assert clean_line(line) is None
     assert time.perf_counter() - started < 10
 
@@ -72,7 +82,9 @@ def test_refused_lines_are_noted_and_the_rest_stays() -> None:
     ]
 
 
-@pytest.mark.parametrize("line", [".", "-e .", "-e.[test]", "./", ".[test]", '".[test]"', "--editable ."])
+@pytest.mark.parametrize(
+    "line", [".", "-e .", "-e.[test]", "./", ".[test]", '".[test]"', "--editable ."]
+)
 def test_the_checkout_itself_is_told_apart(line: str) -> None:
     wanted = clean_lines([line], "x", FidelityLog())
     assert wanted.itself
@@ -97,7 +109,7 @@ def test_files_that_refer_to_each_other_end() -> None:
 
 
 def test_names_are_compared_as_indexes_do() -> None:
-    assert name_of("Foo_Bar.Baz[x]>=1") == "foo-bar-baz"
+    assert distribution_name("Foo_Bar.Baz[x]>=1") == "foo-bar-baz"
 
 
 def test_the_account_is_bounded_and_printable() -> None:
@@ -126,7 +138,9 @@ def test_projects_of_the_checkout_are_named_by_their_folder(line: str) -> None:
     assert (local.folder, local.extras) == LOCAL[line]
 
 
-@pytest.mark.parametrize("line", ["-e /etc", "../../outside", "-e ~/x", "./a.whl", "-e $HOME/x", "-e ."[:2]])
+@pytest.mark.parametrize(
+    "line", ["-e /etc", "../../outside", "-e ~/x", "./a.whl", "-e $HOME/x", "-e ."[:2]]
+)
 def test_other_folders_and_files_are_not_taken(line: str) -> None:
     assert clean_lines([line], "x", FidelityLog(), ".").local == ()
 

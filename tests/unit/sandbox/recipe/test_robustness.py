@@ -32,7 +32,9 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=25).map("\n".join) | st.text(
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(FILES), TEXTS, max_size=6), st.sampled_from(CALLS), TEXTS)
-def test_no_file_and_no_script_brings_a_reader_down(contents: dict[str, str], call: str, script: str) -> None:
+def test_no_file_and_no_script_brings_a_reader_down(
+    contents: dict[str, str], call: str, script: str
+) -> None:
     Read(call, contents)
     Read(script, contents)
 

@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox.runners import detect_runner
-from sandbox.runners.base import GuestPlaces, Invocation, Reading, RunRequest
+from sandbox.runners.base import GuestPlaces, Invocation, RunnerReading, RunRequest
 from sandbox.runners.steps import split_steps
 from sandbox.types import CommandResult, TestStatus
 
-PLACES = GuestPlaces(python="/opt/env/bin/python", guest_dir="/g", checkout="/work/repo", cwd="/work/repo")
+PLACES = GuestPlaces(
+    python="/opt/env/bin/python", guest_dir="/g", checkout="/work/repo", cwd="/work/repo"
+)
 TRACEBACK = """Traceback (most recent call last):
   File "/usr/lib/python3.11/runpy.py", line 3, in run
   File "/work/repo/pkg/m.py", line 7, in f
@@ -18,8 +20,10 @@ ZeroDivisionError: division by zero
 """
 
 
-def read(command: str, result: CommandResult) -> Reading:
-    return detect_runner(command).read(RunRequest(command=command), Invocation(argv=("sh",)), result)
+def read(command: str, result: CommandResult) -> RunnerReading:
+    return detect_runner(command).read(
+        RunRequest(command=command), Invocation(argv=("sh",)), result
+    )
 
 
 def test_the_exit_status_decides() -> None:
@@ -32,20 +36,27 @@ def test_the_exit_status_decides() -> None:
 
 
 def test_a_traceback_tells_where() -> None:
-    (result,) = read("make check", CommandResult(argv=("sh",), exit_code=1, stderr=TRACEBACK)).results
+    (result,) = read(
+        "make check", CommandResult(argv=("sh",), exit_code=1, stderr=TRACEBACK)
+    ).results
     assert (result.file, result.line, result.error) == ("pkg/m.py", 7, "ZeroDivisionError")
     assert result.frames == (("pkg/m.py", 7, "f"),)
 
 
 def test_a_compilers_place_tells_where() -> None:
-    (result,) = read("make", CommandResult(argv=("sh",), exit_code=2, stderr="src/a.c:12:5: error: no x\n")).results
+    (result,) = read(
+        "make", CommandResult(argv=("sh",), exit_code=2, stderr="src/a.c:12:5: error: no x\n")
+    ).results
     assert (result.file, result.line, result.error_message) == ("src/a.c", 12, "no x")
 
 
 def test_tests_named_in_the_output_are_results() -> None:
     out = "FAILED tests/a.py::test_x - AssertionError: no\nERROR tests/b.py - ImportError: y\n"
     reading = read("tox -e py", CommandResult(argv=("sh",), exit_code=1, stdout=out))
-    assert reading.outcomes == {"tests/a.py::test_x": TestStatus.FAIL, "tests/b.py": TestStatus.ERROR}
+    assert reading.outcomes == {
+        "tests/a.py::test_x": TestStatus.FAIL,
+        "tests/b.py": TestStatus.ERROR,
+    }
 
 
 @pytest.mark.parametrize("status", [126, 127])
@@ -56,7 +67,9 @@ def test_a_command_that_cannot_start_is_no_verdict(status: int) -> None:
 
 
 def test_the_shell_stops_at_the_first_error() -> None:
-    invocation = detect_runner("a | b").prepare(RunRequest(command="a | b", environment={"X": "1"}), PLACES)
+    invocation = detect_runner("a | b").prepare(
+        RunRequest(command="a | b", environment={"X": "1"}), PLACES
+    )
     assert invocation.argv[-1] == "a | b"
     assert "bash -e -c" in invocation.argv[-2]
     assert invocation.environment["X"] == "1"

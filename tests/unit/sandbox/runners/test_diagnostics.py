@@ -3,7 +3,7 @@
 import pytest
 
 from sandbox.runners import detect_runner
-from sandbox.runners.base import Invocation, Reading, RunRequest
+from sandbox.runners.base import Invocation, RunnerReading, RunRequest
 from sandbox.types import CommandResult, TestStatus
 
 RUFF_FULL = """F401 [*] `os` imported but unused
@@ -44,7 +44,7 @@ CASES = {
 }  # fmt: skip
 
 
-def read(command: str, stdout: str, exit_code: int = 1) -> Reading:
+def read(command: str, stdout: str, exit_code: int = 1) -> RunnerReading:
     runner = detect_runner(command)
     assert runner.name == "diagnostics"
     result = CommandResult(argv=("sh",), exit_code=exit_code, stdout=stdout)
@@ -52,7 +52,9 @@ def read(command: str, stdout: str, exit_code: int = 1) -> Reading:
 
 
 @pytest.mark.parametrize(("command", "case"), CASES.items())
-def test_findings_get_file_line_and_rule(command: str, case: tuple[str, list[tuple[str, int | None, str]]]) -> None:
+def test_findings_get_file_line_and_rule(
+    command: str, case: tuple[str, list[tuple[str, int | None, str]]]
+) -> None:
     printed, expected = case
     results = read(command, printed).results
     assert [(result.file, result.line, result.error) for result in results] == expected

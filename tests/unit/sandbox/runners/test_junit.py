@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from sandbox.judge import judge
 from sandbox.runners import detect_runner
-from sandbox.runners.base import Invocation, Reading, RunRequest
-from sandbox.runners.findings import Checkout
+from sandbox.runners.base import Invocation, RunnerReading, RunRequest
+from sandbox.runners.findings import CheckoutPaths
 from sandbox.runners.junit import JUnitReports, ReportRefused, is_report, read_junit, report_paths
 from sandbox.types import CommandResult, RunVerdict, TestStatus
 
-PLACE = Checkout("/work/repo")
+PLACE = CheckoutPaths("/work/repo")
 PYTEST = b"""<?xml version="1.0" encoding="utf-8"?><testsuites name="pytest tests"><testsuite name="pytest" errors="1"
  failures="1" skipped="1" tests="4" time="0.1"><testcase classname="tests.test_m.TestA" name="test_ok[1-2]" time="0.002" />
 <testcase classname="tests.test_m" name="test_bad" time="0.5"><failure message="assert 1 == 2">def test_bad():
@@ -54,7 +54,11 @@ def test_what_pytest_writes_has_pytest_s_names() -> None:
 
 def test_other_runners_keep_their_own_names() -> None:
     adds, divides = read_junit(SUREFIRE, PLACE)
-    assert (adds.name, adds.status, adds.duration_ms) == ("com.acme.MathTest::adds", TestStatus.PASS, 1234500.0)
+    assert (adds.name, adds.status, adds.duration_ms) == (
+        "com.acme.MathTest::adds",
+        TestStatus.PASS,
+        1234500.0,
+    )
     assert (divides.error, divides.error_message) == ("ArithmeticException", "/ by zero")
     (jest,) = read_junit(JEST, PLACE)
     assert (jest.name, jest.file, jest.line) == ("src/a.test.js::math adds", "src/a.test.js", 3)
@@ -80,14 +84,21 @@ def test_more_than_a_report_is_refused(name: str) -> None:
         read_junit(REFUSED[name], PLACE)
 
 
-@given(st.binary(max_size=400) | st.text(alphabet='<>/="& testcaseuifrl\n', max_size=300).map(str.encode))
+@given(
+    st.binary(max_size=400)
+    | st.text(alphabet='<>/="& testcaseuifrl\n', max_size=300).map(str.encode)
+)
 def test_nothing_but_a_refusal_comes_of_hostile_bytes(data: bytes) -> None:
     with suppress(ReportRefused):
         read_junit(data, PLACE)
 
 
 def test_a_large_report_is_read_in_time() -> None:
-    data = b"<testsuite>" + b'<testcase name="a"><failure>x<b/>y</failure></testcase>' * 60_000 + b"</testsuite>"
+    data = (
+        b"<testsuite>"
+        + b'<testcase name="a"><failure>x<b/>y</failure></testcase>' * 60_000
+        + b"</testsuite>"
+    )
     started = time.process_time()
     assert len(read_junit(data, PLACE)) == 20_000
     assert time.process_time() - started < 5
@@ -101,7 +112,10 @@ def test_a_large_report_is_read_in_time() -> None:
         ("gotestsum --junitfile unit.xml -- ./...", ("unit.xml",)),
         ("npx jest --ci --reporters=default --reporters=jest-junit", ("junit.xml",)),
         ("JEST_JUNIT_OUTPUT_FILE=reports/j.xml npm test", ("reports/j.xml",)),
-        ("./mvnw -B verify", ("*target/surefire-reports/TEST-*.xml", "*target/failsafe-reports/TEST-*.xml")),
+        (
+            "./mvnw -B verify",
+            ("*target/surefire-reports/TEST-*.xml", "*target/failsafe-reports/TEST-*.xml"),
+        ),
         ("./gradlew check", ("*build/test-results/*TEST-*.xml",)),
         ("pytest --junitxml=/tmp/x.xml", ()),
         ("pytest --junitxml=../x.xml", ()),
@@ -119,7 +133,9 @@ def test_patterns_name_reports_in_every_module() -> None:
     assert not is_report("java/core/target/classes/TEST-a.xml", patterns)
 
 
-def read(found: dict[str, bytes], exit_code: int, stdout: str = "") -> tuple[Reading, CommandResult, RunRequest]:
+def read(
+    found: dict[str, bytes], exit_code: int, stdout: str = ""
+) -> tuple[RunnerReading, CommandResult, RunRequest]:
     request = RunRequest(command="gotestsum --junitfile r.xml")
     result = CommandResult(argv=("sh",), exit_code=exit_code, stdout=stdout)
     runner = detect_runner(request.command)

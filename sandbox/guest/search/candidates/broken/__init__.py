@@ -1,4 +1,7 @@
-"""Files that do not parse: text in, edits out, best first; every proposal compiles in this interpreter."""
+"""Repair of files that do not parse: text in, edits out, best first.
+
+Every proposal compiles in this interpreter.
+"""
 
 from __future__ import annotations
 

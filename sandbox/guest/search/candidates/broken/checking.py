@@ -1,4 +1,4 @@
-"""Where this interpreter stops reading a text, and the part of a file that is enough to ask it."""
+"""Locate the syntax error of a text, and the smallest region that reproduces it."""
 
 from __future__ import annotations
 
@@ -6,43 +6,48 @@ import ast
 from typing import Any, FrozenSet, NamedTuple, Optional, Set
 
 from sandbox.guest.search.candidates.broken.lexing import NEWLINE
-from sandbox.guest.search.candidates.broken.model import Fault
-from sandbox.guest.search.candidates.broken.text import Text
+from sandbox.guest.search.candidates.broken.model import SyntaxFault
+from sandbox.guest.search.candidates.broken.text import SourceText
 
 MAX_NESTING = 80
-"""Deeper texts are not parsed: a parser may need exponential time or overflow its stack."""
+"""Maximum nesting depth to parse.
+
+On deeper texts a parser may need exponential time or overflow its stack.
+"""
 REGION_LINES = 160
+"""Length from which only a part of a file is parsed, since every draft costs a parse."""
 _GOES_ON = ("else", "elif", "except", "finally", "case", ")", "]", "}", '"', "'", "#", "@")
 
 
 class TooMuchError(Exception):
-    """A parser gave up for another reason than what the text says, or the work allowed is done."""
+    """The parser failed for a reason other than a syntax error, or the budget is exhausted."""
 
 
 class Parser:
-    """Parses texts and counts the characters, so that the work is bounded alike on every machine.
+    """Parses texts within a budget of characters, so that results do not depend on the machine.
 
     Args:
-        allowance: How many characters may be parsed in all.
+        allowance: Maximum number of characters to parse.
     """
 
     def __init__(self, allowance: int) -> None:
         self.left = allowance
         self.tree: Optional[ast.Module] = None
 
-    def fault(self, text: str, *, whole: bool = True) -> Optional[Fault]:
-        """Where the text is refused; None when it is not.
+    def fault(self, text: str, *, whole: bool = True) -> Optional[SyntaxFault]:
+        """Return the syntax error of a text, or None if it is valid.
 
         Args:
-            text: What to read.
-            whole: Ask the compiler too, and not the parser alone.
+            text: Source text.
+            whole: Run the compiler too, not only the parser.
 
         Raises:
-            TooMuchError: it cannot be said.
+            TooMuchError: The parser failed or the budget is exhausted.
         """
+        # The constant accounts for the fixed cost of a call.
         self.left -= len(text) + 200
         if self.left < 0:
-            raise TooMuchError("the work allowed is done")
+            raise TooMuchError("parse budget exhausted")
         try:
             tree: Any = compile(text, "<text>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
         except SyntaxError as error:
@@ -61,38 +66,42 @@ class Parser:
         return None
 
 
-def _fault(error: SyntaxError, *, in_parser: bool) -> Fault:
+def _fault(error: SyntaxError, *, in_parser: bool) -> SyntaxFault:
     line = max(0, (error.lineno or 1) - 1)
     column = max(0, (error.offset or 1) - 1)
     end_line = getattr(error, "end_lineno", None) or line + 1
     end_column = getattr(error, "end_offset", None) or column + 1
+    # The reported end may precede the start.
     if (end_line - 1, end_column - 1) < (line, column):
         end_line, end_column = line + 1, column + 1
-    return Fault(line, column, str(error.msg), end_line - 1, max(0, end_column - 1), in_parser)
+    return SyntaxFault(
+        line, column, str(error.msg), end_line - 1, max(0, end_column - 1), in_parser
+    )
 
 
 class Region(NamedTuple):
-    """Lines of a text that can be parsed by themselves and hold the fault."""
+    """A range of lines that parses on its own and contains the error."""
 
     first: int
     last: int
-    """Behind the last line."""
+    """Exclusive."""
     wrapped: bool = False
-    """They are indented, so a line has to be put in front."""
+    """True if the lines are indented and need an `if 1:` header."""
 
-    def holds(self, text: Text, start: int, end: int) -> bool:
-        """Whether an edit lies inside."""
+    def holds(self, text: SourceText, start: int, end: int) -> bool:
+        """Return True if an edit lies inside the region."""
         return text.starts[self.first] <= start and end <= text.starts[min(self.last, text.count)]
 
     def of(self, text: str, start: int, length: int) -> str:
-        """The region's part of a text, ready to be parsed."""
+        """Return the region's part of a text, ready to be parsed."""
         part = text[start : start + length]
         return "if 1:\n" + part if self.wrapped else part
 
 
-def region_around(text: Text, fault: Fault, parser: Parser) -> Region:
-    """The smallest region of whole blocks that shows the fault as the whole text does."""
+def region_around(text: SourceText, fault: SyntaxFault, parser: Parser) -> Region:
+    """Return the smallest region of whole blocks that shows the same error as the whole text."""
     everything = Region(0, text.count)
+    # The compiler's errors depend on the whole file.
     if text.count <= REGION_LINES or not fault.in_parser:
         return everything
     outer = _between(text, fault, 0, everything)
@@ -106,19 +115,27 @@ def region_around(text: Text, fault: Fault, parser: Parser) -> Region:
     return everything
 
 
-def _between(text: Text, fault: Fault, depth: int, within: Region) -> Region:
-    """From some blocks above the fault to some below it; blocks begin at most so deep."""
+def _between(text: SourceText, fault: SyntaxFault, depth: int, within: Region) -> Region:
+    """Return a region from a few blocks above the error to a few below it.
+
+    Blocks start at an indentation of at most `depth` columns.
+    """
     inside = _inside_strings(text)
-    begins = [n for n in range(within.first, within.last) if n not in inside and _begins_block(text, n, depth)]
+    begins = [
+        n
+        for n in range(within.first, within.last)
+        if n not in inside and _begins_block(text, n, depth)
+    ]
     above = [n for n in begins if n <= fault.line]
     below = [n for n in begins if n > max(fault.line, fault.end_line)]
+    # Some blocks around the error, in case the error began earlier than reported.
     back, ahead = (4, 3) if depth == 0 else (3, 2)
     first = above[-back] if len(above) >= back else within.first
     last = below[ahead - 1] if len(below) >= ahead else within.last
     return Region(first, last)
 
 
-def _inside_strings(text: Text) -> FrozenSet[int]:
+def _inside_strings(text: SourceText) -> FrozenSet[int]:
     lines: Set[int] = set()
     for token in text.tokens:
         if token.kind != NEWLINE and "\n" in token.text:
@@ -126,7 +143,7 @@ def _inside_strings(text: Text) -> FrozenSet[int]:
     return frozenset(lines)
 
 
-def _begins_block(text: Text, number: int, depth: int) -> bool:
+def _begins_block(text: SourceText, number: int, depth: int) -> bool:
     line = text.line(number)
     stripped = line.lstrip(" \t")
     if not stripped or stripped.startswith(_GOES_ON) or len(line) - len(stripped) > depth:
@@ -136,12 +153,12 @@ def _begins_block(text: Text, number: int, depth: int) -> bool:
     if number and text.line(number - 1).lstrip(" \t").startswith("@"):
         return False
     above = text.before(number)
-    # Cut here, the block of the line above would have no body.
+    # A cut here would leave the block of the previous line without a body.
     return above is None or not text.line(above).split("#")[0].rstrip().endswith(":")
 
 
-def _shows(text: Text, region: Region, fault: Fault, parser: Parser) -> bool:
-    """Whether the region alone is refused at the same place, and all in front of it is not."""
+def _shows(text: SourceText, region: Region, fault: SyntaxFault, parser: Parser) -> bool:
+    """Return True if the region alone fails at the same place and the text before it parses."""
     start, end = text.starts[region.first], text.starts[min(region.last, text.count)]
     if region.first and not region.wrapped:
         head = parser.fault(text.text[:start], whole=False)

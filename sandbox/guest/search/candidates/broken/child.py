@@ -1,4 +1,4 @@
-"""Proposals worked out in a forked child: a parser that hostile source exhausts takes only the child with it."""
+"""Compute proposals in a forked child, so that a crash of the parser ends only the child."""
 
 from __future__ import annotations
 
@@ -13,29 +13,33 @@ from typing import Callable, Iterable, List
 from sandbox.guest.search.candidates.broken.model import Broken, TextProposal
 from sandbox.guest.search.candidates.broken.proposing import propose
 from sandbox.guest.search.process.limits import fork
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.source.render import TextEdit
 
 MAX_ANSWER = 16 << 20
+"""Maximum bytes read from the child."""
 MEMORY = 1 << 30
+"""Address space that the child may add to what is mapped at its start, in bytes."""
 
 
 def propose_in_child(source: bytes, error: Broken, seconds: float = 20.0) -> List[TextProposal]:
-    """The same as `propose`, bounded in memory, CPU and wall time; empty when the child did not live to answer.
+    """Run `propose` with limits on memory, CPU time and wall time.
+
+    Returns no proposals if the child died or ran out of time.
 
     Args:
         source: The file.
-        error: What the interpreter said of it.
-        seconds: How long the child may take.
+        error: The syntax error reported by the interpreter.
+        seconds: Time limit for the child.
     """
     return in_child(lambda: propose(source, error), seconds)
 
 
 def in_child(work: Callable[[], Iterable[TextProposal]], seconds: float) -> List[TextProposal]:
-    """Do some work in a child of its own; empty when it did not live to answer.
+    """Run a function in a child process and return its proposals; none if the child failed.
 
     Args:
-        work: Makes proposals.
-        seconds: How long the child may take.
+        work: Yields proposals.
+        seconds: Time limit for the child.
     """
     reader, writer = os.pipe()
     child = fork()
@@ -47,12 +51,14 @@ def in_child(work: Callable[[], Iterable[TextProposal]], seconds: float) -> List
             _tell(writer, list(work()))
             status = 0
         finally:
+            # Skip the parent's exit handlers and buffers.
             os._exit(status)
     os.close(writer)
     try:
         answer = _read(reader, time.monotonic() + seconds)
     finally:
         os.close(reader)
+        # The child may still run after a time-out; killing a finished one is harmless.
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
     return _proposals(answer)
@@ -60,9 +66,10 @@ def in_child(work: Callable[[], Iterable[TextProposal]], seconds: float) -> List
 
 def _bound(seconds: float) -> None:
     cpu = int(seconds) + 1
-    # What is mapped already counts; a child that cannot be bounded so is still bounded in time.
+    # Mapped memory counts already. Where a limit cannot be set, the time limit still holds.
     for kind, limit in (
-        (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_AS, MEMORY + _mapped()), (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, cpu), (resource.RLIMIT_AS, MEMORY + _mapped()),
+        (resource.RLIMIT_CORE, 0),
     ):  # fmt: skip
         try:
             resource.setrlimit(kind, (limit, limit))
@@ -86,6 +93,7 @@ def _tell(writer: int, proposals: List[TextProposal]) -> None:
 
 def _read(reader: int, until: float) -> bytes:
     answer = b""
+    # A child under the control of hostile source must not fill our memory.
     while len(answer) < MAX_ANSWER:
         left = until - time.monotonic()
         if left <= 0 or not select.select([reader], [], [], left)[0]:
@@ -103,6 +111,6 @@ def _proposals(answer: bytes) -> List[TextProposal]:
     except (ValueError, UnicodeDecodeError):
         return []
     return [
-        TextProposal(template, cost, tuple(Edit(*edit) for edit in edits), description)
+        TextProposal(template, cost, tuple(TextEdit(*edit) for edit in edits), description)
         for template, cost, edits, description in rows
     ]

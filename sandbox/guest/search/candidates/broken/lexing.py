@@ -1,4 +1,7 @@
-"""A tokeniser that never fails: what is no token becomes a `stray`, a string without an end an `open`."""
+"""A tokenizer that never fails.
+
+Invalid characters become `stray` tokens, unterminated strings become `open` tokens.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +22,13 @@ _TOKEN = re.compile(
     | (?P<comment>\#[^\r\n]*)
     | (?P<string>{_PREFIX}(?:\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''(?:[^\\]|\\.)*?'''
         |(?!\"\"\")\"(?:[^\"\\\r\n]|\\(?:\r\n|.))*\"|(?!''')'(?:[^'\\\r\n]|\\(?:\r\n|.))*'))
-    | (?P<open>{_PREFIX}(?:\"\"\".*|'''.*|\"(?:[^\r\n\\]|\\(?:\r\n|[^\r]))*|'(?:[^\r\n\\]|\\(?:\r\n|[^\r]))*))
-    | (?P<number>0[xX][\da-fA-F_]+[lL]?|0[bBoO][\d_]+[lL]?|(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?[jJlL]?)
+    | (?P<open>{_PREFIX}(?:\"\"\".*|'''.*
+        |\"(?:[^\r\n\\]|\\(?:\r\n|[^\r]))*|'(?:[^\r\n\\]|\\(?:\r\n|[^\r]))*))
+    | (?P<number>0[xX][\da-fA-F_]+[lL]?|0[bBoO][\d_]+[lL]?
+        |(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?[jJlL]?)
     | (?P<name>[^\W\d]\w*)
-    | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|!=|->|:=|==|<=|>=|<>|\*\*|//|>>|<<|[-+*/%@&|^]=|&&|\|\||=>|=<
+    | (?P<operator>\*\*=|//=|>>=|<<=|\.\.\.|!=|->|:=|==|<=|>=|<>|\*\*|//|>>|<<
+        |[-+*/%@&|^]=|&&|\|\||=>|=<
         |[-+*/%@&|^~<>()\[\]{{}},:.;=!`])
     | (?P<stray>.)
     """,
@@ -30,59 +36,66 @@ _TOKEN = re.compile(
 )
 
 
-class Token(NamedTuple):
-    """A piece of the text."""
+class SourceToken(NamedTuple):
+    """A token with its offset and line."""
 
     kind: str
     text: str
     start: int
     line: int
-    """From 0, where it begins."""
+    """Line of its first character, counted from 0."""
 
     @property
     def end(self) -> int:
-        """Behind its last character."""
+        """Return the offset after its last character."""
         return self.start + len(self.text)
 
     @property
     def is_keyword(self) -> bool:
-        """Whether Python keeps the word for itself."""
+        """Return True if the token is a keyword."""
         return self.kind == NAME and keyword.iskeyword(self.text)
 
     @property
     def ends_operand(self) -> bool:
-        """Whether an operand may end with it."""
+        """Return True if an operand may end with the token."""
         if self.kind == NAME:
             return not self.is_keyword or self.text in {"None", "True", "False"}
         return self.kind in {NUMBER, STRING} or self.text in CLOSERS or self.text == "..."
 
     @property
     def starts_operand(self) -> bool:
-        """Whether an operand may begin with it."""
+        """Return True if an operand may begin with the token."""
         if self.kind == NAME:
-            return not self.is_keyword or self.text in {"None", "True", "False", "not", "lambda", "await"}
+            return not self.is_keyword or self.text in {
+                "None",
+                "True",
+                "False",
+                "not",
+                "lambda",
+                "await",
+            }
         return self.kind in {NUMBER, STRING} or self.text in OPENERS
 
 
-def tokens_of(text: str, line: int = 0, at: int = 0) -> List[Token]:
-    """Every token of a text but white space.
+def tokenize_source(text: str, line: int = 0, at: int = 0) -> List[SourceToken]:
+    """Return the tokens of a text, without white space.
 
     Args:
-        text: What to read.
-        line: The number of its first line.
-        at: The offset of its first character.
+        text: Source text.
+        line: Number of its first line.
+        at: Offset of its first character.
     """
-    found: List[Token] = []
+    found: List[SourceToken] = []
     for match in _TOKEN.finditer(text):
         kind = str(match.lastgroup)
         if kind != "space":
-            found.append(Token(kind, match.group(), at + match.start(), line))
+            found.append(SourceToken(kind, match.group(), at + match.start(), line))
         line += match.group().count("\n")
     return found
 
 
 def one_slip(one: str, other: str) -> bool:
-    """Whether one letter missing, more, other, or two exchanged make one word the other."""
+    """Return True if the Damerau-Levenshtein distance of two words is 1."""
     if one == other or abs(len(one) - len(other)) > 1:
         return False
     head = 0

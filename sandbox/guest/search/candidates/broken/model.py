@@ -1,14 +1,17 @@
-"""What the repair of files that do not parse takes and gives."""
+"""Data types of the repair of files that do not parse."""
 
 from __future__ import annotations
 
 from typing import NamedTuple, Tuple
 
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.source.render import TextEdit
 
 
 class Broken(NamedTuple):
-    """A file that the interpreter refused; its place and message are hints, the file is compiled again."""
+    """A file that the interpreter rejected.
+
+    Position and message are hints only; the file is compiled again.
+    """
 
     path: str
     line: int = 1
@@ -17,24 +20,24 @@ class Broken(NamedTuple):
 
 
 class TextProposal(NamedTuple):
-    """One way to write the file so that it compiles."""
+    """A repair of the file that compiles."""
 
     template: str
     cost: float
-    edits: Tuple[Edit, ...]
-    """Byte spans of the file."""
+    edits: Tuple[TextEdit, ...]
+    """Edits in byte offsets."""
     description: str
 
 
 class Draft(NamedTuple):
-    """One edit a kind of mistake suggests, in characters of the text; nobody has parsed it yet."""
+    """An edit suggested for one kind of error, in character offsets, not parsed yet."""
 
     cost: float
-    edits: Tuple[Edit, ...]
+    edits: Tuple[TextEdit, ...]
 
 
-class Fault(NamedTuple):
-    """Where and why this interpreter stops reading a text; line and column count from 0."""
+class SyntaxFault(NamedTuple):
+    """A syntax error of this interpreter; line and column count from 0."""
 
     line: int
     column: int
@@ -42,4 +45,4 @@ class Fault(NamedTuple):
     end_line: int
     end_column: int
     in_parser: bool = True
-    """False for what only the compiler refuses, such as `return` outside a function."""
+    """False for errors of the compiler alone, such as `return` outside a function."""

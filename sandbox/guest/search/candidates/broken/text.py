@@ -1,4 +1,4 @@
-"""A text that does not parse: its lines, its tokens, and how its brackets nest as far as one can tell."""
+"""A text that does not parse: its lines, tokens and bracket nesting."""
 
 from __future__ import annotations
 
@@ -11,32 +11,34 @@ from sandbox.guest.search.candidates.broken.lexing import (
     NAME,
     NEWLINE,
     OPENERS,
-    tokens_of,
+    tokenize_source,
 )
-from sandbox.guest.search.candidates.broken.model import Fault
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.broken.model import SyntaxFault
+from sandbox.guest.search.source.render import TextEdit
 
 STARTS_STATEMENT = frozenset(
-    {"def", "class", "return", "import", "while", "try", "raise", "assert", "del", "pass", "break", "continue",
-     "global", "nonlocal", "with", "@", "elif", "except", "finally"}
+    {"def", "class", "return", "import", "while", "try", "raise", "assert", "del", "pass",
+     "break", "continue", "global", "nonlocal", "with", "@", "elif", "except", "finally"}
 )  # fmt: skip
-"""What can begin a line only where no bracket is open."""
-COMPOUND = frozenset({"if", "elif", "else", "for", "while", "def", "class", "try", "except", "finally", "with"})
+"""Tokens that begin a line only if no bracket is open."""
+COMPOUND = frozenset(
+    {"if", "elif", "else", "for", "while", "def", "class", "try", "except", "finally", "with"}
+)
 SOFT_COMPOUND = frozenset({"async", "match", "case"})
 
 
 class Nesting(NamedTuple):
-    """What is wrong with the brackets, as positions among the code tokens."""
+    """Bracket errors, as positions among the code tokens."""
 
     unclosed: Tuple[Tuple[int, int], ...]
-    """An opener, and the first token behind the statement it has to be closed in."""
+    """Pairs of an opening bracket and the first token after the statement it belongs to."""
     superfluous: Tuple[int, ...]
     mismatched: Tuple[Tuple[int, int], ...]
-    """An opener and the closer of another kind."""
+    """Pairs of an opening bracket and a closing one of another kind."""
 
 
-class Text:
-    """Source text without a byte-order mark.
+class SourceText:
+    """A source text without a byte-order mark.
 
     Args:
         text: The text.
@@ -49,63 +51,70 @@ class Text:
         for line in text.split("\n"):
             self.starts.append(self.starts[-1] + len(line) + 1)
         self.count = len(self.starts) - 1
-        self.tokens = tokens_of(text)
+        self.tokens = tokenize_source(text)
         self.code = [t for t in self.tokens if t.kind not in {COMMENT, NEWLINE}]
         self._code_starts = [t.start for t in self.code]
         self.names = frozenset(t.text for t in self.code if t.kind == NAME)
         self.heads = self._heads()
-        """For each line that begins inside brackets, a string or behind a backslash: the line its statement begins."""
+        """Maps continuation lines (in brackets, strings, after a backslash) to the statement's
+        line.
+        """
         self.unit = self._unit()
 
-    def line_of(self, offset: int) -> int:
-        """The line, from 0, in which a character stands."""
+    def line_at(self, offset: int) -> int:
+        """Return the line of an offset, counted from 0."""
         return max(0, bisect.bisect_right(self.starts, offset) - 1)
 
     def line(self, number: int) -> str:
-        """A line without its end."""
+        """Return a line without its line ending."""
         if not 0 <= number < self.count:
             return ""
         return self.text[self.starts[number] : self.starts[number + 1]].rstrip("\r\n")
 
     def indent(self, number: int) -> str:
-        """The white space a line begins with."""
+        """Return the leading white space of a line."""
         line = self.line(number)
         return line[: len(line) - len(line.lstrip(" \t\f"))]
 
     def is_blank(self, number: int) -> bool:
-        """Whether a line holds nothing, or a comment."""
+        """Return True if a line is empty or only a comment."""
         line = self.line(number).strip()
         return not line or line.startswith("#")
 
     def before(self, number: int) -> Optional[int]:
-        """The nearest line above that holds something."""
+        """Return the nearest line above that is not blank."""
         return next((n for n in range(number - 1, -1, -1) if not self.is_blank(n)), None)
 
     def after(self, number: int) -> Optional[int]:
-        """The nearest line below that holds something."""
+        """Return the nearest line below that is not blank."""
         return next((n for n in range(number + 1, self.count) if not self.is_blank(n)), None)
 
     def offset(self, line: int, column: int) -> int:
-        """The character at a place."""
+        """Return the offset of a line and column."""
         line = min(max(line, 0), self.count - 1)
-        return min(self.starts[line] + max(column, 0), max(self.starts[line], self.starts[line + 1] - 1))
+        return min(
+            self.starts[line] + max(column, 0), max(self.starts[line], self.starts[line + 1] - 1)
+        )
 
     def at(self, offset: int) -> int:
-        """The position of the first code token that begins at an offset or behind."""
+        """Return the position of the first code token at or after an offset."""
         return bisect.bisect_left(self._code_starts, offset)
 
     def on_line(self, number: int) -> List[int]:
-        """Positions of the code tokens that begin on a line."""
-        first, last = self.at(self.starts[number]), self.at(self.starts[min(number + 1, self.count)])
+        """Return positions of the code tokens that begin on a line."""
+        first, last = (
+            self.at(self.starts[number]),
+            self.at(self.starts[min(number + 1, self.count)]),
+        )
         return list(range(first, last))
 
     def begins_line(self, position: int) -> bool:
-        """Whether a code token is the first of its line."""
+        """Return True if a code token is the first of its line."""
         token = self.code[position]
         return not self.text[self.starts[token.line] : token.start].strip()
 
-    def splice(self, edits: Tuple[Edit, ...]) -> str:
-        """The text with edits put in."""
+    def splice(self, edits: Tuple[TextEdit, ...]) -> str:
+        """Return the text with edits applied."""
         pieces, at = [], 0
         for edit in sorted(edits):
             if edit.start < at:
@@ -115,7 +124,7 @@ class Text:
         return "".join([*pieces, self.text[at:]])
 
     def head(self, number: int) -> int:
-        """The line on which the statement that a line belongs to begins."""
+        """Return the first line of the statement that contains a line."""
         return self.heads.get(number, number)
 
     def _heads(self) -> Dict[int, int]:
@@ -124,6 +133,7 @@ class Text:
         for position, token in enumerate(self.code):
             joined = last >= 0 and self.line(last).endswith("\\") and token.line == last + 1
             if token.line > last and not joined:
+                # An unclosed bracket above must not swallow all following statements.
                 if token.text in STARTS_STATEMENT and self.begins_line(position):
                     depth = 0
                 if depth <= 0:
@@ -137,17 +147,21 @@ class Text:
         return heads
 
     def _unit(self) -> str:
-        """How far this file indents a block."""
+        """Return the file's most common indentation step."""
         widths: Dict[str, int] = {}
         for number in range(1, min(self.count, 2000)):
             inner, outer = self.indent(number), self.indent(number - 1)
-            if len(inner) > len(outer) and inner.startswith(outer) and self.line(number - 1).rstrip().endswith(":"):
+            if (
+                len(inner) > len(outer)
+                and inner.startswith(outer)
+                and self.line(number - 1).rstrip().endswith(":")
+            ):
                 step = inner[len(outer) :]
                 widths[step] = widths.get(step, 0) + 1
         return max(widths, key=lambda step: (widths[step], step), default="    ")
 
     def nesting(self, first: int, last: int) -> Nesting:
-        """Match brackets between two code tokens, with statements as the hold where they do not match."""
+        """Match brackets between two code tokens; a new statement closes those still open."""
         stack: List[int] = []
         unclosed: List[Tuple[int, int]] = []
         superfluous: List[int] = []
@@ -171,29 +185,30 @@ class Text:
         return Nesting(tuple(unclosed), tuple(superfluous), tuple(mismatched))
 
     def _starts_anew(self, position: int, opener: int) -> bool:
-        """Whether a statement must begin here although a bracket seems open."""
+        """Return True if a statement must begin here although a bracket seems open."""
         token = self.code[position]
         if token.text in STARTS_STATEMENT:
             return True
         if len(self.indent(token.line)) > len(self.indent(self.code[opener].line)):
             return False
         follows = self.code[position + 1].text if position + 1 < len(self.code) else ""
+        # These may continue an expression, but not at the indentation of its statement.
         if token.kind == NAME and token.text in {"if", "for", "from", "else"}:
             return True
         return token.kind == NAME and not token.is_keyword and follows in {"=", ".", "("}
 
 
-class View:
-    """What a kind of mistake gets to see.
+class SyntaxContext:
+    """The context available to a kind of syntax error.
 
     Args:
         text: The text.
-        fault: Where this interpreter stops.
-        first: The first line of the region that is looked at.
-        last: The line behind it.
+        fault: The syntax error.
+        first: First line of the region to examine.
+        last: Line after the region.
     """
 
-    def __init__(self, text: Text, fault: Fault, first: int, last: int) -> None:
+    def __init__(self, text: SourceText, fault: SyntaxFault, first: int, last: int) -> None:
         self.text = text
         self.fault = fault
         self.first = first
@@ -206,11 +221,12 @@ class View:
         self.last_token = text.at(text.starts[min(last, text.count)])
 
     def window(self, before: int, behind: int) -> range:
-        """Positions of code tokens around the fault, inside the region."""
+        """Return positions of code tokens around the error, inside the region."""
         end = self.text.at(self.text.offset(self.fault.end_line, self.fault.end_column))
         reach = min(max(self.here, end), self.here + 40) + behind
         return range(max(self.first_token, self.here - before), min(self.last_token, reach))
 
     def distance(self, line: int) -> float:
-        """What it costs to look further away from where the interpreter stops."""
+        """Return the cost of editing away from the line of the error."""
+        # Errors are reported near their cause; beyond eight lines distance says little.
         return min(1.0, 0.12 * abs(self.fault.line - line))

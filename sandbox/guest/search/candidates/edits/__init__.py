@@ -1,1 +1,1 @@
-"""Edits that templates guided by exceptions make: of calls, of imports, of containers."""
+"""Edits shared by the guided templates: of calls, imports and containers."""

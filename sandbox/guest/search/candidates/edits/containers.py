@@ -1,19 +1,26 @@
-"""Lists, tables and sets used as what they are not: unhashable keys, wrong indices, single values looped over."""
+"""Misused containers: unhashable keys, wrong index types, iteration over single values."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator, List
 
-from sandbox.guest.search.candidates.spots import Change, Spot
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.spots import GuidedProposal, Spot
+from sandbox.guest.search.source.render import TextEdit
 
 
-def hashable(spot: Spot, kinds: List[str], cost: float) -> Iterator[Change]:
-    """What can be a key: a tuple of a list, a text; or no key needed at all."""
-    makers = {"list": ("tuple",), "set": ("frozenset",), "dict": ("str", "id"), "ndarray": ("tuple",)}
+def make_hashable(spot: Spot, kinds: List[str], cost: float) -> Iterator[GuidedProposal]:
+    """Convert an unhashable key to a tuple or text, or replace the set by a list."""
+    makers = {
+        "list": ("tuple",),
+        "set": ("frozenset",),
+        "dict": ("str", "id"),
+        "ndarray": ("tuple",),
+    }
     chosen = next((makers[k] for k in kinds if k in makers), ("tuple", "str"))
-    keys = [k for k in map(plain_slice, spot.find(ast.Subscript)[:2]) if not isinstance(k, ast.Slice)]
+    keys = [
+        k for k in map(plain_slice, spot.find(ast.Subscript)[:2]) if not isinstance(k, ast.Slice)
+    ]
     keys += [k for table in spot.find(ast.Dict) for k in table.keys if k is not None]
     keys += [n.elt for n in spot.find(ast.SetComp)] + [n.key for n in spot.find(ast.DictComp)]
     keys += [n.left for n in spot.find(ast.Compare)]
@@ -28,8 +35,8 @@ def hashable(spot: Spot, kinds: List[str], cost: float) -> Iterator[Change]:
                     yield spot.replace(cost + 0.1, argument, f"map({maker}, {spot.text(argument)})")
 
 
-def _listed_instead(spot: Spot, cost: float) -> Iterator[Change]:
-    """A set made here becomes a list, which takes what has no hash."""
+def _listed_instead(spot: Spot, cost: float) -> Iterator[GuidedProposal]:
+    """Replace a set by a list, which accepts unhashable items."""
     root = spot.function or spot.source.tree
     names = {n.id for n in spot.find(ast.Name)}
     for node in ast.walk(root):
@@ -41,11 +48,13 @@ def _listed_instead(spot: Spot, cost: float) -> Iterator[Change]:
         uses = [n for n in ast.walk(root) if isinstance(n, ast.Attribute) and n.attr == "add"]
         mine = [n for n in uses if isinstance(n.value, ast.Name) and n.value.id == target.id]
         edits = [spot.source.replacement(node.value, "[]")]
-        yield spot.edit(cost + 0.1, *edits, *(Edit(*spot.attribute_span(n), "append") for n in mine))
+        yield spot.edit(
+            cost + 0.1, *edits, *(TextEdit(*spot.attribute_span(n), "append") for n in mine)
+        )
 
 
-def index_mended(spot: Spot, cost: float) -> Iterator[Change]:
-    """A number for an index; another way to the item."""
+def fix_index(spot: Spot, cost: float) -> Iterator[GuidedProposal]:
+    """Convert an index to a number, or access the item another way."""
     for subscript in spot.find(ast.Subscript)[:3]:
         key = plain_slice(subscript)
         if isinstance(key, ast.Slice):
@@ -56,20 +65,30 @@ def index_mended(spot: Spot, cost: float) -> Iterator[Change]:
         text = spot.text(key)
         yield spot.replace(cost, key, f"int({text})")
         end = spot.source.span(subscript.value)[1]
-        yield spot.edit(cost + 0.2, Edit(end, end, "[0]"))
-        if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
-            yield spot.replace(cost + 0.1, subscript, f"{spot.source.part(subscript.value, 16)}.{key.value}")
+        yield spot.edit(cost + 0.2, TextEdit(end, end, "[0]"))
+        if (
+            isinstance(key, ast.Constant)
+            and isinstance(key.value, str)
+            and key.value.isidentifier()
+        ):
+            yield spot.replace(
+                cost + 0.1, subscript, f"{spot.source.part(subscript.value, 16)}.{key.value}"
+            )
     for node in spot.find(ast.BinOp, lambda n: isinstance(n.op, ast.Div)):
         edit = spot.scope.gap(node.left, node.right, "/", "//")
         if edit:
             yield spot.edit(cost - 0.1, edit)
 
 
-def not_a_collection(spot: Spot, kinds: List[str], cost: float) -> Iterator[Change]:
-    """Something that was to be called, counted to, put into a list, or asked for its contents."""
+def fix_collection_use(spot: Spot, kinds: List[str], cost: float) -> Iterator[GuidedProposal]:
+    """Call, convert or wrap a value that is used as a collection."""
     for node in spot.nodes:
         place = spot.source.places.get(node)
-        if place is None or not isinstance(node, ast.expr) or not _is_collection_place(place.parent, place.field):
+        if (
+            place is None
+            or not isinstance(node, ast.expr)
+            or not _is_collection_place(place.parent, place.field)
+        ):
             continue
         text, part = spot.text(node), spot.source.part(node, 16)
         if "method" in kinds or "function" in kinds or "builtin_function_or_method" in kinds:
@@ -77,6 +96,7 @@ def not_a_collection(spot: Spot, kinds: List[str], cost: float) -> Iterator[Chan
         if "int" in kinds:
             yield spot.replace(cost - 0.1, node, f"range({text})")
             yield spot.replace(cost + 0.1, node, f"str({text})")
+        # A None is repaired by its own template.
         if "NoneType" not in kinds:
             yield spot.replace(cost + 0.1, node, f"[{text}]")
             yield spot.replace(cost + 0.2, node, f"list({text})")
@@ -87,8 +107,14 @@ def not_a_collection(spot: Spot, kinds: List[str], cost: float) -> Iterator[Chan
             yield spot.replace(cost, subscript.value, f"list({text})")
             yield spot.replace(cost + 0.3, subscript, text)
             key = plain_slice(subscript)
-            if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
-                yield spot.replace(cost, subscript, f"{spot.source.part(subscript.value, 16)}.{key.value}")
+            if (
+                isinstance(key, ast.Constant)
+                and isinstance(key.value, str)
+                and key.value.isidentifier()
+            ):
+                yield spot.replace(
+                    cost, subscript, f"{spot.source.part(subscript.value, 16)}.{key.value}"
+                )
 
 
 def _is_collection_place(parent: ast.AST, field: str) -> bool:
@@ -96,11 +122,13 @@ def _is_collection_place(parent: ast.AST, field: str) -> bool:
         return True
     if isinstance(parent, ast.Call):
         return field == "args"
-    return (isinstance(parent, ast.Compare) and field == "comparators") or isinstance(parent, ast.Starred)
+    return (isinstance(parent, ast.Compare) and field == "comparators") or isinstance(
+        parent, ast.Starred
+    )
 
 
-def immutable(spot: Spot, cost: float) -> Iterator[Change]:
-    """A tuple or text that is written to: made a list where it began."""
+def make_mutable(spot: Spot, cost: float) -> Iterator[GuidedProposal]:
+    """Convert a tuple or string that is assigned to into a list."""
     for subscript in spot.find(ast.Subscript, lambda n: not isinstance(n.ctx, ast.Load)):
         if not isinstance(subscript.value, ast.Name) or spot.function is None:
             continue
@@ -112,12 +140,14 @@ def immutable(spot: Spot, cost: float) -> Iterator[Change]:
                 if isinstance(node.value, ast.Tuple):
                     inner = text[1:-1] if text.startswith("(") else text
                     start, end = spot.source.span(node.value)
-                    yield spot.edit(cost - 0.1, Edit(start, end, f"[{inner.rstrip().rstrip(',')}]"))
+                    yield spot.edit(
+                        cost - 0.1, TextEdit(start, end, f"[{inner.rstrip().rstrip(',')}]")
+                    )
                 yield spot.replace(cost, node.value, f"list({text})")
 
 
 def plain_slice(node: ast.Subscript) -> ast.expr:
-    """What stands in the brackets (Python 3.8 wraps it)."""
+    """Return the expression between the brackets; Python 3.8 wraps it in `Index`."""
     inner = node.slice
     value = getattr(inner, "value", None)
     return value if type(inner).__name__ == "Index" and isinstance(value, ast.expr) else inner

@@ -1,23 +1,23 @@
-"""Undoing what turned the check red: hunks of the diff, parts of them, several together, the smallest that helps."""
+"""Revert the diff that broke the check: hunks, parts of hunks, and the smallest sufficient set."""
 
 from __future__ import annotations
 
-from sandbox.guest.search.candidates.reverts.asking import asks_for_change
-from sandbox.guest.search.candidates.reverts.diff import Diff, diff_of
-from sandbox.guest.search.candidates.reverts.offers import Undoing, revert_candidates
-from sandbox.guest.search.candidates.reverts.parts import Part, parts_of
-from sandbox.guest.search.candidates.reverts.smallest import smallest
-from sandbox.guest.search.candidates.reverts.stage import Undo, confirmed
+from sandbox.guest.search.candidates.reverts.candidates import RevertContext, revert_candidates
+from sandbox.guest.search.candidates.reverts.changed_tests import changes_tests
+from sandbox.guest.search.candidates.reverts.delta_debugging import minimize
+from sandbox.guest.search.candidates.reverts.diff import Diff, read_diff
+from sandbox.guest.search.candidates.reverts.parts import DiffPart, split_hunk
+from sandbox.guest.search.candidates.reverts.stage import RevertStage, focus_scores
 
 __all__ = [
     "Diff",
-    "Part",
-    "Undo",
-    "Undoing",
-    "asks_for_change",
-    "confirmed",
-    "diff_of",
-    "parts_of",
+    "DiffPart",
+    "RevertContext",
+    "RevertStage",
+    "changes_tests",
+    "focus_scores",
+    "minimize",
+    "read_diff",
     "revert_candidates",
-    "smallest",
+    "split_hunk",
 ]

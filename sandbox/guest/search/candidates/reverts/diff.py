@@ -1,63 +1,64 @@
-"""The red diff as a search knows it: which files it may undo, which functions, whether the failing tests ask for it."""
+"""The diff that broke the check, reduced to what the search may revert."""
 
 from __future__ import annotations
 
 import os
 from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple
 
-from sandbox.guest.search.candidates.generator import Candidate
-from sandbox.guest.search.candidates.reverts.asking import asks_for_change, places_of
-from sandbox.guest.search.candidates.reverts.offers import Undoing, revert_candidates
-from sandbox.guest.search.candidates.reverts.stage import Trial, Undo, confirmed
+from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.candidates.reverts.candidates import RevertContext, revert_candidates
+from sandbox.guest.search.candidates.reverts.changed_tests import changes_tests, locate_tests
+from sandbox.guest.search.candidates.reverts.stage import RevertStage, Trial, focus_scores
 from sandbox.guest.search.source.plain import PlainSource
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.render import SourceFile
 
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 
 
 class Diff(NamedTuple):
-    """What turned the check red."""
+    """The diff that broke the check."""
 
     hunks: Tuple[Dict[str, Any], ...]
-    sources: Dict[str, Source]
-    undoing: Undoing
+    sources: Dict[str, SourceFile]
+    undoing: RevertContext
 
-    def stage(self, helps: Trial) -> Optional[Undo]:
-        """What to try first, unless the failing tests ask for the change."""
-        if not self.sources or self.undoing.asked_for:
+    def stage(self, helps: Trial) -> Optional[RevertStage]:
+        """Return the stage that tries reverts, or None if the failing tests need the change."""
+        if not self.sources or self.undoing.changed_tests:
             return None
-        return Undo(self.hunks, self.sources, self.undoing, helps)
+        return RevertStage(self.hunks, self.sources, self.undoing, helps)
 
-    def confirm(self, undo: Undo, scores: Dict[str, Dict[int, float]]) -> None:
-        """Undoing something helped: that is where to look."""
-        confirmed(undo.parts, scores, self.undoing)
+    def confirm(self, undo: RevertStage, scores: Dict[str, Dict[int, float]]) -> None:
+        """Raise the suspiciousness of the lines whose revert helped."""
+        focus_scores(undo.parts, scores, self.undoing)
 
-    def candidates(self, *, only_parts: bool) -> Iterator[Candidate]:
-        """What can be undone; only parts of lines, when the stage has found something larger."""
+    def candidates(self, *, only_parts: bool) -> Iterator[CandidatePatch]:
+        """Yield reverts; with `only_parts`, only those of parts of lines."""
         for candidate in revert_candidates(self.hunks, self.sources, self.undoing):
+            # The stage already found the smallest larger revert.
             if not only_parts or candidate.template == "undo_part":
                 yield candidate
 
 
-def diff_of(known: Any) -> Diff:
-    """The diff of a search.
+def read_diff(context: Any) -> Diff:
+    """Return the diff of a search.
 
     Args:
-        known: Its situation.
+        context: Context of the search.
     """
-    hunks = tuple(known.request.red_hunks)
+    hunks = tuple(context.request.red_hunks)
 
     def read(path: str) -> Optional[bytes]:
         try:
-            with open(os.path.join(known.root, path), "rb") as file:
-                return file.read(MOST_BYTES)
+            with open(os.path.join(context.root, path), "rb") as file:
+                return file.read(MAX_BYTES)
         except OSError:
             return None
 
-    sources: Dict[str, Source] = {}
+    sources: Dict[str, SourceFile] = {}
     for path in dict.fromkeys(str(hunk["path"]) for hunk in hunks):
-        data = read(path) if known.editable(path) else None
+        data = read(path) if context.editable(path) else None
         if data is not None:
             sources[path] = PlainSource(path, data)
-    tests = places_of(list(known.goals), read) if hunks else ()
-    return Diff(hunks, sources, Undoing(tuple(known.units), asks_for_change(hunks, tests)))
+    tests = locate_tests(list(context.goals), read) if hunks else ()
+    return Diff(hunks, sources, RevertContext(tuple(context.units), changes_tests(hunks, tests)))

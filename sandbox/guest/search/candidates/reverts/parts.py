@@ -1,4 +1,4 @@
-"""A hunk of the diff taken apart: as a whole, by its lines, by the words of a changed line."""
+"""Split a hunk of the diff into lines, and changed lines into words."""
 
 from __future__ import annotations
 
@@ -6,94 +6,96 @@ import re
 from difflib import SequenceMatcher
 from typing import Any, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from sandbox.guest.search.source.render import Edit, Source
+from sandbox.guest.search.source.render import SourceFile, TextEdit
 
-MOST_LINES = 60
-"""Of a hunk that is taken apart."""
+MAX_LINES = 60
+"""Maximum lines of a hunk to split."""
 ALIKE = 0.55
-"""How alike an old and a new line must be to count as one line that was changed."""
+"""Minimum similarity (0 to 1) of an old and a new line to count as one changed line."""
 WORDS = re.compile(rb"\w+|\s+|[^\w\s]")
-MOST_WORDS = 8
-"""Changed places of one line; a line that changed in more places was written anew."""
+MAX_WORDS = 8
+"""Maximum changed places of one line; with more, the line counts as rewritten."""
 
 WHOLE, LINE, WORD = "hunk", "line", "part"
 
 
-class Part(NamedTuple):
-    """Something that can be undone by itself."""
+class DiffPart(NamedTuple):
+    """A part of the diff that can be reverted on its own."""
 
     path: str
     kind: str
     first: int
-    """Lines of the file as it is, from first to last; where lines only went, the line before which they stood."""
+    """First line in the current file; for removed lines, the line they preceded."""
     last: int
-    edit: Edit
+    edit: TextEdit
 
     @property
     def lines(self) -> range:
-        """The lines it is about."""
+        """Return the affected lines."""
         return range(self.first, self.last + 1)
 
 
-def starts_of(data: bytes) -> List[int]:
-    """Where the lines of a file begin, and behind the last one its end."""
+def line_starts(data: bytes) -> List[int]:
+    """Return the offset of every line, and of the end of the file."""
     starts = [0]
     for line in data.split(b"\n"):
         starts.append(min(starts[-1] + len(line) + 1, len(data)))
     return starts
 
 
-def whole_of(hunk: Mapping[str, Any], source: Source) -> Optional[Part]:
-    """A hunk as one part; None when it does not fit the file."""
+def hunk_part(hunk: Mapping[str, Any], source: SourceFile) -> Optional[DiffPart]:
+    """Return a hunk as one part, or None if it does not fit the file."""
     line, count, before = int(hunk["line"]), int(hunk["lines"]), str(hunk["before"])
-    starts = starts_of(source.data)
+    starts = line_starts(source.data)
     if line < 1 or count < 0 or line - 1 + count >= len(starts):
         return None
     start, end = starts[line - 1], starts[line - 1 + count]
     if source.data[start:end] == before.encode("utf-8"):
         return None
-    return Part(source.path, WHOLE, line, max(line, line + count - 1), Edit(start, end, before))
+    return DiffPart(
+        source.path, WHOLE, line, max(line, line + count - 1), TextEdit(start, end, before)
+    )
 
 
-def parts_of(hunk: Mapping[str, Any], source: Source) -> List[Part]:
-    """A hunk, then its lines (when it has several), then the words of lines that were changed."""
-    whole = whole_of(hunk, source)
+def split_hunk(hunk: Mapping[str, Any], source: SourceFile) -> List[DiffPart]:
+    """Return a hunk, its lines if there are several, and the words of its changed lines."""
+    whole = hunk_part(hunk, source)
     if whole is None:
         return []
-    lines = list(_lines_of(whole, source))
-    words = [part for line in lines for part in _words_of(line, source)]
+    lines = list(_changed_lines(whole, source))
+    words = [part for line in lines for part in _changed_words(line, source)]
     return [whole, *(lines if len(lines) > 1 else []), *words]
 
 
-def atoms_of(hunk: Mapping[str, Any], source: Source) -> List[Part]:
-    """The lines of a hunk, or the hunk itself."""
-    whole = whole_of(hunk, source)
-    return [] if whole is None else list(_lines_of(whole, source)) or [whole]
+def hunk_lines(hunk: Mapping[str, Any], source: SourceFile) -> List[DiffPart]:
+    """Return the lines of a hunk, or the hunk itself."""
+    whole = hunk_part(hunk, source)
+    return [] if whole is None else list(_changed_lines(whole, source)) or [whole]
 
 
-def _lines_of(whole: Part, source: Source) -> Iterator[Part]:
-    """Old lines beside the new ones they became; lines that only came or only went."""
+def _changed_lines(whole: DiffPart, source: SourceFile) -> Iterator[DiffPart]:
+    """Yield changed, added and removed lines of a hunk."""
     start, end, before = whole.edit
     old = before.encode("utf-8").splitlines(keepends=True)
     new = source.data[start:end].splitlines(keepends=True)
-    if not old or not new or len(old) > MOST_LINES or len(new) > MOST_LINES:
+    if not old or not new or len(old) > MAX_LINES or len(new) > MAX_LINES:
         return
     at = [start]
     for line in new:
         at.append(at[-1] + len(line))
     for one, two in _aligned(old, new):
         text = b"".join(old[one[0] : one[1]]).decode("utf-8")
-        edit = Edit(at[two[0]], at[two[1]], text)
+        edit = TextEdit(at[two[0]], at[two[1]], text)
         if source.data[edit.start : edit.end] != text.encode("utf-8"):
             first = whole.first + two[0]
-            yield Part(whole.path, LINE, first, max(first, whole.first + two[1] - 1), edit)
+            yield DiffPart(whole.path, LINE, first, max(first, whole.first + two[1] - 1), edit)
 
 
 Span = Tuple[int, int]
 
 
 def _aligned(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Tuple[Span, Span]]:
-    """Pairs of alike lines, in order, and between them what came and what went."""
+    """Yield spans of corresponding lines, and between them of added and removed lines."""
     one = two = 0
     for left, right in [*_pairs(old, new), (len(old), len(new))]:
         if two < right:
@@ -106,7 +108,7 @@ def _aligned(old: Sequence[bytes], new: Sequence[bytes]) -> Iterator[Tuple[Span,
 
 
 def _pairs(old: Sequence[bytes], new: Sequence[bytes]) -> List[Tuple[int, int]]:
-    """The alignment of the most alike lines."""
+    """Return the alignment with the highest total similarity, by dynamic programming."""
     best: Dict[Tuple[int, int], Tuple[float, Tuple[Tuple[int, int], ...]]] = {}
     for i in range(len(old) - 1, -1, -1):
         for j in range(len(new) - 1, -1, -1):
@@ -123,13 +125,14 @@ def _likeness(one: bytes, two: bytes) -> float:
     left, right = one.strip(), two.strip()
     if not left or not right:
         return 0.0
+    # An upper bound of the ratio, from the lengths alone, avoids most comparisons.
     if 2 * min(len(left), len(right)) < ALIKE * (len(left) + len(right)):
         return 0.0
     return SequenceMatcher(None, WORDS.findall(left), WORDS.findall(right), autojunk=False).ratio()
 
 
-def _words_of(line: Part, source: Source) -> Iterator[Part]:
-    """The places in which a changed line differs, when there is more than one, or it is less than the line."""
+def _changed_words(line: DiffPart, source: SourceFile) -> Iterator[DiffPart]:
+    """Yield the differing places of a changed line, unless they cover the whole line."""
     start, end, before = line.edit
     new, old = source.data[start:end], before.encode("utf-8")
     if line.first != line.last or old.count(b"\n") > 1 or not old.strip() or not new.strip():
@@ -138,10 +141,17 @@ def _words_of(line: Part, source: Source) -> Iterator[Part]:
     at = [start]
     for word in two:
         at.append(at[-1] + len(word))
-    codes = [c for c in SequenceMatcher(None, one, two, autojunk=False).get_opcodes() if c[0] != "equal"]
-    if not 1 <= len(codes) <= MOST_WORDS:
+    codes = [
+        c for c in SequenceMatcher(None, one, two, autojunk=False).get_opcodes() if c[0] != "equal"
+    ]
+    if not 1 <= len(codes) <= MAX_WORDS:
         return
     for _, left, right, first, last in codes:
         text = b"".join(one[left:right]).decode("utf-8")
-        if (text.strip() or source.data[at[first] : at[last]].strip()) and (first, last) != (0, len(two)):
-            yield Part(line.path, WORD, line.first, line.last, Edit(at[first], at[last], text))
+        if (text.strip() or source.data[at[first] : at[last]].strip()) and (first, last) != (
+            0,
+            len(two),
+        ):
+            yield DiffPart(
+                line.path, WORD, line.first, line.last, TextEdit(at[first], at[last], text)
+            )

@@ -1,4 +1,4 @@
-"""NumPy and pandas, after their release notes."""
+"""NumPy and pandas, from their release notes."""
 
 from __future__ import annotations
 
@@ -117,4 +117,4 @@ squeeze mangle_dupe_cols convert_unicode ->
         Rewrite("itemset", "{value}[...] = {args}"),
     ),
 )
-"""What each of them renamed, moved or dropped."""
+"""Renamed, moved and removed names."""

@@ -1,4 +1,4 @@
-"""Django, after its release notes."""
+"""Django, from its release notes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ django.utils.translation.ugettext_lazy -> django.utils.translation.gettext_lazy
 django.utils.translation.ungettext -> django.utils.translation.ngettext
 django.utils.translation.ungettext_lazy -> django.utils.translation.ngettext_lazy
 django.utils.translation.ugettext_noop -> django.utils.translation.gettext_noop
-django.utils.encoding.force_text django.utils.encoding.force_unicode -> django.utils.encoding.force_str
-django.utils.encoding.smart_text django.utils.encoding.smart_unicode -> django.utils.encoding.smart_str
+django.utils.encoding.force_text -> django.utils.encoding.force_str
+django.utils.encoding.force_unicode -> django.utils.encoding.force_str
+django.utils.encoding.smart_text -> django.utils.encoding.smart_str
+django.utils.encoding.smart_unicode -> django.utils.encoding.smart_str
 django.utils.encoding.python_2_unicode_compatible -> six.python_2_unicode_compatible
 django.conf.urls.url -> django.urls.re_path
 django.core.urlresolvers.reverse -> django.urls.reverse
@@ -51,4 +53,4 @@ rel -> remote_field
 """),
     rewrites=(Rewrite("is_ajax", "{value}.headers.get('x-requested-with') == 'XMLHttpRequest'"),),
 )
-"""What each of them renamed, moved or dropped."""
+"""Renamed, moved and removed names."""

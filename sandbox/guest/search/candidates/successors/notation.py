@@ -1,49 +1,55 @@
-"""How renamed names are written down: tables of old and new, and what is written otherwise now."""
+"""Data types and a compact notation for tables of renamed names."""
 
 from __future__ import annotations
 
 from typing import Dict, Mapping, NamedTuple, Tuple
 
 Table = Mapping[str, Tuple[str, ...]]
-"""New names by the old one, the likeliest first."""
+"""New names by old name, most likely first."""
 
 EMPTY: Dict[str, Tuple[str, ...]] = {}
 
 
 class Rewrite(NamedTuple):
-    """A call or expression that is written otherwise now; `{value}` and `{args}` stand for its parts."""
+    """A new spelling of a call or expression, with placeholders such as `{value}` and `{args}`."""
 
     attribute: str
     text: str
     needs: str = ""
-    """An import without which it does not work."""
+    """Import line that the new spelling requires."""
 
 
 class Renames(NamedTuple):
-    """What some projects renamed."""
+    """Renames of a group of projects."""
 
     modules: Table = EMPTY
     names: Table = EMPTY
-    """Dotted names."""
+    """By dotted name."""
     attributes: Table = EMPTY
-    """Methods and attributes, whatever object they were asked of."""
+    """Methods and attributes of any object."""
     keywords: Table = EMPTY
-    """Keywords of any callable; one that was dropped has no new name."""
+    """Keywords of any callable; a removed keyword has no new name."""
     rewrites: Tuple[Rewrite, ...] = ()
 
 
 def table(text: str) -> Table:
-    """Lines `old -> new`; several old ones parted by blanks, several new ones by `|`."""
+    """Parse lines of the form `old -> new`.
+
+    Several old names are separated by blanks, several new names by `|`.
+    """
     found: Dict[str, Tuple[str, ...]] = {}
     for line in text.strip().splitlines():
         old, _, new = line.partition("->")
         for name in old.split():
-            found[name] = (*found.get(name, ()), *(part.strip() for part in new.split("|") if part.strip()))
+            found[name] = (
+                *found.get(name, ()),
+                *(part.strip() for part in new.split("|") if part.strip()),
+            )
     return found
 
 
-def joined(*tables: Table) -> Table:
-    """Several tables as one; a name in more than one has all its successors."""
+def merge_tables(*tables: Table) -> Table:
+    """Merge tables; a name in several tables gets all its successors."""
     found: Dict[str, Tuple[str, ...]] = {}
     for one in tables:
         for old, new in one.items():

@@ -1,4 +1,4 @@
-"""Pydantic, SQLAlchemy, marshmallow and others that describe data, after their change logs."""
+"""Pydantic, SQLAlchemy, marshmallow and other data libraries, from their change logs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from sandbox.guest.search.candidates.successors.notation import Renames, Rewrite
 RENAMES = Renames(
     modules=table("""
 pydantic.generics pydantic.main pydantic.error_wrappers -> pydantic
-pydantic.utils pydantic.typing pydantic.errors pydantic.class_validators pydantic.fields -> pydantic.v1.utils | pydantic
+pydantic.utils pydantic.typing pydantic.errors -> pydantic.v1.utils | pydantic
+pydantic.class_validators pydantic.fields -> pydantic.v1.utils | pydantic
 pydantic.tools -> pydantic.v1.tools | pydantic
 pydantic.env_settings -> pydantic_settings
 sqlalchemy.ext.declarative -> sqlalchemy.orm
@@ -84,7 +85,11 @@ bind ->
 """),
     rewrites=(
         Rewrite("schema_json", "json.dumps({value}.model_json_schema({args}))", "import json"),
-        Rewrite("parse_obj_as", "TypeAdapter({first}).validate_python({rest})", "from pydantic import TypeAdapter"),
+        Rewrite(
+            "parse_obj_as",
+            "TypeAdapter({first}).validate_python({rest})",
+            "from pydantic import TypeAdapter",
+        ),
     ),
 )
-"""What each of them renamed, moved or dropped."""
+"""Renamed, moved and removed names."""

@@ -1,4 +1,4 @@
-"""SciPy, scikit-learn, NetworkX, Matplotlib and Pillow, after their change logs."""
+"""SciPy, scikit-learn, NetworkX, Matplotlib and Pillow, from their change logs."""
 
 from __future__ import annotations
 
@@ -90,4 +90,4 @@ presort ->
 copy ->
 """),
 )
-"""What each of them renamed, moved or dropped."""
+"""Renamed, moved and removed names."""

@@ -1,13 +1,14 @@
-"""The standard library and the language: What's New in Python 3.0 to 3.14."""
+"""The standard library and the language, from What's New in Python 3.0 to 3.14."""
 
 from __future__ import annotations
 
 from sandbox.guest.search.candidates.successors.notation import Renames, Rewrite, table
 
 _ABCS = (
-    "Awaitable Coroutine AsyncIterable AsyncIterator AsyncGenerator Hashable Iterable Iterator Generator Reversible "
-    "Sized Container Callable Collection Set MutableSet Mapping MutableMapping MappingView KeysView ItemsView "
-    "ValuesView Sequence MutableSequence ByteString"
+    "Awaitable Coroutine AsyncIterable AsyncIterator AsyncGenerator Hashable Iterable "
+    "Iterator Generator Reversible Sized Container Callable Collection Set MutableSet "
+    "Mapping MutableMapping MappingView KeysView ItemsView ValuesView Sequence "
+    "MutableSequence ByteString"
 )
 
 RENAMES = Renames(
@@ -226,7 +227,11 @@ loop ->
 """),
     rewrites=(
         Rewrite("utcnow", "{value}.now(timezone.utc)", "from datetime import timezone"),
-        Rewrite("utcfromtimestamp", "{value}.fromtimestamp({args}, timezone.utc)", "from datetime import timezone"),
+        Rewrite(
+            "utcfromtimestamp",
+            "{value}.fromtimestamp({args}, timezone.utc)",
+            "from datetime import timezone",
+        ),
         Rewrite("has_key", "{args} in {value}"),
         Rewrite("getchildren", "list({value})"),
         Rewrite("next", "next({value})"),
@@ -239,8 +244,12 @@ loop ->
         Rewrite("count", "len({value})"),
         Rewrite("length", "len({value})"),
         Rewrite("size", "len({value})"),
-        Rewrite("removeprefix", "({value}[len({args}):] if {value}.startswith({args}) else {value})"),
-        Rewrite("removesuffix", "({value}[:-len({args})] if {value}.endswith({args}) else {value})"),
+        Rewrite(
+            "removeprefix", "({value}[len({args}):] if {value}.startswith({args}) else {value})"
+        ),
+        Rewrite(
+            "removesuffix", "({value}[:-len({args})] if {value}.endswith({args}) else {value})"
+        ),
         Rewrite("bit_count", "bin({value}).count('1')"),
         Rewrite("is_relative_to", "({args} in {value}.parents or {value} == {args})"),
         Rewrite("readlink", "os.readlink({value})", "import os"),
@@ -248,7 +257,7 @@ loop ->
         Rewrite("get_event_loop", "asyncio.new_event_loop()", "import asyncio"),
     ),
 )
-"""What each of them renamed, moved or dropped."""
+"""Renamed, moved and removed names."""
 
 BUILTINS = table("""
 unicode basestring -> str
@@ -267,4 +276,4 @@ izip -> zip
 imap -> map
 ifilter -> filter
 """)
-"""Names that other languages and Python 2 know."""
+"""Names of built-ins in Python 2 and other languages."""

@@ -1,4 +1,4 @@
-"""pytest, Sphinx, setuptools and other tools of development, after their change logs."""
+"""pytest, Sphinx, setuptools and other development tools, from their change logs."""
 
 from __future__ import annotations
 
@@ -44,8 +44,14 @@ makeitem -> from_parent
 message -> match
 """),
     rewrites=(
-        Rewrite("get_distribution", "importlib.metadata.distribution({args})", "import importlib.metadata"),
-        Rewrite("__version__", "importlib.metadata.version({module!r})", "import importlib.metadata"),
+        Rewrite(
+            "get_distribution",
+            "importlib.metadata.distribution({args})",
+            "import importlib.metadata",
+        ),
+        Rewrite(
+            "__version__", "importlib.metadata.version({module!r})", "import importlib.metadata"
+        ),
     ),
 )
-"""What each of them renamed, moved or dropped."""
+"""Renamed, moved and removed names."""

@@ -1,4 +1,4 @@
-"""Flask, Werkzeug, Jinja, urllib3, aiohttp and others that speak HTTP, after their change logs."""
+"""Flask, Werkzeug, Jinja, urllib3, aiohttp and other HTTP libraries, from their change logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ flask.safe_join -> werkzeug.utils.safe_join
 flask.json.JSONEncoder -> flask.json.provider.DefaultJSONProvider | json.JSONEncoder
 flask.json.JSONDecoder -> json.JSONDecoder
 flask.json_available -> True
-flask._app_ctx_stack flask._request_ctx_stack -> flask.globals.app_ctx | flask.globals.request_ctx | flask.g
+flask._app_ctx_stack -> flask.globals.app_ctx | flask.globals.request_ctx | flask.g
+flask._request_ctx_stack -> flask.globals.app_ctx | flask.globals.request_ctx | flask.g
 flask.globals._app_ctx_stack -> flask.globals.app_ctx
 flask.globals._request_ctx_stack -> flask.globals.request_ctx
 flask.helpers.safe_join -> werkzeug.utils.safe_join
@@ -100,4 +101,4 @@ timeout -> read_timeout
 verify -> ssl
 """),
 )
-"""What each of them renamed, moved or dropped."""
+"""Renamed, moved and removed names."""

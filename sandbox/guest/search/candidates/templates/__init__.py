@@ -1,6 +1,7 @@
-"""All fix templates inside functions, found by folder: one kind of mistake each, with COST, tables and propose.
+"""Templates for statements and expressions inside functions, one module per kind of mistake.
 
-The folders inside hold templates for other places, which are loaded by themselves.
+Modules are discovered by folder and define COST, CHANGES, UNTOUCHED and `propose`. Subfolders hold
+templates for other places and are loaded separately.
 """
 
 from __future__ import annotations
@@ -11,6 +12,6 @@ from typing import Any, Dict
 
 
 def load_templates() -> Dict[str, Any]:
-    """Every template module of this folder by its name, in the order of the alphabet."""
+    """Load every template module of this folder by name, in alphabetical order."""
     names = sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.ispkg)
     return {name: importlib.import_module(f"{__name__}.{name}") for name in names}

@@ -1,4 +1,4 @@
-"""A wrong result: another value of a small grammar, or two boolean results exchanged."""
+"""A wrong return value: another value of a small grammar, or two boolean results swapped."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 import itertools
 from typing import Iterator, Optional
 
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 2.0
 CHEAPEST = COST - 0.5
@@ -27,7 +27,7 @@ FORMS = ("[{}]", "{} == 0", "{} > 0", "not {}", "len({})")
 PLAIN = ("True", "False", "None", "0", "1", "-1", "[]", "''", "{}")
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     """Return a name, a test of it, or a plain value; return the value of the last call."""
     if node is scope.root and scope.is_function:
         yield from _exchanged(scope)
@@ -47,9 +47,13 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.restate(COST - 0.4, node, f"return {scope.text(node.value)}")
 
 
-def _exchanged(scope: Scope) -> Iterator[Optional[Proposal]]:
+def _exchanged(scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     values = [n.value for n in scope.nodes if isinstance(n, ast.Return)]
-    flags = [value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, bool)]
+    flags = [
+        value
+        for value in values
+        if isinstance(value, ast.Constant) and isinstance(value.value, bool)
+    ]
     for one, other in itertools.combinations(flags, 2):
         if one.value != other.value:
             yield scope.swap(COST - 0.5, one, other)

@@ -1,27 +1,38 @@
-"""An `await` that is missing, or one too many."""
+"""A missing or superfluous `await` or `async`."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator, Optional
 
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.5
 CHANGES = (
     ("async def f(a):\n    return a.get(1)\n", "async def f(a):\n    return await a.get(1)\n"),
     ("async def f(a):\n    return await a.get(1)\n", "async def f(a):\n    return a.get(1)\n"),
-    ("async def f(a):\n    for x in a:\n        g(x)\n", "async def f(a):\n    async for x in a:\n        g(x)\n"),
-    ("async def f(a):\n    with a:\n        pass\n", "async def f(a):\n    async with a:\n        pass\n"),
-    ("async def f(a):\n    async for x in a:\n        g(x)\n", "async def f(a):\n    for x in a:\n        g(x)\n"),
+    (
+        "async def f(a):\n    for x in a:\n        g(x)\n",
+        "async def f(a):\n    async for x in a:\n        g(x)\n",
+    ),
+    (
+        "async def f(a):\n    with a:\n        pass\n",
+        "async def f(a):\n    async with a:\n        pass\n",
+    ),
+    (
+        "async def f(a):\n    async for x in a:\n        g(x)\n",
+        "async def f(a):\n    for x in a:\n        g(x)\n",
+    ),
 )
 UNTOUCHED = ("def f(a):\n    return a.get(1)\n",)
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Wait for a call, or do not; loop and enter asynchronously, or not."""
-    if not scope.is_function or not isinstance(scope.surroundings.function_around(node), ast.AsyncFunctionDef):
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Add or remove `await` before a call, or `async` before a loop or context manager."""
+    if not scope.is_function or not isinstance(
+        scope.surroundings.function_around(node), ast.AsyncFunctionDef
+    ):
         return
     if isinstance(node, ast.Await):
         yield scope.replace(COST, node, scope.text(node.value))
@@ -34,8 +45,10 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
             yield scope.replace(COST + 0.4 * (not own), node, f"({text})" if attribute else text)
     elif isinstance(node, (ast.For, ast.With)):
         start = scope.source.span(node)[0]
-        yield Proposal(COST, (Edit(start, start, "async "),))
+        yield ProposedEdits(COST, (TextEdit(start, start, "async "),))
     elif isinstance(node, (ast.AsyncFor, ast.AsyncWith)):
         start = scope.source.span(node)[0]
         rest = scope.source.data[start + len("async") :]
-        yield Proposal(COST, (Edit(start, start + len("async") + len(rest) - len(rest.lstrip()), ""),))
+        yield ProposedEdits(
+            COST, (TextEdit(start, start + len("async") + len(rest) - len(rest.lstrip()), ""),)
+        )

@@ -7,8 +7,8 @@ from difflib import SequenceMatcher
 from typing import Dict, Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.source.bindings import BUILTINS
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.6
 CHANGES = (
@@ -21,48 +21,70 @@ CHANGES = (
         "from m import load, loads\n\n\ndef f(a):\n    return loads(a)\n",
     ),
     (
-        "def g(a):\n    return a\n\n\ndef h(a):\n    return a\n\n\ndef f(a):\n    return map(g, a)\n",
-        "def g(a):\n    return a\n\n\ndef h(a):\n    return a\n\n\ndef f(a):\n    return map(h, a)\n",
+        (
+            "def g(a):\n    return a\n\n\ndef h(a):\n    return a\n\n\ndef f(a):\n"
+            "    return map(g, a)\n"
+        ),
+        (
+            "def g(a):\n    return a\n\n\ndef h(a):\n    return a\n\n\ndef f(a):\n"
+            "    return map(h, a)\n"
+        ),
     ),
     (
         "import m\nfrom n import g\n\n\ndef f(a):\n    return g(a) or m.g\n",
         "import m\nfrom n import g\n\n\ndef f(a):\n    return m.g(a) or m.g\n",
     ),
-    ("LIMIT = 5\n\n\ndef f(a):\n    return a[:10]\n", "LIMIT = 5\n\n\ndef f(a):\n    return a[:LIMIT]\n"),
+    (
+        "LIMIT = 5\n\n\ndef f(a):\n    return a[:10]\n",
+        "LIMIT = 5\n\n\ndef f(a):\n    return a[:LIMIT]\n",
+    ),
 )
 UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
 
-MOST = 10
+MAX_NAMES = 10
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Another name of the file of the same sort, the most similar first; a named constant for a number or a text."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Use another global of the same kind, most similar first, or a constant for a literal."""
     if not scope.is_function:
         return
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in scope.names_at(node):
+    if (
+        isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and node.id not in scope.names_at(node)
+    ):
         kin = _sorts(scope)
         sort = next((sort for sort, names in kin.items() if node.id in names), "")
+        # Built-ins have a template for renamed functions.
         if not sort and node.id in BUILTINS:
             return
         start, end = scope.source.span(node)
         others = [name for name in kin.get(sort, ()) if name != node.id]
-        ranked = sorted(others, key=lambda name: (-_likeness(name, node.id), name))[:MOST]
+        ranked = sorted(others, key=lambda name: (-_likeness(name, node.id), name))[:MAX_NAMES]
         for rank, name in enumerate(ranked):
-            yield Proposal(COST + 0.05 * rank, (Edit(start, end, name),))
+            yield ProposedEdits(COST + 0.05 * rank, (TextEdit(start, end, name),))
         for owner in _owners(scope).get(node.id, ())[:3]:
-            yield Proposal(COST + 0.1, (Edit(start, start, f"{owner}."),))
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float, str) and scope.is_value(node):
-        for name in _sorts(scope).get("constant", ())[:MOST]:
+            yield ProposedEdits(COST + 0.1, (TextEdit(start, start, f"{owner}."),))
+    if (
+        isinstance(node, ast.Constant)
+        and type(node.value) in (int, float, str)
+        and scope.is_value(node)
+    ):
+        for name in _sorts(scope).get("constant", ())[:MAX_NAMES]:
             yield scope.replace(COST + 0.6, node, name)
 
 
-def _owners(scope: Scope) -> Dict[str, List[str]]:
-    """Imported modules and the like, by the names that the file looks up in them."""
+def _owners(scope: CodeScope) -> Dict[str, List[str]]:
+    """Return the imported names that have an attribute, by attribute."""
     if "owners" not in scope.source.notes:
         found: Dict[str, Dict[str, None]] = {}
         for node in scope.source.nodes:
             owner = node.value if isinstance(node, ast.Attribute) else None
-            if isinstance(node, ast.Attribute) and isinstance(owner, ast.Name) and owner.id in scope.outer_names:
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(owner, ast.Name)
+                and owner.id in scope.outer_names
+            ):
                 found.setdefault(node.attr, {})[owner.id] = None
         scope.source.notes["owners"] = {name: list(owners) for name, owners in found.items()}
     owners: Dict[str, List[str]] = scope.source.notes["owners"]
@@ -73,14 +95,16 @@ def _likeness(one: str, other: str) -> float:
     return round(SequenceMatcher(None, one, other).ratio(), 3)
 
 
-def _sorts(scope: Scope) -> Dict[str, List[str]]:
-    """The names of the file's own level: functions, classes, constants, what is imported."""
+def _sorts(scope: CodeScope) -> Dict[str, List[str]]:
+    """Return the global names of the file by kind: functions, classes, constants, imports."""
     notes = scope.source.notes
     if "globals_by_sort" not in notes:
         found: Dict[str, List[str]] = {}
         for name, sort in _globals(scope.source.tree):
             found.setdefault(sort, []).append(name)
-        notes["globals_by_sort"] = {sort: list(dict.fromkeys(names)) for sort, names in found.items()}
+        notes["globals_by_sort"] = {
+            sort: list(dict.fromkeys(names)) for sort, names in found.items()
+        }
     sorts: Dict[str, List[str]] = notes["globals_by_sort"]
     return sorts
 

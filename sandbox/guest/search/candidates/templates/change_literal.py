@@ -1,4 +1,4 @@
-"""A wrong constant: one more or less, another literal of the file or of the failing test, several at once."""
+"""A wrong constant: off by one, another literal of the file or the test, several at once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import ast
 import itertools
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.0
 APART, TOGETHER = 0.6, 0.1
-"""What it costs more to change one of several equal literals of a statement, and all of them: they mean the same."""
+"""Additional cost of changing one of several equal literals of a statement, and of changing all.
+
+Equal literals usually mean the same.
+"""
 CHANGES = (
     ("def f(n):\n    return n % 2 == 1\n", "def f(n):\n    return n % 2 == 0\n"),
     ("def f(n):\n    return n * 10\n", "def f(n):\n    return n * 11\n"),
@@ -27,15 +30,16 @@ UNTOUCHED = ('def f(a):\n    """Says 1."""\n    return a\n',)
 
 
 KIN_TEXTS = (
-    ("(", "[", "{", "<"), (")", "]", "}", ">"), ("(", ")"), ("[", "]"), ("{", "}"), ("'", '"', "`"), ("/", "\\"),
-    (",", ";", ", ", ": ", ":"), (".", ",", "-", "_", " "), ("\n", "\r\n", "\t", " ", ""), ("-", "+"), ("*", "/"),
+    ("(", "[", "{", "<"), (")", "]", "}", ">"), ("(", ")"), ("[", "]"), ("{", "}"), ("'", '"', "`"),
+    ("/", "\\"), (",", ";", ", ", ": ", ":"), (".", ",", "-", "_", " "),
+    ("\n", "\r\n", "\t", " ", ""), ("-", "+"), ("*", "/"),
     ("utf-8", "ascii", "latin-1", "utf-8-sig"), ("True", "true"), ("False", "false"), ("0", "1"),
 )  # fmt: skip
-"""Texts that are taken for one another."""
+"""Groups of texts that are confused with one another."""
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Other values for one constant; at the function itself, for all equal constants, and two exchanged."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Change one constant; at the function itself, change all equal constants or swap two."""
     if node is scope.root:
         yield from _several(scope)
     if isinstance(node, ast.Constant) and scope.is_value(node):
@@ -52,15 +56,35 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
             yield scope.replace(COST + 1.2, node, f"[{name}]")
 
 
-def _others(value: Any, scope: Scope) -> List[Any]:
+def _others(value: Any, scope: CodeScope) -> List[Any]:
     others: List[Any] = []
     if isinstance(value, bool):
         others = [not value]
     elif isinstance(value, int):
-        others = [value + 1, value - 1, 0, 1, -1, 2, *[n for n in scope.numbers if isinstance(n, int)][:8], -value]
+        others = [
+            value + 1,
+            value - 1,
+            0,
+            1,
+            -1,
+            2,
+            *[n for n in scope.numbers if isinstance(n, int)][:8],
+            -value,
+        ]
+        # Values from the failing test come last, since they invite overfitting.
         others += [value * 2, *[n for n in scope.literals.numbers if isinstance(n, int)][:8]]
     elif isinstance(value, float):
-        others = [value + 1, value - 1, 0.0, 1.0, 2.0, value * 2, value / 2, -value, 1 / value if value else 1.0]
+        others = [
+            value + 1,
+            value - 1,
+            0.0,
+            1.0,
+            2.0,
+            value * 2,
+            value / 2,
+            -value,
+            1 / value if value else 1.0,
+        ]
         others += list(scope.literals.numbers[:6])
     elif isinstance(value, str):
         others = _other_strings(value, scope)
@@ -70,23 +94,45 @@ def _others(value: Any, scope: Scope) -> List[Any]:
     return [other for kind, other in kept if (kind, other) != (type(value), value)]
 
 
-def _other_strings(value: str, scope: Scope) -> List[str]:
+def _other_strings(value: str, scope: CodeScope) -> List[str]:
     others = [s for s in scope.strings if s != value][:25]
-    others += ["", " ", "_", "0", value.lower(), value.upper(), value.capitalize(), value.strip(), value + " "]
-    others += [" " + value, value * 2, value.swapcase(), value + value.upper(), value[:-1], value[1:]]
+    others += [
+        "",
+        " ",
+        "_",
+        "0",
+        value.lower(),
+        value.upper(),
+        value.capitalize(),
+        value.strip(),
+        value + " ",
+    ]
+    others += [
+        " " + value,
+        value * 2,
+        value.swapcase(),
+        value + value.upper(),
+        value[:-1],
+        value[1:],
+    ]
     others += [kin for group in KIN_TEXTS if value in group for kin in group]
     if len(value) == 2:
         others.append(value[::-1])
     if 2 < len(value) <= 12:
         others += [value[:k] + value[k + 1 :] for k in range(len(value))]
     if len(value) == 1:
-        others += sorted({letter for text in scope.literals.strings[:10] for letter in text if not letter.isalnum()})[
-            :8
-        ]
+        others += sorted(
+            {
+                letter
+                for text in scope.literals.strings[:10]
+                for letter in text
+                if not letter.isalnum()
+            }
+        )[:8]
     return [*others, *scope.literals.strings[:10]] if len(value) <= 200 else []
 
 
-def _several(scope: Scope) -> Iterator[Optional[Proposal]]:
+def _several(scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     constants = [n for n in scope.nodes if isinstance(n, ast.Constant) and scope.is_value(n)]
     constants = [n for n in constants if type(n.value) in (int, float, str)][:40]
     yield from _all_equal(constants, scope)
@@ -96,27 +142,42 @@ def _several(scope: Scope) -> Iterator[Optional[Proposal]]:
     words = [(n, n.value) for n in constants if isinstance(n.value, str)]
     if len(words) > 1:
         for change in (str.capitalize, str.upper, str.lower, str.title):
-            yield Proposal(COST + 2.0, tuple(scope.source.replacement(n, repr(change(word))) for n, word in words))
+            yield ProposedEdits(
+                COST + 2.0,
+                tuple(scope.source.replacement(n, repr(change(word))) for n, word in words),
+            )
 
 
 def _means_something(value: Any) -> bool:
-    """Whether that a value stands twice in a statement is no chance."""
-    return (type(value) in (int, float) and abs(value) > 2) or (type(value) is str and len(value) > 1)
+    """Return True if two equal values in a statement are unlikely to be a coincidence."""
+    return (type(value) in (int, float) and abs(value) > 2) or (
+        type(value) is str and len(value) > 1
+    )
 
 
-def _twins(node: ast.Constant, scope: Scope) -> List[ast.Constant]:
-    """All literals of a statement that are equal to this one, itself included."""
+def _twins(node: ast.Constant, scope: CodeScope) -> List[ast.Constant]:
+    """Return all literals of the statement that equal this one, including itself."""
     statement: ast.AST = node
     while not isinstance(statement, ast.stmt):
         statement = scope.parent(statement)
     head = [statement] if not hasattr(statement, "body") else list(ast.iter_child_nodes(statement))
-    inside = [n for part in head if part is statement or not isinstance(part, ast.stmt) for n in ast.walk(part)]
+    inside = [
+        n
+        for part in head
+        if part is statement or not isinstance(part, ast.stmt)
+        for n in ast.walk(part)
+    ]
     return [
-        n for n in inside if isinstance(n, ast.Constant) and (type(n.value), n.value) == (type(node.value), node.value)
+        n
+        for n in inside
+        if isinstance(n, ast.Constant)
+        and (type(n.value), n.value) == (type(node.value), node.value)
     ]
 
 
-def _all_equal(constants: List[ast.Constant], scope: Scope) -> Iterator[Optional[Proposal]]:
+def _all_equal(
+    constants: List[ast.Constant], scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
     same: Dict[Tuple[type, Any], List[ast.Constant]] = {}
     for node in constants:
         same.setdefault((type(node.value), node.value), []).append(node)
@@ -124,14 +185,25 @@ def _all_equal(constants: List[ast.Constant], scope: Scope) -> Iterator[Optional
         if len(nodes) < 2:
             continue
         if kind is str:
-            others: List[Any] = [value.lower(), value.upper(), value.capitalize(), value.strip(), "", " "]
+            others: List[Any] = [
+                value.lower(),
+                value.upper(),
+                value.capitalize(),
+                value.strip(),
+                "",
+                " ",
+            ]
             others += [s for s in scope.strings if s != value][:10]
         else:
             others = [value + 1, value - 1, -value]
-        extra = TOGETHER if _means_something(value) and len(_twins(nodes[0], scope)) == len(nodes) else 1.6
+        extra = (
+            TOGETHER
+            if _means_something(value) and len(_twins(nodes[0], scope)) == len(nodes)
+            else 1.6
+        )
         for rank, other in enumerate(others):
             if other != value:
-                yield Proposal(
+                yield ProposedEdits(
                     COST + extra + (0.1 * rank if extra == TOGETHER else 0.0),
                     tuple(scope.source.replacement(n, repr(other)) for n in nodes),
                 )

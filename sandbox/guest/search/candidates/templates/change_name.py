@@ -6,8 +6,8 @@ import ast
 import itertools
 from typing import Iterator, Optional
 
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.3
 CHANGES = (
@@ -29,8 +29,8 @@ CHANGES = (
 UNTOUCHED = ("def f():\n    return 1\n", "def f(a):\n    return None\n")
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Another name in scope, to read or to assign."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Read or assign another name in scope."""
     if node is scope.root:
         yield from _exchanged_targets(scope)
     elif isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store):
@@ -39,21 +39,29 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         if isinstance(scope.parent(node), (ast.Assign, ast.AugAssign)):
             start, end = scope.source.span(node)
             others = [name for name in scope.names if name != node.id]
-            yield from (Proposal(COST + 0.3, (Edit(start, end, name),)) for name in others)
-    elif isinstance(node, (ast.Name, ast.Call, ast.Subscript, ast.BinOp, ast.Attribute)) and scope.is_value(node):
+            yield from (ProposedEdits(COST + 0.3, (TextEdit(start, end, name),)) for name in others)
+    elif isinstance(
+        node, (ast.Name, ast.Call, ast.Subscript, ast.BinOp, ast.Attribute)
+    ) and scope.is_value(node):
         cost = COST if isinstance(node, ast.Name) else COST + 0.9
         own = scope.text(node)
-        # An expression is not replaced by one of the names it is made of: that is for the templates that unwrap.
+        # Replacing an expression by one of its own names is left to the templates that unwrap.
         inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         for extra, name in scope.names_for(node):
             if name != own:
                 yield scope.replace(cost + extra + 0.2 * (name in inside), node, name)
-    elif isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.Dict)) and scope.is_function and scope.is_value(node):
+    elif (
+        isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.Dict))
+        and scope.is_function
+        and scope.is_value(node)
+    ):
         yield from _for_literal(node, scope)
 
 
-def _for_literal(node: ast.Constant | ast.List | ast.Tuple | ast.Dict, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """A name instead of what is written out: a constant, or an empty display."""
+def _for_literal(
+    node: ast.Constant | ast.List | ast.Tuple | ast.Dict, scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
+    """Replace a constant or an empty container by a name."""
     place = scope.place(node)
     value = node.value if isinstance(node, ast.Constant) else None
     if getattr(node, "elts", None) or getattr(node, "keys", None) or value is ...:
@@ -61,25 +69,36 @@ def _for_literal(node: ast.Constant | ast.List | ast.Tuple | ast.Dict, scope: Sc
     if value is None and isinstance(place.parent, (ast.Compare, ast.Return)):
         return
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    likely = place.field == "iter" if value is None else number and isinstance(place.parent, ast.AugAssign)
+    likely = (
+        place.field == "iter"
+        if value is None
+        else number and isinstance(place.parent, ast.AugAssign)
+    )
     cost = COST + 0.3 if likely else COST + 1.0 + 0.3 * (not number)
     for extra, name in scope.names_for(node):
         if name not in ("self", "cls"):
             yield scope.replace(cost + (0.1 if value is None else extra), node, name)
 
 
-def _other_targets(node: ast.expr, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _other_targets(node: ast.expr, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     if not isinstance(scope.parent(node), (ast.Assign, ast.AugAssign)):
         return
     start, end = scope.source.span(node)
     for donor in scope.donors.expressions:
-        if isinstance(donor, (ast.Subscript, ast.Attribute)) and scope.text(donor) != scope.text(node):
-            yield Proposal(COST + 1.1, (Edit(start, end, scope.text(donor)),))
+        if isinstance(donor, (ast.Subscript, ast.Attribute)) and scope.text(donor) != scope.text(
+            node
+        ):
+            yield ProposedEdits(COST + 1.1, (TextEdit(start, end, scope.text(donor)),))
 
 
-def _exchanged_targets(scope: Scope) -> Iterator[Optional[Proposal]]:
+def _exchanged_targets(scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     stored = [n for n in scope.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    # The number of pairs grows with the square of the names.
     names = list(dict.fromkeys(n.id for n in stored))[:12]
     for one, other in itertools.combinations(names, 2):
-        edits = [Edit(*scope.source.span(n), other if n.id == one else one) for n in stored if n.id in (one, other)]
-        yield Proposal(COST + 1.7, tuple(edits))
+        edits = [
+            TextEdit(*scope.source.span(n), other if n.id == one else one)
+            for n in stored
+            if n.id in (one, other)
+        ]
+        yield ProposedEdits(COST + 1.7, tuple(edits))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterator, Optional
 
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 2.7
 CHANGES = (
@@ -18,34 +18,37 @@ UNTOUCHED = ("def f():\n    return 'a'\n",)
 NUMBERS = (ast.BinOp, ast.Name, ast.Call, ast.Attribute, ast.Subscript)
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Bound an expression from below or above; bound a name in front of a statement."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Bound an expression from below or above, or a name before a statement."""
     if isinstance(node, NUMBERS) and scope.is_operand(node):
         numbers = frozenset(("int", "float"))
-        kind = scope.kind_of(node)
+        kind = scope.infer_kind(node)
         if kind is None or kind.names & numbers:
             yield from _bounded(node, scope)
     if isinstance(node, ast.stmt) and scope.is_inside(node) and scope.parent(node) is scope.root:
-        for name in scope.names_of(node, "int", "float")[:8]:
+        for name in scope.names_with_type(node, "int", "float")[:8]:
             if name not in ("self", "cls"):
                 for bound in ("0", "1"):
                     yield scope.before(COST + 0.4, node, f"{name} = max({name}, {bound})")
-                for other in scope.names_of(node, "int", "float")[:6]:
+                for other in scope.names_with_type(node, "int", "float")[:6]:
                     if other != name:
                         yield scope.before(COST + 0.9, node, f"{name} = min({name}, {other})")
 
 
-def _bounded(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _bounded(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     text = scope.text(node)
     simple = 0.0 if isinstance(node, ast.BinOp) else 0.4
     for bound in ("0", "1"):
         yield scope.replace(COST + simple, node, f"max({text}, {bound})")
-    for name in scope.names_of(node, "int", "float")[:8]:
+    for name in scope.names_with_type(node, "int", "float")[:8]:
         if name != text:
             yield scope.replace(COST + simple + 0.3, node, f"min({text}, {name})")
             yield scope.replace(COST + simple + 0.3, node, f"max({text}, {name})")
     parent = scope.parent(node)
+    # An index can be clamped to the container's length.
     if isinstance(parent, ast.Subscript) and parent.slice is node:
         whole = scope.text(parent.value)
         yield scope.replace(COST, node, f"min({text}, len({whole}) - 1)")
-        yield scope.replace(COST + 0.2, node, f"{text} % len({whole})" if isinstance(node, ast.Name) else "")
+        yield scope.replace(
+            COST + 0.2, node, f"{text} % len({whole})" if isinstance(node, ast.Name) else ""
+        )

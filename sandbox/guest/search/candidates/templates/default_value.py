@@ -6,7 +6,7 @@ import ast
 from typing import Iterator, Optional
 
 from sandbox.guest.search.source.render import ATOM, OR
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 2.4
 CHEAPEST = COST - 0.5
@@ -15,12 +15,15 @@ CHANGES = (
     ("def f(a, b):\n    return g(a)\n", "def f(a, b):\n    return g(a if a is not None else b)\n"),
     ("def f(a):\n    return a.b\n", "def f(a):\n    return a.b if a is not None else None\n"),
     ("def f(a):\n    return a.b\n", "def f(a):\n    return a and a.b\n"),
-    ("def f(a):\n    return g(a)\n", "def f(a):\n    if a is None:\n        a = []\n    return g(a)\n"),
+    (
+        "def f(a):\n    return g(a)\n",
+        "def f(a):\n    if a is None:\n        a = []\n    return g(a)\n",
+    ),
     ("def f(a, b):\n    return g(a)\n", "def f(a, b):\n    return g(b or a)\n"),
     (
         (
-            "from m import n\n\n\ndef f(a):\n    return a\n\n\ndef g(b):\n    b = n(b)\n    return b\n\n\n"
-            "def h(c):\n    c = n(c)\n    return c\n"
+            "from m import n\n\n\ndef f(a):\n    return a\n\n\ndef g(b):\n    b = n(b)\n"
+            "    return b\n\n\ndef h(c):\n    c = n(c)\n    return c\n"
         ),
         (
             "from m import n\n\n\ndef f(a):\n    a = n(a)\n    return a\n\n\n"
@@ -35,12 +38,15 @@ UNTOUCHED = ("def f():\n    return 1\n",)
 EMPTY = ("[]", "{}", "''", "0", "()")
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Put a default in the place of what is None or empty."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Use a default in place of a value that is None or empty."""
     if isinstance(node, ast.stmt) and scope.is_inside(node):
         yield from _at_start(node, scope)
-    if not isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) or not scope.is_operand(node):
+    if not isinstance(
+        node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+    ) or not scope.is_operand(node):
         return
+    # `a or []` has the same truth value as `a`.
     if scope.is_condition(node) or isinstance(scope.parent(node), ast.Compare):
         return
     text = scope.part(node, OR)
@@ -55,8 +61,8 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     yield from _if_there(node, scope)
 
 
-def _if_there(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """What may be looked up only when its owner is there."""
+def _if_there(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Access an attribute only if its owner is not None or empty."""
     called = node.func if isinstance(node, ast.Call) else node
     owner = getattr(called, "value", None)
     if not isinstance(owner, (ast.Name, ast.Attribute)):
@@ -71,7 +77,7 @@ def _if_there(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
     yield scope.replace(COST + 0.3, node, f"{base} and {whole}")
 
 
-def _at_start(node: ast.stmt, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _at_start(node: ast.stmt, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     _, index = scope.block(node)
     if scope.parent(node) is not scope.root or index > 1 or isinstance(node, ast.Expr):
         return

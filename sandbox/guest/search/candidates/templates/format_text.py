@@ -1,12 +1,12 @@
-"""Text put together wrongly: `% x` for `% (x,)`, `join` of what is no text, a missing `f`, `str` for `repr`."""
+"""Wrongly formatted text: `% x` for `% (x,)`, `join` of non-strings, no `f`, `str` for `repr`."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator, Optional
 
-from sandbox.guest.search.source.render import ATOM, Edit
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.render import ATOM, TextEdit
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.6
 CHANGES = (
@@ -28,12 +28,18 @@ UNTOUCHED = ("def f(a, b):\n    return a - b\n",)
 
 SEPARATORS = ("''", "' '", "', '", "','", "'\\n'", "'-'", "'_'", "'.'", "'/'", "':'")
 SPLITS = ("' '", "','", "'\\n'", "'.'", "'/'", "':'", "'-'", "'='", "', '")
-JOINED = ("map(str, {})", "str(item) for item in {}", "sorted({})", "reversed({})", "item for item in {} if item")
+JOINED = (
+    "map(str, {})",
+    "str(item) for item in {}",
+    "sorted({})",
+    "reversed({})",
+    "item for item in {} if item",
+)
 CONVERSIONS = ("%s", "%r", "%d", "%i", "%f", "%x", "%a", "%.2f", "%5d")
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Put arguments of formats into tuples, items into text; other conversions and separators."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Wrap format arguments in tuples, convert items to text, change conversions and separators."""
     if isinstance(node, ast.BinOp):
         yield from _operator(node, scope)
     elif isinstance(node, ast.Call):
@@ -44,10 +50,10 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield from _formatted(node, scope)
 
 
-def _operator(node: ast.BinOp, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _operator(node: ast.BinOp, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str)
     if isinstance(node.op, ast.Mod) and not isinstance(node.right, (ast.Tuple, ast.Dict)):
-        kind = scope.kind_of(node.left)
+        kind = scope.infer_kind(node.left)
         if text or kind is None or "str" in kind.names:
             yield scope.replace(COST - 0.2 * text, node.right, f"({scope.text(node.right)},)")
             yield scope.replace(COST + 0.6, node.right, f"tuple({scope.text(node.right)})")
@@ -60,20 +66,31 @@ def _operator(node: ast.BinOp, scope: Scope) -> Iterator[Optional[Proposal]]:
 CHEAPEST = COST - 0.2
 
 
-def _call(node: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _call(node: ast.Call, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     function, arguments = node.func, node.args
     if isinstance(function, ast.Name) and function.id in ("str", "repr") and len(arguments) == 1:
         other = "repr" if function.id == "str" else "str"
-        yield Proposal(COST - 0.2, (Edit(*scope.source.span(function), other),))
+        yield ProposedEdits(COST - 0.2, (TextEdit(*scope.source.span(function), other),))
     if not isinstance(function, ast.Attribute) or node.keywords:
         return
     if function.attr == "join" and len(arguments) == 1:
         yield from _join(node, function.value, scope)
-    elif function.attr in ("strip", "lstrip", "rstrip", "split", "rsplit", "pop", "encode", "decode"):
+    elif function.attr in (
+        "strip",
+        "lstrip",
+        "rstrip",
+        "split",
+        "rsplit",
+        "pop",
+        "encode",
+        "decode",
+    ):
         yield from _without_or_with(node, function, scope)
 
 
-def _join(node: ast.Call, separator: ast.expr, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _join(
+    node: ast.Call, separator: ast.expr, scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
     items, base = node.args[0], scope.part(separator, ATOM)
     text = scope.text(items)
     if not isinstance(items, ast.GeneratorExp):
@@ -84,7 +101,9 @@ def _join(node: ast.Call, separator: ast.expr, scope: Scope) -> Iterator[Optiona
             yield scope.replace(COST + 0.3, separator, other)
 
 
-def _without_or_with(node: ast.Call, function: ast.Attribute, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _without_or_with(
+    node: ast.Call, function: ast.Attribute, scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
     base = scope.part(function.value, ATOM)
     if node.args:
         yield scope.replace(COST, node, f"{base}.{function.attr}()")
@@ -97,11 +116,15 @@ def _without_or_with(node: ast.Call, function: ast.Attribute, scope: Scope) -> I
                 yield scope.replace(COST + 0.5, node, f"{base}.{name}({what})")
 
 
-def _constant(node: ast.Constant, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _constant(node: ast.Constant, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     start, end = scope.source.span(node)
     text = scope.source.data[start:end].decode("utf-8")
-    if "{" in str(node.value) and text[:1] in "'\"" and not isinstance(scope.parent(node), ast.Attribute):
-        yield Proposal(COST - 0.2, (Edit(start, start, "f"),))
+    if (
+        "{" in str(node.value)
+        and text[:1] in "'\""
+        and not isinstance(scope.parent(node), ast.Attribute)
+    ):
+        yield ProposedEdits(COST - 0.2, (TextEdit(start, start, "f"),))
     for old in CONVERSIONS[:7]:
         at = text.find(old)
         if at >= 0:
@@ -110,17 +133,17 @@ def _constant(node: ast.Constant, scope: Scope) -> Iterator[Optional[Proposal]]:
                     yield scope.replace(COST + 0.2, node, text[:at] + new + text[at + len(old) :])
 
 
-def _formatted(node: ast.FormattedValue, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _formatted(node: ast.FormattedValue, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     value = node.value
     start, end = scope.source.span(value)
     if node.conversion == -1:
         for conversion in ("!r", "!s"):
-            yield Proposal(COST, (Edit(end, end, conversion),))
+            yield ProposedEdits(COST, (TextEdit(end, end, conversion),))
         if node.format_spec is None:
             for spec in (":.2f", ":d", ":,", ":02d"):
-                yield Proposal(COST + 0.7, (Edit(end, end, spec),))
+                yield ProposedEdits(COST + 0.7, (TextEdit(end, end, spec),))
     else:
-        yield Proposal(COST, (Edit(end, end + 2, ""),))
+        yield ProposedEdits(COST, (TextEdit(end, end + 2, ""),))
     text = scope.text(value)
     inner = scope.part(value, ATOM)
     for form in (
@@ -139,8 +162,9 @@ def _formatted(node: ast.FormattedValue, scope: Scope) -> Iterator[Optional[Prop
         *(f"{name}({{0}})" for name in dict.fromkeys([*scope.wrappers[:4], *scope.helpers[:4]])),
     ):
         changed = form.format(text, inner)
+        # Before Python 3.12, an f-string must not contain its own kind of quote.
         if "'" not in changed or b'"' in scope.source.data[max(0, start - 80) : start]:
-            yield Proposal(COST + 0.3, (Edit(start, end, changed),))
+            yield ProposedEdits(COST + 0.3, (TextEdit(start, end, changed),))
     for name in scope.names_at(node):
         if name != text:
-            yield Proposal(COST, (Edit(start, end, name),))
+            yield ProposedEdits(COST, (TextEdit(start, end, name),))

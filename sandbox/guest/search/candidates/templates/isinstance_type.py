@@ -1,17 +1,23 @@
-"""A test of a type that is too narrow, too wide, or for the wrong type."""
+"""A type check that is too narrow, too wide, or for the wrong type."""
 
 from __future__ import annotations
 
 import ast
 from typing import Dict, Iterator, Optional, Tuple
 
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.7
 CHANGES = (
-    ("def f(a):\n    return isinstance(a, list)\n", "def f(a):\n    return isinstance(a, (list, tuple))\n"),
-    ("def f(a):\n    return isinstance(a, (int, str))\n", "def f(a):\n    return isinstance(a, int)\n"),
+    (
+        "def f(a):\n    return isinstance(a, list)\n",
+        "def f(a):\n    return isinstance(a, (list, tuple))\n",
+    ),
+    (
+        "def f(a):\n    return isinstance(a, (int, str))\n",
+        "def f(a):\n    return isinstance(a, int)\n",
+    ),
     ("def f(a):\n    return isinstance(a, str)\n", "def f(a):\n    return isinstance(a, bytes)\n"),
     ("def f(a):\n    return type(a) == int\n", "def f(a):\n    return isinstance(a, int)\n"),
     ("def f(a):\n    return isinstance(a, int)\n", "def f(a):\n    return type(a) is int\n"),
@@ -19,19 +25,22 @@ CHANGES = (
         "def f(a):\n    return isinstance(a, int)\n",
         "def f(a):\n    return isinstance(a, int) and not isinstance(a, bool)\n",
     ),
-    ("def f(a, b):\n    return isinstance(a, int)\n", "def f(a, b):\n    return isinstance(b, int)\n"),
+    (
+        "def f(a, b):\n    return isinstance(a, int)\n",
+        "def f(a, b):\n    return isinstance(b, int)\n",
+    ),
 )
 UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
 
 KIN: Dict[str, Tuple[str, ...]] = {
-    "list": ("tuple", "set"), "tuple": ("list",), "str": ("bytes",), "bytes": ("bytearray", "str"), "dict": ("list",),
-    "int": ("float", "bool", "str"), "float": ("int", "complex"), "set": ("frozenset", "list"), "bool": ("int",),
-    "frozenset": ("set",),
+    "list": ("tuple", "set"), "tuple": ("list",), "str": ("bytes",), "bytes": ("bytearray", "str"),
+    "dict": ("list",), "int": ("float", "bool", "str"), "float": ("int", "complex"),
+    "set": ("frozenset", "list"), "bool": ("int",), "frozenset": ("set",),
 }  # fmt: skip
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Other types, more types, fewer types; exactly this type, or also those below it."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Change, add or remove types; exchange `isinstance` and exact type checks."""
     if isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords:
         function = scope.text(node.func)
         if function in ("isinstance", "issubclass"):
@@ -45,20 +54,22 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
             yield scope.replace(COST, node, f"not {text}" if negative else text)
 
 
-def _types(node: ast.Call, function: str, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _types(node: ast.Call, function: str, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     value, kind = node.args
     start, end = scope.source.span(kind)
-    names = [scope.text(e) for e in kind.elts] if isinstance(kind, ast.Tuple) else [scope.text(kind)]
+    names = (
+        [scope.text(e) for e in kind.elts] if isinstance(kind, ast.Tuple) else [scope.text(kind)]
+    )
     for other in dict.fromkeys(other for name in names for other in KIN.get(name, ())):
         if other not in names:
-            yield Proposal(COST, (Edit(start, end, f"({', '.join([*names, other])})"),))
+            yield ProposedEdits(COST, (TextEdit(start, end, f"({', '.join([*names, other])})"),))
             if len(names) == 1:
-                yield Proposal(COST + 0.2, (Edit(start, end, other),))
+                yield ProposedEdits(COST + 0.2, (TextEdit(start, end, other),))
     for index in range(len(names)):
         kept = names[:index] + names[index + 1 :]
         if kept:
             text = kept[0] if len(kept) == 1 else f"({', '.join(kept)})"
-            yield Proposal(COST + 0.2, (Edit(start, end, text),))
+            yield ProposedEdits(COST + 0.2, (TextEdit(start, end, text),))
     if len(names) == 1 and function == "isinstance":
         yield scope.replace(COST + 0.4, node, f"type({scope.text(value)}) is {names[0]}")
     if "int" in names:
@@ -66,7 +77,7 @@ def _types(node: ast.Call, function: str, scope: Scope) -> Iterator[Optional[Pro
         yield scope.replace(COST + 0.3, node, text)
 
 
-def _values(node: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _values(node: ast.Call, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     value = node.args[0]
     text = scope.text(value)
     if scope.is_condition(node):

@@ -1,11 +1,11 @@
-"""The wrong way to make a collection: `[x]` for `list(x)`, `(x)` for `(x,)`, a list for a set."""
+"""The wrong way to create a collection: `[x]` for `list(x)`, `(x)` for `(x,)`, a list for a set."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator, Optional
 
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.9
 CHANGES = (
@@ -26,8 +26,8 @@ UNTOUCHED = ("def f(a):\n    return a\n",)
 EMPTY = {"list": "[]", "dict": "{}", "set": "set()", "tuple": "()", "str": "''"}
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Elements for their collection, the other way round, and other collections."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Exchange literals, conversions and kinds of collections."""
     if not scope.is_value(node):
         return
     if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
@@ -42,20 +42,26 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield from _element(node, scope)
 
 
-def _element(node: ast.expr, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """What is added to a collection is a collection itself."""
+def _element(node: ast.expr, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Wrap an element in a collection where a collection is added."""
     parent = scope.parent(node)
     added = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
     if added and not isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.BinOp)):
         for form in ("[{}]", "({},)", "list({})"):
             yield scope.replace(COST + 0.4, node, form.format(scope.text(node)))
-    called = getattr(parent.func, "attr", "") if isinstance(parent, ast.Call) and node in parent.args else ""
+    called = (
+        getattr(parent.func, "attr", "")
+        if isinstance(parent, ast.Call) and node in parent.args
+        else ""
+    )
     if called in ("extend", "update", "union"):
         yield scope.replace(COST, node, f"[{scope.text(node)}]")
         yield scope.replace(COST + 0.3, node, f"({scope.text(node)},)")
 
 
-def _display(node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _display(
+    node: ast.List | ast.Tuple | ast.Set, scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
     name = type(node).__name__.lower()
     if not node.elts:
         yield from _empty(node, name, scope)
@@ -70,19 +76,20 @@ def _display(node: ast.List | ast.Tuple | ast.Set, scope: Scope) -> Iterator[Opt
         "set": f"{{{inside}}}",
         "tuple": f"({inside},)" if len(texts) == 1 else f"({inside})",
     }
+    # A long literal is data, whose kind is rarely wrong.
     if len(inside) <= 200:
         for other, text in forms.items():
             if other != name:
                 yield scope.replace(COST + 0.2, node, text)
 
 
-def _empty(node: ast.expr, name: str, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _empty(node: ast.expr, name: str, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     for other, text in EMPTY.items():
         if other != name:
             yield scope.replace(COST + 0.2, node, text)
 
 
-def _call(node: ast.Call, name: str, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _call(node: ast.Call, name: str, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     if name not in EMPTY or name == "str":
         return
     if not node.args:

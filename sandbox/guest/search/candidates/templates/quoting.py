@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Iterator, Optional
 
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.8
 CHANGES = (
@@ -19,10 +19,15 @@ CHANGES = (
 UNTOUCHED = ("def f(a, b):\n    return a + b\n",)
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Take quotes away or put them on; items for attributes; bytes for text."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)) and scope.is_value(node):
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Add or remove quotes; exchange subscripts and attributes, and bytes and text."""
+    if (
+        isinstance(node, ast.Constant)
+        and isinstance(node.value, (str, bytes))
+        and scope.is_value(node)
+    ):
         if isinstance(node.value, str) and node.value in scope.names_at(node):
+            # A string equal to a variable's name was probably meant as the variable.
             yield scope.replace(COST - 0.4, node, node.value)
             yield scope.replace(COST, node, f"{node.value}.encode()")
         text = scope.text(node)
@@ -37,7 +42,11 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.replace(COST + 0.4, node, f"{scope.text(node.value)}[{node.attr!r}]")
     if isinstance(node, ast.Subscript) and scope.is_value(node):
         key = node.slice
-        if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
+        if (
+            isinstance(key, ast.Constant)
+            and isinstance(key.value, str)
+            and key.value.isidentifier()
+        ):
             yield scope.replace(COST + 0.4, node, f"{scope.text(node.value)}.{key.value}")
 
 

@@ -1,4 +1,4 @@
-"""A call to something that is called otherwise: `any` for `all`, `append` for `extend`, a sibling attribute."""
+"""The wrong function or attribute: `any` for `all`, `append` for `extend`, a sibling attribute."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from difflib import SequenceMatcher
 from typing import Iterator, List, Optional, Tuple
 
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.2
 CHANGES = (
@@ -51,14 +51,18 @@ FAMILIES = (
 
 
 def family(name: str) -> List[str]:
-    """Names that are easily taken for this one."""
-    return list(dict.fromkeys(other for group in FAMILIES if name in group for other in group if other != name))
+    """Return names that are easily confused with this one."""
+    return list(
+        dict.fromkeys(
+            other for group in FAMILIES if name in group for other in group if other != name
+        )
+    )
 
 
-def _siblings(node: ast.Attribute, scope: Scope) -> List[str]:
-    """Other attributes of the same owner as far as the file shows, then those of anything; the most alike first."""
+def _siblings(node: ast.Attribute, scope: CodeScope) -> List[str]:
+    """Return attributes of the same owner, then those of other objects, most similar first."""
     owner = getattr(node.value, "attr", getattr(node.value, "id", ""))
-    near = set(scope.surroundings.attributes_of(owner)[0])
+    near = set(scope.surroundings.attributes_read(owner)[0])
     if owner and owner == scope.surroundings.self_name:
         near |= set(scope.surroundings.members)
 
@@ -68,21 +72,23 @@ def _siblings(node: ast.Attribute, scope: Scope) -> List[str]:
     return sorted({*near, *scope.attributes[:60]}, key=order)[:30]
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Another name of the same family, another function of the file, another attribute that the file uses."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Use another name of the same family, function of the file, or attribute used in the file."""
     if isinstance(node, ast.Attribute):
         end = scope.source.span(node)[1]
         start = end - len(node.attr.encode())
         kin = family(node.attr)
         for name in kin:
-            yield Proposal(COST, (Edit(start, end, name),))
+            yield ProposedEdits(COST, (TextEdit(start, end, name),))
         for rank, name in enumerate(_siblings(node, scope)):
             if name != node.attr and name not in kin:
-                yield Proposal(COST + 0.3 + min(0.6, 0.04 * rank), (Edit(start, end, name),))
+                yield ProposedEdits(
+                    COST + 0.3 + min(0.6, 0.04 * rank), (TextEdit(start, end, name),)
+                )
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
         place = scope.place(node)
         if isinstance(place.parent, ast.Call) and place.field == "func":
             start, end = scope.source.span(node)
             for name in dict.fromkeys([*family(node.id), *scope.helpers]):
                 if name != node.id:
-                    yield Proposal(COST, (Edit(start, end, name),))
+                    yield ProposedEdits(COST, (TextEdit(start, end, name),))

@@ -6,7 +6,7 @@ import ast
 from typing import FrozenSet, Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.source.kinds import INDEXED, may_be
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 3.0
 CHANGES = (
@@ -18,30 +18,33 @@ CHANGES = (
 )
 UNTOUCHED = ("def f(a):\n    pass\n",)
 
-Made = Tuple[float, str, Optional[FrozenSet[str]]]
+Expression = Tuple[float, str, Optional[FrozenSet[str]]]
 REPLACED = (ast.Name, ast.Call, ast.Subscript, ast.Attribute, ast.BinOp, ast.UnaryOp, ast.Constant)
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Expressions of one operator over the names in scope, of a fitting kind."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Replace an expression by one operator over names in scope, of a compatible type."""
     if not isinstance(node, REPLACED) or not scope.is_value(node) or not scope.is_function:
         return
-    if isinstance(scope.parent(node), (ast.BinOp, ast.UnaryOp)) and isinstance(node, (ast.BinOp, ast.UnaryOp)):
+    if isinstance(scope.parent(node), (ast.BinOp, ast.UnaryOp)) and isinstance(
+        node, (ast.BinOp, ast.UnaryOp)
+    ):
         return
-    wanted = scope.kind_of(node)
+    wanted = scope.infer_kind(node)
     own = scope.text(node)
-    for extra, text, numeric in _made(node, scope):
+    for extra, text, numeric in _build_expressions(node, scope):
         if text != own and (wanted is None or numeric is None or may_be(wanted, numeric)):
             yield scope.replace(COST + extra, node, text)
 
 
-def _made(node: ast.expr, scope: Scope) -> List[Made]:
+def _build_expressions(node: ast.expr, scope: CodeScope) -> List[Expression]:
     numbers = frozenset(("int", "float", "bool"))
+    # The number of expressions grows with the square of the names.
     names = [n for n in scope.names_at(node) if n not in ("self", "cls")][:10]
-    holders = [n for n in names if may_be(scope.kind_of_name(n, node), INDEXED)]
-    keys = [n for n in names if may_be(scope.kind_of_name(n, node), frozenset(("int", "str")))]
-    counts = [n for n in names if may_be(scope.kind_of_name(n, node), numbers)]
-    found: List[Made] = [(0.0, f"-{name}", numbers) for name in counts]
+    holders = [n for n in names if may_be(scope.infer_name(n, node), INDEXED)]
+    keys = [n for n in names if may_be(scope.infer_name(n, node), frozenset(("int", "str")))]
+    counts = [n for n in names if may_be(scope.infer_name(n, node), numbers)]
+    found: List[Expression] = [(0.0, f"-{name}", numbers) for name in counts]
     for name in holders:
         found += [(0.0, f"len({name})", numbers), (0.2, f"len({name}) - 1", numbers)]
         for key in keys:
@@ -57,6 +60,12 @@ def _made(node: ast.expr, scope: Scope) -> List[Made]:
             if one != other:
                 found.append((0.4, f"{one} - {other}", numbers))
                 if one < other:
-                    found += [(0.4, f"{one} + {other}", numbers), (0.5, f"{one} * {other}", numbers)]
-                    found += [(0.5, f"max({one}, {other})", numbers), (0.5, f"min({one}, {other})", numbers)]
+                    found += [
+                        (0.4, f"{one} + {other}", numbers),
+                        (0.5, f"{one} * {other}", numbers),
+                    ]
+                    found += [
+                        (0.5, f"max({one}, {other})", numbers),
+                        (0.5, f"min({one}, {other})", numbers),
+                    ]
     return found

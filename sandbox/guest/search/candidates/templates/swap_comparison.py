@@ -1,4 +1,4 @@
-"""The wrong comparison: `<` for `<=`, `in` for `not in`, `==` for `is`, sides exchanged or wrapped alike."""
+"""The wrong comparison: `<` for `<=`, `in` for `not in`, `==` for `is`, or swapped sides."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import Iterator, Optional
 
 from sandbox.guest.search.source.render import ATOM, COMPARE, OPERATOR_TEXT
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.0
 CHANGES = (
@@ -33,8 +33,8 @@ MEMBERSHIP = {
 }
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Another comparison operator; the sides exchanged; the same call around both sides."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Change the operator, swap the sides, or apply the same call to both sides."""
     if isinstance(node, ast.Call):
         yield from _beginning(node, scope)
     if not isinstance(node, ast.Compare):
@@ -44,15 +44,18 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         kind = type(operator)
         others = [new for new in ORDER if kind in ORDER and new is not kind]
         for new in [*others, *MEMBERSHIP.get(kind, ())]:
-            edit = scope.gap(sides[index], sides[index + 1], OPERATOR_TEXT[kind], OPERATOR_TEXT[new])
-            # Whoever meant equality seldom wrote an order, and the other way round; both often pass the same tests.
+            edit = scope.gap(
+                sides[index], sides[index + 1], OPERATOR_TEXT[kind], OPERATOR_TEXT[new]
+            )
+            # Equality is seldom confused with an order, yet both often pass the same tests.
             strange = {kind, new} <= set(ORDER) and (kind in EQUALITY) != (new in EQUALITY)
-            yield Proposal(COST + 0.4 * strange, (edit,)) if edit else None
+            yield ProposedEdits(COST + 0.4 * strange, (edit,)) if edit else None
+    # Chained comparisons have no two sides to swap.
     if len(node.ops) > 1:
         return
     yield scope.swap(COST + 0.5, node.left, node.comparators[0])
     if isinstance(node.ops[0], EQUALITY):
-        yield from _one_of(node, scope)
+        yield from _add_alternative(node, scope)
     if isinstance(node.ops[0], (ast.In, ast.NotIn, *EQUALITY)):
         yield from _of_text(node, scope)
         yield from _as_written(node, scope)
@@ -65,8 +68,8 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.replace(COST + 1.2, node, f"{left}.{method}() {middle} {right}.{method}()")
 
 
-def _one_of(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Not only this text, but also another."""
+def _add_alternative(node: ast.Compare, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Compare with one more text: `a in ('x', 'y')` for `a == 'x'`."""
     side = node.comparators[0]
     if not isinstance(side, ast.Constant) or not isinstance(side.value, str):
         return
@@ -78,30 +81,40 @@ def _one_of(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.replace(COST + 1.0 + 0.05 * rank, node, f"{left} {word} ({other!r}, {own})")
 
 
-def _beginning(node: ast.Call, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """`a.startswith(b)`: anywhere in it, or all of it."""
+def _beginning(node: ast.Call, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Replace `a.startswith(b)` by containment or equality."""
     function = node.func
-    if isinstance(function, ast.Attribute) and function.attr in ("startswith", "endswith") and len(node.args) == 1:
+    if (
+        isinstance(function, ast.Attribute)
+        and function.attr in ("startswith", "endswith")
+        and len(node.args) == 1
+    ):
         text, part = scope.part(function.value, COMPARE + 1), scope.part(node.args[0], COMPARE + 1)
         yield scope.replace(COST + 0.9, node, f"{part} in {text}")
         yield scope.replace(COST + 0.9, node, f"{text} == {part}")
 
 
-def _of_text(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """`a in b`, `a == b`: only at the beginning, or at the end."""
+def _of_text(node: ast.Compare, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Replace `a in b` or `a == b` by a test of the beginning or the end."""
     within = isinstance(node.ops[0], (ast.In, ast.NotIn))
     part, text = (node.left, node.comparators[0]) if within else (node.comparators[0], node.left)
-    kinds = [scope.kind_of(side) for side in (part, text)]
+    kinds = [scope.infer_kind(side) for side in (part, text)]
     if not any(kind is not None and "str" in kind.names for kind in kinds):
         return
     negation = "not " if isinstance(node.ops[0], (ast.NotIn, ast.NotEq)) else ""
     for method in ("startswith", "endswith"):
-        yield scope.replace(COST + 0.9, node, f"{negation}{scope.part(text, ATOM)}.{method}({scope.text(part)})")
+        yield scope.replace(
+            COST + 0.9, node, f"{negation}{scope.part(text, ATOM)}.{method}({scope.text(part)})"
+        )
 
 
-def _as_written(node: ast.Compare, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """What is compared with capitals only, or with small letters only, is written like that first."""
-    texts = [n.value for n in ast.walk(node.comparators[0]) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+def _as_written(node: ast.Compare, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Normalize the left side to the case of the texts it is compared with."""
+    texts = [
+        n.value
+        for n in ast.walk(node.comparators[0])
+        if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    ]
     words = "".join(texts)
     method = "upper" if words.isupper() else "lower" if words.islower() else ""
     if method and isinstance(node.left, (ast.Name, ast.Attribute, ast.Subscript, ast.Call)):

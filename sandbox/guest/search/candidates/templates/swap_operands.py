@@ -1,4 +1,4 @@
-"""Operands or branches in the wrong order, grouped wrongly, or one too many."""
+"""Operands or branches in the wrong order, grouped wrongly, or superfluous."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import Iterator, Optional
 
 from sandbox.guest.search.source.render import BINARY_LEVELS, OPERATOR_TEXT
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.4
 CHEAPEST = COST - 0.1
@@ -23,8 +23,8 @@ CHANGES = (
 UNTOUCHED = ("def f(a, b):\n    return g(a, b)\n",)
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Exchange the two sides, keep one of them, group them the other way."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Swap the two sides, keep one of them, or group them the other way."""
     if isinstance(node, ast.BinOp):
         yield scope.swap(COST, node.left, node.right)
         yield scope.replace(COST - 0.1, node, scope.text(node.left))
@@ -37,30 +37,36 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.replace(COST + 0.3, node, scope.text(node.orelse))
 
 
-def _deeper(node: ast.BinOp, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Several operands less: what stands deeper on either side."""
+def _deeper(node: ast.BinOp, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Drop several operands, keeping a nested one."""
     inner: ast.expr = node.left
     while isinstance(inner, ast.BinOp):
         yield scope.replace(COST + 0.4, node, scope.text(inner.left))
         yield scope.replace(COST + 0.6, node, scope.text(inner.right))
         inner = inner.left
     if isinstance(node.left, ast.BinOp):
-        # `a ** b * c` without b: the outer operator falls to the inner operands.
+        # `a ** b * c` without b: the outer operator is dropped, the inner one applies to a and c.
         level = BINARY_LEVELS[type(node.left.op)]
         right = scope.part(node.right, level + 1)
         yield scope.replace(
-            COST + 0.5, node, f"{scope.part(node.left.left, level)} {OPERATOR_TEXT[type(node.left.op)]} {right}"
+            COST + 0.5,
+            node,
+            f"{scope.part(node.left.left, level)} {OPERATOR_TEXT[type(node.left.op)]} {right}",
         )
 
 
-def _regrouped(node: ast.BinOp, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _regrouped(node: ast.BinOp, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     outer, level = OPERATOR_TEXT[type(node.op)], BINARY_LEVELS[type(node.op)]
     if isinstance(node.left, ast.BinOp):
         first, inner, last = node.left.left, node.left.op, node.left.right
         inside = f"{scope.part(last, level)} {outer} {scope.part(node.right, level + 1)}"
         inner_level = BINARY_LEVELS[type(inner)]
         right = inside if level > inner_level else f"({inside})"
-        yield scope.replace(COST + 1.0, node, f"{scope.part(first, inner_level)} {OPERATOR_TEXT[type(inner)]} {right}")
+        yield scope.replace(
+            COST + 1.0,
+            node,
+            f"{scope.part(first, inner_level)} {OPERATOR_TEXT[type(inner)]} {right}",
+        )
     if isinstance(node.right, ast.BinOp):
         first, inner, last = node.right.left, node.right.op, node.right.right
         inside = f"{scope.part(node.left, level)} {outer} {scope.part(first, level + 1)}"

@@ -1,4 +1,4 @@
-"""The wrong arithmetic or bit operator: `a - b` for `a + b`, also in `+=`."""
+"""The wrong arithmetic or bitwise operator: `a - b` for `a + b`, also in `+=`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import Iterator, Optional
 
 from sandbox.guest.search.source.render import BINARY_LEVELS, OPERATOR_TEXT
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.2
 CHANGES = (
@@ -23,27 +23,30 @@ SHIFTS = (ast.LShift, ast.RShift)
 
 
 NEAR = {
-    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,), ast.Mult: (ast.Div, ast.Add, ast.Pow, ast.FloorDiv),
-    ast.Div: (ast.FloorDiv, ast.Mult, ast.Mod), ast.FloorDiv: (ast.Div, ast.Mod, ast.Mult),
-    ast.Mod: (ast.FloorDiv, ast.Div), ast.Pow: (ast.Mult,), ast.BitAnd: BITS, ast.BitOr: BITS, ast.BitXor: BITS,
-    ast.LShift: SHIFTS, ast.RShift: SHIFTS,
+    ast.Add: (ast.Sub, ast.Mult), ast.Sub: (ast.Add,),
+    ast.Mult: (ast.Div, ast.Add, ast.Pow, ast.FloorDiv), ast.Div: (ast.FloorDiv, ast.Mult, ast.Mod),
+    ast.FloorDiv: (ast.Div, ast.Mod, ast.Mult), ast.Mod: (ast.FloorDiv, ast.Div),
+    ast.Pow: (ast.Mult,), ast.BitAnd: BITS, ast.BitOr: BITS, ast.BitXor: BITS, ast.LShift: SHIFTS,
+    ast.RShift: SHIFTS,
 }  # fmt: skip
-"""What an operator is taken for most often."""
+"""Operators that an operator is confused with most often."""
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Every other operator of the same family."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Use every other operator of the same family."""
     if not isinstance(node, (ast.BinOp, ast.AugAssign)):
         return
     family = next((f for f in (ARITHMETIC, BITS, SHIFTS) if isinstance(node.op, f)), ())
     near = NEAR.get(type(node.op), ())
-    others = [(COST if new in near else COST + 0.4, new) for new in family if not isinstance(node.op, new)]
+    others = [
+        (COST if new in near else COST + 0.4, new) for new in family if not isinstance(node.op, new)
+    ]
     if isinstance(node.op, BITS):
         others += [(COST + 1.3, ast.Add), (COST + 1.3, ast.Sub)]
     for cost, new in others:
         yield scope.operator(cost, node, new)
         if isinstance(node, ast.BinOp) and BINARY_LEVELS[new] != BINARY_LEVELS[type(node.op)]:
-            # Letter for letter the operands may group anew; this one keeps them together.
+            # A changed operator may regroup the operands; this variant keeps their grouping.
             level = BINARY_LEVELS[new]
             left = scope.part(node.left, level + (new is ast.Pow))
             text = f"{left} {OPERATOR_TEXT[new]} {scope.part(node.right, level + 1)}"

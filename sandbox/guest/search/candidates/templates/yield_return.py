@@ -1,15 +1,18 @@
-"""`return` for `yield`, `yield` for `yield from`, a result that is not handed back."""
+"""`return` for `yield`, `yield` for `yield from`, or a missing `return`."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator, Optional
 
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.8
 CHANGES = (
-    ("def f(a):\n    for x in a:\n        return x\n", "def f(a):\n    for x in a:\n        yield x\n"),
+    (
+        "def f(a):\n    for x in a:\n        return x\n",
+        "def f(a):\n    for x in a:\n        yield x\n",
+    ),
     ("def f(a):\n    yield a\n", "def f(a):\n    return a\n"),
     ("def f(a):\n    yield a\n", "def f(a):\n    yield from a\n"),
     ("def f(a):\n    yield from a\n", "def f(a):\n    yield a\n"),
@@ -30,8 +33,8 @@ CHANGES = (
 UNTOUCHED = ("class A:\n    x = 1\n",)
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Hand back once or piece by piece; hand back what is assigned or only called; hand back more."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Exchange `return` and `yield`; return an assigned value or the result of a call."""
     if not isinstance(node, ast.stmt) or not scope.is_inside(node):
         return
     if isinstance(node, ast.Return):
@@ -51,7 +54,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield scope.restate(COST + 0.4, node, f"return {scope.text(node.value)}")
 
 
-def _return(node: ast.Return, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _return(node: ast.Return, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
     names = scope.names_at(node)
     if node.value is None:
         for text in [*names, "False", "True", "[]", "0", "''", "{}"]:
@@ -60,6 +63,7 @@ def _return(node: ast.Return, scope: Scope) -> Iterator[Optional[Proposal]]:
     text = scope.text(node.value)
     yield scope.restate(COST + 0.2, node, f"yield {text}")
     yield scope.restate(COST + 0.4, node, f"yield from {text}")
+    # A tuple already returns several values.
     if not isinstance(node.value, ast.Tuple):
         for name in names[:8]:
             if name != text:

@@ -1,1 +1,1 @@
-"""One execution for many alternatives of one expression, for as long as their values agree."""
+"""One execution shared by many alternatives of an expression, while their values agree."""

@@ -1,4 +1,7 @@
-"""At run time: gives the program the leader's value, and drops from its company every alternative that differs."""
+"""Runtime part of shared execution.
+
+The program gets the leader's value; followers whose value differs are dropped.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,12 @@ import math
 from typing import Any, Callable, List, Optional
 
 from sandbox.guest.search.execution.shared.purity import PLAIN, Unsafe
-from sandbox.guest.search.process.limits import TimeUp
+from sandbox.guest.search.process.limits import TimeLimitExceeded
 
 CHOOSE = "__metaagent_choose__"
-"""The name, among the builtins of a child, by which a program asks for the value."""
+"""Name of the chooser among the builtins of a child."""
 MOST_EVALUATIONS = 6000
-"""How many values of followers are compared in one run; after that the leader goes on alone."""
+"""Maximum number of follower values compared per run; after that the leader continues alone."""
 ATOMS = (int, str, bytes, bool, type(None))
 
 
@@ -21,13 +24,13 @@ class Chooser:
     def __init__(self) -> None:
         self.followers: List[int] = []
         self.spoiled: Optional[int] = None
-        """An alternative that cannot be evaluated safely; the run says nothing."""
+        """An alternative that cannot be evaluated safely; the run is then discarded."""
         self._leader = 0
         self._budget = 0
         self._looking = False
 
     def begin(self, leader: int, followers: List[int]) -> None:
-        """A run with the values of one alternative; the others follow."""
+        """Start a run with the values of one alternative; the others follow it."""
         self._leader = leader
         self.followers = followers
         self.spoiled = None
@@ -36,20 +39,20 @@ class Chooser:
 
     @property
     def compared(self) -> int:
-        """How many values of followers were compared in this run."""
+        """The number of follower values compared in this run."""
         return MOST_EVALUATIONS - self._budget
 
     def value(self, alternative: Callable[[int], Any]) -> Any:
-        """What the expression is worth."""
-        return self._chosen(alternative, same)
+        """Return the leader's value of an expression."""
+        return self._choose(alternative, same)
 
     def truth(self, alternative: Callable[[int], Any]) -> Any:
-        """The same where only truth counts."""
-        return self._chosen(alternative, same_truth)
+        """Return the leader's value of a condition; followers only need the same truth value."""
+        return self._choose(alternative, same_truth)
 
-    def _chosen(self, alternative: Callable[[int], Any], agrees: Callable[[Any, Any], bool]) -> Any:
+    def _choose(self, alternative: Callable[[int], Any], agrees: Callable[[Any, Any], bool]) -> Any:
         if self._looking:
-            raise Unsafe  # code of the repository runs where none should
+            raise Unsafe  # repository code is running inside a comparison
         error: Optional[BaseException] = None
         result: Any = None
         try:
@@ -82,7 +85,7 @@ class Chooser:
             for number in self.followers:
                 try:
                     other = alternative(number)
-                except TimeUp:
+                except TimeLimitExceeded:
                     self.spoiled = number
                     raise
                 except Unsafe:
@@ -99,7 +102,10 @@ class Chooser:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether no program can tell these values apart; two mutable ones only when they are one."""
+    """Return True if no program can distinguish these values.
+
+    Mutable values are the same only if they are one object.
+    """
     if one is other:
         return True
     kind = type(one)
@@ -115,25 +121,30 @@ def same(one: Any, other: Any) -> bool:
 
 
 def same_truth(one: Any, other: Any) -> bool:
-    """Whether both are true, or both false."""
+    """Return True if both values have the same truth value."""
     if type(one) in PLAIN and type(other) in PLAIN:
         return bool(one) == bool(other)
     return same(one, other)
 
 
 def same_error(one: BaseException, other: BaseException) -> bool:
-    """Whether both are the same error of Python's own, in the same words."""
-    return type(one) is type(other) and type(one).__module__ == "builtins" and same(one.args, other.args)
+    """Return True if both are the same builtin exception with the same arguments."""
+    return (
+        type(one) is type(other)
+        and type(one).__module__ == "builtins"
+        and same(one.args, other.args)
+    )
 
 
 def _same_float(one: float, other: float) -> bool:
+    # A program can tell 0.0 from -0.0, although they are equal.
     if math.isnan(one) or math.isnan(other):
         return math.isnan(one) and math.isnan(other)
     return one == other and math.copysign(1.0, one) == math.copysign(1.0, other)
 
 
 def _as_inline(error: BaseException) -> BaseException:
-    """An unbound variable is another error inside a function of its own."""
+    """Return an unbound variable's error as it would be raised outside the lambda."""
     if type(error) is NameError and "free variable" in str(error):
         return UnboundLocalError(*error.args)
     return error

@@ -1,4 +1,4 @@
-"""Outcomes of tests under alternatives of one expression, with as few executions as their values allow."""
+"""Outcomes of tests for all alternatives of an expression, with as few executions as possible."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Se
 
 from sandbox.guest.search.execution.shared.chooser import CHOOSE, Chooser
 from sandbox.guest.search.execution.shared.purity import Checks
-from sandbox.guest.search.execution.shared.sites import TRUTH, Site, Sites
+from sandbox.guest.search.execution.shared.sites import TRUTH, ExpressionSite, Sites
 from sandbox.guest.search.execution.verdicts import Trial
 from sandbox.guest.search.session.harness import TIMEOUT
 from sandbox.guest.search.source.functions import Swap
 
 FEWEST, MOST = 3, 64
-"""How many alternatives are worth a function of their own, and how many fit into one."""
+"""Minimum and maximum number of alternatives in one compiled function."""
 FEW = 500
-"""Comparing so many values takes no time that counts."""
+"""Number of comparisons whose time is negligible."""
 
 
 class Separate(Exception):
-    """This alternative has to be run by itself."""
+    """This alternative has to run by itself."""
 
 
-class Group(NamedTuple):
+class SharedGroup(NamedTuple):
     """Trials whose edits are alternatives of one expression."""
 
     trials: Tuple[int, ...]
-    """Their places among all trials; also their order in the code."""
+    """Their indexes among all trials, in the order of the compiled alternatives."""
     swaps: Sequence[Swap]
 
 
 class Sharing:
-    """Finds what can share executions.
+    """Finds trials that can share executions.
 
     Args:
-        sites: The expressions of each unit, by the unit's id; worked out once for all children.
+        sites: The expressions of each unit, by the unit's id; computed once for all children.
     """
 
     def __init__(self, sites: Dict[int, Sites]) -> None:
         self._sites = sites
 
-    def groups(self, trials: Sequence[Trial]) -> List[Group]:
-        """Trials that may share, in the order of the first of each group."""
+    def groups(self, trials: Sequence[Trial]) -> List[SharedGroup]:
+        """Return groups of trials that may share, in the order of each group's first trial."""
         found: Dict[Any, List[Tuple[int, Any]]] = {}
-        places: Dict[Any, Tuple[Sites, Site]] = {}
+        places: Dict[Any, Tuple[Sites, ExpressionSite]] = {}
         for number, trial in enumerate(trials):
             place = self._place(trial)
             if place is None:
@@ -53,7 +53,13 @@ class Sharing:
             alternative = sites.alternative(site, trial.candidate.edits[0])
             if alternative is None:
                 continue
-            key = (id(trial.candidate.unit), site.start, site.end, tuple(trial.failing), tuple(trial.passing))
+            key = (
+                id(trial.candidate.unit),
+                site.start,
+                site.end,
+                tuple(trial.failing),
+                tuple(trial.passing),
+            )
             found.setdefault(key, []).append((number, alternative))
             places[key] = place
         groups = []
@@ -64,27 +70,32 @@ class Sharing:
                     groups.append(group)
         return groups
 
-    def _place(self, trial: Trial) -> Optional[Tuple[Sites, Site]]:
+    def _place(self, trial: Trial) -> Optional[Tuple[Sites, ExpressionSite]]:
         unit = trial.candidate.unit
         sites = self._sites.get(id(unit))
         if unit is None or sites is None or len(trial.candidate.edits) != 1 or not trial.swaps:
             return None
         name, line = unit.names[-1], trial.swaps[0][1].co_firstlineno
         if any(code.co_name != name or code.co_firstlineno != line for _, code in trial.swaps):
-            return None  # functions inside it live on their own
+            return None  # nested functions have objects of their own
         site = sites.of(trial.candidate.edits[0])
         return None if site is None else (sites, site)
 
     def _group(
-        self, place: Tuple[Sites, Site], members: Sequence[Tuple[int, Any]], trials: Sequence[Trial]
-    ) -> Optional[Group]:
+        self,
+        place: Tuple[Sites, ExpressionSite],
+        members: Sequence[Tuple[int, Any]],
+        trials: Sequence[Trial],
+    ) -> Optional[SharedGroup]:
         if len(members) < FEWEST:
             return None
         code = place[0].compile(place[1], [alternative for _, alternative in members])
         functions = [function for function, _ in trials[members[0][0]].swaps]
         if code is None or any(not _fits(function, code) for function in functions):
             return None
-        return Group(tuple(number for number, _ in members), [(function, code) for function in functions])
+        return SharedGroup(
+            tuple(number for number, _ in members), [(function, code) for function in functions]
+        )
 
 
 def _fits(function: types.FunctionType, code: types.CodeType) -> bool:
@@ -92,16 +103,18 @@ def _fits(function: types.FunctionType, code: types.CodeType) -> bool:
 
 
 class Outcomes:
-    """What tests say to the alternatives of one group.
+    """Outcomes of tests for the alternatives of one group.
 
     Args:
-        count: How many alternatives.
+        count: Number of alternatives.
         chooser: Serves their function.
-        run: Runs a test for the alternative that leads; says how it ended, and whether that was for the number of
-            turns of a loop.
+        run: Runs a test for the leading alternative. Returns the outcome, and True if a loop
+            exceeded its iterations.
     """
 
-    def __init__(self, count: int, chooser: Chooser, run: Callable[[int, int], Tuple[str, bool]]) -> None:
+    def __init__(
+        self, count: int, chooser: Chooser, run: Callable[[int, int], Tuple[str, bool]]
+    ) -> None:
         self._count = count
         self._chooser = chooser
         self._run = run
@@ -110,10 +123,10 @@ class Outcomes:
         self.runs = 0
 
     def of(self, alternative: int, test: int) -> str:
-        """The outcome of a test.
+        """Return the outcome of a test.
 
         Raises:
-            Separate: it has to be found out without sharing.
+            Separate: It cannot be determined by sharing.
         """
         while (test, alternative) not in self._known:
             if alternative in self._separate:
@@ -123,7 +136,9 @@ class Outcomes:
 
     def _find_out(self, test: int, leader: int) -> None:
         others = [
-            n for n in range(self._count) if n != leader and n not in self._separate and (test, n) not in self._known
+            n
+            for n in range(self._count)
+            if n != leader and n not in self._separate and (test, n) not in self._known
         ]
         chooser = self._chooser
         chooser.begin(leader, others)
@@ -134,7 +149,8 @@ class Outcomes:
             self._separate.add(chooser.spoiled)
             return
         if outcome == TIMEOUT and not turned:
-            # Looking at the others takes time as well; without it this one may need no more than it is given.
+            # Comparing the followers takes time as well; alone, this alternative may finish in
+            # time.
             if chooser.compared > FEW:
                 self._separate.add(leader)
             else:
@@ -145,7 +161,7 @@ class Outcomes:
 
 
 def serve(chooser: Chooser) -> None:
-    """Let edited functions find the chooser, and alternatives their checks."""
+    """Install the chooser and the checks among the builtins."""
     names = {CHOOSE: chooser.value, TRUTH: chooser.truth, **Checks().names()}
     for name, function in names.items():
         setattr(builtins, name, function)

@@ -1,4 +1,4 @@
-"""Which expressions may be evaluated without being meant: those without effect, by syntax and by operands."""
+"""Expressions that may be evaluated speculatively: free of side effects by syntax and operands."""
 
 from __future__ import annotations
 
@@ -16,49 +16,54 @@ OPERAND, GET, METHOD, PURE_CALL = (
 """Names, among the builtins of a child, of the checks that are compiled into alternatives."""
 
 PURE_FUNCTIONS = frozenset((
-    "abs", "all", "any", "bool", "bytes", "chr", "complex", "dict", "divmod", "float", "frozenset", "hex", "int",
-    "isinstance", "len", "list", "max", "min", "oct", "ord", "repr", "round", "set", "sorted", "str", "sum", "tuple",
-    "range", "type",
+    "abs", "all", "any", "bool", "bytes", "chr", "complex", "dict", "divmod", "float", "frozenset",
+    "hex", "int", "isinstance", "len", "list", "max", "min", "oct", "ord", "repr", "round", "set",
+    "sorted", "str", "sum", "tuple", "range", "type",
 ))  # fmt: skip
 PURE_METHODS = frozenset((
-    "bit_length", "capitalize", "casefold", "ceil", "copysign", "count", "encode", "decode", "endswith", "expandtabs",
-    "fabs", "factorial", "find", "floor", "fmod", "format", "gcd", "get", "hypot", "index", "isalnum", "isalpha",
-    "isascii", "isclose", "isdecimal", "isdigit", "isdisjoint", "isidentifier", "islower", "isnumeric", "isspace",
-    "issubset", "issuperset", "istitle", "isupper", "join", "ljust", "log", "lower", "lstrip", "partition", "replace",
-    "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "sqrt", "startswith", "strip",
-    "swapcase", "title", "trunc", "upper", "zfill", "center", "intersection", "union", "difference", "copy", "keys",
-    "values", "items", "is_integer", "conjugate", "removeprefix", "removesuffix",
+    "bit_length", "capitalize", "casefold", "ceil", "copysign", "count", "encode", "decode",
+    "endswith", "expandtabs", "fabs", "factorial", "find", "floor", "fmod", "format", "gcd", "get",
+    "hypot", "index", "isalnum", "isalpha", "isascii", "isclose", "isdecimal", "isdigit",
+    "isdisjoint", "isidentifier", "islower", "isnumeric", "isspace", "issubset", "issuperset",
+    "istitle", "isupper", "join", "ljust", "log", "lower", "lstrip", "partition", "replace",
+    "rfind", "rindex", "rjust", "rpartition", "rsplit", "rstrip", "split", "splitlines", "sqrt",
+    "startswith", "strip", "swapcase", "title", "trunc", "upper", "zfill", "center", "intersection",
+    "union", "difference", "copy", "keys", "values", "items", "is_integer", "conjugate",
+    "removeprefix", "removesuffix",
 ))  # fmt: skip
 PURE_MODULES = ("math", "cmath")
 PLAIN = frozenset((
-    type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range, slice,
-    type(Ellipsis), type(NotImplemented), collections.deque, collections.OrderedDict, type, types.FunctionType,
-    types.BuiltinFunctionType, types.ModuleType,
+    type(None), bool, int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset,
+    range, slice, type(Ellipsis), type(NotImplemented), collections.deque, collections.OrderedDict,
+    type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
 ))  # fmt: skip
-"""Types whose operators run no code of the repository, but for that of their elements."""
-WITH_METHODS = frozenset((int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range))
+"""Types whose operators run no repository code, except through their elements."""
+WITH_METHODS = frozenset(
+    (int, float, complex, str, bytes, bytearray, list, tuple, dict, set, frozenset, range)
+)
 OPERATORS = frozenset((
-    "__bool__", "__len__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__contains__",
-    "__getitem__", "__iter__", "__next__", "__index__", "__int__", "__float__", "__complex__", "__round__",
-    "__abs__", "__neg__", "__pos__", "__invert__", "__add__", "__sub__", "__mul__", "__truediv__", "__floordiv__",
-    "__mod__", "__pow__", "__matmul__", "__and__", "__or__", "__xor__", "__lshift__", "__rshift__", "__radd__",
-    "__rsub__", "__rmul__", "__rtruediv__", "__rfloordiv__", "__rmod__",
+    "__bool__", "__len__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__",
+    "__contains__", "__getitem__", "__iter__", "__next__", "__index__", "__int__", "__float__",
+    "__complex__", "__round__", "__abs__", "__neg__", "__pos__", "__invert__", "__add__", "__sub__",
+    "__mul__", "__truediv__", "__floordiv__", "__mod__", "__pow__", "__matmul__", "__and__",
+    "__or__", "__xor__", "__lshift__", "__rshift__", "__radd__", "__rsub__", "__rmul__",
+    "__rtruediv__", "__rfloordiv__", "__rmod__",
 ))  # fmt: skip
-"""What a class may define so that an operator runs its code."""
+"""Methods by which a class runs code on an operator."""
 FRESH = (ast.Constant, ast.BinOp, ast.Compare, ast.JoinedStr)
-"""Results of plain operands are plain."""
+"""Expressions whose results are plain if their operands are."""
 
 
 class Impure(Exception):
-    """The expression may have an effect, or may be too much to evaluate in vain."""
+    """The expression may have a side effect, or may be too expensive to evaluate speculatively."""
 
 
 class Unsafe(BaseException):
-    """An operand may run code of the repository."""
+    """An operand may run repository code."""
 
 
 class Checks:
-    """The checks that run inside alternatives; what they found out about types is kept."""
+    """The checks that run inside alternatives, with a cache of checked types."""
 
     def __init__(self) -> None:
         self._fine: Set[type] = set(PLAIN)
@@ -66,11 +71,11 @@ class Checks:
         self._functions = {name: _builtin(name) for name in PURE_FUNCTIONS}
 
     def names(self) -> Dict[str, Callable[..., Any]]:
-        """The checks by the names they are called by."""
+        """Return the checks by name."""
         return {OPERAND: self.operand, GET: self.get, METHOD: self.method, PURE_CALL: self.function}
 
     def operand(self, value: Any) -> Any:
-        """A value that operators may be used on."""
+        """Return a value whose operators are safe to use."""
         kind = type(value)
         if kind in self._fine:
             return value
@@ -80,7 +85,7 @@ class Checks:
         return value
 
     def get(self, value: Any, name: str) -> Any:
-        """An attribute that is only looked up."""
+        """Return an attribute whose look-up runs no code."""
         key = (type(value), name)
         if isinstance(value, (type, types.ModuleType)):
             known = _plainly_held(value, name)
@@ -93,13 +98,15 @@ class Checks:
         return getattr(value, name)
 
     def method(self, value: Any, name: str) -> Any:
-        """A method that changes nothing."""
-        if type(value) in WITH_METHODS or (type(value) is types.ModuleType and value.__name__ in PURE_MODULES):
+        """Return a method that changes nothing."""
+        if type(value) in WITH_METHODS or (
+            type(value) is types.ModuleType and value.__name__ in PURE_MODULES
+        ):
             return getattr(value, name)
         raise Unsafe
 
     def function(self, value: Any, name: str) -> Any:
-        """A function of Python itself that changes nothing."""
+        """Return a builtin function that changes nothing."""
         if value is not self._functions[name]:
             raise Unsafe
         return value
@@ -113,13 +120,18 @@ def _builtin(name: str) -> Any:
 
 def _has_no_operators(kind: type) -> bool:
     return type(kind) is type and not any(
-        name in OPERATORS for parent in kind.__mro__ if parent is not object for name in vars(parent)
+        name in OPERATORS
+        for parent in kind.__mro__
+        if parent is not object
+        for name in vars(parent)
     )
 
 
 def _plain_attribute(kind: type, name: str) -> bool:
-    """Whether asking an instance of this type runs no code."""
-    if kind not in PLAIN and any("__getattribute__" in vars(parent) for parent in kind.__mro__[:-1]):
+    """Return True if the look-up on an instance of this type runs no code."""
+    if kind not in PLAIN and any(
+        "__getattribute__" in vars(parent) for parent in kind.__mro__[:-1]
+    ):
         return False
     for parent in kind.__mro__:
         if name in vars(parent):
@@ -129,8 +141,8 @@ def _plain_attribute(kind: type, name: str) -> bool:
 
 
 HARMLESS_DESCRIPTORS = (
-    types.FunctionType, types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodDescriptorType,
-    types.WrapperDescriptorType, staticmethod, classmethod,
+    types.FunctionType, types.MemberDescriptorType, types.GetSetDescriptorType,
+    types.MethodDescriptorType, types.WrapperDescriptorType, staticmethod, classmethod,
 )  # fmt: skip
 
 
@@ -147,10 +159,10 @@ def _plainly_held(value: Any, name: str) -> bool:
 
 
 def checked(node: ast.expr) -> ast.expr:
-    """The same expression with its operands checked.
+    """Return the expression with its operands checked.
 
     Raises:
-        Impure: it may have an effect.
+        Impure: It may have a side effect.
     """
     rule = RULES.get(type(node))
     if rule is None:
@@ -176,7 +188,10 @@ def _leaf(node: Any) -> ast.expr:
 
 
 def _attribute(node: Any) -> ast.expr:
-    if not isinstance(node.ctx, ast.Load) or (node.attr.startswith("__") and not node.attr.endswith("__")):
+    # A private name is mangled inside its class, so the check would look up another one.
+    if not isinstance(node.ctx, ast.Load) or (
+        node.attr.startswith("__") and not node.attr.endswith("__")
+    ):
         raise Impure
     return _call(GET, checked(node.value), ast.Constant(value=node.attr, kind=None))
 
@@ -184,8 +199,10 @@ def _attribute(node: Any) -> ast.expr:
 def _binary(node: Any) -> ast.expr:
     if isinstance(node.op, (ast.Pow, ast.LShift)):
         right = node.right
-        if not (isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value <= 8):
-            raise Impure  # may be more than anybody wants to compute
+        if not (
+            isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value <= 8
+        ):
+            raise Impure  # the result may be too large to compute
     return ast.BinOp(left=_operand(node.left), op=node.op, right=_operand(node.right))
 
 
@@ -205,7 +222,9 @@ def _subscript(node: Any) -> ast.expr:
 
 def _slice(node: Any) -> Any:
     if isinstance(node, ast.Slice):
-        lower, upper, step = (None if v is None else _operand(v) for v in (node.lower, node.upper, node.step))
+        lower, upper, step = (
+            None if v is None else _operand(v) for v in (node.lower, node.upper, node.step)
+        )
         return ast.Slice(lower=lower, upper=upper, step=step)
     if type(node).__name__ == "Index":  # Python 3.8
         return type(node)(value=_operand(node.value))
@@ -217,7 +236,8 @@ def _slice(node: Any) -> Any:
 def _items(node: Any) -> ast.expr:
     if not isinstance(node.ctx, ast.Load):
         raise Impure
-    return type(node)(elts=[checked(e) for e in node.elts], ctx=ast.Load())  # type: ignore[no-any-return]
+    kind: Callable[..., ast.expr] = type(node)
+    return kind(elts=[checked(e) for e in node.elts], ctx=ast.Load())
 
 
 def _pure_call(node: Any) -> ast.expr:
@@ -229,7 +249,9 @@ def _pure_call(node: Any) -> ast.expr:
     if isinstance(node.func, ast.Name) and node.func.id in PURE_FUNCTIONS:
         function = _call(PURE_CALL, node.func, ast.Constant(value=node.func.id, kind=None))
     elif isinstance(node.func, ast.Attribute) and node.func.attr in PURE_METHODS:
-        function = _call(METHOD, checked(node.func.value), ast.Constant(value=node.func.attr, kind=None))
+        function = _call(
+            METHOD, checked(node.func.value), ast.Constant(value=node.func.attr, kind=None)
+        )
     else:
         raise Impure
     return ast.Call(func=function, args=arguments, keywords=keywords)
@@ -242,9 +264,13 @@ def _generator(node: Any) -> Any:
         if part.is_async or not all(isinstance(name, ast.Name) for name in names):
             raise Impure
         ifs = [_operand(condition) for condition in part.ifs]
-        generators.append(ast.comprehension(target=part.target, iter=_operand(part.iter), ifs=ifs, is_async=0))
+        generators.append(
+            ast.comprehension(target=part.target, iter=_operand(part.iter), ifs=ifs, is_async=0)
+        )
     if isinstance(node, ast.DictComp):
-        return ast.DictComp(key=_operand(node.key), value=checked(node.value), generators=generators)
+        return ast.DictComp(
+            key=_operand(node.key), value=checked(node.value), generators=generators
+        )
     return type(node)(elt=checked(node.elt), generators=generators)
 
 
@@ -252,7 +278,9 @@ def _formatted(node: Any) -> ast.expr:
     if node.format_spec is not None and not isinstance(node.format_spec, ast.JoinedStr):
         raise Impure
     spec = _text(node.format_spec) if node.format_spec is not None else None
-    return ast.FormattedValue(value=_operand(node.value), conversion=node.conversion, format_spec=spec)
+    return ast.FormattedValue(
+        value=_operand(node.value), conversion=node.conversion, format_spec=spec
+    )
 
 
 def _text(node: Any) -> ast.expr:
@@ -273,7 +301,9 @@ RULES: Dict[type, Callable[[Any], ast.expr]] = {
     ast.UnaryOp: lambda node: ast.UnaryOp(op=node.op, operand=_operand(node.operand)),
     ast.BoolOp: lambda node: ast.BoolOp(op=node.op, values=[_operand(v) for v in node.values]),
     ast.Compare: _compare,
-    ast.IfExp: lambda node: ast.IfExp(test=_operand(node.test), body=checked(node.body), orelse=checked(node.orelse)),
+    ast.IfExp: lambda node: ast.IfExp(
+        test=_operand(node.test), body=checked(node.body), orelse=checked(node.orelse)
+    ),
     ast.Subscript: _subscript,
     ast.Tuple: _items,
     ast.List: _items,
@@ -289,7 +319,7 @@ RULES: Dict[type, Callable[[Any], ast.expr]] = {
 
 
 def is_pure(node: ast.AST) -> bool:
-    """Whether syntax alone speaks for it."""
+    """Return True if an expression is free of side effects by its syntax."""
     try:
         checked(node)  # type: ignore[arg-type]
     except Impure:

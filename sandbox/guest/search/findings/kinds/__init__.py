@@ -1,4 +1,4 @@
-"""Kinds of finding, found by folder: CODES, CHANGES, UNTOUCHED and propose(place)."""
+"""Kinds of findings, found by folder. Each has CODES, CHANGES, UNTOUCHED and propose(place)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from typing import Any, Dict
 
 
 def load_kinds() -> Dict[str, Any]:
-    """Every kind of this folder by its name, in the order of the alphabet."""
+    """Return every kind of this folder by name, in alphabetical order."""
     names = sorted(found.name for found in pkgutil.iter_modules(__path__))
     return {name: importlib.import_module(f"{__name__}.{name}") for name in names}

@@ -1,15 +1,17 @@
-"""Handlers: a bare `except`, an error raised in a handler without its cause."""
+"""Handlers: a bare `except`, or an error raised in a handler without its cause."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator
 
-from sandbox.guest.search.findings.model import Draft
-from sandbox.guest.search.findings.place import Place
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.findings.model import FixDraft
+from sandbox.guest.search.findings.place import FindingPlace
+from sandbox.guest.search.source.render import TextEdit
 
-CODES = frozenset({"E722", "W0702", "B001", "B904", "W0707", "TRY200", "B014", "W0706", "TRY203", "TRY302"})
+CODES = frozenset(
+    {"E722", "W0702", "B001", "B904", "W0707", "TRY200", "B014", "W0706", "TRY203", "TRY302"}
+)
 CHANGES = (
     (
         "try:\n    f()\nexcept:\n    g()\n",
@@ -38,33 +40,39 @@ UNTOUCHED = (
 )
 
 
-def propose(place: Place) -> Iterator[Draft]:
-    """Name what is caught; say what an error came from."""
+def propose(place: FindingPlace) -> Iterator[FixDraft]:
+    """Name the caught exception; add the cause of a raised one."""
     for node in place.here(ast.ExceptHandler):
         if isinstance(node, ast.ExceptHandler) and node.type is None:
             at = place.source.span(node)[0] + len("except")
-            yield Draft(0.2, (Edit(at, at, " Exception"),))
+            yield FixDraft(0.2, (TextEdit(at, at, " Exception"),))
             if any(isinstance(inner, ast.Raise) and inner.exc is None for inner in ast.walk(node)):
-                yield Draft(0.1, (Edit(at, at, " BaseException"),))
+                yield FixDraft(0.1, (TextEdit(at, at, " BaseException"),))
     for node in place.here(ast.Raise):
         if isinstance(node, ast.Raise) and node.exc is not None and node.cause is None:
             yield from _caused(place, node)
 
 
-def _caused(place: Place, node: ast.Raise) -> Iterator[Draft]:
+def _caused(place: FindingPlace, node: ast.Raise) -> Iterator[FixDraft]:
     handler: ast.AST = node
     while not isinstance(handler, ast.ExceptHandler):
-        if handler not in place.source.places or isinstance(handler, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if handler not in place.source.places or isinstance(
+            handler, (ast.FunctionDef, ast.AsyncFunctionDef)
+        ):
             return
         handler = place.source.places[handler].parent
     end = place.source.span(node)[1]
     if handler.name:
-        yield Draft(0.2, (Edit(end, end, f" from {handler.name}"),))
+        yield FixDraft(0.2, (TextEdit(end, end, f" from {handler.name}"),))
     elif handler.type is not None:
         used = {n.id for n in place.nodes if isinstance(n, ast.Name)}
-        name = next(word for word in ("error", "exc", "caught", "cause_of_this") if word not in used)
+        name = next(
+            word for word in ("error", "exc", "caught", "cause_of_this") if word not in used
+        )
         behind = place.source.span(handler.type)[1]
         wrapped = place.source.data[behind : behind + 1] == b")"
         if not wrapped:
-            yield Draft(0.3, (Edit(behind, behind, f" as {name}"), Edit(end, end, f" from {name}")))
-    yield Draft(0.6, (Edit(end, end, " from None"),))
+            yield FixDraft(
+                0.3, (TextEdit(behind, behind, f" as {name}"), TextEdit(end, end, f" from {name}"))
+            )
+    yield FixDraft(0.6, (TextEdit(end, end, " from None"),))

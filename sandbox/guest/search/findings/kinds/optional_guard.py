@@ -1,25 +1,30 @@
-"""What may be None is used as if it never were: a guard, another expression, or a type that says so."""
+"""Values that may be None: add a guard, another expression, or an honest annotation."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator, List, Optional, Tuple
 
-from sandbox.guest.search.findings.model import Draft
-from sandbox.guest.search.findings.place import FUNCTIONS, Place, last_line
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.findings.model import FixDraft
+from sandbox.guest.search.findings.place import FUNCTIONS, FindingPlace, last_line
+from sandbox.guest.search.source.render import TextEdit
 
 CODES = frozenset({
-    "union-attr", "index", "operator", "arg-type", "attr-defined", "misc", "reportOptionalMemberAccess", "return-value",
-    "reportOptionalSubscript", "reportOptionalIterable", "reportOptionalCall", "reportOptionalOperand", "call-overload",
-    "reportOptionalContextManager", "possibly-missing-attribute", "possibly-unbound-attribute", "assignment",
-    "reportArgumentType", "E1136", "non-subscriptable", "reportReturnType", "invalid-argument-type", "not-iterable",
+    "union-attr", "index", "operator", "arg-type", "attr-defined", "misc",
+    "reportOptionalMemberAccess", "return-value", "reportOptionalSubscript",
+    "reportOptionalIterable", "reportOptionalCall", "reportOptionalOperand", "call-overload",
+    "reportOptionalContextManager", "possibly-missing-attribute", "possibly-unbound-attribute",
+    "assignment", "reportArgumentType", "E1136", "non-subscriptable", "reportReturnType",
+    "invalid-argument-type", "not-iterable",
 })  # fmt: skip
 CHANGES = (
     (
         "def f(a: T | None) -> T:\n    return a.up()\n",
         (2, 12, "union-attr", 'Item "None" of "Optional[str]" has no attribute "up"'),
-        "def f(a: T | None) -> T:\n    if a is None:\n        raise ValueError('a is None')\n    return a.up()\n",
+        (
+            "def f(a: T | None) -> T:\n"
+            "    if a is None:\n        raise ValueError('a is None')\n    return a.up()\n"
+        ),
     ),
     (
         "def f(a):\n    x = g(a)\n    x.run()\n",
@@ -34,7 +39,10 @@ CHANGES = (
     (
         "def f(a):\n    for b in a:\n        b.run()\n",
         (3, 9, "union-attr", 'Item "None" of "Optional[B]" has no attribute "run"'),
-        "def f(a):\n    for b in a:\n        if b is None:\n            continue\n        b.run()\n",
+        (
+            "def f(a):\n    for b in a:\n"
+            "        if b is None:\n            continue\n        b.run()\n"
+        ),
     ),
     (
         "def f(a: int = None):\n    return a\n",
@@ -42,7 +50,10 @@ CHANGES = (
             1,
             16,
             "assignment",
-            'Incompatible default for argument "a" (default has type "None", argument has type "int")',
+            (
+                'Incompatible default for argument "a" '
+                '(default has type "None", argument has type "int")'
+            ),
         ),
         "def f(a: int | None = None):\n    return a\n",
     ),
@@ -54,35 +65,51 @@ CHANGES = (
 )
 UNTOUCHED = (
     ("x = a.b\n", (1, 5, "union-attr", 'Item "int" of "Union[int, str]" has no attribute "b"')),
-    ("x = f(1)\n", (1, 7, "arg-type", 'Argument 1 to "f" has incompatible type "int"; expected "str"')),
+    (
+        "x = f(1)\n",
+        (1, 7, "arg-type", 'Argument 1 to "f" has incompatible type "int"; expected "str"'),
+    ),
 )
 
-_EMPTY = (("bool", "False"), ("str", "''"), ("int", "0"), ("list", "[]"), ("dict", "{}"), ("List", "[]"))
+_EMPTY = (
+    ("bool", "False"),
+    ("str", "''"),
+    ("int", "0"),
+    ("list", "[]"),
+    ("dict", "{}"),
+    ("List", "[]"),
+)
 
 
-def propose(place: Place) -> Iterator[Draft]:
-    """Leave early, go round, choose another value, or write the type as it is."""
+def propose(place: FindingPlace) -> Iterator[FixDraft]:
+    """Leave early, skip an iteration, choose another value, or correct the annotation."""
     message = place.message
-    if "None" not in message and "Optional" not in message and not place.finding.code.startswith("reportOptional"):
+    if (
+        "None" not in message
+        and "Optional" not in message
+        and not place.finding.code.startswith("reportOptional")
+    ):
         return
     yield from _default(place)
     for subject in _subjects(place)[:3]:
         text = place.source.text(subject)
-        statement = place.statement_of(subject)
+        statement = place.enclosing_statement(subject)
         if statement is None or "\n" in text:
             continue
         yield from _guards(place, statement, subject, text)
         yield from _chosen(place, subject, text)
 
 
-def _default(place: Place) -> Iterator[Draft]:
-    """`a: int = None` and `x: int = None` are optional."""
+def _default(place: FindingPlace) -> Iterator[FixDraft]:
+    """Make the annotations of `a: int = None` and `x: int = None` optional."""
     for node in place.nodes:
         pairs = []
         if isinstance(node, FUNCTIONS):
             plain = [*getattr(node.args, "posonlyargs", []), *node.args.args]
             pairs = list(zip(plain[len(plain) - len(node.args.defaults) :], node.args.defaults))
-            pairs += [(a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults) if d is not None]
+            pairs += [
+                (a, d) for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults) if d is not None
+            ]
             found = [(a.annotation, d) for a, d in pairs if a.annotation is not None]
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
             found = [(node.annotation, node.value)]
@@ -95,13 +122,15 @@ def _default(place: Place) -> Iterator[Draft]:
             if none or isinstance(node, ast.AnnAssign):
                 for text, more, extra in place.optional(place.source.text(annotation)):
                     start, end = place.source.span(annotation)
-                    yield Draft(0.3 + extra, (Edit(start, end, text), *more))
+                    yield FixDraft(0.3 + extra, (TextEdit(start, end, text), *more))
 
 
-def _subjects(place: Place) -> List[ast.expr]:
-    """Expressions on the line that something is asked of, the nearest to the column first."""
+def _subjects(place: FindingPlace) -> List[ast.expr]:
+    """Return expressions on the line whose value is used, nearest to the column first."""
     found: List[ast.expr] = []
-    for node in place.here(ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.Compare, ast.For, ast.Starred):
+    for node in place.here(
+        ast.Attribute, ast.Subscript, ast.Call, ast.BinOp, ast.Compare, ast.For, ast.Starred
+    ):
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             found.append(node.value)
         elif isinstance(node, ast.Call):
@@ -112,22 +141,31 @@ def _subjects(place: Place) -> List[ast.expr]:
             found += [node.left, *node.comparators]
         elif isinstance(node, ast.For):
             found.append(node.iter)
-    found += [n.value for n in place.here(ast.Return) if isinstance(n, ast.Return) and n.value is not None]
+    found += [
+        n.value for n in place.here(ast.Return) if isinstance(n, ast.Return) and n.value is not None
+    ]
     plain = [n for n in found if isinstance(n, (ast.Name, ast.Attribute, ast.Subscript))]
     calls = [n for n in found if isinstance(n, ast.Call)]
     chosen: List[ast.expr] = []
     seen = set()
     for node in [*plain, *calls]:
         text = place.source.text(node)
-        called = isinstance(place.source.places[node].parent, ast.Call) and place.source.places[node].field == "func"
-        if text not in seen and not (called and not place.finding.code.startswith("reportOptionalCall")):
+        called = (
+            isinstance(place.source.places[node].parent, ast.Call)
+            and place.source.places[node].field == "func"
+        )
+        if text not in seen and not (
+            called and not place.finding.code.startswith("reportOptionalCall")
+        ):
             seen.add(text)
             chosen.append(node)
     return chosen
 
 
-def _guards(place: Place, statement: ast.stmt, subject: ast.expr, text: str) -> Iterator[Draft]:
-    """In front of the statement, or around it."""
+def _guards(
+    place: FindingPlace, statement: ast.stmt, subject: ast.expr, text: str
+) -> Iterator[FixDraft]:
+    """Add a guard before the statement or around it."""
     if isinstance(subject, ast.Call):
         yield from _named(place, statement, subject, text)
         return
@@ -139,26 +177,32 @@ def _guards(place: Place, statement: ast.stmt, subject: ast.expr, text: str) -> 
     function = place.function(statement)
     condition = f"if {text} is None:"
     for cost, leave in _ways_out(place, statement, function, text):
-        yield Draft(cost, place.before(statement, condition, f"{step}{leave}"))
+        yield FixDraft(cost, place.before(statement, condition, f"{step}{leave}"))
     if span is not None and not isinstance(statement, (*FUNCTIONS, ast.ClassDef, ast.Return)):
         lines = place.source.data[span[0] : span[1]].decode("utf-8").splitlines(keepends=True)
-        binds = isinstance(statement, (ast.Assign, ast.AnnAssign, ast.With, ast.Import, ast.ImportFrom))
+        binds = isinstance(
+            statement, (ast.Assign, ast.AnnAssign, ast.With, ast.Import, ast.ImportFrom)
+        )
         inner = "".join(step + line if line.strip() else line for line in lines)
         if "'''" not in inner and '"""' not in inner:
             new = f"{indent}if {text} is not None:{place.source.newline}{inner}"
-            yield Draft(1.2 if binds else 0.5, (Edit(span[0], span[1], new),))
+            yield FixDraft(1.2 if binds else 0.5, (TextEdit(span[0], span[1], new),))
     if isinstance(statement, (ast.If, ast.While)) and statement.test is not None:
         test = place.source.part(statement.test, 5)
         if any(n is subject for n in ast.walk(statement.test)):
             yield place.replace(0.5, statement.test, f"{text} is not None and {test}")
 
 
-def _ways_out(place: Place, statement: ast.stmt, function: Optional[ast.AST], text: str) -> Iterator[Tuple[float, str]]:
+def _ways_out(
+    place: FindingPlace, statement: ast.stmt, function: Optional[ast.AST], text: str
+) -> Iterator[Tuple[float, str]]:
     quote = "'" if "'" not in text else '"'
     if place.in_loop(statement):
         yield 0.5, "continue"
     if function is not None:
-        returns = [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]
+        returns = [
+            n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None
+        ]
         annotation = getattr(function, "returns", None)
         gives = place.source.text(annotation) if annotation is not None else ""
         if not returns:
@@ -181,11 +225,15 @@ def _ways_out(place: Place, statement: ast.stmt, function: Optional[ast.AST], te
     yield 1.6, f"raise RuntimeError({quote}{text} is None{quote})"
 
 
-def _named(place: Place, statement: ast.stmt, call: ast.Call, text: str) -> Iterator[Draft]:
-    """A call whose result may be None gets a name first."""
+def _named(
+    place: FindingPlace, statement: ast.stmt, call: ast.Call, text: str
+) -> Iterator[FixDraft]:
+    """Assign the result of a call that may be None to a name, then guard it."""
     function = place.function(statement)
     names = set(place.names())
-    name = next((word for word in ("found", "result", "value", "given", "outcome") if word not in names), "")
+    name = next(
+        (word for word in ("found", "result", "value", "given", "outcome") if word not in names), ""
+    )
     edits = place.before(statement, f"{name} = {text}", f"if {name} is None:")
     if not name or not edits:
         return
@@ -194,11 +242,13 @@ def _named(place: Place, statement: ast.stmt, call: ast.Call, text: str) -> Iter
     start, end = place.source.span(call)
     for cost, leave in _ways_out(place, statement, function, name):
         lines = f"{edits[0].text}{indent}{step}{leave}{place.source.newline}"
-        yield Draft(cost + 0.4, (Edit(edits[0].start, edits[0].end, lines), Edit(start, end, name)))
+        yield FixDraft(
+            cost + 0.4, (TextEdit(edits[0].start, edits[0].end, lines), TextEdit(start, end, name))
+        )
 
 
-def _chosen(place: Place, subject: ast.expr, text: str) -> Iterator[Draft]:
-    """Another value in place of what is asked of None."""
+def _chosen(place: FindingPlace, subject: ast.expr, text: str) -> Iterator[FixDraft]:
+    """Replace an expression that uses None by another value."""
     if isinstance(subject, ast.Call):
         return
     outer: ast.AST = subject
@@ -219,11 +269,21 @@ def _chosen(place: Place, subject: ast.expr, text: str) -> Iterator[Draft]:
             yield place.replace(cost, subject, f"{text} or {other}")
 
 
-def _step(place: Place) -> str:
+def _step(place: FindingPlace) -> str:
     for node in place.nodes:
         body = getattr(node, "body", None)
-        if isinstance(node, ast.stmt) and isinstance(body, list) and body and isinstance(body[0], ast.stmt):
+        if (
+            isinstance(node, ast.stmt)
+            and isinstance(body, list)
+            and body
+            and isinstance(body[0], ast.stmt)
+        ):
             outer, inner = place.source.indent(node), place.source.indent(body[0])
-            if outer is not None and inner is not None and inner.startswith(outer) and inner != outer:
+            if (
+                outer is not None
+                and inner is not None
+                and inner.startswith(outer)
+                and inner != outer
+            ):
                 return inner[len(outer) :]
     return "    "

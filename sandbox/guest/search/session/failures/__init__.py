@@ -1,7 +1,7 @@
-"""What a test or an import died of, told by the process that saw it, in plain data."""
+"""Failures of tests and imports as plain data, recorded in the process that saw them."""
 
 from __future__ import annotations
 
-from sandbox.guest.search.session.failures.failure import Failure, failure_of
+from sandbox.guest.search.session.failures.failure import FailureRecord, describe_exception
 
-__all__ = ["Failure", "failure_of"]
+__all__ = ["FailureRecord", "describe_exception"]

@@ -1,4 +1,4 @@
-"""What was called, when a call failed; and what a failed assertion names without calling it."""
+"""Functions in failures: called wrongly, or named by an assertion but not called."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ import types
 from typing import Any, Dict, List, Optional, Tuple
 
 from sandbox.guest.search.session.failures.frames import Frame, nodes_at, relative
-from sandbox.guest.search.session.failures.inert import classes, function_of, resolve, static
-from sandbox.guest.search.session.failures.owners import owner_of
+from sandbox.guest.search.session.failures.inert import classes, find_function, resolve, static
+from sandbox.guest.search.session.failures.owners import describe_owner
 
 IS_ABSTRACT = 1 << 20
 """The flag of a type that still has abstract methods."""
 
 
 def call_details(message: str, last: Frame, root: str) -> Dict[str, Any]:
-    """Of a refused call: the parameters of the function, or the abstract class."""
+    """Return the signature of a function that refused a call, or the abstract class."""
     abstract = re.match(r"Can't instantiate abstract class (\w+)", message)
     if abstract:
-        named = [t for t in classes() if t.__flags__ & IS_ABSTRACT and t.__name__ == abstract.group(1)]
-        owners = [owner_of(t, root) for t in named]
+        named = [
+            t for t in classes() if t.__flags__ & IS_ABSTRACT and t.__name__ == abstract.group(1)
+        ]
+        owners = [describe_owner(t, root) for t in named]
         owners.sort(key=lambda owner: not owner["file"] or os.path.isabs(owner["file"]))
         return {"owner": owners[0]} if owners else {}
     found = re.match(r"([\w.<>]+)\(\) (?:got|missing|takes|argument)", message)
@@ -32,7 +34,7 @@ def call_details(message: str, last: Frame, root: str) -> Dict[str, Any]:
     target = None
     for node in nodes_at(last):
         if isinstance(node, ast.Call):
-            value = function_of(resolve(node.func, last[0]))
+            value = find_function(resolve(node.func, last[0]))
             if value is not None and _is_called(value, name):
                 target = value
                 break
@@ -46,15 +48,19 @@ def _is_called(function: types.FunctionType, name: str) -> bool:
 
 
 def _by_qualified_name(name: str) -> Optional[types.FunctionType]:
-    """A function of this name in the modules and classes there are; None when there are several."""
+    """Return the loaded function of this name; None if there are several."""
     owner, _, last = name.rpartition(".")
-    values = [static(one, last) for one in classes() if not owner or one.__name__ == owner.rpartition(".")[2]]
+    values = [
+        static(one, last)
+        for one in classes()
+        if not owner or one.__name__ == owner.rpartition(".")[2]
+    ]
     if not owner:
         modules = [sys.modules[key] for key in sorted(sys.modules)]
         values += [vars(m).get(last) for m in modules if type(m) is types.ModuleType]
     found: Dict[Tuple[str, int], types.FunctionType] = {}
     for value in values:
-        function = function_of(value) if not isinstance(value, type) else None
+        function = find_function(value) if not isinstance(value, type) else None
         if function is not None and _is_called(function, name):
             found[function.__code__.co_filename, function.__code__.co_firstlineno] = function
     return next(iter(found.values())) if len(found) == 1 else None
@@ -80,7 +86,7 @@ def _signature(function: types.FunctionType, root: str) -> Dict[str, Any]:
 
 
 def uncalled(last: Frame, root: str) -> List[Dict[str, Any]]:
-    """Functions of the checkout that a failed assertion names without calling them."""
+    """Return functions of the checkout that a failed assertion names without calling them."""
     nodes = nodes_at(last)
     called = {node.func for node in nodes if isinstance(node, ast.Call)}
     named = [n for n in nodes if isinstance(n, ast.Attribute) and n not in called]

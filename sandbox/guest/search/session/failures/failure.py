@@ -1,4 +1,4 @@
-"""An exception as plain data: its kind, its message, where it came from, and what was around it."""
+"""An exception as plain data: its type, message, frames and context."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import types
 from typing import Any, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from sandbox.guest.search.session.failures.callees import call_details, uncalled
-from sandbox.guest.search.session.failures.frames import Frame, frames_of, relative, span_of
+from sandbox.guest.search.session.failures.frames import (
+    Frame,
+    expression_span,
+    iterate_frames,
+    relative,
+)
 from sandbox.guest.search.session.failures.inert import instance_dict
 from sandbox.guest.search.session.failures.owners import (
     attribute_details,
@@ -20,51 +25,61 @@ from sandbox.guest.search.session.failures.owners import (
 
 MOST_FRAMES = 60
 MOST_EARLIER = 3
-"""Exceptions behind the exception."""
+"""Maximum number of causes that are recorded."""
 
 
-class Failure(NamedTuple):
-    """What a test or an import died of. Everything in it can be written as JSON."""
+class FailureRecord(NamedTuple):
+    """The exception of a test or an import. Every value can be written as JSON."""
 
     kind: str
-    """The exception's type, by its bare name."""
+    """The bare name of the exception's type."""
     message: str
     frames: Tuple[Tuple[str, int, str], ...]
-    """Path (relative to the checkout where it lies in it), line and function; the innermost is the last."""
+    """Path (relative inside the checkout), line and function; the innermost frame is last."""
     extra: Dict[str, Any]
-    """`name`, `owner` (type, module, file, names of what lacked it), `callee` (parameters of what was called),
-    `keys` (of the dictionary that lacked one), `locals` and `spans` by frame, `bases` (kinds it derives from),
-    `earlier` (failures behind this one)."""
+    """Optional details of the failure:
+
+    `name` and `owner` (type, module, file, names) of a missing name or attribute; `callee`
+    (signature of the called function); `keys` of a dictionary that lacks one; `locals` and `spans`
+    by frame; `bases` of the exception; `earlier` failures that caused this one.
+    """
 
     @classmethod
-    def from_json(cls, value: Sequence[Any]) -> Failure:
-        """What JSON makes of it, read back."""
+    def from_json(cls, value: Sequence[Any]) -> FailureRecord:
+        """Read a failure from JSON data."""
         kind, message, frames, extra = value
-        return cls(str(kind), str(message), tuple((str(p), int(n), str(f)) for p, n, f in frames), dict(extra))
+        return cls(
+            str(kind),
+            str(message),
+            tuple((str(p), int(n), str(f)) for p, n, f in frames),
+            dict(extra),
+        )
 
     def is_a(self, *kinds: str) -> bool:
-        """Whether it is of one of these kinds, or derives from one."""
+        """Return True if it is of one of these types or derives from one."""
         return self.kind in kinds or any(base in kinds for base in self.extra.get("bases", ()))
 
 
-def failure_of(exc: BaseException, tb: Optional[types.TracebackType], root: str, depth: int = 0) -> Failure:
+def describe_exception(
+    exc: BaseException, tb: Optional[types.TracebackType], root: str, depth: int = 0
+) -> FailureRecord:
     """Describe an exception in the process that saw it, from dictionaries and code objects alone.
 
     Args:
         exc: The exception; one that pytest wrapped around an import error is unwrapped.
         tb: Its traceback.
         root: Absolute path of the checkout.
-        depth: How many exceptions stand before this one.
+        depth: Number of exceptions that follow from this one.
     """
     inner = _unwrapped(exc)
     if inner is not exc:
         exc, tb = inner, inner.__traceback__
-    frames = list(frames_of(tb))[-MOST_FRAMES:]
+    frames = list(iterate_frames(tb))[-MOST_FRAMES:]
     extra: Dict[str, Any] = {"bases": [c.__name__ for c in type(exc).__mro__[1:-1]]}
     message = _message(exc)
     with contextlib.suppress(Exception):
-        extra["spans"] = [span_of(frame, lasti, line) for frame, lasti, line in frames]
-        extra["locals"] = _locals_of(frames, root)
+        extra["spans"] = [expression_span(frame, lasti, line) for frame, lasti, line in frames]
+        extra["locals"] = _describe_locals(frames, root)
     if frames:
         with contextlib.suppress(Exception):
             extra["files"] = files_named(message, frames, root)
@@ -72,9 +87,13 @@ def failure_of(exc: BaseException, tb: Optional[types.TracebackType], root: str,
             extra.update(_details(exc, message, frames, root))
     earlier = [e for e in (exc.__cause__, exc.__context__) if e is not None][:1]
     if earlier and depth < MOST_EARLIER:
-        extra["earlier"] = [list(failure_of(earlier[0], earlier[0].__traceback__, root, depth + 1))]
-    told = tuple((relative(f.f_code.co_filename, root), line, f.f_code.co_name) for f, _, line in frames)
-    return Failure(type(exc).__name__, message, told, extra)
+        extra["earlier"] = [
+            list(describe_exception(earlier[0], earlier[0].__traceback__, root, depth + 1))
+        ]
+    told = tuple(
+        (relative(f.f_code.co_filename, root), line, f.f_code.co_name) for f, _, line in frames
+    )
+    return FailureRecord(type(exc).__name__, message, told, extra)
 
 
 def _unwrapped(exc: BaseException) -> BaseException:
@@ -101,10 +120,14 @@ def _message(exc: BaseException) -> str:
     return " ".join(a for a in exc.args if type(a) is str)[:2000]
 
 
-def _locals_of(frames: Sequence[Frame], root: str) -> Dict[str, Any]:
-    """Types of local names in the last frames of the checkout, and which expressions were None."""
+def _describe_locals(frames: Sequence[Frame], root: str) -> Dict[str, Any]:
+    """Return the types of local names in the last frames, and which expressions were None."""
     found: Dict[str, Any] = {}
-    ours = [i for i, (f, _, _) in enumerate(frames) if not os.path.isabs(relative(f.f_code.co_filename, root))]
+    ours = [
+        i
+        for i, (f, _, _) in enumerate(frames)
+        if not os.path.isabs(relative(f.f_code.co_filename, root))
+    ]
     for index in ours[-5:]:
         frame = frames[index][0]
         if frame.f_code.co_name == "<module>":
@@ -116,12 +139,18 @@ def _locals_of(frames: Sequence[Frame], root: str) -> Dict[str, Any]:
                 none.append(name)
             elif name in ("self", "cls"):
                 own = instance_dict(value)
-                none += [f"{name}.{key}" for key, inner in own.items() if inner is None and isinstance(key, str)]
+                none += [
+                    f"{name}.{key}"
+                    for key, inner in own.items()
+                    if inner is None and isinstance(key, str)
+                ]
         found[str(index)] = {"types": kinds, "none": none[:60]}
     return found
 
 
-def _details(exc: BaseException, message: str, frames: Sequence[Frame], root: str) -> Dict[str, Any]:
+def _details(
+    exc: BaseException, message: str, frames: Sequence[Frame], root: str
+) -> Dict[str, Any]:
     last = frames[-1]
     if isinstance(exc, ImportError):
         return import_details(exc, root)

@@ -1,4 +1,4 @@
-"""The frames a traceback leads through: where their code lies, and which expression of the line was at work."""
+"""The frames of a traceback: the files of their code and the expression that was evaluated."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Span = Tuple[int, int, int, int]
 """First line, last line, first column, last column (UTF-8)."""
 
 Frame = Tuple[types.FrameType, int, int]
-"""A frame, the instruction and the line it stood at."""
+"""A frame with its current instruction and line."""
 
 
-def frames_of(tb: Optional[types.TracebackType]) -> Iterator[Frame]:
-    """From the outermost to the one that raised."""
+def iterate_frames(tb: Optional[types.TracebackType]) -> Iterator[Frame]:
+    """Yield the frames from the outermost to the one that raised."""
     while tb is not None:
         yield tb.tb_frame, tb.tb_lasti, tb.tb_lineno
         tb = tb.tb_next
 
 
 def relative(filename: str, root: str) -> str:
-    """A path as the checkout names it; unchanged where it lies elsewhere."""
+    """Return a path relative to the checkout, or unchanged outside of it."""
     path = os.path.realpath(filename) if os.path.isabs(filename) else filename
     top = os.path.realpath(root)
     if path.startswith(top + os.sep) and not any(part in path for part in NOT_OURS):
@@ -33,8 +33,8 @@ def relative(filename: str, root: str) -> str:
     return filename
 
 
-def span_of(frame: types.FrameType, lasti: int, line: int) -> Optional[Span]:
-    """The bytes of the expression that was at work; known from Python 3.11 on."""
+def expression_span(frame: types.FrameType, lasti: int, line: int) -> Optional[Span]:
+    """Return the span of the evaluated expression; known from Python 3.11 on."""
     positions = getattr(frame.f_code, "co_positions", None)
     if positions is None:
         return None
@@ -49,7 +49,7 @@ def span_of(frame: types.FrameType, lasti: int, line: int) -> Optional[Span]:
 
 
 def nodes_at(last: Frame) -> List[ast.AST]:
-    """The expressions of the line an exception came from; the one at work alone, where that is known."""
+    """Return the expressions on the line of an exception, the evaluated one first."""
     frame, lasti, line = last
     filename = frame.f_code.co_filename
     text = "".join(linecache.getlines(filename, frame.f_globals))
@@ -59,7 +59,15 @@ def nodes_at(last: Frame) -> List[ast.AST]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    nodes = [n for n in ast.walk(tree) if isinstance(n, ast.expr) and n.lineno <= line <= (n.end_lineno or n.lineno)]
-    span = span_of(frame, lasti, line)
-    exact = [n for n in nodes if span and (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == span]
+    nodes = [
+        n
+        for n in ast.walk(tree)
+        if isinstance(n, ast.expr) and n.lineno <= line <= (n.end_lineno or n.lineno)
+    ]
+    span = expression_span(frame, lasti, line)
+    exact = [
+        n
+        for n in nodes
+        if span and (n.lineno, n.end_lineno, n.col_offset, n.end_col_offset) == span
+    ]
     return [*exact, *(n for n in nodes if n not in exact)]

@@ -1,4 +1,4 @@
-"""Objects looked at without running any code of theirs: by dictionaries and type slots alone."""
+"""Inspect objects without running their code, by dictionaries and type slots alone."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import types
 from typing import Any, Dict, List, Optional
 
 MOST_NAMES = 500
-"""Attributes of an object, names of a module, keys of a dictionary that are kept."""
+"""Maximum number of attributes, module names or keys that are recorded."""
 MOST_CLASSES = 20_000
 
 
 def instance_dict(value: Any) -> Dict[Any, Any]:
-    """What an object keeps itself."""
+    """Return the instance dictionary of an object."""
     with contextlib.suppress(Exception):
         own = object.__getattribute__(value, "__dict__")
         if type(own) in (dict, types.MappingProxyType):
@@ -21,8 +21,8 @@ def instance_dict(value: Any) -> Dict[Any, Any]:
     return {}
 
 
-def slots_of(kind: type) -> List[str]:
-    """Names that a type and its parents define."""
+def list_names(kind: type) -> List[str]:
+    """Return the names that a type and its parents define."""
     names: List[str] = []
     for one in type.__getattribute__(kind, "__mro__"):
         names += [n for n in type.__getattribute__(one, "__dict__") if isinstance(n, str)]
@@ -30,7 +30,7 @@ def slots_of(kind: type) -> List[str]:
 
 
 def resolve(node: ast.AST, frame: types.FrameType) -> Any:
-    """The value of a name or a chain of attributes, by dictionary only; None when unknown."""
+    """Return the value of a name or a chain of attributes, without running code, or None."""
     if isinstance(node, ast.Name):
         for space in (frame.f_locals, frame.f_globals, frame.f_builtins):
             if node.id in space:
@@ -38,7 +38,7 @@ def resolve(node: ast.AST, frame: types.FrameType) -> Any:
         return None
     if isinstance(node, ast.Attribute):
         made = node.value
-        if isinstance(made, ast.Call):  # `Thing(...).name`: what the class has under this name
+        if isinstance(made, ast.Call):  # for `Thing(...).name`: the class attribute of this name
             maker = resolve(made.func, frame)
             return static(maker, node.attr) if isinstance(maker, type) else None
         value = resolve(made, frame)
@@ -47,7 +47,7 @@ def resolve(node: ast.AST, frame: types.FrameType) -> Any:
 
 
 def static(value: Any, name: str) -> Any:
-    """What an attribute leads to, with no descriptor asked; None when unknown."""
+    """Return an attribute without calling descriptors; None if unknown."""
     if isinstance(value, types.ModuleType):
         return vars(value).get(name)
     own = instance_dict(value) if not isinstance(value, type) else {}
@@ -60,14 +60,16 @@ def static(value: Any, name: str) -> Any:
     return None
 
 
-def function_of(value: Any) -> Optional[types.FunctionType]:
-    """The plain function behind a function, a method or a class."""
+def find_function(value: Any) -> Optional[types.FunctionType]:
+    """Return the plain function behind a function, a method or a class."""
     if isinstance(value, type):
         for one in type.__getattribute__(value, "__mro__"):
             own = type.__getattribute__(one, "__dict__")
             for name in ("__init__", "__new__"):
                 maker = own.get(name)
-                maker = getattr(maker, "__func__", maker) if isinstance(maker, staticmethod) else maker
+                maker = (
+                    getattr(maker, "__func__", maker) if isinstance(maker, staticmethod) else maker
+                )
                 if isinstance(maker, types.FunctionType):
                     return maker
         return None
@@ -79,7 +81,10 @@ def function_of(value: Any) -> Optional[types.FunctionType]:
 
 
 def classes() -> List[type]:
-    """Every class there is, parents first: the list of the garbage collector lacks what was frozen before a fork."""
+    """Return all classes, parents first.
+
+    The garbage collector's list lacks objects that were frozen before a fork.
+    """
     found: Dict[int, type] = {}
     waiting: List[type] = [object]
     while waiting and len(found) < MOST_CLASSES:

@@ -1,4 +1,4 @@
-"""What lacked something: the module without a name, the object without an attribute, the dictionary without a key."""
+"""The owner of a missing name: a module, an object or a dictionary."""
 
 from __future__ import annotations
 
@@ -10,41 +10,52 @@ import types
 from typing import Any, Dict, List, Sequence
 
 from sandbox.guest.search.session.failures.frames import Frame, nodes_at, relative
-from sandbox.guest.search.session.failures.inert import MOST_NAMES, function_of, instance_dict, resolve, slots_of
+from sandbox.guest.search.session.failures.inert import (
+    MOST_NAMES,
+    find_function,
+    instance_dict,
+    list_names,
+    resolve,
+)
 
 
 def quoted_in(message: str) -> str:
-    """The first text in quotes."""
+    """Return the first quoted text."""
     found = re.search(r"'([^']+)'", message)
     return found.group(1) if found else ""
 
 
 def import_details(exc: ImportError, root: str) -> Dict[str, Any]:
-    """Of a failed import: the module, the name, what the module offers."""
+    """Return the module and name of a failed import, and the names in the module."""
     details: Dict[str, Any] = {"module": exc.name or "", "path": relative(exc.path or "", root)}
     found = re.match(r"cannot import name '([^']+)'", str(exc.args[0]) if exc.args else "")
     if found:
         details["name"] = found.group(1)
         module = sys.modules.get(exc.name or "")
         if module is not None:
-            details["owner"] = owner_of(module, root)
+            details["owner"] = describe_owner(module, root)
     return details
 
 
-def attribute_details(exc: AttributeError, message: str, frames: Sequence[Frame], root: str) -> Dict[str, Any]:
-    """Of a missing attribute: its name and who lacks it."""
+def attribute_details(
+    exc: AttributeError, message: str, frames: Sequence[Frame], root: str
+) -> Dict[str, Any]:
+    """Return the name of a missing attribute and its owner."""
     name = getattr(exc, "name", None)
     if not isinstance(name, str):
         found = re.findall(r"'([^']+)'", message)
         name = found[-1] if found else ""
     owner = getattr(exc, "obj", None)
     for frame in reversed(frames[-3:] if owner is None else ()):
-        owner = _holder_of(name, message, frame) if owner is None else owner
-    return {"name": name, "owner": owner_of(owner, root) if owner is not None else {"type": quoted_in(message)}}
+        owner = _find_owner(name, message, frame) if owner is None else owner
+    return {
+        "name": name,
+        "owner": describe_owner(owner, root) if owner is not None else {"type": quoted_in(message)},
+    }
 
 
-def _holder_of(name: str, message: str, last: Frame) -> Any:
-    """The object that lacks an attribute, before exceptions carried it."""
+def _find_owner(name: str, message: str, last: Frame) -> Any:
+    """Return the owner of a missing attribute in Python versions whose exception lacks it."""
     module = re.match(r"(?:partially initialized )?module '([^']+)'", message)
     if module and module.group(1) in sys.modules:
         return sys.modules[module.group(1)]
@@ -56,16 +67,18 @@ def _holder_of(name: str, message: str, last: Frame) -> Any:
     return None
 
 
-def owner_of(value: Any, root: str) -> Dict[str, Any]:
-    """What is known about an object that lacks something; its own code is never asked."""
+def describe_owner(value: Any, root: str) -> Dict[str, Any]:
+    """Return the known facts about an owner; its own code never runs."""
     is_module, is_type = isinstance(value, types.ModuleType), isinstance(value, type)
     kind = value if is_type else type(value)
     names: Dict[str, None] = {}
     if is_module:
         names = dict.fromkeys(str(n) for n in list(vars(value)))
-        names.update(dict.fromkeys(slots_of(type(value))) if type(value) is not types.ModuleType else {})
+        names.update(
+            dict.fromkeys(list_names(type(value))) if type(value) is not types.ModuleType else {}
+        )
     else:
-        names = dict.fromkeys([*map(str, instance_dict(value)), *slots_of(kind)])
+        names = dict.fromkeys([*map(str, instance_dict(value)), *list_names(kind)])
     module = value.__name__ if is_module else type.__getattribute__(kind, "__module__")
     home = sys.modules.get(module) if isinstance(module, str) else None
     file = getattr(home, "__file__", None) if home is not None else None
@@ -73,7 +86,9 @@ def owner_of(value: Any, root: str) -> Dict[str, Any]:
         "type": "module" if is_module else kind.__name__,
         "kind": "module" if is_module else "class" if is_type else "object",
         "module": module if isinstance(module, str) else "",
-        "bases": [c.__name__ for c in type.__getattribute__(kind, "__mro__")][:20] if not is_module else [],
+        "bases": [c.__name__ for c in type.__getattribute__(kind, "__mro__")][:20]
+        if not is_module
+        else [],
         "file": relative(file, root) if isinstance(file, str) else "",
         "names": list(names)[:MOST_NAMES],
         "inner": _inner(value) if is_module else {},
@@ -81,16 +96,25 @@ def owner_of(value: Any, root: str) -> Dict[str, Any]:
 
 
 def _inner(module: types.ModuleType) -> Dict[str, List[str]]:
-    """Public classes of a module that share its last name, with their attributes: `datetime.datetime`."""
+    """Return the public classes named like their module, with their attributes.
+
+    An example is `datetime.datetime`.
+    """
     last = module.__name__.rpartition(".")[2].lower()
-    classes = {n: v for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")}
-    near = {n: v for n, v in classes.items() if n.lower() == last} or dict(list(classes.items())[:6])
-    return {n: slots_of(v)[:200] for n, v in near.items()}
+    classes = {
+        n: v for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")
+    }
+    near = {n: v for n, v in classes.items() if n.lower() == last} or dict(
+        list(classes.items())[:6]
+    )
+    return {n: list_names(v)[:200] for n, v in near.items()}
 
 
 def key_details(key: Any, last: Frame) -> Dict[str, Any]:
-    """Of a missing key: the key, and those that are there."""
-    details: Dict[str, Any] = {"key": repr(key)[:200] if type(key) in (str, int, float, bytes, tuple) else ""}
+    """Return a missing key and the existing ones."""
+    details: Dict[str, Any] = {
+        "key": repr(key)[:200] if type(key) in (str, int, float, bytes, tuple) else ""
+    }
     for node in nodes_at(last):
         holder = None
         if isinstance(node, ast.Subscript):
@@ -98,25 +122,41 @@ def key_details(key: Any, last: Frame) -> Dict[str, Any]:
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             holder = resolve(node.func.value, last[0])
         if isinstance(holder, dict) and not dict.__contains__(holder, key):
-            plain = [k for k in list(dict.keys(holder))[:MOST_NAMES] if type(k) in (str, int, float, bytes)]
+            plain = [
+                k
+                for k in list(dict.keys(holder))[:MOST_NAMES]
+                if type(k) in (str, int, float, bytes)
+            ]
             details["keys"] = [repr(k)[:80] for k in plain]
             break
     return details
 
 
-NAMED = re.compile(r"<([\w.]+)\.\w+ object|(?:bound method|function|generator object|coroutine object) ([\w.]+)")
+NAMED = re.compile(
+    r"<([\w.]+)\.\w+ object|(?:bound method|function|generator object|coroutine object) ([\w.]+)"
+)
 
 
 def files_named(message: str, frames: Sequence[Frame], root: str) -> List[str]:
-    """Files of the checkout that hold what a message shows: the class of an object, a function, a generator."""
+    """Return the files of the checkout that define the classes and functions in a message."""
     found: Dict[str, None] = {}
     for module, name in NAMED.findall(message)[:12]:
         values: List[Any] = [sys.modules.get(module)] if module else []
-        values += [frame.f_globals.get(name.split(".")[0]) for frame, _, _ in frames[-4:]] if name else []
+        values += (
+            [frame.f_globals.get(name.split(".")[0]) for frame, _, _ in frames[-4:]] if name else []
+        )
         for value in values:
-            function = function_of(value)
-            home = sys.modules.get(str(getattr(value, "__module__", ""))) if isinstance(value, type) else value
-            file = function.__code__.co_filename if function is not None else getattr(home, "__file__", None)
+            function = find_function(value)
+            home = (
+                sys.modules.get(str(getattr(value, "__module__", "")))
+                if isinstance(value, type)
+                else value
+            )
+            file = (
+                function.__code__.co_filename
+                if function is not None
+                else getattr(home, "__file__", None)
+            )
             if isinstance(file, str):
                 found[relative(file, root)] = None
     return [path for path in found if not os.path.isabs(path)]

@@ -16,7 +16,23 @@ def test_words_are_read_as_github_reads_them() -> None:
     assert not problem
     assert document["on"] == "push"
     assert document["1"] == "one"
-    expected = ["yes", 3.1, 10, 1000.0, "22:30", None, "2024-01-01", True, "3", -1.5, "off", 31, None, ".", "1_000"]
+    expected = [
+        "yes",
+        3.1,
+        10,
+        1000.0,
+        "22:30",
+        None,
+        "2024-01-01",
+        True,
+        "3",
+        -1.5,
+        "off",
+        31,
+        None,
+        ".",
+        "1_000",
+    ]
     assert document["x"] == expected
 
 
@@ -26,7 +42,8 @@ def test_merge_keys_and_aliases_are_followed() -> None:
 
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
-    f"{n}: &{n} [*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p}]\n" for p, n in zip("abcdefghi", "bcdefghij", strict=True)
+    f"{n}: &{n} [*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p}]\n"
+    for p, n in zip("abcdefghi", "bcdefghij", strict=True)
 )
 MERGES = "a: &a {x: 1}\n" + "".join(
     f"{n}: &{n} {{<<: [*{p},*{p},*{p},*{p},*{p},*{p},*{p},*{p}]}}\n"
@@ -81,5 +98,11 @@ def test_no_bytes_make_the_reader_fail(raw: bytes) -> None:
 
 def test_other_shapes_than_expected_are_empty() -> None:
     assert (mapping([1]), sequence({1: 2}), text([1]), text({}), text(None)) == ({}, [], "", "", "")
-    assert (text(value=True), text(3.0), text(3.1), text("x"), text(7)) == ("true", "3", "3.1", "x", "7")
+    assert (text(value=True), text(3.0), text(3.1), text("x"), text(7)) == (
+        "true",
+        "3",
+        "3.1",
+        "x",
+        "7",
+    )
     assert mapping({1: "a", None: "b"}) == {"1": "a", "": "b"}

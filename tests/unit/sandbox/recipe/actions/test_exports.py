@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.recipe.actions.exports import exports_of
+from sandbox.recipe.actions.exports import read_exports
 from sandbox.recipe.actions.values import Unknown
 
 LINES: dict[str, dict[str, str | None]] = {
@@ -33,17 +33,19 @@ LINES: dict[str, dict[str, str | None]] = {
 
 @pytest.mark.parametrize("script", LINES)
 def test_constant_lines_are_carried_and_computed_ones_are_unknown(script: str) -> None:
-    found, _ = exports_of(script, {"DIR": "d"})
-    assert {name: None if isinstance(value, Unknown) else value for name, value in found.items()} == LINES[script]
+    found, _ = read_exports(script, {"DIR": "d"})
+    assert {
+        name: None if isinstance(value, Unknown) else value for name, value in found.items()
+    } == LINES[script]
 
 
 def test_outputs_are_kept_apart() -> None:
-    assert exports_of('echo "list=a" >> "$GITHUB_OUTPUT"', {}) == ({}, {"list": "a"})
+    assert read_exports('echo "list=a" >> "$GITHUB_OUTPUT"', {}) == ({}, {"list": "a"})
 
 
 def test_a_script_without_end_is_no_trouble() -> None:
-    assert exports_of("echo GITHUB_ENV {" * 20_000, {}) == ({}, {})
-    exports_of("{ echo a=" * 4_000 + "GITHUB_ENV", {})
-    exports_of("{ ${" * 8_000 + "GITHUB_ENV", {})
-    exports_of("{" + "${a}" * 8_000 + "GITHUB_ENV", {})
-    exports_of("cat >> $GITHUB_ENV <<EOF\n" * 1_000, {})
+    assert read_exports("echo GITHUB_ENV {" * 20_000, {}) == ({}, {})
+    read_exports("{ echo a=" * 4_000 + "GITHUB_ENV", {})
+    read_exports("{ ${" * 8_000 + "GITHUB_ENV", {})
+    read_exports("{" + "${a}" * 8_000 + "GITHUB_ENV", {})
+    read_exports("cat >> $GITHUB_ENV <<EOF\n" * 1_000, {})

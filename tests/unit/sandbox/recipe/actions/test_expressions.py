@@ -9,11 +9,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sandbox.recipe.actions.expressions import evaluate
-from sandbox.recipe.actions.templates import condition, resolve, resolve_value
-from sandbox.recipe.actions.values import Unknown, Value, as_text, equal, from_json, has_unknown, is_true, to_json
+from sandbox.recipe.actions.templates import evaluate_condition, resolve, resolve_value
+from sandbox.recipe.actions.values import (
+    Unknown,
+    Value,
+    as_text,
+    equal,
+    from_json,
+    has_unknown,
+    is_true,
+    to_json,
+)
 
 CONTEXT: dict[str, Value] = {
-    "matrix": {"os": "ubuntu-latest", "python-version": "3.11", "n": 3.1, "list": [1, 2], "deep": [{"b": 1}, {"b": 2}]},
+    "matrix": {
+        "os": "ubuntu-latest",
+        "python-version": "3.11",
+        "n": 3.1,
+        "list": [1, 2],
+        "deep": [{"b": 1}, {"b": 2}],
+    },
     "env": {"A": "x"},
     "secrets": Unknown(("secrets",)),
     "github": {"workspace": "/w", "event": Unknown(("github.event",))},
@@ -91,7 +106,9 @@ def test_what_only_github_knows_is_named(expression: str) -> None:
     assert (value.names, value.truth) == UNKNOWN[expression]
 
 
-@pytest.mark.parametrize("expression", ["(1", "1 2", "a b", "'open", "a.", "f(1,", "]", "&&", "a ==", "@", "'x' y", ""])
+@pytest.mark.parametrize(
+    "expression", ["(1", "1 2", "a b", "'open", "a.", "f(1,", "]", "&&", "a ==", "@", "'x' y", ""]
+)
 def test_what_is_no_expression_is_unknown(expression: str) -> None:
     value = evaluate(expression, CONTEXT)
     assert isinstance(value, Unknown)
@@ -99,7 +116,9 @@ def test_what_is_no_expression_is_unknown(expression: str) -> None:
 
 
 def test_a_text_keeps_what_stands_around_its_expressions() -> None:
-    text, unknown = resolve("a ${{ matrix.os }} $X ${{ 'x}}y' }} }} ${{ secrets.T }}! ${{ open", CONTEXT)
+    text, unknown = resolve(
+        "a ${{ matrix.os }} $X ${{ 'x}}y' }} }} ${{ secrets.T }}! ${{ open", CONTEXT
+    )
     assert text == "a ubuntu-latest $X x}}y }} ! ${{ open"
     assert unknown == Unknown(("secrets.T",))
 
@@ -126,24 +145,30 @@ def test_a_condition_holds_or_does_not_or_only_github_knows(text: str, holds: bo
     context = {**CONTEXT, "matrix": {"os": "ubuntu-latest"}}
     if text.startswith("${{ matrix.os }} =="):
         # as GitHub does: the pieces are one expression
-        assert is_true(condition(text, context)) is True
+        assert is_true(evaluate_condition(text, context)) is True
         return
-    assert is_true(condition(text, context)) is holds
+    assert is_true(evaluate_condition(text, context)) is holds
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.text(alphabet=string.ascii_letters + string.digits + "().,'[]!=<>&|* \"{}$-_@\n\0é", max_size=80))
+@given(
+    st.text(
+        alphabet=string.ascii_letters + string.digits + "().,'[]!=<>&|* \"{}$-_@\n\0é", max_size=80
+    )
+)
 def test_no_text_makes_the_evaluator_fail(text: str) -> None:
     evaluate(text, CONTEXT)
     resolve("${{" + text + "}}", CONTEXT)
     resolve(text, CONTEXT)
-    condition(text, CONTEXT)
+    evaluate_condition(text, CONTEXT)
 
 
 PLAIN = st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.text(max_size=20)
 NESTED = st.recursive(
     PLAIN,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -164,8 +189,15 @@ def test_every_value_equals_itself_and_survives_a_literal(value: Any) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.sampled_from(["true", "false", "secrets.A", "''", "'x'", "0"]), min_size=1, max_size=6), st.data())
-def test_a_known_truth_never_contradicts_any_value_of_the_unknown(parts: list[str], data: st.DataObject) -> None:
+@given(
+    st.lists(
+        st.sampled_from(["true", "false", "secrets.A", "''", "'x'", "0"]), min_size=1, max_size=6
+    ),
+    st.data(),
+)
+def test_a_known_truth_never_contradicts_any_value_of_the_unknown(
+    parts: list[str], data: st.DataObject
+) -> None:
     expression = parts[0]
     for part in parts[1:]:
         expression = f"({expression}) {data.draw(st.sampled_from(['&&', '||']))} {part}"
@@ -176,13 +208,21 @@ def test_a_known_truth_never_contradicts_any_value_of_the_unknown(parts: list[st
 
 
 def test_depth_and_length_are_bounded() -> None:
-    for text in ("(" * 5_000 + "1" + ")" * 5_000, "!" * 5_000 + "1", "a" * 50_000, "1 ||" * 3_000 + "1", "x[" * 900):
+    for text in (
+        "(" * 5_000 + "1" + ")" * 5_000,
+        "!" * 5_000 + "1",
+        "a" * 50_000,
+        "1 ||" * 3_000 + "1",
+        "x[" * 900,
+    ):
         evaluate(text, CONTEXT)
     assert evaluate("!" * 101 + "1", {}) is False
 
 
 def test_numbers_are_written_as_github_writes_them() -> None:
-    assert [as_text(value) for value in (3.0, 3.1, 1e20, math.nan, math.inf, True, None, [1], {"a": 1})] == [
+    assert [
+        as_text(value) for value in (3.0, 3.1, 1e20, math.nan, math.inf, True, None, [1], {"a": 1})
+    ] == [
         *("3", "3.1", "1e+20", "NaN", "Infinity", "true", "", "Array", "Object"),
     ]
 

@@ -89,15 +89,59 @@ WORDS = st.sampled_from(
             "if",
             "on",
         ),
-        *("container", "services", "image", "defaults", "shell", "working-directory", "id", "inputs", "default", "t"),
-        *("pytest", "ruff check .", "pip install -r x.txt", "./x", "./.github/workflows/ci.yml", "actions/checkout@v4"),
-        *("${{ matrix.a }}", "${{ secrets.X }}", "${{ fromJSON(needs.a.outputs.b) }}", "${{", "}}", "..", "/", ""),
-        *("actions/setup-python@v5", "python-version", "3.11", "composite", "using", "runs", "echo A=1 >> $GITHUB_ENV"),
+        *(
+            "container",
+            "services",
+            "image",
+            "defaults",
+            "shell",
+            "working-directory",
+            "id",
+            "inputs",
+            "default",
+            "t",
+        ),
+        *(
+            "pytest",
+            "ruff check .",
+            "pip install -r x.txt",
+            "./x",
+            "./.github/workflows/ci.yml",
+            "actions/checkout@v4",
+        ),
+        *(
+            "${{ matrix.a }}",
+            "${{ secrets.X }}",
+            "${{ fromJSON(needs.a.outputs.b) }}",
+            "${{",
+            "}}",
+            "..",
+            "/",
+            "",
+        ),
+        *(
+            "actions/setup-python@v5",
+            "python-version",
+            "3.11",
+            "composite",
+            "using",
+            "runs",
+            "echo A=1 >> $GITHUB_ENV",
+        ),
     ]
 )
-LEAVES = WORDS | st.none() | st.booleans() | st.integers(-5, 5) | st.floats(allow_nan=False) | st.text(max_size=8)
+LEAVES = (
+    WORDS
+    | st.none()
+    | st.booleans()
+    | st.integers(-5, 5)
+    | st.floats(allow_nan=False)
+    | st.text(max_size=8)
+)
 SHAPES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=5), max_leaves=25
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=5),
+    max_leaves=25,
 )
 
 
@@ -107,7 +151,11 @@ SHAPES = st.recursive(
 def test_no_shape_makes_the_reader_fail(one: Any, two: Any, three: Any, asked: str) -> None:
     files = {
         CI: json.dumps(
-            {"on": two, "env": one, "jobs": {"t": {"steps": [one, {"run": "pytest", "with": two}], "name": three}}}
+            {
+                "on": two,
+                "env": one,
+                "jobs": {"t": {"steps": [one, {"run": "pytest", "with": two}], "name": three}},
+            }
         ),
         ".github/workflows/b.yml": json.dumps({"jobs": one, "defaults": two}),
         ".github/workflows/c.yml": json.dumps(
@@ -116,7 +164,11 @@ def test_no_shape_makes_the_reader_fail(one: Any, two: Any, three: Any, asked: s
         "x/action.yml": json.dumps({"inputs": one, "runs": {"using": "composite", "steps": two}}),
     }
     contents = {path: text.encode() for path, text in files.items()}
-    for hints in (JobHints(), JobHints(job_name=asked, step_name=asked), JobHints(job_name="t", matrix={"a": asked})):
+    for hints in (
+        JobHints(),
+        JobHints(job_name=asked, step_name=asked),
+        JobHints(job_name="t", matrix={"a": asked}),
+    ):
         find_job(hints, contents, FidelityLog())
         plan_recipe(hints, [*contents, "test_x.py"], contents)
     list_jobs(contents)

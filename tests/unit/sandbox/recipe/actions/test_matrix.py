@@ -6,14 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sandbox.recipe.actions.matrix import MOST_CELLS, agrees, cells_of, plain_cell, words_of
+from sandbox.recipe.actions.matrix import MOST_CELLS, agrees, cell_words, expand_matrix, plain_cell
 from sandbox.recipe.actions.values import Unknown, Value
 
-CONTEXT: dict[str, Value] = {"needs": Unknown(("needs",)), "inputs": {"versions": '["3.9", "3.10"]'}}
+CONTEXT: dict[str, Value] = {
+    "needs": Unknown(("needs",)),
+    "inputs": {"versions": '["3.9", "3.10"]'},
+}
 
 
 def cells(**matrix: Any) -> list[dict[str, Value]]:
-    return cells_of({"matrix": matrix}, CONTEXT)[0]
+    return expand_matrix({"matrix": matrix}, CONTEXT)[0]
 
 
 def test_axes_are_multiplied_in_order() -> None:
@@ -26,8 +29,8 @@ def test_axes_are_multiplied_in_order() -> None:
 
 
 def test_a_job_without_a_matrix_has_one_cell() -> None:
-    assert cells_of(None, CONTEXT) == ([{}], None)
-    assert cells_of({"fail-fast": False}, CONTEXT) == ([{}], None)
+    assert expand_matrix(None, CONTEXT) == ([{}], None)
+    assert expand_matrix({"fail-fast": False}, CONTEXT) == ([{}], None)
 
 
 def test_include_extends_what_it_does_not_contradict_and_adds_the_rest() -> None:
@@ -59,13 +62,19 @@ def test_include_alone_makes_its_own_cells() -> None:
 
 def test_exclude_takes_out_every_cell_it_fits_and_include_may_bring_one_back() -> None:
     found = cells(
-        os=["u", "w"], py=["a", "b"], exclude=[{"os": "w"}, {"os": "u", "py": "b"}], include=[{"os": "w", "py": "a"}]
+        os=["u", "w"],
+        py=["a", "b"],
+        exclude=[{"os": "w"}, {"os": "u", "py": "b"}],
+        include=[{"os": "w", "py": "a"}],
     )
     assert found == [{"os": "u", "py": "a"}, {"os": "w", "py": "a"}]
 
 
 def test_exclude_may_name_a_part_of_a_mapping() -> None:
-    found = cells(arch=[{"name": "arm", "bits": 64}, {"name": "x86", "bits": 32}], exclude=[{"arch": {"name": "arm"}}])
+    found = cells(
+        arch=[{"name": "arm", "bits": 64}, {"name": "x86", "bits": 32}],
+        exclude=[{"arch": {"name": "arm"}}],
+    )
     assert found == [{"arch": {"name": "x86", "bits": 32}}]
 
 
@@ -82,15 +91,21 @@ def test_what_another_job_computes_is_unknown() -> None:
     assert cells(py="${{ fromJSON(needs.a.outputs.b) }}", os=["u"]) == [
         {"py": Unknown(("needs.a.outputs.b",)), "os": "u"}
     ]
-    assert cells_of({"matrix": "${{ fromJSON(needs.a.outputs.b) }}"}, CONTEXT) == (
+    assert expand_matrix({"matrix": "${{ fromJSON(needs.a.outputs.b) }}"}, CONTEXT) == (
         [{}],
         Unknown(("needs.a.outputs.b",)),
     )
 
 
 def test_a_cell_is_shown_by_its_values() -> None:
-    cell: dict[str, Value] = {"os": "u", "x": {"py": 3.1, "deep": {"a": 1}}, "flag": True, "none": None, "list": ["a"]}
-    assert words_of(cell) == ["u", "3.1", "1", "true", "a"]
+    cell: dict[str, Value] = {
+        "os": "u",
+        "x": {"py": 3.1, "deep": {"a": 1}},
+        "flag": True,
+        "none": None,
+        "list": ["a"],
+    }
+    assert cell_words(cell) == ["u", "3.1", "1", "true", "a"]
     assert plain_cell(cell) == {"os": "u", "x.py": "3.1", "flag": "true", "none": ""}
 
 
@@ -104,13 +119,24 @@ def test_a_cell_agrees_with_what_is_wanted_and_an_unknown_value_with_anything() 
 @pytest.mark.parametrize(
     "matrix",
     [
-        *(7, "x", [], {}, {"a": {}}, {"a": []}, {"a": None}, {"include": 1}, {"include": [1, None]}, {"exclude": "x"}),
+        *(
+            7,
+            "x",
+            [],
+            {},
+            {"a": {}},
+            {"a": []},
+            {"a": None},
+            {"include": 1},
+            {"include": [1, None]},
+            {"exclude": "x"},
+        ),
         {"a": [1], "exclude": [{}]},
         {"a": [[1, 2], {"b": []}], "include": [{"a": [1]}]},
     ],
 )
 def test_odd_shapes_are_no_trouble(matrix: Any) -> None:
-    found, unknown = cells_of({"matrix": matrix}, CONTEXT)
+    found, unknown = expand_matrix({"matrix": matrix}, CONTEXT)
     assert found
     assert unknown is None
 
@@ -125,7 +151,11 @@ ENTRIES = st.lists(st.dictionaries(NAMES, VALUES, max_size=3), max_size=4)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.dictionaries(NAMES, st.lists(VALUES, min_size=1, max_size=3, unique_by=str), max_size=3), ENTRIES, ENTRIES)
+@given(
+    st.dictionaries(NAMES, st.lists(VALUES, min_size=1, max_size=3, unique_by=str), max_size=3),
+    ENTRIES,
+    ENTRIES,
+)
 def test_original_values_are_never_overwritten_and_no_excluded_cell_is_left(
     axes: dict[str, list[Any]], include: list[dict[str, Any]], exclude: list[dict[str, Any]]
 ) -> None:
@@ -136,4 +166,6 @@ def test_original_values_are_never_overwritten_and_no_excluded_cell_is_left(
         assert {name: after[name] for name in before} == before
     for cell in kept:
         for entry in exclude:
-            assert not entry or any(name not in cell or str(cell[name]) != str(value) for name, value in entry.items())
+            assert not entry or any(
+                name not in cell or str(cell[name]) != str(value) for name, value in entry.items()
+            )

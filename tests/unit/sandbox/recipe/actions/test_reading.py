@@ -102,7 +102,10 @@ FILES = {
 
 
 def find(
-    job: str | None = None, step: str | None = None, files: dict[str, str] | None = None, **matrix: str
+    job: str | None = None,
+    step: str | None = None,
+    files: dict[str, str] | None = None,
+    **matrix: str,
 ) -> tuple[Job | None, dict[str, str]]:
     log = FidelityLog()
     contents = {path: text.encode() for path, text in (files or FILES).items()}
@@ -110,7 +113,12 @@ def find(
     return found, {entry.step: f"{entry.treatment}: {entry.reason}" for entry in log.entries()}
 
 
-def job_of(job: str | None = None, step: str | None = None, files: dict[str, str] | None = None, **matrix: str) -> Job:
+def job_of(
+    job: str | None = None,
+    step: str | None = None,
+    files: dict[str, str] | None = None,
+    **matrix: str,
+) -> Job:
     found, _ = find(job, step, files, **matrix)
     assert found is not None
     return found
@@ -123,7 +131,11 @@ def one(steps: str, more: str = "", job: str = "") -> dict[str, str]:
 @pytest.mark.parametrize(
     ("asked", "name", "matrix"),
     [
-        ("Py 3.11 on ubuntu-latest", "Py 3.11 on ubuntu-latest", {"python-version": "3.11", "os": "ubuntu-latest"}),
+        (
+            "Py 3.11 on ubuntu-latest",
+            "Py 3.11 on ubuntu-latest",
+            {"python-version": "3.11", "os": "ubuntu-latest"},
+        ),
         ("py 3.11  on Windows-latest", "Py 3.11 on windows-latest", {"os": "windows-latest"}),
         ("CI / Py 3.11 on windows-latest", "Py 3.11 on windows-latest", {"os": "windows-latest"}),
         ("test", "Py 3.11 on ubuntu-latest", {"python-version": "3.11"}),
@@ -145,7 +157,10 @@ def test_a_check_run_means_one_cell(asked: str | None, name: str, matrix: dict[s
 
 
 def test_values_of_the_matrix_choose_the_cell() -> None:
-    assert job_of("test", os="windows-latest").matrix == {"python-version": "3.11", "os": "windows-latest"}
+    assert job_of("test", os="windows-latest").matrix == {
+        "python-version": "3.11",
+        "os": "windows-latest",
+    }
     assert job_of("call / inner", v="3.11", k="2").matrix == {"v": "3.11", "k": "2"}
     _, notes = find("test", os="beos")
     assert "no cell has os=beos" in notes["test"]
@@ -161,7 +176,10 @@ def test_a_job_or_workflow_that_is_not_there_is_told() -> None:
     job, notes = find("deploy")
     assert job is None
     assert notes["deploy"] == "dropped: no such job in any workflow of the repository"
-    assert notes[".github/workflows/broken.yml"] == "dropped: the workflow is not used: it is not valid YAML"
+    assert (
+        notes[".github/workflows/broken.yml"]
+        == "dropped: the workflow is not used: it is not valid YAML"
+    )
     assert find(files={"readme": ""}) == (None, {})
 
 
@@ -187,7 +205,11 @@ def test_a_step_is_resolved() -> None:
     job, notes = find("Py 3.11 on ubuntu-latest", "Test ubuntu-latest")
     assert job is not None
     last = job.steps[-1]
-    assert (last.script, last.shell, last.working_directory) == ("pytest -n 1 --flag=yes mezz", "bash", "pkg")
+    assert (last.script, last.shell, last.working_directory) == (
+        "pytest -n 1 --flag=yes mezz",
+        "bash",
+        "pkg",
+    )
     assert [step.name for step in job.steps] == [
         'Run echo "X=1" >> $GITHUB_ENV',
         "Install",
@@ -197,19 +219,26 @@ def test_a_step_is_resolved() -> None:
     ]
     assert job.steps[1].script == "pip install -e .[test] --python 3.11"
     assert job.steps[1].working_directory == "."
-    assert (job.steps[2].runs, job.steps[2].continue_on_error, job.steps[2].timeout_s) == ("unknown", True, 120.0)
+    assert (job.steps[2].runs, job.steps[2].continue_on_error, job.steps[2].timeout_s) == (
+        "unknown",
+        True,
+        120.0,
+    )
     assert (job.python, job.toolchains, job.container) == (
         "3.11",
         {"node": "20"},
         "images.example.org/x/python:3.12-slim",
     )
-    assert notes["Run choco install x"] == "dropped: its condition does not hold here: runner.os == 'Windows'"
+    assert (
+        notes["Run choco install x"]
+        == "dropped: its condition does not hold here: runner.os == 'Windows'"
+    )
     assert "github.event_name" in notes["Run echo hi"]
     assert notes["actions/checkout@v4"] == (
         "replaced: the commit is checked out, without its submodules, without large files (LFS)"
     )
-    assert notes["actions/cache@v4"] == "dropped: nothing is kept between jobs here"
-    assert notes["./src/.github/actions/setup"] == "replayed: its steps stand in its place"
+    assert notes["actions/cache@v4"] == "dropped: there is no cache between jobs here"
+    assert notes["./src/.github/actions/setup"] == "replayed: its steps are inlined"
     assert notes["container images.example.org/x/python:3.12-slim"].startswith("replaced: ")
 
 
@@ -232,8 +261,13 @@ def test_services_are_obstacles_of_tests_only() -> None:
         (None, "ruff check ."),
     ],
 )
-def test_the_failed_step_is_found_by_its_name_or_by_what_it_does(step: str | None, script: str) -> None:
-    files = {**FILES, CI: WORKFLOW.replace("      - uses: psf/black@stable\n", "") if step is None else WORKFLOW}
+def test_the_failed_step_is_found_by_its_name_or_by_what_it_does(
+    step: str | None, script: str
+) -> None:
+    files = {
+        **FILES,
+        CI: WORKFLOW.replace("      - uses: psf/black@stable\n", "") if step is None else WORKFLOW,
+    }
     if step is None:
         files[CI] = files[CI].replace("args: format --check, version: 0.6.1", "args: format")
         assert job_of("lint", step, files).steps[-1].script in {script, "ruff format ."}
@@ -246,8 +280,8 @@ def test_the_failed_step_is_found_by_its_name_or_by_what_it_does(step: str | Non
     [
         ("lint", "Run foo/bar@v1", "the failed step is the action foo/bar@v1, which cannot be run here"),
         ("lint", "Run ruff check .", "the failed step is written for PowerShell, which is not in the sandbox"),
-        ("lint", "Set up job", "the failed step `Set up job` is the runner's own: no command of the repository failed in it"),
-        ("lint", "Post Run actions/checkout@v4", "the failed step `Post Run actions/checkout@v4` is the runner's own: no command of the repository failed in it"),
+        ("lint", "Set up job", "the failed step `Set up job` is the runner's own: no command of the repository failed"),
+        ("lint", "Post Run actions/checkout@v4", "the failed step `Post Run actions/checkout@v4` is the runner's own: no command of the repository failed"),
         ("other / x", None, "the reusable workflow a/b/.github/workflows/x.yml@v1 cannot be read: it is in another repository"),
         ("circle / again / again / again / again", None, "the reusable workflow ./.github/workflows/circle.yml cannot be read: workflows call each other too deeply"),
     ],
@@ -261,7 +295,7 @@ def test_a_step_that_is_not_there_is_said_and_the_likeliest_taken() -> None:
     job, notes = find("t", "Unit", files=one("[{run: pytest}]"))
     assert job is not None
     assert job.steps[-1].script == "pytest"
-    assert notes["Unit"] == "replaced: the job has no step of this name; `Run pytest` is taken for it"
+    assert notes["Unit"] == "replaced: the job has no step of this name; `Run pytest` is used"
 
 
 def test_a_secret_the_script_needs_is_named() -> None:
@@ -303,12 +337,16 @@ def test_values_that_another_job_computes_are_read_from_the_name_of_the_check() 
 def test_another_repository_that_a_script_needs_is_named() -> None:
     steps = "[{uses: actions/checkout@v4, with: {repository: a/dep, path: dep}}, {run: %s}, {run: pytest}]"
     needed = job_of("t", files=one(steps % "pip install ./dep"))
-    assert needed.obstacles == ("needs the repository a/dep, which is not fetched: it would lie in dep",)
+    assert needed.obstacles == (
+        "needs the repository a/dep, which is not fetched: it would lie in dep",
+    )
     assert job_of("t", files=one(steps % "pip install six")).obstacles == ()
 
 
 def test_an_action_that_is_all_a_job_has_is_named() -> None:
-    (obstacle,) = job_of("t", files=one("[{uses: actions/checkout@v4}, {uses: a/linter@v7}]")).obstacles
+    (obstacle,) = job_of(
+        "t", files=one("[{uses: actions/checkout@v4}, {uses: a/linter@v7}]")
+    ).obstacles
     assert obstacle.endswith("checks anything: what a/linter@v7 does cannot be run here")
 
 
@@ -347,12 +385,16 @@ def test_actions_that_call_themselves_end() -> None:
 def test_an_action_of_the_repository_that_is_no_composite_is_an_obstacle() -> None:
     files = one("[{uses: ./x}, {run: pytest}]")
     files["x/action.yml"] = "runs: {using: docker, image: Dockerfile}"
-    assert job_of("t", files=files).obstacles == ("needs the action ./x, which is not run here: it runs with docker",)
+    assert job_of("t", files=files).obstacles == (
+        "needs the action ./x, which is not run here: it runs with docker",
+    )
 
 
 def test_inside_a_failed_action_the_step_that_tests_is_taken() -> None:
     files = one("[{name: All, uses: ./x}]")
-    files["x/action.yml"] = "runs: {using: composite, steps: [{run: pip install x}, {run: pytest}, {run: echo}]}"
+    files["x/action.yml"] = (
+        "runs: {using: composite, steps: [{run: pip install x}, {run: pytest}, {run: echo}]}"
+    )
     job = job_of("t", "All", files)
     assert [step.script for step in job.steps] == ["pip install x", "pytest"]
     assert job.steps[-1].failed
@@ -361,13 +403,29 @@ def test_inside_a_failed_action_the_step_that_tests_is_taken() -> None:
 @pytest.mark.parametrize(
     "steps",
     [
-        *("text", "[1, null, [], {}]", "[{run: 5}]", "[{uses: {}}]", "[{run: pytest, env: 3, with: [], if: [x]}]"),
-        *("[{run: pytest, shell: {}, working-directory: []}]", "[{uses: ./../../x}, {run: pytest}]"),
-        *("[{uses: '', run: pytest}]", "[{run: '${{'}]", "[{run: '${{ }}'}]", "[{if: '${{', run: pytest}]"),
+        *(
+            "text",
+            "[1, null, [], {}]",
+            "[{run: 5}]",
+            "[{uses: {}}]",
+            "[{run: pytest, env: 3, with: [], if: [x]}]",
+        ),
+        *(
+            "[{run: pytest, shell: {}, working-directory: []}]",
+            "[{uses: ./../../x}, {run: pytest}]",
+        ),
+        *(
+            "[{uses: '', run: pytest}]",
+            "[{run: '${{'}]",
+            "[{run: '${{ }}'}]",
+            "[{if: '${{', run: pytest}]",
+        ),
         "[{run: pytest, timeout-minutes: '${{ x }}', continue-on-error: maybe}]",
     ],
 )
-@pytest.mark.parametrize("job", ["", "strategy: x", "container: []", "services: [1]", "env: x", "runs-on: [a, {b: c}]"])
+@pytest.mark.parametrize(
+    "job", ["", "strategy: x", "container: []", "services: [1]", "env: x", "runs-on: [a, {b: c}]"]
+)
 def test_odd_shapes_are_no_trouble(steps: str, job: str) -> None:
     find("t", None, one(steps, job=job))
     find(None, None, one(steps, job=job))
@@ -387,7 +445,10 @@ def test_the_named_workflow_wins_over_one_with_a_better_name() -> None:
         ".github/workflows/b.yml": "jobs: {test: {name: Tests, steps: [{run: pytest b}]}}",
     }
     contents = {path: text.encode() for path, text in files.items()}
-    for path, script in ((".github/workflows/b.yml@refs/heads/main", "pytest b"), (None, "pytest a")):
+    for path, script in (
+        (".github/workflows/b.yml@refs/heads/main", "pytest b"),
+        (None, "pytest a"),
+    ):
         job = find_job(JobHints(job_name="test", workflow_path=path), contents, FidelityLog())
         assert job is not None
         assert job.steps[-1].script == script
@@ -417,6 +478,8 @@ def test_steps_before_the_failed_one_went_well_and_their_outputs_are_known_in_pa
 
 
 def test_a_secret_counts_when_the_line_that_checks_needs_it() -> None:
-    files = one("[{run: 'pytest\n\n  codecov -t ${{ secrets.T }}'}, {run: 'my-tool ${{ secrets.T }}'}]")
+    files = one(
+        "[{run: 'pytest\n\n  codecov -t ${{ secrets.T }}'}, {run: 'my-tool ${{ secrets.T }}'}]"
+    )
     assert job_of("t", "Run pytest", files).steps[-1].unknown == ()
     assert job_of("t", "Run my-tool ${{ secrets.T }}", files).steps[-1].unknown == ("secrets.T",)

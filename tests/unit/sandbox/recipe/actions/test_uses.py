@@ -2,9 +2,16 @@
 
 import pytest
 
-from sandbox.recipe.actions.places import folder_of
-from sandbox.recipe.actions.shells import shell_of
-from sandbox.recipe.actions.uses import Use, artifact_of, effect_of, outputs_of, python_of, python_of_image
+from sandbox.recipe.actions.places import resolve_folder
+from sandbox.recipe.actions.shells import choose_shell
+from sandbox.recipe.actions.uses import (
+    Use,
+    find_artifact,
+    parse_image_python,
+    read_python,
+    resolve_effect,
+    resolve_outputs,
+)
 from sandbox.recipe.actions.values import Unknown
 from sandbox.recipe.actions.variables import is_passed_on
 
@@ -33,7 +40,7 @@ FILES = {
     ],
 )
 def test_the_python_a_step_sets_up(uses: str, inputs: dict[str, str], python: str | None) -> None:
-    assert python_of(Use(uses=uses, inputs=inputs), FILES) == python
+    assert read_python(Use(uses=uses, inputs=inputs), FILES) == python
 
 
 @pytest.mark.parametrize(
@@ -42,24 +49,34 @@ def test_the_python_a_step_sets_up(uses: str, inputs: dict[str, str], python: st
         ("actions/checkout@v4", {}, "replayed", "the commit is checked out"),
         ("actions/checkout@v4", {"repository": "a/b"}, "dropped", "a/b"),
         ("actions/checkout@v4", {"ref": "main", "fetch-depth": "0"}, "replaced", "without history"),
-        ("actions/setup-python@v5", {"python-version": "pypy3.9"}, "replaced", "CPython 3.9 stands for pypy3.9"),
+        (
+            "actions/setup-python@v5",
+            {"python-version": "pypy3.9"},
+            "replaced",
+            "CPython 3.9 stands for pypy3.9",
+        ),
         ("actions/setup-python@v5", {"python-version": "3.13t"}, "replaced", "CPython 3.13"),
-        ("actions/setup-python@v5", {"python-version": "3.x", "cache": "pip"}, "replayed", "the usual one"),
-        ("Actions/Cache@v4", {}, "dropped", "nothing is kept"),
-        ("actions/cache/restore@v4", {}, "dropped", "nothing is kept"),
-        ("actions/upload-artifact@v4", {}, "dropped", "it reports"),
+        (
+            "actions/setup-python@v5",
+            {"python-version": "3.x", "cache": "pip"},
+            "replayed",
+            "the usual one",
+        ),
+        ("Actions/Cache@v4", {}, "dropped", "no cache"),
+        ("actions/cache/restore@v4", {}, "dropped", "no cache"),
+        ("actions/upload-artifact@v4", {}, "dropped", "it only reports"),
         ("snok/install-poetry@v1", {}, "replaced", "with uv"),
         ("dtolnay/rust-toolchain@stable", {}, "dropped", "rust is not"),
         ("docker://alpine:3", {}, "dropped", "no container"),
         ("docker/build-push-action@v5", {}, "dropped", "no container"),
         ("awalsh128/cache-apt-pkgs-action@v1", {"packages": "libpq-dev"}, "dropped", "libpq-dev"),
-        ("who/knows@v1", {}, "dropped", "not known"),
+        ("who/knows@v1", {}, "dropped", "unknown"),
     ],
 )
 def test_every_action_is_replayed_replaced_or_dropped_with_a_reason(
     uses: str, inputs: dict[str, str], treatment: str, words: str
 ) -> None:
-    effect = effect_of(Use(uses=uses, inputs=inputs), FILES)
+    effect = resolve_effect(Use(uses=uses, inputs=inputs), FILES)
     assert effect.treatment == treatment
     assert words in effect.reason
 
@@ -85,8 +102,10 @@ def test_every_action_is_replayed_replaced_or_dropped_with_a_reason(
         ("actions/setup-python@v5", {"pip-install": "-e .[dev]"}, "pip install -e .[dev]"),
     ],
 )  # fmt: skip
-def test_actions_that_wrap_a_command_are_that_command(uses: str, inputs: dict[str, str], script: str) -> None:
-    assert effect_of(Use(uses=uses, inputs=inputs), FILES).script == script
+def test_actions_that_wrap_a_command_are_that_command(
+    uses: str, inputs: dict[str, str], script: str
+) -> None:
+    assert resolve_effect(Use(uses=uses, inputs=inputs), FILES).script == script
 
 
 @pytest.mark.parametrize(
@@ -94,35 +113,44 @@ def test_actions_that_wrap_a_command_are_that_command(uses: str, inputs: dict[st
     [
         ("actions/setup-python@v5", {"python-version": "2.7"}, "needs Python 2.7"),
         ("supercharge/redis-github-action@1", {}, "needs the service redis"),
-        ("conda-incubator/setup-miniconda@v3", {"environment-file": "env.yml"}, "conda environment env.yml"),
+        (
+            "conda-incubator/setup-miniconda@v3",
+            {"environment-file": "env.yml"},
+            "conda environment env.yml",
+        ),
         ("re-actors/alls-green@release/v1", {}, "sums up other jobs"),
     ],
 )
 def test_what_cannot_be_had_is_named(uses: str, inputs: dict[str, str], words: str) -> None:
-    assert words in effect_of(Use(uses=uses, inputs=inputs), FILES).obstacle
+    assert words in resolve_effect(Use(uses=uses, inputs=inputs), FILES).obstacle
 
 
 def test_a_version_only_github_knows_is_said() -> None:
     use = Use(uses="actions/setup-python@v5", missing={"python-version": "vars.PY"})
-    assert effect_of(use, {}).reason == "only GitHub knows vars.PY; the usual Python is taken"
+    assert resolve_effect(use, {}).reason == "only GitHub knows vars.PY; the usual Python is used"
 
 
 def test_outputs_of_caches_and_of_setup_python_are_known() -> None:
-    assert outputs_of(Use(uses="actions/cache@v4"), {})["outputs"]["cache-hit"] == ""  # type: ignore[index,call-overload]
-    setup = outputs_of(Use(uses="actions/setup-python@v5", inputs={"python-version": "3.9"}), {})
+    assert resolve_outputs(Use(uses="actions/cache@v4"), {})["outputs"]["cache-hit"] == ""  # type: ignore[index,call-overload]
+    setup = resolve_outputs(
+        Use(uses="actions/setup-python@v5", inputs={"python-version": "3.9"}), {}
+    )
     assert setup["outputs"]["python-version"] == "3.9"  # type: ignore[index,call-overload]
-    assert isinstance(outputs_of(Use(uses="a/b@v1"), {})["outputs"], Unknown)  # type: ignore[index,call-overload]
+    assert isinstance(resolve_outputs(Use(uses="a/b@v1"), {})["outputs"], Unknown)  # type: ignore[index,call-overload]
 
 
 def test_an_artifact_is_where_it_lands() -> None:
-    assert artifact_of(Use(uses="actions/download-artifact@v4", inputs={"name": "n", "path": "p"})) == "p"
-    assert artifact_of(Use(uses="actions/download-artifact@v4")) == "all artifacts"
-    assert artifact_of(Use(uses="actions/checkout@v4")) is None
+    assert (
+        find_artifact(Use(uses="actions/download-artifact@v4", inputs={"name": "n", "path": "p"}))
+        == "p"
+    )
+    assert find_artifact(Use(uses="actions/download-artifact@v4")) == "all artifacts"
+    assert find_artifact(Use(uses="actions/checkout@v4")) is None
 
 
 def test_an_image_may_name_its_python() -> None:
-    assert python_of_image("images.example.org/library/python:3.9.1-alpine") == "3.9"
-    assert python_of_image("ubuntu:22.04") is None
+    assert parse_image_python("images.example.org/library/python:3.9.1-alpine") == "3.9"
+    assert parse_image_python("ubuntu:22.04") is None
 
 
 @pytest.mark.parametrize(
@@ -135,27 +163,56 @@ def test_an_image_may_name_its_python() -> None:
             ("/work/repo/x", ".", "x"),
             ("/work/repo", ".", "."),
         ),
-        *(("$GITHUB_WORKSPACE/x", ".", "x"), ("../x", ".", None), ("/etc", ".", None), ("a;b", ".", None)),
-        *(("src", "src", "."), ("src/x", "src", "x"), ("other", "src", "other"), ("a/../../b", ".", None)),
+        *(
+            ("$GITHUB_WORKSPACE/x", ".", "x"),
+            ("../x", ".", None),
+            ("/etc", ".", None),
+            ("a;b", ".", None),
+        ),
+        *(
+            ("src", "src", "."),
+            ("src/x", "src", "x"),
+            ("other", "src", "other"),
+            ("a/../../b", ".", None),
+        ),
     ],
 )
 def test_a_folder_stays_in_the_checkout(written: str, at: str, folder: str | None) -> None:
-    assert folder_of(written, at) == folder
+    assert resolve_folder(written, at) == folder
 
 
 @pytest.mark.parametrize(
     ("named", "windows", "script", "shell"),
     [
-        *(("", False, "$env:X", "bash"), ("", True, "pytest", "bash"), ("", True, "$env:X = 1", "pwsh")),
-        *(("bash -l {0}", True, "", "bash"), ("powershell", False, "", "pwsh"), ("python3 {0}", False, "", "python")),
-        *(("cmd", True, "", "cmd"), ("perl {0}", False, "", "other"), ("/bin/sh -e {0}", False, "", "sh")),
+        *(
+            ("", False, "$env:X", "bash"),
+            ("", True, "pytest", "bash"),
+            ("", True, "$env:X = 1", "pwsh"),
+        ),
+        *(
+            ("bash -l {0}", True, "", "bash"),
+            ("powershell", False, "", "pwsh"),
+            ("python3 {0}", False, "", "python"),
+        ),
+        *(
+            ("cmd", True, "", "cmd"),
+            ("perl {0}", False, "", "other"),
+            ("/bin/sh -e {0}", False, "", "sh"),
+        ),
     ],
 )
-def test_a_shell_is_known_by_its_first_word(named: str, windows: bool, script: str, shell: str) -> None:  # noqa: FBT001
-    assert shell_of(named, windows, script) == shell
+def test_a_shell_is_known_by_its_first_word(
+    named: str,
+    windows: bool,  # noqa: FBT001
+    script: str,
+    shell: str,
+) -> None:
+    assert choose_shell(named, windows, script) == shell
 
 
 def test_variables_that_change_how_programs_start_are_not_passed_on() -> None:
-    assert [name for name in ("A_1", "PATH", "LD_PRELOAD", "GITHUB_TOKEN", "A-B", "1A", "") if is_passed_on(name)] == [
-        "A_1"
-    ]
+    assert [
+        name
+        for name in ("A_1", "PATH", "LD_PRELOAD", "GITHUB_TOKEN", "A-B", "1A", "")
+        if is_passed_on(name)
+    ] == ["A_1"]

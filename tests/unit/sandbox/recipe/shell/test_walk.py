@@ -3,12 +3,12 @@
 import pytest
 
 from sandbox.recipe.fidelity import FidelityLog
-from sandbox.recipe.files import Files
+from sandbox.recipe.files import CheckoutFiles
 from sandbox.recipe.shell.walk import Walked, walk_script
 
 
 def walk(script: str, *names: str, **variables: str) -> Walked:
-    return walk_script(script, Files({}, names, FidelityLog()), ".", variables)
+    return walk_script(script, CheckoutFiles({}, names, FidelityLog()), ".", variables)
 
 
 def lines(script: str, *names: str, **variables: str) -> list[str]:
@@ -88,19 +88,33 @@ SCRIPTS = {
 @pytest.mark.parametrize("script", SCRIPTS)
 def test_the_programs_a_script_calls(script: str) -> None:
     assert (
-        lines(script, "there.txt", "src/m.py", "libs/x/setup.py", "libs/y/setup.py", "libs/a.py", "t/a.py")
+        lines(
+            script,
+            "there.txt",
+            "src/m.py",
+            "libs/x/setup.py",
+            "libs/y/setup.py",
+            "libs/a.py",
+            "t/a.py",
+        )
         == SCRIPTS[script]
     )
 
 
 def test_variables_go_with_the_calls_that_see_them() -> None:
     calls = walk("export A=1\nB=2 x\nC=3\ny $C\nexport C\nz").calls
-    assert [call.environment for call in calls] == [{"A": "1", "B": "2"}, {"A": "1"}, {"A": "1", "C": "3"}]
+    assert [call.environment for call in calls] == [
+        {"A": "1", "B": "2"},
+        {"A": "1"},
+        {"A": "1", "C": "3"},
+    ]
     assert calls[1].line() == "y 3"
 
 
 def test_lines_for_later_steps_are_remembered() -> None:
-    walked = walk('echo "A=b c" >> $GITHUB_ENV\necho "D=$UNKNOWN" >> "$GITHUB_ENV"\necho x >> $GITHUB_PATH\ny $A')
+    walked = walk(
+        'echo "A=b c" >> $GITHUB_ENV\necho "D=$UNKNOWN" >> "$GITHUB_ENV"\necho x >> $GITHUB_PATH\ny $A'
+    )
     assert walked.environment == {"A": "b c"}
     assert [call.line() for call in walked.calls] == ["y b c"]
 

@@ -238,9 +238,9 @@ def test_poetrys_groups_lock_and_scripts() -> None:
     assert Read("poetry install", POETRY).reading.wanted.constraints == ("six==1.16.0",)
     assert Read("poetry run pytest -x", POETRY).commands == ["pytest -x"]
     assert Read("poetry run coverage run -m pytest", POETRY).commands == ["python -m pytest"]
-    assert Read("poetry -C sub run pytest", {"sub/pyproject.toml": POETRY["pyproject.toml"]}).commands == [
-        "sub: pytest"
-    ]
+    assert Read(
+        "poetry -C sub run pytest", {"sub/pyproject.toml": POETRY["pyproject.toml"]}
+    ).commands == ["sub: pytest"]
 
 
 PIPFILE = {

@@ -65,10 +65,20 @@ FILES = {
     "gen.py": "",
 }
 CALLS = {
-    "make": ["python gen.py", "rm -f junk || true", "python -m pytest tests", "ruff check .", "ruff format --check ."],
+    "make": [
+        "python gen.py",
+        "rm -f junk || true",
+        "python -m pytest tests",
+        "ruff check .",
+        "ruff format --check .",
+    ],
     "make lint": ["ruff check .", "ruff format --check ."],
     "make test ARGS=-x": ["python gen.py", "rm -f junk || true", "python -m pytest tests -x"],
-    "make test PYTHON=python3 -j 4": ["python gen.py", "rm -f junk || true", "python -m pytest tests"],
+    "make test PYTHON=python3 -j 4": [
+        "python gen.py",
+        "rm -f junk || true",
+        "python -m pytest tests",
+    ],
     "make PYTEST='pytest -q' test": ["python gen.py", "rm -f junk || true", "pytest -q tests"],
     "make install": [],
     "make sub": ["inner: pytest inner", "inner: python -m pytest"],

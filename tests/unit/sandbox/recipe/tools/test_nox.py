@@ -116,8 +116,8 @@ def test_what_is_computed_is_left_out_and_told() -> None:
 
 
 def test_a_session_nobody_can_read_is_told() -> None:
-    assert "no such session" in Read("nox -s none", FILES).notes[0].reason
-    assert "no noxfile.py" in Read("nox -s none", {}).notes[0].reason
+    assert "no such readable session" in Read("nox -s none", FILES).notes[0].reason
+    assert "no readable noxfile.py" in Read("nox -s none", {}).notes[0].reason
 
 
 def test_functions_and_constants_that_call_each_other_end() -> None:

@@ -109,9 +109,9 @@ def test_without_a_name_the_environments_of_the_jobs_python_run() -> None:
 
 
 def test_setup_cfg_and_the_old_table_of_pyproject() -> None:
-    assert Read("tox -e x", {"setup.cfg": "[tox:tox]\nenvlist=x\n[testenv]\ncommands = pytest\n"}).commands == [
-        "pytest"
-    ]
+    assert Read(
+        "tox -e x", {"setup.cfg": "[tox:tox]\nenvlist=x\n[testenv]\ncommands = pytest\n"}
+    ).commands == ["pytest"]
     legacy = '[tool.tox]\nlegacy_tox_ini = """\n[tox]\nenvlist = x\n[testenv]\ndeps = six\ncommands = pytest\n"""\n'
     read = Read("tox -e x", {"pyproject.toml": legacy})
     assert (read.commands, read.lines) == (["pytest"], ["six"])
@@ -159,10 +159,18 @@ def test_sections_that_refer_to_themselves_end() -> None:
 
 def test_what_decides_whether_the_project_is_installed() -> None:
     for line in ("skip_install = true", "package = skip"):
-        assert Read("tox -e a", {"setup.py": "", "tox.ini": f"[testenv]\n{line}\ncommands=pytest\n"}).projects == []
+        assert (
+            Read(
+                "tox -e a", {"setup.py": "", "tox.ini": f"[testenv]\n{line}\ncommands=pytest\n"}
+            ).projects
+            == []
+        )
     off = {"setup.py": "", "tox.ini": "[tox]\nskipsdist = True\n[testenv]\ncommands=pytest\n"}
     assert Read("tox -e a", off).projects == []
-    on = {"setup.py": "", "tox.ini": "[tox]\nskipsdist = True\n[testenv]\nusedevelop = True\ncommands=pytest\n"}
+    on = {
+        "setup.py": "",
+        "tox.ini": "[tox]\nskipsdist = True\n[testenv]\nusedevelop = True\ncommands=pytest\n",
+    }
     assert Read("tox -e a", on).projects == ["."]
 
 

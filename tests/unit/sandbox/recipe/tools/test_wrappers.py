@@ -13,7 +13,9 @@ FILES = {
 CALLS = {
     "coverage run -m pytest -x": ["python -m pytest -x"],
     "coverage run --source m --branch -p -m pytest tests": ["python -m pytest tests"],
-    "python -m coverage run --source=m -m unittest discover -s tests": ["python -m unittest discover -s tests"],
+    "python -m coverage run --source=m -m unittest discover -s tests": [
+        "python -m unittest discover -s tests"
+    ],
     "coverage run manage.py test": ["python manage.py test"],
     "coverage report -m && coverage xml": [],
     "python3 -m coverage html": [],
@@ -87,12 +89,24 @@ GLOBS = {
 
 @pytest.mark.parametrize("script", GLOBS)
 def test_a_pattern_stands_for_the_files_it_matches(script: str) -> None:
-    names = ("tests/test_a.py", "tests/test_b.py", "tests/deep/test_c.py", "m.py", "src/one/x.py", "src/two/x.py")
+    names = (
+        "tests/test_a.py",
+        "tests/test_b.py",
+        "tests/deep/test_c.py",
+        "m.py",
+        "src/one/x.py",
+        "src/two/x.py",
+    )
     assert Read(script, dict.fromkeys(names, "")).commands == GLOBS[script]
 
 
 def test_assignments_go_with_the_command() -> None:
-    for script in ("sudo -E env A=b pytest", "A=b pytest", "export A=b; pytest", "bash -c 'A=b pytest'"):
+    for script in (
+        "sudo -E env A=b pytest",
+        "A=b pytest",
+        "export A=b; pytest",
+        "bash -c 'A=b pytest'",
+    ):
         assert Read(script).reading.commands[0].environment == {"A": "b"}
 
 
@@ -104,7 +118,7 @@ OBSTACLES = {
     "systemctl start postgresql": "service",
     "cargo test": "Rust",
     "go test ./...": "Go",
-    "conda install numpy": "index of Python packages",
+    "conda install numpy": "Python package index",
 }
 
 
@@ -114,7 +128,8 @@ def test_what_cannot_be_had_is_named(script: str) -> None:
 
 
 def test_scripts_of_package_json_are_told() -> None:
-    read = Read("npm run lint", {"package.json": '{"scripts": {"lint": "eslint ."}}'})
+    package = '{"scripts": {"lint": "eslint ."}, "dependencies": {"unlocked": "1"}}'
+    read = Read("npm run lint", {"package.json": package})
     assert "eslint ." in read.notes[0].reason
     assert read.commands == ["npm run lint"]
     assert Read("npm config set x y; npm --version").reading.obstacles == ()

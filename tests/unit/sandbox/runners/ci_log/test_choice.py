@@ -13,7 +13,13 @@ WORDS_ONLY = [f"answer {number} read" for number in range(40)] + [CAUSE]
 
 def red(log: Log, command: str, *lines: str, script: tuple[str, ...] = (), status: int = 1) -> None:
     """Write a red step with a script of several lines."""
-    log.write(f"##[group]Run {command}", *(script or (command,)), "shell: /usr/bin/bash -e {0}", "##[endgroup]", *lines)
+    log.write(
+        f"##[group]Run {command}",
+        *(script or (command,)),
+        "shell: /usr/bin/bash -e {0}",
+        "##[endgroup]",
+        *lines,
+    )
     log.write(f"##[error]Process completed with exit code {status}.")
     log.wait(1)
 
@@ -73,7 +79,8 @@ def test_a_step_that_looks_after_things_is_the_cause_when_it_alone_is_red() -> N
 
 
 @pytest.mark.parametrize(
-    "command", ["pytest --collect-only", "make artifacts", "cat seed.sql | psql app", "git diff --exit-code"]
+    "command",
+    ["pytest --collect-only", "make artifacts", "cat seed.sql | psql app", "git diff --exit-code"],
 )
 def test_work_that_only_resembles_looking_after_is_the_cause(command: str) -> None:
     log = begun()
@@ -84,7 +91,12 @@ def test_work_that_only_resembles_looking_after_is_the_cause(command: str) -> No
 
 
 def test_a_script_that_ends_itself_with_a_status_means_to_fail() -> None:
-    check = ('if [ -n "$(git status --porcelain)" ]; then', '  echo "generated files are stale"', "  exit 1", "fi")
+    check = (
+        'if [ -n "$(git status --porcelain)" ]; then',
+        '  echo "generated files are stale"',
+        "  exit 1",
+        "fi",
+    )
     log = begun()
     red(log, "codecov upload", "nothing to send")
     red(log, check[0], "generated files are stale", script=check)
@@ -125,7 +137,9 @@ def test_steps_that_begin_in_one_second_are_distinguished_by_their_end() -> None
     log = begun()
     log.wait(-log.fraction)
     for number, seconds in ((0, 0.3), (1, 5.0), (2, 0.1)):
-        log.write(f"##[group]Run ./ci/part-{number}.sh", "shell: bash", "##[endgroup]", f"error: {number}")
+        log.write(
+            f"##[group]Run ./ci/part-{number}.sh", "shell: bash", "##[endgroup]", f"error: {number}"
+        )
         log.write("##[error]Process completed with exit code 2.")
         log.wait(seconds)
     ended(log)
@@ -135,7 +149,9 @@ def test_steps_that_begin_in_one_second_are_distinguished_by_their_end() -> None
 
 def test_an_error_that_a_step_prints_and_survives_is_not_the_cause() -> None:
     log = begun()
-    log.step("acme/lint-action@v1", ["##[error]style.py:3: line too long", "1 finding, none of them new"])
+    log.step(
+        "acme/lint-action@v1", ["##[error]style.py:3: line too long", "1 finding, none of them new"]
+    )
     red(log, "./ci/compare.sh", *WORDS_ONLY)
     ended(log)
     assert read_log(text(log)).step == "./ci/compare.sh"
@@ -143,7 +159,9 @@ def test_an_error_that_a_step_prints_and_survives_is_not_the_cause() -> None:
 
 def test_an_action_that_ends_with_an_error_is_the_cause() -> None:
     log = begun()
-    log.step("acme/setup-action@v1", ["looking for version 99", "##[error]Version 99 was not found"])
+    log.step(
+        "acme/setup-action@v1", ["looking for version 99", "##[error]Version 99 was not found"]
+    )
     red(log, "./ci/package.sh", "error: no version is set up")
     ended(log)
     assert read_log(text(log)).error == "Version 99 was not found"
@@ -159,11 +177,16 @@ def test_a_name_that_the_log_shows_decides_between_neighbours() -> None:
     log = begun()
     at = log.moment
     for number in range(3):
-        log.write(f"##[group]Run make part-{number}", "shell: bash", "##[endgroup]", f"error: {number}")
+        log.write(
+            f"##[group]Run make part-{number}", "shell: bash", "##[endgroup]", f"error: {number}"
+        )
         log.write("##[error]Process completed with exit code 2.")
     ended(log)
     for number in range(3):
-        assert read_log(text(log), hint=StepHint(f"Run make part-{number}", at, at)).error == f"error: {number}"
+        assert (
+            read_log(text(log), hint=StepHint(f"Run make part-{number}", at, at)).error
+            == f"error: {number}"
+        )
 
 
 @pytest.mark.parametrize(
@@ -202,7 +225,10 @@ def test_a_whole_log_without_a_mark_is_green() -> None:
 def test_an_outage_in_a_later_step_is_none_of_the_failed_one() -> None:
     log = begun()
     red(log, "./ci/compare.sh", *WORDS_ONLY)
-    log.step("actions/upload-artifact@v4", ["##[error]Error: HttpError: 403, Resource not accessible by integration"])
+    log.step(
+        "actions/upload-artifact@v4",
+        ["##[error]Error: HttpError: 403, Resource not accessible by integration"],
+    )
     ended(log)
     assert read_log(text(log)).signals == ()
     log.write("##[error]The runner has received a shutdown signal.")
@@ -212,7 +238,12 @@ def test_an_outage_in_a_later_step_is_none_of_the_failed_one() -> None:
 @pytest.mark.parametrize("lines", [(), ("The tests failed, see above.",)])
 def test_a_step_that_passes_on_an_earlier_failure_is_shown_with_it(lines: tuple[str, ...]) -> None:
     log = begun()
-    red(log, "pytest -q", "tests/test_m.py:3: in test_x", "FAILED tests/test_m.py::test_x - assert 1 == 2")
+    red(
+        log,
+        "pytest -q",
+        "tests/test_m.py:3: in test_x",
+        "FAILED tests/test_m.py::test_x - assert 1 == 2",
+    )
     log.write("##[end-action id=__self.tests;outcome=failure;conclusion=success;duration_ms=1]")
     begin = log.moment
     red(log, "exit 1", *lines)

@@ -6,7 +6,10 @@ from sandbox.ci_log import read_log
 from sandbox.runners.ci_log.excerpt import excerpt
 from sandbox.types import LogSignal
 
-PASSES = [f"tests/test_errors.py::test_failed_login_{number}_is_refused PASSED [ 10%]" for number in range(400)]
+PASSES = [
+    f"tests/test_errors.py::test_failed_login_{number}_is_refused PASSED [ 10%]"
+    for number in range(400)
+]
 
 
 @pytest.mark.parametrize(
@@ -21,8 +24,17 @@ PASSES = [f"tests/test_errors.py::test_failed_login_{number}_is_refused PASSED [
     ],
 )
 def test_a_finding_is_shown_with_its_headline(headline: str) -> None:
-    finding = [headline, "", "  Error (STYLE) quotes", "    Use double quotes.", "", "    >>>  12  |name = 'x'"]
-    context = [f"         {number}  |    value_{number} = compute_{number}()" for number in range(13, 33)]
+    finding = [
+        headline,
+        "",
+        "  Error (STYLE) quotes",
+        "    Use double quotes.",
+        "",
+        "    >>>  12  |name = 'x'",
+    ]
+    context = [
+        f"         {number}  |    value_{number} = compute_{number}()" for number in range(13, 33)
+    ]
     lines = [*PASSES, *finding, *context, *PASSES]
     shown = excerpt(lines, budget=1200)
     assert headline in shown

@@ -16,7 +16,11 @@ def shows_its_cause(log: JobLog) -> bool:
 
 @pytest.mark.parametrize("half", ["learned", "judged"])
 def test_the_cause_is_in_the_excerpt(half: str) -> None:
-    read = {(log.name, log.scene): shows_its_cause(log) for output in outputs(half) for log in job_logs(output)}
+    read = {
+        (log.name, log.scene): shows_its_cause(log)
+        for output in outputs(half)
+        for log in job_logs(output)
+    }
     wrong = [name for name, right in read.items() if not right]
     assert len(wrong) <= (1 - DEMAND) * len(read), wrong
 

@@ -12,15 +12,28 @@ from sandbox.types import LogReading, LogSignal
 
 
 def stamped(*lines: str, minute: int = 0) -> str:
-    return "".join(f"2026-07-30T10:{minute:02}:{index % 60:02}.1234567Z {line}\n" for index, line in enumerate(lines))
+    return "".join(
+        f"2026-07-30T10:{minute:02}:{index % 60:02}.1234567Z {line}\n"
+        for index, line in enumerate(lines)
+    )
 
 
 def group(command: str, *lines: str) -> tuple[str, ...]:
-    script = (f"##[group]Run {command}", f"\x1b[36;1m{command}\x1b[0m", "shell: /usr/bin/bash -e {0}", "##[endgroup]")
+    script = (
+        f"##[group]Run {command}",
+        f"\x1b[36;1m{command}\x1b[0m",
+        "shell: /usr/bin/bash -e {0}",
+        "##[endgroup]",
+    )
     return (*script, *lines)
 
 
-SETUP = ("\ufeffCurrent runner version: '2.300'", "##[group]Operating System", "Ubuntu", "##[endgroup]")
+SETUP = (
+    "\ufeffCurrent runner version: '2.300'",
+    "##[group]Operating System",
+    "Ubuntu",
+    "##[endgroup]",
+)
 FAILED = "##[error]Process completed with exit code 1."
 INSTALL = group("pip install -r requirements.txt", "Successfully installed a-1")
 PYTEST = group(
@@ -36,7 +49,9 @@ PYTEST = group(
     "1 failed in 0.10s",
     FAILED,
 )
-UPLOAD = group("actions/upload-artifact@v4", "##[error]No files were found with the provided path: cov.xml")
+UPLOAD = group(
+    "actions/upload-artifact@v4", "##[error]No files were found with the provided path: cov.xml"
+)
 CLEANUP = ("Post job cleanup.", "[command]/usr/bin/git version", "Cleaning up orphan processes")
 
 
@@ -65,7 +80,11 @@ def test_a_step_that_cleans_up_badly_is_not_the_one_that_failed() -> None:
 
 
 def test_a_step_that_was_allowed_to_fail_is_not_the_one_that_failed() -> None:
-    lint = group("mypy .", FAILED, "##[end-action id=__self.lint;outcome=failure;conclusion=success;duration_ms=1]")
+    lint = group(
+        "mypy .",
+        FAILED,
+        "##[end-action id=__self.lint;outcome=failure;conclusion=success;duration_ms=1]",
+    )
     assert read_log(stamped(*SETUP, *lint, *PYTEST)).step == "pytest -q"
     quiet = group("codecov", "something", FAILED)
     assert read_log(stamped(*SETUP, *PYTEST, *quiet)).step == "pytest -q"
@@ -73,7 +92,10 @@ def test_a_step_that_was_allowed_to_fail_is_not_the_one_that_failed() -> None:
 
 def test_github_s_times_find_the_step_and_its_name() -> None:
     log = (
-        stamped(*SETUP, minute=0) + stamped(*UPLOAD, minute=1) + stamped(*PYTEST, minute=2) + stamped(*UPLOAD, minute=5)
+        stamped(*SETUP, minute=0)
+        + stamped(*UPLOAD, minute=1)
+        + stamped(*PYTEST, minute=2)
+        + stamped(*UPLOAD, minute=5)
     )
     hint = StepHint("Upload what there is", "2026-07-30T10:05:00Z", "2026-07-30T10:05:09Z")
     reading = read_log(log, hint=hint)
@@ -100,7 +122,9 @@ def test_times_of_a_composite_action_span_its_groups() -> None:
     log = stamped(*SETUP, minute=0) + stamped(
         *group("./.github/actions/a", "one"), *group("make it", "it is dirty"), minute=1
     )
-    reading = read_log(log, hint=StepHint("Composite", "2026-07-30T10:01:00Z", "2026-07-30T10:01:30Z"))
+    reading = read_log(
+        log, hint=StepHint("Composite", "2026-07-30T10:01:00Z", "2026-07-30T10:01:30Z")
+    )
     assert reading.step == "Composite"
     assert "it is dirty" in reading.excerpt
 
@@ -153,14 +177,16 @@ def test_what_a_program_says_of_itself_is_no_outage(line: str) -> None:
 
 
 def test_an_outage_in_a_step_that_went_well_is_none() -> None:
-    early = group("pip install x", "WARNING: Retrying after connection broken by 'ReadTimeoutError'", "done")
+    early = group(
+        "pip install x", "WARNING: Retrying after connection broken by 'ReadTimeoutError'", "done"
+    )
     assert read_log(stamped(*SETUP, *early, *PYTEST)).signals == ()
 
 
 def test_progress_colours_and_windows_lines_are_seen_through() -> None:
-    log = stamped(*SETUP, *group("make", "10%\r20%\r100% done", "\x1b[31merror: no\x1b[0m", FAILED)).replace(
-        "\n", "\r\n"
-    )
+    log = stamped(
+        *SETUP, *group("make", "10%\r20%\r100% done", "\x1b[31merror: no\x1b[0m", FAILED)
+    ).replace("\n", "\r\n")
     reading = read_log(log)
     assert reading.error == "error: no"
     assert "10%" not in reading.excerpt
@@ -169,12 +195,18 @@ def test_progress_colours_and_windows_lines_are_seen_through() -> None:
 
 def test_the_first_and_the_last_error_are_shown_within_the_budget() -> None:
     noise = [f"line {number}" for number in range(5000)]
-    lines = [*noise[:500], "error: the first thing", *noise[500:4500], "error: the last thing", *noise[4500:]]
+    lines = [
+        *noise[:500],
+        "error: the first thing",
+        *noise[500:4500],
+        "error: the last thing",
+        *noise[4500:],
+    ]
     text = excerpt(lines, budget=2000)
     assert len(text.encode()) <= 2100
     assert "error: the first thing" in text
     assert "error: the last thing" in text
-    assert text.count("lines left out") == 3
+    assert text.count("lines omitted") == 3
     assert "line 4999" not in text
 
 
@@ -188,7 +220,9 @@ def test_a_log_cut_in_the_middle_is_read_from_there() -> None:
     reading = read_log(stamped(*PYTEST[6:], *CLEANUP))
     assert reading.step is None
     assert reading.failing == {"tests/test_m.py::test_x"}
-    assert read_log(stamped(*PYTEST[6:]), hint=StepHint("Unit tests")).failing == {"tests/test_m.py::test_x"}
+    assert read_log(stamped(*PYTEST[6:]), hint=StepHint("Unit tests")).failing == {
+        "tests/test_m.py::test_x"
+    }
 
 
 SECRET = "hunter2-hunter2-hunter2"
@@ -211,7 +245,9 @@ def test_secrets_are_seen_nowhere_in_a_reading() -> None:
 
 
 def test_a_reading_survives_being_stored() -> None:
-    reading = read_log(stamped(*SETUP, *group("x", "curl: (6) Could not resolve host: a", *PYTEST[4:])))
+    reading = read_log(
+        stamped(*SETUP, *group("x", "curl: (6) Could not resolve host: a", *PYTEST[4:]))
+    )
     assert LogReading.model_validate_json(reading.model_dump_json()) == reading
 
 
@@ -225,7 +261,8 @@ HOSTILE = {
     "errors": "ERROR: failed error: cannot Traceback Error\n" * 100_000,
     "banners": "=== FAILURES ===\n____ t ____\n" * 100_000,
     "tests": "".join(f"FAILED tests/test_{number}.py::x - y\n" for number in range(100_000)),
-    "findings": "".join(f"a{number}.py:1:2: E501 long\n" for number in range(100_000)) + "##[error]x\n",
+    "findings": "".join(f"a{number}.py:1:2: E501 long\n" for number in range(100_000))
+    + "##[error]x\n",
     "open brackets": "##[error]" + "[" * 1_000_000,
     "colons": ("a:" * 900 + "\n") * 2000 + "##[error]x\n",
 }

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.runners.findings import Checkout, Finding, as_results
+from sandbox.runners.findings import CheckoutPaths, PrintedFinding, as_results
 from sandbox.runners.matchers import EVERY, TOOLS, matchers_for, plain_lines, read_findings
 from sandbox.runners.matchers.engine import match_lines
 from sandbox.runners.matchers.structured import structured_findings
@@ -15,11 +15,16 @@ from sandbox.types import TestStatus
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "tool_output"
 """Printed by the tools themselves, with the paths of a sandbox."""
-PLACE = Checkout("/work/repo")
+PLACE = CheckoutPaths("/work/repo")
 LINUX, MAC = "home", "Users"
 """Where systems keep their people, and hosted runners their checkouts."""
 RUFF = {"pkg/bad.py:1:invalid-syntax", "pkg/bad.py:1:invalid-syntax#2", "pkg/m.py:1:I001", "pkg/m.py:1:F401", "pkg/m.py:1:F401#2", "pkg/m.py:2:F401", "pkg/m.py:5:F841", "pkg/m.py:5:F821"}  # fmt: skip
-MYPY = {"pkg/m.py:5:name-defined", "pkg/m.py:6:return-value", "pkg/m.py:10:return-value", "pkg/m.py:10:arg-type"}
+MYPY = {
+    "pkg/m.py:5:name-defined",
+    "pkg/m.py:6:return-value",
+    "pkg/m.py:10:return-value",
+    "pkg/m.py:10:arg-type",
+}
 TY = {"pkg/m.py:5:unresolved-reference", "pkg/m.py:6:invalid-explicit-return", "pkg/m.py:10:invalid-explicit-return", "pkg/m.py:10:invalid-argument-type", "pkg/m.py:12:invalid-argument-type", "pkg/m.py:12:unknown-argument"}  # fmt: skip
 TSC = {"web/a.ts:1:TS2322", "web/a.ts:2:TS2322", "web/a.ts:3:TS2554", "web/a.ts:4:TS2322"}
 ESLINT = {"web/b.js:1:no-var", "web/b.js:1:no-unused-vars", "web/b.js:2:no-cond-assign", "web/b.js:2:no-constant-condition", "web/b.js:2:no-undef", "web/b.js:2:no-undef#2", "web/b.js:3:no-undef", "web/b.js:3:no-extra-semi"}  # fmt: skip
@@ -29,20 +34,47 @@ CASES: dict[str, tuple[str, set[str]]] = {
     "ruff_github": ("ruff check pkg --output-format github", RUFF),
     "ruff_json": ("ruff check pkg --output-format json", RUFF),
     "ruff_pylint": ("ruff check pkg --output-format pylint", RUFF),
-    "ruff_format": ("ruff format --check pkg", {"pkg/bad.py:1:invalid-syntax", "pkg/m.py:2:format"}),
+    "ruff_format": (
+        "ruff format --check pkg",
+        {"pkg/bad.py:1:invalid-syntax", "pkg/m.py:2:format"},
+    ),
     "flake8": (
         "flake8 pkg",
         {
-            *("pkg/bad.py:1:E999", "pkg/m.py:1:F401", "pkg/m.py:1:F401#2", "pkg/m.py:1:E401", "pkg/m.py:2:F401"),
-            *("pkg/m.py:2:E271", "pkg/m.py:3:E302", "pkg/m.py:5:F841", "pkg/m.py:5:F821", "pkg/m.py:9:E501"),
+            *(
+                "pkg/bad.py:1:E999",
+                "pkg/m.py:1:F401",
+                "pkg/m.py:1:F401#2",
+                "pkg/m.py:1:E401",
+                "pkg/m.py:2:F401",
+            ),
+            *(
+                "pkg/m.py:2:E271",
+                "pkg/m.py:3:E302",
+                "pkg/m.py:5:F841",
+                "pkg/m.py:5:F821",
+                "pkg/m.py:9:E501",
+            ),
             *("pkg/m.py:11:E302", "pkg/m.py:11:E271", "pkg/m.py:11:E201", "pkg/m.py:11:E203"),
         },
     ),
     "pylint": (
         "python -m pylint pkg",
         {
-            *("pkg/bad.py:1:E0001", "pkg/m.py:9:C0301", "pkg/m.py:1:C0114", "pkg/m.py:1:C0410", "pkg/m.py:5:E0602"),
-            *("pkg/m.py:5:W0612", "pkg/m.py:9:C0116", "pkg/m.py:9:W0613", "pkg/m.py:9:W0613#2", "pkg/m.py:11:C0116"),
+            *(
+                "pkg/bad.py:1:E0001",
+                "pkg/m.py:9:C0301",
+                "pkg/m.py:1:C0114",
+                "pkg/m.py:1:C0410",
+                "pkg/m.py:5:E0602",
+            ),
+            *(
+                "pkg/m.py:5:W0612",
+                "pkg/m.py:9:C0116",
+                "pkg/m.py:9:W0613",
+                "pkg/m.py:9:W0613#2",
+                "pkg/m.py:11:C0116",
+            ),
             *("pkg/m.py:12:E1123", "pkg/m.py:1:W0611", "pkg/m.py:1:W0611#2", "pkg/m.py:2:W0611"),
         },
     ),
@@ -57,7 +89,11 @@ CASES: dict[str, tuple[str, set[str]]] = {
     "pyright": (
         "npx pyright pkg",
         {
-            *("pkg/m.py:5:reportUndefinedVariable", "pkg/m.py:6:reportReturnType", "pkg/m.py:10:reportReturnType"),
+            *(
+                "pkg/m.py:5:reportUndefinedVariable",
+                "pkg/m.py:6:reportReturnType",
+                "pkg/m.py:10:reportReturnType",
+            ),
             *("pkg/m.py:10:reportArgumentType", "pkg/m.py:12:reportCallIssue"),
         },
     ),
@@ -76,7 +112,12 @@ CASES: dict[str, tuple[str, set[str]]] = {
     "gxx": (
         "g++ -Wall -Wextra -Werror -c d.cpp",
         {
-            *("d.cpp:3:-fpermissive", "d.cpp:3:-Werror=sign-compare", "d.cpp:4:error", "d.cpp:5:-Werror=return-type"),
+            *(
+                "d.cpp:3:-fpermissive",
+                "d.cpp:3:-Werror=sign-compare",
+                "d.cpp:4:error",
+                "d.cpp:5:-Werror=return-type",
+            ),
             *("d.cpp:5:-Werror=unused-variable", "d.cpp:5:-Werror=unused-parameter"),
         },
     ),
@@ -88,7 +129,10 @@ CASES: dict[str, tuple[str, set[str]]] = {
     "cargo_short": ("cargo check --message-format short", {"src/lib.rs:11:E0308"}),
     "cargo_json": ("cargo build --message-format json", {"src/lib.rs:11:E0308"}),
     "cargo_clippy": ("cargo clippy -- -D warnings", {"src/lib.rs:1:error"}),
-    "cargo_fmt": ("cargo fmt --check", {"rs/src/lib.rs:1:format", "rs/src/lib.rs:5:format", "rs/src/lib.rs:11:format"}),
+    "cargo_fmt": (
+        "cargo fmt --check",
+        {"rs/src/lib.rs:1:format", "rs/src/lib.rs:5:format", "rs/src/lib.rs:11:format"},
+    ),
 }
 WRITTEN: dict[str, tuple[str, str]] = {
     "go vet ./...": ("# example.org/m\nvet: ./a.go:5:2: undefined: x\n", "a.go:5:go"),
@@ -118,11 +162,15 @@ def test_true_output_is_read_to_the_last_finding(name: str) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_all_matchers_together_say_the_same(name: str) -> None:
     text = (SAMPLES / f"{name}.txt").read_text(encoding="utf-8")
-    assert {result.name for result in as_results(read_findings(EVERY, text), PLACE)} == CASES[name][1]
+    assert {result.name for result in as_results(read_findings(EVERY, text), PLACE)} == CASES[name][
+        1
+    ]
 
 
 def test_a_finding_keeps_its_column_where_the_tool_tells_one() -> None:
-    (with_column,) = as_results(read_findings(EVERY, "pkg/a.py:3:7: E711 Comparison to `None`\n"), PLACE)
+    (with_column,) = as_results(
+        read_findings(EVERY, "pkg/a.py:3:7: E711 Comparison to `None`\n"), PLACE
+    )
     (without,) = as_results(read_findings(EVERY, "pkg/a.py:3: error: Nonsense  [misc]\n"), PLACE)
     assert (with_column.column, without.column) == (7, None)
 
@@ -137,18 +185,24 @@ def test_tools_that_are_not_here_are_read_by_their_known_shape(command: str) -> 
     matchers = matchers_for(command)
     assert matchers is not None
     for chosen in (matchers, EVERY):
-        assert [result.name for result in as_results(read_findings(chosen, text), PLACE)] == [expected]
+        assert [result.name for result in as_results(read_findings(chosen, text), PLACE)] == [
+            expected
+        ]
 
 
 def test_every_matcher_says_where_its_shape_comes_from() -> None:
     tables = {matcher for _, matchers in TOOLS for matcher in matchers}
-    assert all(matcher.source and matcher.tool and matcher.patterns for matcher in {*tables, *EVERY})
+    assert all(
+        matcher.source and matcher.tool and matcher.patterns for matcher in {*tables, *EVERY}
+    )
     assert tables <= set(EVERY)
 
 
 def test_what_hooks_rewrite_is_named() -> None:
     text = "trim trailing whitespace....Failed\n- hook id: trailing-whitespace\n- exit code: 1\n\nFixing pkg/a.py\n"
-    assert [result.name for result in as_results(read_findings(EVERY, text), PLACE)] == ["pkg/a.py:fixed"]
+    assert [result.name for result in as_results(read_findings(EVERY, text), PLACE)] == [
+        "pkg/a.py:fixed"
+    ]
 
 
 def test_notes_belong_to_what_they_explain() -> None:
@@ -159,7 +213,9 @@ def test_notes_belong_to_what_they_explain() -> None:
 
 def test_warnings_count_only_where_nothing_is_worse() -> None:
     warned = "a.c:1:2: warning: unused variable [-Wunused-variable]\n"
-    assert [result.name for result in as_results(read_findings(EVERY, warned))] == ["a.c:1:-Wunused-variable"]
+    assert [result.name for result in as_results(read_findings(EVERY, warned))] == [
+        "a.c:1:-Wunused-variable"
+    ]
     both = warned + "a.c:2:2: error: no x\n"
     assert [result.name for result in as_results(read_findings(EVERY, both))] == ["a.c:2:error"]
 
@@ -184,12 +240,21 @@ def test_warnings_count_only_where_nothing_is_worse() -> None:
     ],
 )
 def test_paths_are_told_from_the_checkout(printed: str, folder: str, path: str) -> None:
-    assert Checkout("/work/repo", folder).relative(printed) == path
+    assert CheckoutPaths("/work/repo", folder).relative(printed) == path
 
 
 @pytest.mark.parametrize(
     "command",
-    ["make lint", "npm run lint", "ruff check . | tee x", "echo ruff", "python lint.py", "cargo test", "go test", ""],
+    [
+        "make lint",
+        "npm run lint",
+        "ruff check . | tee x",
+        "echo ruff",
+        "python lint.py",
+        "cargo test",
+        "go test",
+        "",
+    ],
 )
 def test_other_commands_are_not_taken_for_a_tool(command: str) -> None:
     assert matchers_for(command) is None
@@ -220,5 +285,5 @@ def test_hostile_output_is_read_in_time_and_within_bounds(text: str) -> None:
 @given(st.text(alphabet='ab.py:/\\()[]{}"=,1 \n-> error warning note E501', max_size=400))
 def test_nothing_breaks_the_readers(text: str) -> None:
     for finding in (*match_lines(EVERY, plain_lines(text)), *structured_findings(text)):
-        assert isinstance(finding, Finding)
-    as_results(read_findings(EVERY, text), Checkout("/r", "s"))
+        assert isinstance(finding, PrintedFinding)
+    as_results(read_findings(EVERY, text), CheckoutPaths("/r", "s"))

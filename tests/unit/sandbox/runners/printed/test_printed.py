@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.runners.findings import Checkout
+from sandbox.runners.findings import CheckoutPaths
 from sandbox.runners.printed import read_tests
 from sandbox.runners.printed.error_line import best_error
 from sandbox.types import TestResult, TestStatus
 
 SAMPLES = Path(__file__).resolve().parents[4] / "data" / "printed_tests"
 """Printed by the runners themselves, with the paths of a sandbox."""
-PLACE = Checkout("/work/repo")
+PLACE = CheckoutPaths("/work/repo")
 
 
 def sample(name: str) -> dict[str, TestResult]:
@@ -34,7 +34,10 @@ def test_pytest_names_its_failures_in_every_style(style: str) -> None:
         "tests/test_broken.py": TestStatus.ERROR,
     }
     raises = found["tests/test_m.py::test_raises"]
-    assert (raises.error, raises.error_message) == ("ZeroDivisionError", "ZeroDivisionError: division by zero")
+    assert (raises.error, raises.error_message) == (
+        "ZeroDivisionError",
+        "ZeroDivisionError: division by zero",
+    )
     assert raises.test == "test_raises"
     assert found["tests/test_broken.py"].error == "ModuleNotFoundError"
 
@@ -43,7 +46,10 @@ def test_pytest_names_its_failures_in_every_style(style: str) -> None:
 def test_pytest_tells_where_and_what_was_printed(style: str) -> None:
     raises = sample(f"pytest_{style}")["tests/test_m.py::test_raises"]
     assert (raises.file, raises.line) == ("calc.py", 2)
-    assert [(file, line) for file, line, _ in raises.frames] == [("tests/test_m.py", 8), ("calc.py", 2)]
+    assert [(file, line) for file, line, _ in raises.frames] == [
+        ("tests/test_m.py", 8),
+        ("calc.py", 2),
+    ]
     assert "seen" in raises.output
     assert "Captured" not in (raises.traceback or "")
 
@@ -56,12 +62,17 @@ def test_unittest_names_its_failures_as_pytest_would() -> None:
     }
     failed = found["tests/test_m.py::Case::test_u"]
     assert (failed.file, failed.line, failed.error) == ("tests/test_m.py", 14, "AssertionError")
-    assert found["tests/test_broken.py"].error_message == "ModuleNotFoundError: No module named 'nothing_here'"
+    assert (
+        found["tests/test_broken.py"].error_message
+        == "ModuleNotFoundError: No module named 'nothing_here'"
+    )
 
 
 def test_django_prints_like_unittest() -> None:
     found = sample("django")
-    assert set(found) == {f"shop/tests.py::PriceTests::test_{name}" for name in ("breaks", "parts", "total")}
+    assert set(found) == {
+        f"shop/tests.py::PriceTests::test_{name}" for name in ("breaks", "parts", "total")
+    }
     breaks = found["shop/tests.py::PriceTests::test_breaks"]
     assert (breaks.file, breaks.line, breaks.error) == ("shop/prices.py", 2, "TypeError")
 
@@ -88,10 +99,15 @@ def test_cargo_names_its_target_and_the_place_of_the_panic() -> None:
     assert adds.error_message == "assertion `left == right` failed left: -1 right: 3"
 
 
-@pytest.mark.parametrize(("runner", "file"), [("jest", "src/a.test.js"), ("vitest", "src/v.test.mjs")])
+@pytest.mark.parametrize(
+    ("runner", "file"), [("jest", "src/a.test.js"), ("vitest", "src/v.test.mjs")]
+)
 def test_jest_and_vitest_name_file_suite_and_test(runner: str, file: str) -> None:
     found = list(sample(runner).values())
-    assert [(result.test, result.file, result.line) for result in found] == [("adds", file, 3), ("throws", file, 4)]
+    assert [(result.test, result.file, result.line) for result in found] == [
+        ("adds", file, 3),
+        ("throws", file, 4),
+    ]
     assert all(result.name.startswith(f"{file}::math ") for result in found)
     assert found[1].error_message == "TypeError: Cannot read properties of null (reading 'x')"
 
@@ -113,7 +129,9 @@ FAIL
 
 def test_go_names_its_package_and_its_subtests() -> None:
     found = {result.name: result for result in read_tests(GO, PLACE)}
-    assert set(found) == {f"example.org/math::{name}" for name in ("TestAdd", "TestTable", "TestTable/zero")}
+    assert set(found) == {
+        f"example.org/math::{name}" for name in ("TestAdd", "TestTable", "TestTable/zero")
+    }
     zero = found["example.org/math::TestTable/zero"]
     assert (zero.file, zero.line, zero.error_message) == ("math_test.go", 17, "zero is wrong")
 
@@ -124,12 +142,20 @@ def test_go_s_json_says_the_same() -> None:
         for line in GO.replace("\t", "\\t").splitlines()
     ]
     text = "\n".join(['{"Action":"start","Package":"example.org/math"}', *lines])
-    assert {result.name for result in read_tests(text)} == {result.name for result in read_tests(GO)}
+    assert {result.name for result in read_tests(text)} == {
+        result.name for result in read_tests(GO)
+    }
 
 
 def test_surefire_lists_its_failures() -> None:
-    (result,) = read_tests("[ERROR] Failures: \n[ERROR]   MathTest.adds:12 expected: <4> but was: <3>\n")
-    assert (result.name, result.line, result.error_message) == ("MathTest::adds", 12, "expected: <4> but was: <3>")
+    (result,) = read_tests(
+        "[ERROR] Failures: \n[ERROR]   MathTest.adds:12 expected: <4> but was: <3>\n"
+    )
+    assert (result.name, result.line, result.error_message) == (
+        "MathTest::adds",
+        12,
+        "expected: <4> but was: <3>",
+    )
 
 
 @pytest.mark.parametrize(
@@ -149,19 +175,31 @@ def test_what_only_looks_like_a_name_is_none(line: str) -> None:
 
 def test_workers_and_reruns_are_seen_through() -> None:
     text = "[gw1] [ 50%] FAILED tests/test_a.py::test_x \nFAILED [0.3790s] tests/test_b.py::T::test_y - E: no\n"
-    assert [result.name for result in read_tests(text)] == ["tests/test_a.py::test_x", "tests/test_b.py::T::test_y"]
+    assert [result.name for result in read_tests(text)] == [
+        "tests/test_a.py::test_x",
+        "tests/test_b.py::T::test_y",
+    ]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("a\nerror: could not compile `demo`\nb", "error: could not compile `demo`"),
-        ("Traceback\nValueError: no\n##[error]Process completed with exit code 1.", "ValueError: no"),
+        (
+            "Traceback\nValueError: no\n##[error]Process completed with exit code 1.",
+            "ValueError: no",
+        ),
         ("##[error]Something went wrong\n", "Something went wrong"),
-        ("it looked fine\n\nPlease split your change.\nIt is too large.\n", "Please split your change."),
+        (
+            "it looked fine\n\nPlease split your change.\nIt is too large.\n",
+            "Please split your change.",
+        ),
         ("the build failed in src\nskipping an unknown key\n", "the build failed in src"),
         ("two keys read\nanother key is unknown\nkeys written\n", "another key is unknown"),
-        ("PASSED test_login_failed\nthe build failed in src\nok 3 - connection refused\n", "the build failed in src"),
+        (
+            "PASSED test_login_failed\nthe build failed in src\nok 3 - connection refused\n",
+            "the build failed in src",
+        ),
         ("", ""),
     ],
 )

@@ -1,4 +1,4 @@
-"""What parses and is refused all the same: `await` out of place, arguments in the wrong order, doubled names."""
+"""Errors found after parsing: misplaced `await` and `__future__`, argument order, duplicates."""
 
 from __future__ import annotations
 
@@ -7,28 +7,37 @@ from typing import Iterator, List, Tuple
 
 from sandbox.guest.search.candidates.broken.lexing import CLOSERS, OPENERS
 from sandbox.guest.search.candidates.broken.model import Draft
-from sandbox.guest.search.candidates.broken.text import View
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.broken.text import SyntaxContext
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 0.5
 CHANGES = (
     ("def f(a):\n    await a\n", "async def f(a):\n    await a\n"),
-    ("def f(a):\n    async with a:\n        pass\n", "async def f(a):\n    async with a:\n        pass\n"),
+    (
+        "def f(a):\n    async with a:\n        pass\n",
+        "async def f(a):\n    async with a:\n        pass\n",
+    ),
     ("x = f(a=1, b)\n", "x = f(b, a=1)\n"),
     ("def f(a=1, b):\n    return a\n", "def f(b, a=1):\n    return a\n"),
     ("def f(a=1, b):\n    return a\n", "def f(a=1, b=None):\n    return a\n"),
-    ("import os\nfrom __future__ import annotations\n", "from __future__ import annotations\nimport os\n"),
+    (
+        "import os\nfrom __future__ import annotations\n",
+        "from __future__ import annotations\nimport os\n",
+    ),
     ("if a = 1:\n    b = 2\n", "if a == 1:\n    b = 2\n"),
     ("x = f(a=1, b==2, c=3)\n", "x = f(a=1, b=2, c=3)\n"),
     ("x = f(a, a=1, a=2)\n", "x = f(a, a=1)\n"),
-    ("def f():\n    global x\n    return x\nf() = 1\n", "def f():\n    global x\n    return x\nf() == 1\n"),
+    (
+        "def f():\n    global x\n    return x\nf() = 1\n",
+        "def f():\n    global x\n    return x\nf() == 1\n",
+    ),
 )
 UNTOUCHED = ("x = f(a\n", "if a\n    b = 1\n")
 _ARGUMENT_WORDS = ("argument", "parameter", "keyword")
 
 
-def propose(view: View) -> Iterator[Draft]:
-    """Mend what the message names."""
+def propose(view: SyntaxContext) -> Iterator[Draft]:
+    """Repair the construct that the message names."""
     message = view.fault.message
     if "async" in message or "await" in message:
         yield from _async(view)
@@ -39,23 +48,23 @@ def propose(view: View) -> Iterator[Draft]:
     yield from _equal_signs(view)
 
 
-def _async(view: View) -> Iterator[Draft]:
-    """The nearest function around becomes one that can wait; or nothing is waited for."""
+def _async(view: SyntaxContext) -> Iterator[Draft]:
+    """Make the enclosing function `async`, or remove the `await`."""
     text = view.text
     width = len(text.indent(view.fault.line))
     for number in range(view.fault.line, -1, -1):
         if re.match(r"[ \t]*def\b", text.line(number)) and len(text.indent(number)) < max(width, 1):
             at = text.starts[number] + len(text.indent(number))
-            yield Draft(COST, (Edit(at, at, "async "),))
+            yield Draft(COST, (TextEdit(at, at, "async "),))
             break
     for position in view.window(4, 4):
         token = view.code[position]
         if token.text in {"await", "async"} and position + 1 < len(view.code):
-            yield Draft(COST + 0.8, (Edit(token.start, view.code[position + 1].start, ""),))
+            yield Draft(COST + 0.8, (TextEdit(token.start, view.code[position + 1].start, ""),))
 
 
-def _groups(view: View) -> Iterator[List[Tuple[int, int]]]:
-    """Arguments, as spans of characters, of every pair of parentheses on or just above the fault's line."""
+def _groups(view: SyntaxContext) -> Iterator[List[Tuple[int, int]]]:
+    """Yield argument spans of each pair of parentheses on or just above the line of the error."""
     code = view.code
     for opener in range(max(view.first_token, view.here - 60), min(view.last_token, view.here + 6)):
         if code[opener].text != "(":
@@ -73,33 +82,48 @@ def _groups(view: View) -> Iterator[List[Tuple[int, int]]]:
                 break
 
 
-def _arguments(view: View) -> Iterator[Draft]:
+def _arguments(view: SyntaxContext) -> Iterator[Draft]:
     for spans in _groups(view):
         words = [view.text.text[start:end] for start, end in spans]
         named = [bool(re.match(r"\w+\s*(?::[^=]*)?=(?!=)|\*\*", word)) for word in words]
-        late = [i for i, is_named in enumerate(named) if not is_named and any(named[:i]) and words[i][:1] not in "*/"]
+        late = [
+            i
+            for i, is_named in enumerate(named)
+            if not is_named and any(named[:i]) and words[i][:1] not in "*/"
+        ]
         if late:
-            order = [w for w, n in zip(words, named) if not n] + [w for w, n in zip(words, named) if n]
+            # A positional argument follows a keyword argument: reorder, or give it a default.
+            order = [w for w, n in zip(words, named) if not n] + [
+                w for w, n in zip(words, named) if n
+            ]
+            # With markers or stars, the order of arguments has a meaning of its own.
             if not any(w.strip() in {"*", "/"} or w.startswith("*") for w in words):
-                yield Draft(COST + 0.1, _put(spans, words, order))
-            given = [f"{w}=None" if i in late and re.fullmatch(r"\w+", w) else w for i, w in enumerate(words)]
-            yield Draft(COST + 0.3, _put(spans, words, given))
+                yield Draft(COST + 0.1, _replace_arguments(spans, words, order))
+            given = [
+                f"{w}=None" if i in late and re.fullmatch(r"\w+", w) else w
+                for i, w in enumerate(words)
+            ]
+            yield Draft(COST + 0.3, _replace_arguments(spans, words, given))
         for (start, _), word in zip(spans, words):
             double = re.match(r"\w+\s*(==)", word)
             if double and any(named):
-                yield Draft(COST - 0.1, (Edit(start + double.start(1), start + double.end(1), "="),))
+                yield Draft(
+                    COST - 0.1, (TextEdit(start + double.start(1), start + double.end(1), "="),)
+                )
         heads = [re.split(r"\s*[:=]", word)[0] for word in words]
         for at, head in enumerate(heads):
             if head in heads[:at] and at and (named[at] or re.fullmatch(r"\w+", words[at])):
-                yield Draft(COST + 0.6, (Edit(spans[at - 1][1], spans[at][1], ""),))
+                yield Draft(COST + 0.6, (TextEdit(spans[at - 1][1], spans[at][1], ""),))
 
 
-def _put(spans: List[Tuple[int, int]], old: List[str], new: List[str]) -> Tuple[Edit, ...]:
-    return tuple(Edit(s, e, b) for (s, e), a, b in zip(spans, old, new) if a != b)
+def _replace_arguments(
+    spans: List[Tuple[int, int]], old: List[str], new: List[str]
+) -> Tuple[TextEdit, ...]:
+    return tuple(TextEdit(s, e, b) for (s, e), a, b in zip(spans, old, new) if a != b)
 
 
-def _future(view: View) -> Iterator[Draft]:
-    """`from __future__` goes to where it may stand: in front of the first other statement."""
+def _future(view: SyntaxContext) -> Iterator[Draft]:
+    """Move a `from __future__` import before the first other statement."""
     text = view.text
     line = text.line(view.fault.line)
     if not line.startswith("from __future__"):
@@ -110,13 +134,21 @@ def _future(view: View) -> Iterator[Draft]:
     start, end = text.starts[view.fault.line], min(text.starts[view.fault.line + 1], len(text.text))
     moved = text.text[start:end]
     at = text.starts[first.line]
-    yield Draft(COST, (Edit(at, at, moved if moved.endswith("\n") else moved + text.newline), Edit(start, end, "")))
+    yield Draft(
+        COST,
+        (
+            TextEdit(at, at, moved if moved.endswith("\n") else moved + text.newline),
+            TextEdit(start, end, ""),
+        ),
+    )
 
 
-def _equal_signs(view: View) -> Iterator[Draft]:
-    """`=` where a comparison is meant."""
+def _equal_signs(view: SyntaxContext) -> Iterator[Draft]:
+    """Replace `=` by `==` or `:=`."""
     for position in view.window(6, 4):
         token = view.code[position]
         if token.text == "=":
-            yield Draft(COST + view.distance(token.line), (Edit(token.start, token.end, "=="),))
-            yield Draft(COST + 0.9 + view.distance(token.line), (Edit(token.start, token.end, ":="),))
+            yield Draft(COST + view.distance(token.line), (TextEdit(token.start, token.end, "=="),))
+            yield Draft(
+                COST + 0.9 + view.distance(token.line), (TextEdit(token.start, token.end, ":="),)
+            )

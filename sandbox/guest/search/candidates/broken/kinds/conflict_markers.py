@@ -1,4 +1,4 @@
-"""Markers a merge left behind: one side, the other, both, or what was there before."""
+"""Merge conflict markers: keep one side, the other, both, or the common ancestor."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from typing import Iterator, List, NamedTuple, Tuple
 
 from sandbox.guest.search.candidates.broken.model import Draft
-from sandbox.guest.search.candidates.broken.text import View
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.broken.text import SyntaxContext
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 0.4
 CHANGES = (
@@ -16,18 +16,22 @@ CHANGES = (
     ("<<<<<<< HEAD\na = 1\n=======\na = 2\n>>>>>>> x\nb = 3\n", "a = 2\nb = 3\n"),
     ("<<<<<<< HEAD\na = 1\n=======\nb = 2\n>>>>>>> x\n", "a = 1\nb = 2\n"),
     ("<<<<<<< HEAD\na = 1\n||||||| base\na = 0\n=======\na = 2\n>>>>>>> x\n", "a = 0\n"),
-    ("<<<<<<<\na = 1\n=======\na = 2\n>>>>>>>\n<<<<<<<\nb = 1\n=======\nb = 2\n>>>>>>>\n", "a = 2\nb = 1\n"),
+    (
+        "<<<<<<<\na = 1\n=======\na = 2\n>>>>>>>\n<<<<<<<\nb = 1\n=======\nb = 2\n>>>>>>>\n",
+        "a = 2\nb = 1\n",
+    ),
     ("a = 1\n=======\nb = 2\n", "a = 1\nb = 2\n"),
 )
 UNTOUCHED = ("x = f(a\n", "x = '''\n=======\n")
-MOST_MIXED = 48
+MAX_MIXED = 48
+"""Maximum combinations of different choices to propose."""
 _MARKER = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$")
 _BOTH, _REVERSED, _BASE = "both", "reversed", "base"
 _CHOICES = (("ours", 0.0), ("theirs", 0.1), (_BOTH, 0.4), (_REVERSED, 0.6), (_BASE, 0.7))
 
 
-class Conflict(NamedTuple):
-    """One place where two versions met; spans of whole lines."""
+class MergeConflict(NamedTuple):
+    """One conflict, as spans of whole lines."""
 
     start: int
     end: int
@@ -36,8 +40,8 @@ class Conflict(NamedTuple):
     theirs: Tuple[int, int]
 
 
-def propose(view: View) -> Iterator[Draft]:
-    """Decide every conflict of the file alike; a few of them each in its own way."""
+def propose(view: SyntaxContext) -> Iterator[Draft]:
+    """Resolve all conflicts alike; resolve up to five also individually."""
     markers = _markers(view)
     if not markers:
         return
@@ -48,30 +52,39 @@ def propose(view: View) -> Iterator[Draft]:
             if choice != _BASE or any(c.base[1] > c.base[0] for c in conflicts):
                 yield Draft(COST + extra, tuple(_resolved(whole, c, choice) for c in conflicts))
         if 1 < len(conflicts) <= 5:
+            # Four choices for five conflicts are 1,024 combinations, which can still be ranked.
             mixed = itertools.product(_CHOICES[:4], repeat=len(conflicts))
             ranked = sorted(
-                mixed, key=lambda way: (round(sum(extra for _, extra in way), 3), [name for name, _ in way])
+                mixed,
+                key=lambda way: (
+                    round(sum(extra for _, extra in way), 3),
+                    [name for name, _ in way],
+                ),
             )
-            for way in ranked[:MOST_MIXED]:
+            for way in ranked[:MAX_MIXED]:
                 edits = tuple(_resolved(whole, c, name) for c, (name, _) in zip(conflicts, way))
                 yield Draft(COST + 0.3 + sum(extra for _, extra in way) / len(conflicts), edits)
         return
-    lines = [Edit(view.text.starts[n], min(view.text.starts[n + 1], len(view.text.text)), "") for n, _ in markers]
+    lines = [
+        TextEdit(view.text.starts[n], min(view.text.starts[n + 1], len(view.text.text)), "")
+        for n, _ in markers
+    ]
     yield Draft(COST + 0.4, tuple(lines))
 
 
-def _markers(view: View) -> List[Tuple[int, str]]:
+def _markers(view: SyntaxContext) -> List[Tuple[int, str]]:
     found = []
     for number in range(view.text.count):
         match = _MARKER.match(view.text.line(number))
         if match:
             found.append((number, match.group(1)[0]))
+    # Rows of equal signs also underline headings in text.
     sure = any(kind in "<>" for _, kind in found)
     return found if sure or any(abs(n - view.fault.line) <= 1 for n, _ in found) else []
 
 
-def _conflicts(view: View, markers: List[Tuple[int, str]]) -> Iterator[Conflict]:
-    """Whole conflicts in the order of the file."""
+def _conflicts(view: SyntaxContext, markers: List[Tuple[int, str]]) -> Iterator[MergeConflict]:
+    """Yield complete conflicts in file order."""
     starts = view.text.starts
     order = "".join(kind for _, kind in markers)
     for match in re.finditer(r"<(\|?)=>", order):
@@ -80,15 +93,19 @@ def _conflicts(view: View, markers: List[Tuple[int, str]]) -> Iterator[Conflict]
         ours_end = numbers[1]
         base = (starts[numbers[1] + 1], starts[middle]) if match.group(1) else (0, 0)
         end = min(starts[last + 1], len(view.text.text))
-        yield Conflict(
-            starts[first], end, (starts[first + 1], starts[ours_end]), base, (starts[middle + 1], starts[last])
+        yield MergeConflict(
+            starts[first],
+            end,
+            (starts[first + 1], starts[ours_end]),
+            base,
+            (starts[middle + 1], starts[last]),
         )
 
 
-def _resolved(text: str, conflict: Conflict, choice: str) -> Edit:
+def _resolved(text: str, conflict: MergeConflict, choice: str) -> TextEdit:
     ours, theirs = text[slice(*conflict.ours)], text[slice(*conflict.theirs)]
     words = {
         "ours": ours, "theirs": theirs, _BOTH: ours + theirs, _REVERSED: theirs + ours,
         _BASE: text[slice(*conflict.base)],
     }  # fmt: skip
-    return Edit(conflict.start, conflict.end, words[choice])
+    return TextEdit(conflict.start, conflict.end, words[choice])

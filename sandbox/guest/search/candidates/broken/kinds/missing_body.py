@@ -1,12 +1,12 @@
-"""A block without a body: `pass`, when nothing else lets the file be read."""
+"""A block without a body: insert `pass`, if no cheaper repair works."""
 
 from __future__ import annotations
 
 from typing import Iterator
 
 from sandbox.guest.search.candidates.broken.model import Draft
-from sandbox.guest.search.candidates.broken.text import COMPOUND, View
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.broken.text import COMPOUND, SyntaxContext
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 3.2
 CHANGES = (
@@ -16,8 +16,8 @@ CHANGES = (
 UNTOUCHED = ("x = f(a\n", "x = 'abc\n")
 
 
-def propose(view: View) -> Iterator[Draft]:
-    """`pass` below a head that nothing deeper follows, and `...` nowhere."""
+def propose(view: SyntaxContext) -> Iterator[Draft]:
+    """Insert `pass` below a header that no nested line follows."""
     if "indented block" not in view.fault.message and "EOF" not in view.fault.message:
         return
     text = view.text
@@ -31,4 +31,7 @@ def propose(view: View) -> Iterator[Draft]:
         if view.code[on_line[0]].text in {*COMPOUND, "async", ")"}:
             end = text.starts[number] + len(text.line(number))
             indent = text.indent(number) + text.unit
-            yield Draft(COST + 0.05 * (view.fault.line - number), (Edit(end, end, f"{text.newline}{indent}pass"),))
+            yield Draft(
+                COST + 0.05 * (view.fault.line - number),
+                (TextEdit(end, end, f"{text.newline}{indent}pass"),),
+            )

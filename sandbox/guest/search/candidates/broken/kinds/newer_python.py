@@ -1,4 +1,4 @@
-"""Syntax this interpreter is too old for: equal quotes in f-strings, parenthesised `with`, `match` over values."""
+"""Syntax newer than this interpreter: equal quotes in f-strings, parenthesised `with`, `match`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.candidates.broken.lexing import CLOSERS, OPENERS
 from sandbox.guest.search.candidates.broken.model import Draft
-from sandbox.guest.search.candidates.broken.text import View
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.broken.text import SyntaxContext
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 0.4
 CHANGES = (
@@ -19,23 +19,25 @@ CHANGES = (
         "with (open(a) as b, open(c) as d):\n    f(b)\n",
     ),
 )
-"""On an interpreter that knows the syntax nothing is broken, and nothing is changed."""
+"""Not applied on an interpreter that knows the syntax."""
 OLD_ONLY = (
-    ((3, 9), "with (\n    f(a) as b,\n    f(c) as d,\n):\n    g()\n", "with f(a) as b, \\\n    f(c) as d:\n    g()\n"),
-    ((3, 10), "match a:\n    case 1:\n        b = 1\n    case 2 | 3:\n        b = 2\n    case _:\n        b = 3\n",
+    ((3, 9), "with (\n    f(a) as b,\n    f(c) as d,\n):\n    g()\n",
+     "with f(a) as b, \\\n    f(c) as d:\n    g()\n"),
+    ((3, 10), ("match a:\n    case 1:\n        b = 1\n"
+      "    case 2 | 3:\n        b = 2\n    case _:\n        b = 3\n"),
      "if a == 1:\n    b = 1\nelif a in (2, 3):\n    b = 2\nelse:\n    b = 3\n"),
     ((3, 12), "def f[T](a: T) -> T:\n    return a\n", None),
 )  # fmt: skip
-"""Version from which it is syntax, the text, and what older ones are given."""
+"""First version that knows the syntax, the text, and its replacement for older versions."""
 UNTOUCHED = ("x = f(a\n", "if a\n    b = 1\n")
 
 
-def propose(view: View) -> Iterator[Draft]:
-    """Say the same with older syntax."""
+def propose(view: SyntaxContext) -> Iterator[Draft]:
+    """Rewrite the construct in older syntax."""
     edits = [edit for number in range(view.text.count) for edit in _quotes(view, number)]
     if edits:
         yield Draft(COST, tuple(edits))
-        here = tuple(e for e in edits if abs(view.text.line_of(e.start) - view.fault.line) <= 1)
+        here = tuple(e for e in edits if abs(view.text.line_at(e.start) - view.fault.line) <= 1)
         if here and len(here) < len(edits):
             yield Draft(COST + 0.2, here)
     together = [edits for position in range(len(view.code)) if (edits := _with(view, position))]
@@ -47,10 +49,10 @@ def propose(view: View) -> Iterator[Draft]:
             yield Draft(COST + 0.3, found)
 
 
-def _quotes(view: View, number: int) -> List[Edit]:
-    """The other quote inside the braces of an f-string that ends with the first one."""
+def _quotes(view: SyntaxContext, number: int) -> List[TextEdit]:
+    """Exchange quotes inside the braces of an f-string if they equal the outer quote."""
     line, start = view.text.line(number), view.text.starts[number]
-    edits: List[Edit] = []
+    edits: List[TextEdit] = []
     at = 0
     while True:
         match = re.compile(r"\b[rR]?[fF][rR]?(['\"])(?!\1\1)").search(line, at)
@@ -59,13 +61,14 @@ def _quotes(view: View, number: int) -> List[Edit]:
         quote = match.group(1)
         inner, end = _braces(line, match.end(), quote)
         other = '"' if quote == "'" else "'"
+        # The other quote must not occur inside the braces already.
         if inner and other not in "".join(line[a + 1 : b] for a, b in zip(inner[::2], inner[1::2])):
-            edits += [Edit(start + place, start + place + 1, other) for place in inner]
+            edits += [TextEdit(start + place, start + place + 1, other) for place in inner]
         at = max(end, match.end())
 
 
 def _braces(line: str, at: int, quote: str) -> Tuple[List[int], int]:
-    """Where the string's own quote stands inside its braces, and where the string ends."""
+    """Return offsets of the string's own quote inside its braces, and the end of the string."""
     depth = 0
     inner: List[int] = []
     while at < len(line):
@@ -84,8 +87,8 @@ def _braces(line: str, at: int, quote: str) -> Tuple[List[int], int]:
     return [], at
 
 
-def _with(view: View, position: int) -> List[Edit]:
-    """`with (a as b, c as d):` without its parentheses."""
+def _with(view: SyntaxContext, position: int) -> List[TextEdit]:
+    """Remove the parentheses of `with (a as b, c as d):`."""
     code = view.code
     if code[position].text != "with" or position + 1 >= len(code) or code[position + 1].text != "(":
         return []
@@ -99,22 +102,24 @@ def _with(view: View, position: int) -> List[Edit]:
     if last is None or not names or (code[last + 1 : last + 2] and code[last + 1].text != ":"):
         return []
     before = code[last - 1]
-    edits = [Edit(code[position + 1].start, code[position + 2].start, "")]
+    edits = [TextEdit(code[position + 1].start, code[position + 2].start, "")]
     start = before.start if before.text == "," else before.end
-    edits.append(Edit(start, code[last].end, ""))
+    edits.append(TextEdit(start, code[last].end, ""))
     stop = last - 1 if before.text == "," else last
-    ends = [code[at].end for at in range(position + 2, stop - 1) if code[at + 1].line > code[at].line]
-    return [*edits, *(Edit(end, end, " \\") for end in ends)]
+    ends = [
+        code[at].end for at in range(position + 2, stop - 1) if code[at + 1].line > code[at].line
+    ]
+    return [*edits, *(TextEdit(end, end, " \\") for end in ends)]
 
 
-def _match(view: View, number: int) -> Optional[Tuple[Edit, ...]]:
-    """A `match` over plain values as a chain of `if`."""
+def _match(view: SyntaxContext, number: int) -> Optional[Tuple[TextEdit, ...]]:
+    """Rewrite a `match` over plain values as an `if` chain."""
     text = view.text
     head = re.match(r"([ \t]*)match ([\w.]+):[ \t]*$", text.line(number))
     if head is None:
         return None
     subject, outer = head.group(2), head.group(1)
-    edits = [Edit(text.starts[number], min(text.starts[number + 1], len(text.text)), "")]
+    edits = [TextEdit(text.starts[number], min(text.starts[number + 1], len(text.text)), "")]
     at, inner, first = text.after(number), "", True
     while at is not None and len(text.indent(at)) > len(outer):
         line, start = text.line(at), text.starts[at]
@@ -125,24 +130,34 @@ def _match(view: View, number: int) -> Optional[Tuple[Edit, ...]]:
             if test is None:
                 return None
             word = "else" if not test else f"if {test}" if first else f"elif {test}"
-            edits.append(Edit(start, start + case.end(), f"{outer}{word}:"))
+            edits.append(TextEdit(start, start + case.end(), f"{outer}{word}:"))
             first = False
         elif text.indent(at) == inner:
             return None
         else:
             drop = len(inner) - len(outer)
-            edits.append(Edit(start, start + drop, ""))
+            edits.append(TextEdit(start, start + drop, ""))
         at = text.after(at)
     return tuple(edits) if not first else None
 
 
 def _test(subject: str, pattern: str) -> Optional[str]:
-    """A pattern of plain values as a condition; empty for `_`, None for any other."""
+    """Convert a pattern of plain values to a condition.
+
+    Returns an empty string for `_`, and None for any other pattern.
+    """
     if pattern == "_":
         return ""
     parts = [part.strip() for part in pattern.split("|")]
-    if not all(re.fullmatch(r"-?\d[\w.]*|'[^'\\]*'|\"[^\"\\]*\"|None|True|False|\w+\.[\w.]+", part) for part in parts):
+    if not all(
+        re.fullmatch(r"-?\d[\w.]*|'[^'\\]*'|\"[^\"\\]*\"|None|True|False|\w+\.[\w.]+", part)
+        for part in parts
+    ):
         return None
     if len(parts) == 1:
-        return f"{subject} is {parts[0]}" if parts[0] in {"None", "True", "False"} else f"{subject} == {parts[0]}"
+        return (
+            f"{subject} is {parts[0]}"
+            if parts[0] in {"None", "True", "False"}
+            else f"{subject} == {parts[0]}"
+        )
     return f"{subject} in ({', '.join(parts)})"

@@ -1,14 +1,14 @@
-"""A quote that is missing, too many or of the wrong kind; a string that ends too early; triple quotes."""
+"""A missing, superfluous or wrong quote; a string that ends too early; triple quotes."""
 
 from __future__ import annotations
 
 import re
 from typing import Iterator, List
 
-from sandbox.guest.search.candidates.broken.lexing import OPEN, STRING, Token
+from sandbox.guest.search.candidates.broken.lexing import OPEN, STRING, SourceToken
 from sandbox.guest.search.candidates.broken.model import Draft
-from sandbox.guest.search.candidates.broken.text import View
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.broken.text import SyntaxContext
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 0.7
 CHANGES = (
@@ -25,25 +25,29 @@ CHANGES = (
 )
 UNTOUCHED = ("if a\n    b = 1\n",)
 _LOOKS_LIKE_CODE = re.compile(
-    r"[ \t]*(?:def |class |return\b|import |from \S+ import|if .*:$|for .*:$|self\.|@|raise |\w+ = |\w[\w.]*\()"
+    r"[ \t]*(?:def |class |return\b|import |from \S+ import|if .*:$|for .*:$|self\.|@|raise |"
+    r"\w+ = |\w[\w.]*\()"
 )
 _PLACES = re.compile(r"(?<=\w)(?=\W)|(?<=\W)(?=\w)|(?<=\W)(?=\W)|^|$")
-MOST_PLACES = 90
-MOST_LINE = 600
-"""A line of more characters is left alone."""
+MAX_PLACES = 90
+"""Maximum positions on a line to try."""
+MAX_LINE_LENGTH = 600
+"""Maximum length of a line to repair, in characters."""
 
 
-def propose(view: View) -> Iterator[Draft]:
-    """Add, drop, exchange or escape quotes on the fault's line, and end triple-quoted strings."""
-    about = any(word in view.fault.message for word in ("string", "quot", "EOL", "EOF", "character"))
+def propose(view: SyntaxContext) -> Iterator[Draft]:
+    """Insert, delete, exchange or escape quotes near the error, and end triple-quoted strings."""
+    about = any(
+        word in view.fault.message for word in ("string", "quot", "EOL", "EOF", "character")
+    )
     for rank, line in enumerate(_lines(view)):
         has_open = any(view.code[p].kind == OPEN for p in view.text.on_line(line))
         yield from _on_line(view, line, 0.25 * rank + (0.0 if about or has_open else 0.6))
     yield from _triple(view)
 
 
-def _lines(view: View) -> List[int]:
-    """The lines of the fault, of strings without an end, and of odd quotes near it."""
+def _lines(view: SyntaxContext) -> List[int]:
+    """Return the line of the error and lines with unterminated strings near it."""
     found = [view.fault.line]
     near = view.code[max(view.first_token, view.here - 30) : min(view.last_token, view.here + 10)]
     found += [token.line for token in near if token.kind == OPEN]
@@ -51,10 +55,10 @@ def _lines(view: View) -> List[int]:
 
 
 def _has_quotes(line: str) -> bool:
-    return len(line) <= MOST_LINE and ("'" in line or '"' in line)
+    return len(line) <= MAX_LINE_LENGTH and ("'" in line or '"' in line)
 
 
-def _on_line(view: View, line: int, extra: float) -> Iterator[Draft]:
+def _on_line(view: SyntaxContext, line: int, extra: float) -> Iterator[Draft]:
     text = view.text
     start, content = text.starts[line], text.line(line)
     tokens = [view.code[position] for position in text.on_line(line)]
@@ -67,21 +71,26 @@ def _on_line(view: View, line: int, extra: float) -> Iterator[Draft]:
             yield draft._replace(cost=draft.cost + extra)
     for at, character in enumerate(content):
         if character in "'\"":
-            yield Draft(COST + 0.6 + extra, (Edit(start + at, start + at + 1, ""),))
+            yield Draft(COST + 0.6 + extra, (TextEdit(start + at, start + at + 1, ""),))
             other = '"' if character == "'" else "'"
+            # A line with one kind of quotes probably uses it consistently.
             usual = 0.3 if content.count(character) > 2 > content.count(other) else 0.0
-            yield Draft(COST + 0.5 + usual + extra, (Edit(start + at, start + at + 1, other),))
+            yield Draft(COST + 0.5 + usual + extra, (TextEdit(start + at, start + at + 1, other),))
             if at and content[at - 1] != "\\":
-                yield Draft(COST + 0.3 + extra, (Edit(start + at, start + at, "\\"),))
+                yield Draft(COST + 0.3 + extra, (TextEdit(start + at, start + at, "\\"),))
     yield from _outer(content, start, extra)
     for match in re.finditer(r"(?<!['\"])(''|\"\")(?!['\"])", content):
-        yield Draft(COST + 0.2 + extra, (Edit(start + match.end(), start + match.end(), match.group()[0]),))
+        yield Draft(
+            COST + 0.2 + extra,
+            (TextEdit(start + match.end(), start + match.end(), match.group()[0]),),
+        )
 
 
-def _insertions(content: str, start: int, mark: str, opens: List[Token]) -> Iterator[Draft]:
-    """One more quote at every place where it could stand."""
+def _insertions(content: str, start: int, mark: str, opens: List[SourceToken]) -> Iterator[Draft]:
+    """Insert a quote at every plausible place."""
     first = min((t.start - start for t in opens), default=0)
-    for match in list(_PLACES.finditer(content))[:MOST_PLACES]:
+    # Quotes begin and end at borders of words, so other places are skipped.
+    for match in list(_PLACES.finditer(content))[:MAX_PLACES]:
         at = match.start()
         before, behind = content[:at], content[at:]
         inside = bool(opens) and at > first
@@ -89,73 +98,81 @@ def _insertions(content: str, start: int, mark: str, opens: List[Token]) -> Iter
         if inside and re.fullmatch(r"[)\]},:;]*\s*(?:#.*|\\)?", behind):
             cost = COST + (0.1 if behind.strip() else 0.05)
         elif (re.match(r"[,)\]}:]", behind) and before[-1:].strip()) or (
-            re.search(r"(?:[(\[{,=:+%]|return|in|\bprint|==)\s*[rbfuRBFU]?$", before) and behind[:1].strip()
+            re.search(r"(?:[(\[{,=:+%]|return|in|\bprint|==)\s*[rbfuRBFU]?$", before)
+            and behind[:1].strip()
         ):
             cost = COST + 0.3
-        yield Draft(cost, (Edit(start + at, start + at, mark),))
+        yield Draft(cost, (TextEdit(start + at, start + at, mark),))
 
 
 def _outer(content: str, start: int, extra: float) -> Iterator[Draft]:
-    """The same quote inside: change the pair around it, or escape what is inside."""
+    """Exchange the outer quotes, or escape the inner ones, where both are equal."""
     for mark, other in (("'", '"'), ('"', "'")):
-        places = [i for i, c in enumerate(content) if c == mark and (i == 0 or content[i - 1] != "\\")]
+        places = [
+            i for i, c in enumerate(content) if c == mark and (i == 0 or content[i - 1] != "\\")
+        ]
         for left in range(len(places)):
             for right in range(left + 2, min(len(places), left + 6)):
                 first, last = places[left], places[right]
                 inner = content[first + 1 : last]
                 if other not in inner:
-                    edits = tuple(Edit(start + at, start + at + 1, other) for at in (first, last))
+                    edits = tuple(
+                        TextEdit(start + at, start + at + 1, other) for at in (first, last)
+                    )
                     yield Draft(COST + 0.35 + extra, edits)
-                middle = tuple(Edit(start + at, start + at, "\\") for at in places[left + 1 : right])
+                middle = tuple(
+                    TextEdit(start + at, start + at, "\\") for at in places[left + 1 : right]
+                )
                 yield Draft(COST + 0.35 + extra, middle)
 
 
-def _quote(token: Token) -> str:
+def _quote(token: SourceToken) -> str:
     return token.text.lstrip("rRbBfFuUtT")[:3]
 
 
-def _is_triple(token: Token) -> bool:
+def _is_triple(token: SourceToken) -> bool:
     return _quote(token) in {'"""', "'''"}
 
 
-def _triple(view: View) -> Iterator[Draft]:
-    """A triple-quoted string that swallows code: end it at the end of one of its lines, or drop its quotes."""
+def _triple(view: SyntaxContext) -> Iterator[Draft]:
+    """End a triple-quoted string that contains code at one of its lines, or delete its quotes."""
     offset = view.offset
-    triples = [t for t in view.code if _is_triple(t) and t.kind in {OPEN, STRING} and "\n" in t.text]
+    triples = [
+        t for t in view.code if _is_triple(t) and t.kind in {OPEN, STRING} and "\n" in t.text
+    ]
     candidates = [t for t in triples if view.text.starts[view.first] <= t.start <= offset + 200]
     opened = [t for t in candidates if t.kind == OPEN]
-    # One quote lost turns all strings behind it inside out: the first that holds code is where to look.
-    inside_out = [t for t in triples if t.start <= offset and _holds_code(t.text)][:2] if triples else []
-    near = sorted((t for t in candidates if t.kind == STRING), key=lambda t: abs(t.end - offset))[:3]
+    # A lost quote turns all later strings inside out, so the first string with code is suspect.
+    inside_out = (
+        [t for t in triples if t.start <= offset and _holds_code(t.text)][:2] if triples else []
+    )
+    near = sorted((t for t in candidates if t.kind == STRING), key=lambda t: abs(t.end - offset))[
+        :3
+    ]
     for rank, token in enumerate(dict.fromkeys([*inside_out, *opened, *near])):
         yield from _end_within(view, token, 0.2 * rank)
         begin = token.end - len(token.text.lstrip("rRbBfFuUtT"))
-        yield Draft(COST + 0.9, (Edit(token.start, begin + 3, ""),))
+        yield Draft(COST + 0.9, (TextEdit(token.start, begin + 3, ""),))
         if token.kind == STRING:
-            yield Draft(COST + 0.9, (Edit(token.end - 3, token.end, ""),))
+            yield Draft(COST + 0.9, (TextEdit(token.end - 3, token.end, ""),))
     for match in re.finditer(
         r"(?<!['\"])(\"\"|'')(?!['\"])", view.text.text[view.text.starts[view.first] : offset + 300]
     ):
         at = view.text.starts[view.first] + match.end()
-        yield Draft(COST + 0.2, (Edit(at, at, match.group()[0]),))
+        yield Draft(COST + 0.2, (TextEdit(at, at, match.group()[0]),))
 
 
 def _holds_code(text: str) -> bool:
-    """Whether some lines of a string look like code; examples of a documentation do not begin a function."""
-    return (
-        len(
-            re.findall(
-                r"^[ \t]*(?:def \w+\(|class \w+[:(]|return\b|import \w|from \S+ import|self\.\w|@\w)",
-                text,
-                re.MULTILINE,
-            )
-        )
-        > 1
-    )
+    """Return True if several lines of a string look like code.
+
+    Prompts of examples in documentation do not match.
+    """
+    pattern = r"^[ \t]*(?:def \w+\(|class \w+[:(]|return\b|import \w|from \S+ import|self\.\w|@\w)"
+    return len(re.findall(pattern, text, re.MULTILINE)) > 1
 
 
-def _end_within(view: View, token: Token, extra: float) -> Iterator[Draft]:
-    """Closing quotes at the end of each line of a string, the likely ones cheapest."""
+def _end_within(view: SyntaxContext, token: SourceToken, extra: float) -> Iterator[Draft]:
+    """Insert closing quotes at the end of each line of a string, likely places first."""
     text = view.text
     quote, width = _quote(token), len(text.indent(token.line))
     last = token.line + token.text.count("\n")
@@ -169,34 +186,49 @@ def _end_within(view: View, token: Token, extra: float) -> Iterator[Draft]:
         looks = bool(_LOOKS_LIKE_CODE.match(content)) and number != token.line
         cost = COST + extra + 0.02 * shown + passed + (0.5 if looks else 0.0)
         cost += 0.0 if _code_follows(view, number) else 0.5
-        half = re.search(r"(?<!['\"])(\"\"|'')$", content)
-        if half and half.group()[0] == quote[0]:
-            yield Draft(COST + extra, (Edit(end, end, quote[0]),))
+        partial = re.search(r"(?<!['\"])(\"\"|'')$", content)
+        if partial and partial.group()[0] == quote[0]:
+            yield Draft(COST + extra, (TextEdit(end, end, quote[0]),))
         elif content:
             cost += 0.6 if content.lstrip().startswith("#") else 0.0
-            yield Draft(cost + (0.0 if len(text.indent(number)) >= width else 0.5), (Edit(end, end, quote),))
+            yield Draft(
+                cost + (0.0 if len(text.indent(number)) >= width else 0.5),
+                (TextEdit(end, end, quote),),
+            )
         else:
-            yield Draft(cost + _left_over(view, token, number), (Edit(text.starts[number], end, _own(view, token)),))
+            yield Draft(
+                cost + _left_over(view, token, number),
+                (TextEdit(text.starts[number], end, _own(view, token)),),
+            )
         passed += 0.5 if looks and len(text.indent(number)) <= width else 0.0
         if following is not None and content and len(text.indent(following)) < width:
-            yield Draft(COST + extra + 0.3 + passed, (Edit(end, end, text.newline + _own(view, token)),))
+            yield Draft(
+                COST + extra + 0.3 + passed, (TextEdit(end, end, text.newline + _own(view, token)),)
+            )
 
 
-def _own(view: View, token: Token) -> str:
-    """The closing quotes on a line of their own."""
+def _own(view: SyntaxContext, token: SourceToken) -> str:
+    """Return the closing quotes for a line of their own."""
     return view.text.indent(token.line) + _quote(token)
 
 
-def _code_follows(view: View, number: int) -> bool:
+def _code_follows(view: SyntaxContext, number: int) -> bool:
     below = number + 1
     while below < view.text.count and not view.text.line(below).strip():
         below += 1
     line = view.text.line(below)
-    return below >= view.text.count or bool(_LOOKS_LIKE_CODE.match(line)) or line.lstrip().startswith("#")
+    return (
+        below >= view.text.count
+        or bool(_LOOKS_LIKE_CODE.match(line))
+        or line.lstrip().startswith("#")
+    )
 
 
-def _left_over(view: View, token: Token, number: int) -> float:
-    """White space alone on a line, or one empty line more than text has, is what lost quotes leave."""
+def _left_over(view: SyntaxContext, token: SourceToken, number: int) -> float:
+    """Return a cost that is lower for lines which lost quotes would leave behind.
+
+    These are lines with white space only, and surplus empty lines.
+    """
     text = view.text
     line, indent = text.line(number), text.indent(token.line)
     if line == indent and indent:

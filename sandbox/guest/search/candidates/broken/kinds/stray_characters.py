@@ -1,4 +1,4 @@
-"""Characters that came with a paste: curly quotes, odd spaces, prompts, line numbers, marks of a diff."""
+"""Characters from copy and paste: curly quotes, odd spaces, prompts, line numbers, diff marks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Iterator, List, Optional, Tuple
 
 from sandbox.guest.search.candidates.broken.lexing import OPEN, STRAY, one_slip
 from sandbox.guest.search.candidates.broken.model import Draft
-from sandbox.guest.search.candidates.broken.text import View
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.broken.text import SyntaxContext
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 0.4
 CHANGES = (
@@ -36,9 +36,9 @@ QUOTES = {
     **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\u2033", '"'),
 }
 SIGNS = {
-    "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-", "\u2014": "-", "\u2212": "-", "\u2026": "...",
-    "\u00d7": "*", "\u00f7": "/", "\u2264": "<=", "\u2265": ">=", "\u2260": "!=", "\u2192": "->", "\u2190": "=",
-    "\u3002": ".", "\u3001": ",", "\u3010": "[", "\u3011": "]",
+    "\u2010": "-", "\u2011": "-", "\u2012": "-", "\u2013": "-", "\u2014": "-", "\u2212": "-",
+    "\u2026": "...", "\u00d7": "*", "\u00f7": "/", "\u2264": "<=", "\u2265": ">=", "\u2260": "!=",
+    "\u2192": "->", "\u2190": "=", "\u3002": ".", "\u3001": ",", "\u3010": "[", "\u3011": "]",
 }  # fmt: skip
 _PREFIXES = tuple(
     re.compile(pattern)
@@ -54,12 +54,13 @@ _PREFIXES = tuple(
     )
 )
 _DIFF_HEAD = re.compile(
-    r"(?:@@ .*@@.*|diff --git .*|index [0-9a-f]+\.\..*|--- \S.*|\+\+\+ \S.*|```\w*|~~~\w*|-{3,}|\*{3,})$"
+    r"(?:@@ .*@@.*|diff --git .*|index [0-9a-f]+\.\..*|--- \S.*|"
+    r"\+\+\+ \S.*|```\w*|~~~\w*|-{3,}|\*{3,})$"
 )
 
 
-def propose(view: View) -> Iterator[Draft]:
-    """Replace what Python cannot read by what it looks like, or take it away."""
+def propose(view: SyntaxContext) -> Iterator[Draft]:
+    """Replace unreadable characters by what they look like, or delete them."""
     yield from _characters(view)
     yield from _prefixes(view)
     yield from _diff(view)
@@ -68,7 +69,7 @@ def propose(view: View) -> Iterator[Draft]:
 
 
 def _plain(character: str) -> Optional[str]:
-    """What a character was meant to be; None when nobody knows."""
+    """Return the ASCII equivalent of a character, or None if there is none."""
     if character in QUOTES:
         return QUOTES[character]
     if character in SIGNS:
@@ -76,13 +77,14 @@ def _plain(character: str) -> Optional[str]:
     category = unicodedata.category(character)
     if category == "Zs":
         return " "
+    # Invisible characters: formatting, control, combining marks.
     if category in {"Cf", "Cc", "Mn"} or character == "\ufeff":
         return ""
     folded = unicodedata.normalize("NFKC", character)
     return folded if folded.isascii() and folded != character and len(folded) <= 3 else None
 
 
-def _characters(view: View) -> Iterator[Draft]:
+def _characters(view: SyntaxContext) -> Iterator[Draft]:
     text = view.text
     strays = [t for t in text.tokens if t.kind == STRAY]
     if strays:
@@ -91,19 +93,29 @@ def _characters(view: View) -> Iterator[Draft]:
     opened = [t.line for t in text.tokens if t.kind == OPEN][:1]
     for number in dict.fromkeys([line, *opened]):
         start = text.starts[number]
-        odd = [start + at for at, c in enumerate(text.line(number)) if not c.isascii() and _plain(c) is not None]
+        odd = [
+            start + at
+            for at, c in enumerate(text.line(number))
+            if not c.isascii() and _plain(c) is not None
+        ]
         if odd:
             yield from _replaced(text.text, odd, 0.1)
     for token in strays[:20]:
         end = token.end
-        if text.text[token.start - 1 : token.start] == " " and text.text[end : end + 1] in {"\n", "\r", ""}:
-            yield Draft(COST + 0.6 + view.distance(token.line), (Edit(token.start - 1, end, ""),))
-        yield Draft(COST + 0.6 + view.distance(token.line), (Edit(token.start, end, ""),))
+        if text.text[token.start - 1 : token.start] == " " and text.text[end : end + 1] in {
+            "\n",
+            "\r",
+            "",
+        }:
+            yield Draft(
+                COST + 0.6 + view.distance(token.line), (TextEdit(token.start - 1, end, ""),)
+            )
+        yield Draft(COST + 0.6 + view.distance(token.line), (TextEdit(token.start, end, ""),))
 
 
 def _replaced(text: str, places: List[int], extra: float) -> Iterator[Draft]:
     known = [(at, _plain(text[at])) for at in places]
-    edits = tuple(Edit(at, at + 1, new) for at, new in known if new is not None)
+    edits = tuple(TextEdit(at, at + 1, new) for at, new in known if new is not None)
     if not edits:
         return
     yield Draft(COST + extra, edits)
@@ -113,8 +125,8 @@ def _replaced(text: str, places: List[int], extra: float) -> Iterator[Draft]:
             yield Draft(COST + extra + 0.3, changed)
 
 
-def _prefixes(view: View) -> Iterator[Draft]:
-    """The same thing in front of the fault's line and its neighbours, or of every line."""
+def _prefixes(view: SyntaxContext) -> Iterator[Draft]:
+    """Remove a common prefix from the lines around the error, or from every line."""
     text = view.text
     for rank, pattern in enumerate(_PREFIXES):
         for line in (view.fault.line, view.fault.line - 1):
@@ -134,19 +146,20 @@ def _prefixes(view: View) -> Iterator[Draft]:
                 yield Draft(COST + extra + 0.2, tuple(_cut(view, n, pattern) for n in everywhere))
 
 
-def _cut(view: View, number: int, pattern: re.Pattern[str]) -> Edit:
+def _cut(view: SyntaxContext, number: int, pattern: re.Pattern[str]) -> TextEdit:
     match = pattern.match(view.text.line(number))
     start = view.text.starts[number]
-    return Edit(start, start + (match.end() if match else 0), "")
+    return TextEdit(start, start + (match.end() if match else 0), "")
 
 
-def _diff(view: View) -> Iterator[Draft]:
-    """The text is a diff: what it takes away goes, what it adds and keeps loses its first column."""
+def _diff(view: SyntaxContext) -> Iterator[Draft]:
+    """Apply a diff that was pasted as text: drop removed lines and the marker column."""
     text = view.text
     kinds = [text.line(n)[:1] for n in range(text.count)]
     marked = [n for n, kind in enumerate(kinds) if kind in {"+", "-"}]
     if not marked or not any(abs(n - view.fault.line) <= 2 for n in marked):
         return
+    # A final empty line is no line of the diff.
     last_line = text.count - 1 if text.line(text.count - 1) else text.count - 2
     whole = all(kind in {"+", "-", " ", "@", "d", "i", "\\", ""} for kind in kinds)
     edits = []
@@ -154,36 +167,39 @@ def _diff(view: View) -> Iterator[Draft]:
         line, start = text.line(number), text.starts[number]
         end = min(text.starts[number + 1], len(text.text))
         if line[:1] == "-" or (_DIFF_HEAD.match(line) and line[:1] in "@di+"):
-            edits.append(Edit(start, end, ""))
+            edits.append(TextEdit(start, end, ""))
         elif line[:1] == "+" or (whole and line[:1] == " "):
-            edits.append(Edit(start, start + 1, ""))
+            edits.append(TextEdit(start, start + 1, ""))
     if edits:
         yield Draft(COST + (0.0 if whole else 0.3), tuple(edits))
 
 
-def _lines(view: View) -> Iterator[Draft]:
-    """Lines that are no Python at all: rules and fences go, prose becomes a comment."""
+def _lines(view: SyntaxContext) -> Iterator[Draft]:
+    """Delete rules and code fences, and comment out prose."""
     text = view.text
     heads = [n for n in range(text.count) if _DIFF_HEAD.match(text.line(n))]
     if any(abs(n - view.fault.line) <= 1 for n in heads):
-        yield Draft(COST + 0.3, tuple(Edit(text.starts[n], _next(view, n), "") for n in heads))
+        yield Draft(COST + 0.3, tuple(TextEdit(text.starts[n], _next(view, n), "") for n in heads))
     for number in (view.fault.line, view.fault.line - 1):
         line = text.line(number)
-        if number < 0 or not re.match(r"[ \t]*[A-Za-z][\w'-]*(?:[ ,]+[A-Za-z][\w'-]*){2,}[ ,.;:!?]*", line):
+        if number < 0 or not re.match(
+            r"[ \t]*[A-Za-z][\w'-]*(?:[ ,]+[A-Za-z][\w'-]*){2,}[ ,.;:!?]*", line
+        ):
             continue
         at = text.starts[number] + len(text.indent(number))
         first = line.split()[0]
+        # Prose rarely begins with a keyword or contains brackets.
         code = keyword.iskeyword(first) or bool(re.search(r"[=()\[\]]|:$", line.rstrip()))
         code = code or any(one_slip(first, word) for word in keyword.kwlist)
-        yield Draft(COST + (3.0 if code else 0.8), (Edit(at, at, "# "),))
+        yield Draft(COST + (3.0 if code else 0.8), (TextEdit(at, at, "# "),))
 
 
-def _next(view: View, number: int) -> int:
+def _next(view: SyntaxContext, number: int) -> int:
     return min(view.text.starts[number + 1], len(view.text.text))
 
 
-def _backslash(view: View) -> Iterator[Draft]:
-    """White space behind the backslash that joins two lines."""
+def _backslash(view: SyntaxContext) -> Iterator[Draft]:
+    """Remove white space after a line-continuation backslash."""
     text = view.text
     edits: List[Tuple[int, int]] = []
     for number in range(max(0, view.fault.line - 3), min(text.count, view.fault.line + 2)):
@@ -192,4 +208,4 @@ def _backslash(view: View) -> Iterator[Draft]:
             start = text.starts[number]
             edits.append((start + match.start(1), start + match.end(1)))
     if edits:
-        yield Draft(COST, tuple(Edit(start, end, "") for start, end in edits))
+        yield Draft(COST, tuple(TextEdit(start, end, "") for start, end in edits))

@@ -1,4 +1,4 @@
-"""Fix templates that begin with the exception a test died of."""
+"""Templates that start from the exception of a failing test."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from typing import Any, Dict
 
 
 def load_guided_templates() -> Dict[str, Any]:
-    """Every template module of this folder by its name, in the order of the alphabet."""
+    """Load every template module of this folder by name, in alphabetical order."""
     names = sorted(found.name for found in pkgutil.iter_modules(__path__))
     return {name: importlib.import_module(f"{__name__}.{name}") for name in names}

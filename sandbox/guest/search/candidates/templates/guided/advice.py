@@ -1,12 +1,12 @@
-"""An error or a warning that says what to use instead."""
+"""An error or a warning that recommends a replacement."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator
 
-from sandbox.guest.search.candidates.moved_names import renamed_by_advice, rewritten
-from sandbox.guest.search.candidates.spots import Change, View
+from sandbox.guest.search.candidates.moved_names import apply_advice, apply_rewrites
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal
 
 COST = 0.3
 CHANGES = (
@@ -17,7 +17,10 @@ CHANGES = (
         "def f(a):\n    return a.new_name(1)\n",
     ),
     (
-        "DeprecationWarning: datetime.datetime.utcnow() is deprecated and scheduled for removal in a future version.",
+        (
+            "DeprecationWarning: datetime.datetime.utcnow() is deprecated and scheduled for "
+            "removal in a future version."
+        ),
         4,
         "from datetime import datetime\n\ndef f():\n    return datetime.utcnow()\n",
         (
@@ -44,14 +47,16 @@ UNTOUCHED = (
 )
 
 
-def propose(view: View) -> Iterator[Change]:
-    """What the message names; what is known to be written otherwise now."""
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Apply the recommendation of the message, or a known rename."""
     failure = view.failure
-    if failure.is_a("AttributeError", "TypeError", "NameError", "ImportError", "KeyError", "AssertionError"):
+    if failure.is_a(
+        "AttributeError", "TypeError", "NameError", "ImportError", "KeyError", "AssertionError"
+    ):
         return  # those have templates of their own
-    yield from renamed_by_advice(view, COST - 0.1)
+    yield from apply_advice(view, COST - 0.1)
     if failure.is_a("Warning"):
         for spot in view.spots[:2]:
             for node in spot.find(ast.Attribute)[:4]:
                 if node.attr in failure.message:
-                    yield from rewritten(spot, node, COST)
+                    yield from apply_rewrites(spot, node, COST)

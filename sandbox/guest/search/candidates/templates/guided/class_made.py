@@ -1,4 +1,4 @@
-"""A class that cannot be made: a shared default, a field in the wrong order, an abstract method left."""
+"""A class that cannot be created: a mutable default, a wrong field order, an abstract method."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import ast
 import re
 from typing import Iterator, List, Optional, Tuple
 
-from sandbox.guest.search.candidates.spots import Change, Spot, View
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
 from sandbox.guest.search.candidates.templates.outer import base_classes, dataclass_fields
 from sandbox.guest.search.source.outer_scope import OuterScope
-from sandbox.guest.search.source.render import Edit, Source
+from sandbox.guest.search.source.render import SourceFile, TextEdit
 from sandbox.guest.search.source.scope import FunctionNode
 from sandbox.guest.search.source.texts import close_names
 
@@ -17,10 +17,16 @@ COST = 0.3
 _ABSTRACT = {"owner": {"type": "B", "kind": "class", "file": "module.py", "names": ["read"]}}
 CHANGES = (
     (
-        "ValueError: mutable default <class 'list'> for field x is not allowed: use default_factory",
+        (
+            "ValueError: mutable default <class 'list'> for field x is not allowed: use "
+            "default_factory"
+        ),
         3,
         "from dataclasses import dataclass, field\n\n@dataclass\nclass A:\n    x: list = []\n",
-        "from dataclasses import dataclass, field\n\n@dataclass\nclass A:\n    x: list = field(default_factory=list)\n",
+        (
+            "from dataclasses import dataclass, field\n\n@dataclass\nclass A:\n"
+            "    x: list = field(default_factory=list)\n"
+        ),
     ),
     (
         "TypeError: non-default argument 'y' follows default argument",
@@ -42,10 +48,16 @@ CHANGES = (
         _ABSTRACT,
     ),
     (
-        "TypeError: Can't instantiate abstract class B without an implementation for abstract method 'close'",
+        (
+            "TypeError: Can't instantiate abstract class B without an implementation for "
+            "abstract method 'close'"
+        ),
         None,
         "class B(A):\n    def read(self):\n        return 1\n",
-        "class B(A):\n    def read(self):\n        return 1\n\n    def close(self, *args, **kwargs):\n        pass\n",
+        (
+            "class B(A):\n    def read(self):\n        return 1\n\n"
+            "    def close(self, *args, **kwargs):\n        pass\n"
+        ),
         _ABSTRACT,
     ),
     (
@@ -57,11 +69,14 @@ CHANGES = (
 )
 UNTOUCHED = (("TypeError: no", 1, "class C(A, B):\n    x: list = []\n"),)
 
-ABSTRACT = re.compile(r"Can't instantiate abstract class \w+ with(?:out an implementation for)? abstract methods? (.+)")
+ABSTRACT = re.compile(
+    r"Can't instantiate abstract class \w+ "
+    r"with(?:out an implementation for)? abstract methods? (.+)"
+)
 
 
-def propose(view: View) -> Iterator[Change]:
-    """By the kind of complaint."""
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Repair the fields or bases of a class, or implement its abstract methods, by the message."""
     message = view.failure.message
     if not view.failure.is_a("TypeError", "ValueError"):
         return
@@ -72,53 +87,66 @@ def propose(view: View) -> Iterator[Change]:
             yield from _fields(spot.source, owner, field.group(1) or field.group(2))
         if owner is not None and ("resolution order" in message or "metaclass conflict" in message):
             scope = OuterScope(spot.source)
-            yield from (c for p in base_classes.propose(owner, scope) for c in _as_changes(spot, p, COST - 1.6))
+            yield from (
+                c
+                for p in base_classes.propose(owner, scope)
+                for c in _as_changes(spot, p, COST - 1.6)
+            )
     abstract = ABSTRACT.match(message)
     if abstract:
-        owner_told = view.failure.extra.get("owner") or {}
+        recorded = view.failure.extra.get("owner") or {}
         names = re.findall(r"\w+", abstract.group(1))
-        for source, node in view.class_named(str(owner_told.get("file") or ""), str(owner_told.get("type") or "")):
+        for source, node in view.class_named(
+            str(recorded.get("file") or ""), str(recorded.get("type") or "")
+        ):
             yield from _implemented(source, node, [n for n in names if n != "and"])
 
 
 def _class_at(spot: Spot) -> Optional[ast.ClassDef]:
-    """The class whose making failed: its decorator, its head or its body."""
+    """Return the class whose creation failed."""
     if spot.classes:
         return spot.classes[-1]
     return spot.statement if isinstance(spot.statement, ast.ClassDef) else None
 
 
-def _fields(source: Source, owner: ast.ClassDef, name: str) -> Iterator[Change]:
+def _fields(source: SourceFile, owner: ast.ClassDef, name: str) -> Iterator[GuidedProposal]:
     spot, scope = Spot(source, owner.lineno, None, {}), OuterScope(source)
     fields = [s for s in owner.body if isinstance(s, ast.AnnAssign)]
     mine = [s for s in fields if isinstance(s.target, ast.Name) and s.target.id == name]
     for statement in mine or fields:
         for proposal in dataclass_fields.propose(statement, scope):
             yield from _as_changes(spot, proposal, COST - 1.2)
+    # Fields without defaults must precede those with defaults.
     bare = [s for s in fields if s.value is None]
     given = [s for s in fields if s.value is not None]
     if mine and bare and given:
         texts = [source.text(s) for s in [*bare, *given]]
         spans: List[Tuple[int, int]] = [source.span(s) for s in fields]
-        yield spot.edit(COST + 0.2, *(Edit(*span, text) for span, text in zip(spans, texts)))
+        yield spot.edit(COST + 0.2, *(TextEdit(*span, text) for span, text in zip(spans, texts)))
 
 
-def _as_changes(spot: Spot, proposal: object, shift: float) -> Iterator[Change]:
+def _as_changes(spot: Spot, proposal: object, shift: float) -> Iterator[GuidedProposal]:
     edits = getattr(proposal, "edits", ())
     if edits:
         yield spot.edit(max(0.1, float(getattr(proposal, "cost", 1.0)) + shift), *edits)
 
 
-def _implemented(source: Source, node: ast.ClassDef, names: List[str]) -> Iterator[Change]:
-    """The methods that are missing: under another name, or as ones that do nothing."""
+def _implemented(
+    source: SourceFile, node: ast.ClassDef, names: List[str]
+) -> Iterator[GuidedProposal]:
+    """Implement missing methods by renaming others, or with an empty body."""
     spot = Spot(source, node.lineno, None, {})
     methods = {s.name: s for s in node.body if isinstance(s, FunctionNode)}
     for name in names:
         own = [m for m in methods if not m.startswith("__")]
         for rank, near in enumerate(list(dict.fromkeys([*close_names(name, own, 2), *own]))[:5]):
             method = methods[near]
-            at = source.data.index(near.encode("utf-8"), source.offset(method.lineno, method.col_offset) + 4)
-            yield spot.edit(COST - 0.1 + 0.1 * rank, Edit(at, at + len(near.encode("utf-8")), name))
+            at = source.data.index(
+                near.encode("utf-8"), source.offset(method.lineno, method.col_offset) + 4
+            )
+            yield spot.edit(
+                COST - 0.1 + 0.1 * rank, TextEdit(at, at + len(near.encode("utf-8")), name)
+            )
     for rank, body in enumerate(("pass", "raise NotImplementedError")):
         code = "\n".join(f"\ndef {name}(self, *args, **kwargs):\n    {body}" for name in names)
         yield from spot.take(spot.scope.after(COST + 0.3 + 0.2 * rank, node.body[-1], code))

@@ -1,4 +1,4 @@
-"""An exception that came through a handler which catches too little, or past code that is guarded elsewhere."""
+"""An exception that an enclosing handler should have caught."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import ast
 import builtins
 from typing import Iterator, List
 
-from sandbox.guest.search.candidates.spots import Change, Spot, View
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.surroundings import kin_of_exception
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
+from sandbox.guest.search.source.function_context import kin_of_exception
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 0.6
 CHANGES = (
@@ -16,15 +16,21 @@ CHANGES = (
         "TypeError: bad",
         3,
         "def f(a):\n    try:\n        return int(a)\n    except ValueError:\n        return None\n",
-        "def f(a):\n    try:\n        return int(a)\n    except (ValueError, TypeError):\n        return None\n",
+        (
+            "def f(a):\n    try:\n        return int(a)\n    except (ValueError, TypeError):\n"
+            "        return None\n"
+        ),
     ),
     (
         "OverflowError: bad",
         3,
-        "def f(a):\n    try:\n        return g(a)\n    except (KeyError, ValueError):\n        return 1\n",
         (
-            "def f(a):\n    try:\n        return g(a)\n    except (KeyError, ValueError, OverflowError):\n"
+            "def f(a):\n    try:\n        return g(a)\n    except (KeyError, ValueError):\n"
             "        return 1\n"
+        ),
+        (
+            "def f(a):\n    try:\n        return g(a)\n"
+            "    except (KeyError, ValueError, OverflowError):\n        return 1\n"
         ),
     ),
     (
@@ -36,13 +42,21 @@ CHANGES = (
 )
 UNTOUCHED = (
     ("KeyError: 1", 2, "def f(a):\n    return a[1]\n"),
-    ("KeyError: 1", 5, "def f(a):\n    try:\n        return 1\n    except ValueError:\n        return a[1]\n"),
-    ("AssertionError: no", 3, "def f(a):\n    try:\n        return g(a)\n    except KeyError:\n        return 1\n"),
+    (
+        "KeyError: 1",
+        5,
+        "def f(a):\n    try:\n        return 1\n    except ValueError:\n        return a[1]\n",
+    ),
+    (
+        "AssertionError: no",
+        3,
+        "def f(a):\n    try:\n        return g(a)\n    except KeyError:\n        return 1\n",
+    ),
 )
 
 
-def propose(view: View) -> Iterator[Change]:
-    """Every handler around a frame that let the exception through catches it too."""
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Let each enclosing handler catch the exception too."""
     kind = view.failure.kind.rpartition(".")[2]
     if not kind.isidentifier() or view.failure.is_a("AssertionError"):
         return
@@ -55,7 +69,7 @@ def propose(view: View) -> Iterator[Change]:
 
 
 def _let_through(spot: Spot) -> List[ast.ExceptHandler]:
-    """Handlers of the `try` bodies that the frame stood in, innermost first."""
+    """Return the handlers of the `try` bodies around the frame, innermost first."""
     found: List[ast.ExceptHandler] = []
     node: ast.AST = spot.statement or spot.source.tree
     while node in spot.source.places and node is not spot.function:
@@ -66,7 +80,7 @@ def _let_through(spot: Spot) -> List[ast.ExceptHandler]:
     return found
 
 
-def _widened(spot: Spot, handler: ast.ExceptHandler, kind: str) -> Iterator[Change]:
+def _widened(spot: Spot, handler: ast.ExceptHandler, kind: str) -> Iterator[GuidedProposal]:
     if handler.type is None:
         return
     caught = list(handler.type.elts) if isinstance(handler.type, ast.Tuple) else [handler.type]
@@ -74,8 +88,8 @@ def _widened(spot: Spot, handler: ast.ExceptHandler, kind: str) -> Iterator[Chan
     if kind in names:
         return
     span = spot.source.span(handler.type)
-    yield spot.edit(COST, Edit(*span, f"({', '.join([*names, kind])})"))
+    yield spot.edit(COST, TextEdit(*span, f"({', '.join([*names, kind])})"))
     if len(names) == 1:
         above = [name for name in kin_of_exception(kind) if name in kin_of_exception(names[0])]
         for rank, name in enumerate([kind, *above, "Exception"]):
-            yield spot.edit(COST + 0.2 + 0.1 * rank, Edit(*span, name))
+            yield spot.edit(COST + 0.2 + 0.1 * rank, TextEdit(*span, name))

@@ -1,4 +1,4 @@
-"""ImportError: a name or a module that moved, was renamed, is imported in a circle, or may be missing."""
+"""ImportError: a name or module that was moved or renamed, a circular or optional import."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import ast
 import re
 from typing import Any, Iterator, Optional, Tuple
 
-from sandbox.guest.search.candidates.edits.circular_imports import postponed
-from sandbox.guest.search.candidates.edits.other_modules import near_modules, other_levels
-from sandbox.guest.search.candidates.edits.restored_names import names_restored
+from sandbox.guest.search.candidates.edits.circular_imports import postpone_import
+from sandbox.guest.search.candidates.edits.other_modules import shift_levels, similar_modules
+from sandbox.guest.search.candidates.edits.restored_names import restore_name
 from sandbox.guest.search.candidates.known_names import HOMES
-from sandbox.guest.search.candidates.spots import Change, Spot, View
-from sandbox.guest.search.candidates.successors import successors_of, successors_of_module
-from sandbox.guest.search.source.render import Edit, Source
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
+from sandbox.guest.search.candidates.successors import find_module_successors, find_successors
+from sandbox.guest.search.source.render import SourceFile, TextEdit
 from sandbox.guest.search.source.texts import close_names
 
 COST = 0.2
@@ -108,8 +108,8 @@ UNTOUCHED = (
 )
 
 
-def propose(view: View) -> Iterator[Change]:
-    """At the import, and in the module of the checkout that no longer offers the name."""
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Repair the import, or the module of the checkout that no longer provides the name."""
     if not view.failure.is_a("ImportError", "ModuleNotFoundError"):
         return
     extra, message = view.failure.extra, view.failure.message
@@ -117,15 +117,17 @@ def propose(view: View) -> Iterator[Change]:
     missing = re.match(r"No module named '?([\w.]+)'?", message)
     for depth, spot in enumerate(view.spots[:2]):
         for node in [*spot.find(ast.ImportFrom), *spot.find(ast.Import)]:
-            for change in _at(spot, node, name, missing=missing.group(1) if missing else "", view=view):
+            for change in _at(
+                spot, node, name, missing=missing.group(1) if missing else "", view=view
+            ):
                 yield change._replace(cost=change.cost + 0.4 * depth)
     if name and module:
-        source = view.open(str(extra.get("path") or "")) or _source_of(module, view)
+        source = view.open(str(extra.get("path") or "")) or _open_module(module, view)
         if source is not None:
-            yield from names_restored(name, source, view, COST + (0.1 if not view.spots else 0.4))
+            yield from restore_name(name, source, view, COST + (0.1 if not view.spots else 0.4))
 
 
-def _source_of(module: str, view: View) -> Optional[Source]:
+def _open_module(module: str, view: FailureContext) -> Optional[SourceFile]:
     stem = module.replace(".", "/")
     for path in (f"{stem}.py", f"{stem}/__init__.py", f"src/{stem}.py", f"src/{stem}/__init__.py"):
         source = view.open(path)
@@ -134,9 +136,13 @@ def _source_of(module: str, view: View) -> Optional[Source]:
     return None
 
 
-def _at(spot: Spot, node: Any, name: str, *, missing: str, view: View) -> Iterator[Change]:
+def _at(
+    spot: Spot, node: Any, name: str, *, missing: str, view: FailureContext
+) -> Iterator[GuidedProposal]:
     relative = "relative import" in view.failure.message
-    circular = "partially initialized" in view.failure.message or "circular import" in view.failure.message
+    circular = (
+        "partially initialized" in view.failure.message or "circular import" in view.failure.message
+    )
     if isinstance(node, ast.ImportFrom):
         if name and any(alias.name == name for alias in node.names):
             yield from _moved_name(spot, node, name, view)
@@ -146,7 +152,7 @@ def _at(spot: Spot, node: Any, name: str, *, missing: str, view: View) -> Iterat
     elif missing and any(a.name == missing or a.name.startswith(missing + ".") for a in node.names):
         yield from _other_plain(spot, node, missing, view)
     if circular:
-        yield from postponed(spot, node, COST)
+        yield from postpone_import(spot, node, COST)
     if missing or name:
         yield from _optional(spot, node, name)
 
@@ -155,8 +161,10 @@ def _bound_as(alias: ast.alias) -> str:
     return f"{alias.name} as {alias.asname}" if alias.asname else alias.name
 
 
-def _restated(spot: Spot, node: ast.ImportFrom, name: str, *, module: str, new: str) -> Tuple[Edit, ...]:
-    """One name imported from elsewhere, or as something else; the others as before."""
+def _restated(
+    spot: Spot, node: ast.ImportFrom, name: str, *, module: str, new: str
+) -> Tuple[TextEdit, ...]:
+    """Import one name from another module or under another name; keep the others."""
     alias = next(a for a in node.names if a.name == name)
     used = alias.asname or alias.name
     first = f"from {module} import {new if new == used else f'{new} as {used}'}"
@@ -164,80 +172,111 @@ def _restated(spot: Spot, node: ast.ImportFrom, name: str, *, module: str, new: 
     others = [_bound_as(a) for a in node.names if a is not alias]
     own = "." * node.level + (node.module or "")
     if not others:
-        return (Edit(start, end, first),)
+        return (TextEdit(start, end, first),)
     indent = spot.source.indent(node) or ""
     if module == own:
-        kept = [(new if new == used else f"{new} as {used}") if a is alias else _bound_as(a) for a in node.names]
-        return (Edit(start, end, f"from {own} import {', '.join(kept)}"),)
-    return (Edit(start, end, f"{first}{spot.source.newline}{indent}from {own} import {', '.join(others)}"),)
+        kept = [
+            (new if new == used else f"{new} as {used}") if a is alias else _bound_as(a)
+            for a in node.names
+        ]
+        return (TextEdit(start, end, f"from {own} import {', '.join(kept)}"),)
+    return (
+        TextEdit(
+            start, end, f"{first}{spot.source.newline}{indent}from {own} import {', '.join(others)}"
+        ),
+    )
 
 
-def _moved_name(spot: Spot, node: ast.ImportFrom, name: str, view: View) -> Iterator[Change]:
+def _moved_name(
+    spot: Spot, node: ast.ImportFrom, name: str, view: FailureContext
+) -> Iterator[GuidedProposal]:
     own = "." * node.level + (node.module or "")
     full = str(view.failure.extra.get("module") or node.module or "")
-    for rank, new in enumerate(n for n in successors_of(f"{full}.{name}")):
+    for rank, new in enumerate(n for n in find_successors(f"{full}.{name}")):
         module, _, last = new.rpartition(".")
         if module and last.isidentifier() and view.lookups.exists(module):
-            yield spot.edit(COST - 0.1 + 0.05 * rank, *_restated(spot, node, name, module=module, new=last))
+            yield spot.edit(
+                COST - 0.1 + 0.05 * rank, *_restated(spot, node, name, module=module, new=last)
+            )
         elif not module and len(node.names) == 1:
             start, end = spot.source.span(node)
-            yield spot.edit(COST + 0.05 * rank, Edit(start, end, f"{node.names[0].asname or name} = {new}"))
+            yield spot.edit(
+                COST + 0.05 * rank, TextEdit(start, end, f"{node.names[0].asname or name} = {new}")
+            )
     owner = view.failure.extra.get("owner") or {}
-    names = list(owner.get("names") or ()) or view.lookups.names_of(full)
+    names = list(owner.get("names") or ()) or view.lookups.defined_names(full)
     for rank, near in enumerate(close_names(name, [n for n in names if not n.startswith("__")], 4)):
         yield spot.edit(COST + 0.1 * rank, *_restated(spot, node, name, module=own, new=near))
         yield from _renamed_everywhere(spot, node, name, near=near, cost=COST + 0.1 + 0.1 * rank)
     package = full.partition(".")[0]
-    homes = [h for h in view.lookups.homes_in_package(name, package) if h != full] if package else []
-    homes += [h for h in view.lookups.homes_in_checkout(name) if h not in (full, view.module_of(spot.source.path))]
+    homes = (
+        [h for h in view.lookups.homes_in_package(name, package) if h != full] if package else []
+    )
+    homes += [
+        h
+        for h in view.lookups.homes_in_checkout(name)
+        if h not in (full, view.module_name(spot.source.path))
+    ]
     homes += [h for h in HOMES.get(name, ()) if h != full]
     for rank, home in enumerate(dict.fromkeys(homes)):
-        yield spot.edit(COST + 0.1 + 0.05 * rank, *_restated(spot, node, name, module=home, new=name))
+        yield spot.edit(
+            COST + 0.1 + 0.05 * rank, *_restated(spot, node, name, module=home, new=name)
+        )
+    # Some projects keep their previous interface in a `v1` package.
     if view.lookups.exists(f"{full}.v1"):
         yield spot.edit(COST + 0.4, *_restated(spot, node, name, module=f"{full}.v1", new=name))
 
 
-def _renamed_everywhere(spot: Spot, node: ast.ImportFrom, name: str, *, near: str, cost: float) -> Iterator[Change]:
-    """The new name in the import and wherever the old one is used."""
+def _renamed_everywhere(
+    spot: Spot, node: ast.ImportFrom, name: str, *, near: str, cost: float
+) -> Iterator[GuidedProposal]:
+    """Rename the import and all its uses."""
     alias = next(a for a in node.names if a.name == name)
     uses = [n for n in ast.walk(spot.source.tree) if isinstance(n, ast.Name) and n.id == name]
     if alias.asname or not uses:
         return
     kept = [near if a is alias else _bound_as(a) for a in node.names]
     start, end = spot.source.span(node)
-    head = Edit(start, end, f"from {'.' * node.level}{node.module or ''} import {', '.join(kept)}")
+    head = TextEdit(
+        start, end, f"from {'.' * node.level}{node.module or ''} import {', '.join(kept)}"
+    )
     yield spot.edit(cost, head, *(spot.source.replacement(n, near) for n in uses))
 
 
-def _dropped(spot: Spot, node: ast.ImportFrom, name: str) -> Iterator[Change]:
-    """Without a name nobody uses."""
+def _dropped(spot: Spot, node: ast.ImportFrom, name: str) -> Iterator[GuidedProposal]:
+    """Remove a name from an import; the cost is lower if the name is unused."""
     used = any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(spot.source.tree))
     cost = COST + (1.2 if used else 0.2)
     others = [_bound_as(a) for a in node.names if a.name != name]
     start, end = spot.source.span(node)
     if others:
         yield spot.edit(
-            cost, Edit(start, end, f"from {'.' * node.level}{node.module or ''} import {', '.join(others)}")
+            cost,
+            TextEdit(
+                start, end, f"from {'.' * node.level}{node.module or ''} import {', '.join(others)}"
+            ),
         )
     else:
         yield from spot.take(spot.scope.delete(cost, node))
 
 
-def _other_module(spot: Spot, node: ast.ImportFrom, missing: str, view: View) -> Iterator[Change]:
-    """The same names from another module."""
+def _other_module(
+    spot: Spot, node: ast.ImportFrom, missing: str, view: FailureContext
+) -> Iterator[GuidedProposal]:
+    """Import the same names from another module."""
     names = ", ".join(_bound_as(a) for a in node.names)
     own = "." * node.level + (node.module or "")
     start, end = spot.source.span(node)
 
-    def imported(cost: float, module: str) -> Change:
-        return spot.edit(cost, Edit(start, end, f"from {module} import {names}"))
+    def imported(cost: float, module: str) -> GuidedProposal:
+        return spot.edit(cost, TextEdit(start, end, f"from {module} import {names}"))
 
-    for rank, module in enumerate(successors_of_module(node.module or "")):
+    for rank, module in enumerate(find_module_successors(node.module or "")):
         if view.lookups.exists(module):
             yield imported(COST - 0.1 + 0.05 * rank, module)
-    for rank, module in enumerate(near_modules(node, missing, spot, view)):
+    for rank, module in enumerate(similar_modules(node, missing, spot, view)):
         yield imported(COST + 0.05 * rank, module)
-    for cost, module in other_levels(node, spot, view, COST):
+    for cost, module in shift_levels(node, spot, view, COST):
         if module and module != own:
             yield imported(cost, module)
     for alias in node.names[:1]:
@@ -246,30 +285,34 @@ def _other_module(spot: Spot, node: ast.ImportFrom, missing: str, view: View) ->
             yield imported(COST + 0.1 + 0.1 * rank, home)
 
 
-def _other_plain(spot: Spot, node: ast.Import, missing: str, view: View) -> Iterator[Change]:
+def _other_plain(
+    spot: Spot, node: ast.Import, missing: str, view: FailureContext
+) -> Iterator[GuidedProposal]:
     start, end = spot.source.span(node)
     if len(node.names) != 1:
         return
     alias = node.names[0]
     parent, _, last = missing.rpartition(".")
-    news = [m for m in successors_of_module(alias.name) if view.lookups.exists(m)]
+    news = [m for m in find_module_successors(alias.name) if view.lookups.exists(m)]
     near = close_names(last, view.lookups.submodules(parent), 3)
     news += [f"{parent}.{n}" if parent else n for n in near]
     used = alias.asname or alias.name
     for rank, new in enumerate(dict.fromkeys(news)):
         text = f"import {new}" if new == used else f"import {new} as {used}"
         if "." not in used:
-            yield spot.edit(COST - 0.1 + 0.1 * rank, Edit(start, end, text))
+            yield spot.edit(COST - 0.1 + 0.1 * rank, TextEdit(start, end, text))
     if "." not in alias.name:
         bound = f" as {alias.asname}" if alias.asname else ""
-        yield spot.edit(COST + 0.2, Edit(start, end, f"from . import {alias.name}{bound}"))
-    uses = any(isinstance(n, ast.Name) and n.id == used.split(".")[0] for n in ast.walk(spot.source.tree))
+        yield spot.edit(COST + 0.2, TextEdit(start, end, f"from . import {alias.name}{bound}"))
+    uses = any(
+        isinstance(n, ast.Name) and n.id == used.split(".")[0] for n in ast.walk(spot.source.tree)
+    )
     if not uses:
         yield from spot.take(spot.scope.delete(COST + 0.2, node))
 
 
-def _optional(spot: Spot, node: Any, name: str) -> Iterator[Change]:
-    """An import that may fail: None then, or the name from where it is now."""
+def _optional(spot: Spot, node: Any, name: str) -> Iterator[GuidedProposal]:
+    """Make an import optional: fall back to None, or to the current location of the name."""
     indent = spot.source.indent(node)
     if indent is None or isinstance(spot.source.places[node].parent, ast.Try):
         return
@@ -281,9 +324,11 @@ def _optional(spot: Spot, node: Any, name: str) -> Iterator[Change]:
     code = f"try:\n    {text}\nexcept ImportError:\n    " + "\n    ".join(lines)
     yield from spot.take(spot.scope.restate(COST + 1.0, node, code))
     if name and isinstance(node, ast.ImportFrom) and len(node.names) == 1:
-        for rank, new in enumerate(successors_of(f"{node.module}.{name}")):
+        for rank, new in enumerate(find_successors(f"{node.module}.{name}")):
             module, _, last = new.rpartition(".")
             if module:
-                other = f"from {module} import {last if last == bound[0] else f'{last} as {bound[0]}'}"
+                other = (
+                    f"from {module} import {last if last == bound[0] else f'{last} as {bound[0]}'}"
+                )
                 code = f"try:\n    {text}\nexcept ImportError:\n    {other}"
                 yield from spot.take(spot.scope.restate(COST + 0.3 + 0.1 * rank, node, code))

@@ -1,4 +1,4 @@
-"""AttributeError: an attribute misspelt, renamed, moved to another module, never set, asked of the wrong object."""
+"""AttributeError: an attribute that is misspelt, renamed, moved, never set, or elsewhere."""
 
 from __future__ import annotations
 
@@ -6,22 +6,34 @@ import ast
 import re
 from typing import Any, Dict, Iterator, List, Tuple
 
-from sandbox.guest.search.candidates.edits.restored_names import names_restored
-from sandbox.guest.search.candidates.moved_names import renamed_by_advice, rewritten
-from sandbox.guest.search.candidates.spots import Change, Spot, View
-from sandbox.guest.search.candidates.successors import ATTRIBUTES, successors_of
+from sandbox.guest.search.candidates.edits.restored_names import restore_name
+from sandbox.guest.search.candidates.moved_names import apply_advice, apply_rewrites
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
+from sandbox.guest.search.candidates.successors import ATTRIBUTES, find_successors
 from sandbox.guest.search.source.outer_scope import top_of_body, with_import
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import FunctionNode, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, FunctionNode
 from sandbox.guest.search.source.texts import close_names
 
 COST = 0.3
-_LIST = {"owner": {"type": "list", "kind": "object", "names": dir(list), "bases": ["list"]}, "name": "add"}
+_LIST = {
+    "owner": {"type": "list", "kind": "object", "names": dir(list), "bases": ["list"]},
+    "name": "add",
+}
 _OWN = {
-    "owner": {"type": "A", "kind": "object", "file": "module.py", "names": ["size", "f"], "bases": ["A"]},
+    "owner": {
+        "type": "A",
+        "kind": "object",
+        "file": "module.py",
+        "names": ["size", "f"],
+        "bases": ["A"],
+    },
     "name": "sise",
 }
-_MODULE = {"owner": {"type": "module", "kind": "module", "module": "os", "names": ["path", "sep"]}, "name": "getcwdu"}
+_MODULE = {
+    "owner": {"type": "module", "kind": "module", "module": "os", "names": ["path", "sep"]},
+    "name": "getcwdu",
+}
 CHANGES = (
     (
         "AttributeError: 'A' object has no attribute 'sise'",
@@ -33,7 +45,10 @@ CHANGES = (
     (
         "AttributeError: 'A' object has no attribute 'sise'",
         6,
-        "class A:\n    def __init__(self):\n        self.size = 1\n\n    def f(self):\n        return self.sise\n",
+        (
+            "class A:\n    def __init__(self):\n        self.size = 1\n\n    def f(self):\n"
+            "        return self.sise\n"
+        ),
         (
             "class A:\n    def __init__(self):\n        self.sise = None\n        self.size = 1\n\n"
             "    def f(self):\n        return self.sise\n"
@@ -58,15 +73,29 @@ CHANGES = (
         "AttributeError: module 'collections' has no attribute 'Mapping'",
         4,
         "import collections\n\ndef f(a):\n    return isinstance(a, collections.Mapping)\n",
-        "import collections\nimport collections.abc\n\ndef f(a):\n    return isinstance(a, collections.abc.Mapping)\n",
-        {"owner": {"type": "module", "kind": "module", "module": "collections", "names": ["abc"]}, "name": "Mapping"},
+        (
+            "import collections\nimport collections.abc\n\ndef f(a):\n"
+            "    return isinstance(a, collections.abc.Mapping)\n"
+        ),
+        {
+            "owner": {
+                "type": "module",
+                "kind": "module",
+                "module": "collections",
+                "names": ["abc"],
+            },
+            "name": "Mapping",
+        },
     ),
     (
         "AttributeError: module 'numpy' has no attribute 'float'. Use `float` instead.",
         4,
         "import numpy as np\n\ndef f(a):\n    return a.astype(np.float)\n",
         "import numpy as np\n\ndef f(a):\n    return a.astype(float)\n",
-        {"owner": {"type": "module", "kind": "module", "module": "numpy", "names": []}, "name": "float"},
+        {
+            "owner": {"type": "module", "kind": "module", "module": "numpy", "names": []},
+            "name": "float",
+        },
     ),
     (
         "AttributeError: 'function' object has no attribute 'name'",
@@ -80,7 +109,10 @@ CHANGES = (
         2,
         "def f(a):\n    return a.name\n",
         "def f(a):\n    return a['name']\n",
-        {"owner": {"type": "dict", "kind": "object", "names": ["get"], "bases": ["dict"]}, "name": "name"},
+        {
+            "owner": {"type": "dict", "kind": "object", "names": ["get"], "bases": ["dict"]},
+            "name": "name",
+        },
     ),
     (
         "AttributeError: type object 'datetime.datetime' has no attribute 'datetime'",
@@ -95,7 +127,13 @@ CHANGES = (
         "class A:\n    def olds(self):\n        return 1\n",
         "class A:\n    def old(self):\n        return 1\n",
         {
-            "owner": {"type": "A", "kind": "object", "file": "module.py", "names": ["olds"], "bases": ["A"]},
+            "owner": {
+                "type": "A",
+                "kind": "object",
+                "file": "module.py",
+                "names": ["olds"],
+                "bases": ["A"],
+            },
             "name": "old",
         },
     ),
@@ -103,28 +141,44 @@ CHANGES = (
 UNTOUCHED = (("NameError: name 'x' is not defined", 2, "def f(a):\n    return a.x\n"),)
 
 OTHER_METHODS: Dict[str, Dict[str, Tuple[str, ...]]] = {
-    "list": {"add": ("append",), "push": ("append",), "update": ("extend",), "size": (), "discard": ("remove",)},
+    "list": {
+        "add": ("append",),
+        "push": ("append",),
+        "update": ("extend",),
+        "size": (),
+        "discard": ("remove",),
+    },
     "set": {"append": ("add",), "extend": ("update",), "push": ("add",), "sort": ()},
     "frozenset": {"add": ("union",), "append": ("union",)},
-    "dict": {"append": ("update",), "add": ("update",), "iteritems": ("items",), "get_or": ("get",)},
+    "dict": {
+        "append": ("update",),
+        "add": ("update",),
+        "iteritems": ("items",),
+        "get_or": ("get",),
+    },
     "deque": {"add": ("append",), "push": ("append",), "get": ("popleft",)},
     "tuple": {"append": (), "add": ()},
-    "str": {"append": ("join",), "trim": ("strip",), "contains": ("__contains__",), "startWith": ("startswith",)},
+    "str": {
+        "append": ("join",),
+        "trim": ("strip",),
+        "contains": ("__contains__",),
+        "startWith": ("startswith",),
+    },
 }
 WRAPPERS: Tuple[Tuple[str, Any], ...] = (("str", str), ("list", list), ("dict", dict), ("set", set))
 CALLABLES = ("function", "method", "builtin_function_or_method", "method-wrapper", "partial")
 VALUES = ("None", "[]", "{}", "0", "''", "False", "set()")
 
 
-def propose(view: View) -> Iterator[Change]:
-    """At the places that asked, then in the class that was asked."""
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Repair the access, then the class or module that lacks the attribute."""
     name = view.failure.extra.get("name")
     if not view.failure.is_a("AttributeError") or not name or not isinstance(name, str):
         return
     owner: Dict[str, Any] = view.failure.extra.get("owner") or {}
-    yield from renamed_by_advice(view, COST - 0.2)
+    yield from apply_advice(view, COST - 0.2)
     if owner.get("type") == "NoneType":
-        return  # the template for None knows more
+        return  # the template for None has better candidates
     for depth, spot in enumerate(view.spots[:2]):
         for node in spot.find(ast.Attribute, lambda n: n.attr == name)[:2]:
             for change in _at(spot, node, owner, view):
@@ -133,10 +187,12 @@ def propose(view: View) -> Iterator[Change]:
     yield from _in_module(name, owner, view)
 
 
-def _at(spot: Spot, node: ast.Attribute, owner: Dict[str, Any], view: View) -> Iterator[Change]:
+def _at(
+    spot: Spot, node: ast.Attribute, owner: Dict[str, Any], view: FailureContext
+) -> Iterator[GuidedProposal]:
     names: List[str] = list(owner.get("names") or ())
     if not names and owner.get("kind") == "module":
-        names = view.lookups.names_of(str(owner.get("module")))
+        names = view.lookups.defined_names(str(owner.get("module")))
     public = [n for n in names if not n.startswith("__") or node.attr.startswith("__")]
     renamed = [n for n in ATTRIBUTES.get(node.attr, ()) if n in names]
     family = OTHER_METHODS.get(str(owner.get("type")), {}).get(node.attr, ())
@@ -144,16 +200,16 @@ def _at(spot: Spot, node: ast.Attribute, owner: Dict[str, Any], view: View) -> I
         yield from _named(spot, node, other, COST - 0.2 + 0.1 * rank)
     for rank, other in enumerate(close_names(node.attr, public)):
         yield from _named(spot, node, other, COST + 0.1 * rank)
-    yield from rewritten(spot, node, COST)
+    yield from apply_rewrites(spot, node, COST)
     if owner.get("kind") == "module":
         yield from _of_module(spot, node, owner, view)
     else:
         yield from _of_object(spot, node, owner)
 
 
-def _named(spot: Spot, node: ast.Attribute, other: str, cost: float) -> Iterator[Change]:
-    """Here alone, and wherever in the file the same object is asked for the same."""
-    yield spot.edit(cost, Edit(*spot.attribute_span(node), other))
+def _named(spot: Spot, node: ast.Attribute, other: str, cost: float) -> Iterator[GuidedProposal]:
+    """Rename the attribute here, and everywhere in the file on the same object."""
+    yield spot.edit(cost, TextEdit(*spot.attribute_span(node), other))
     base = ast.dump(node.value)
     alike = [
         n
@@ -161,29 +217,35 @@ def _named(spot: Spot, node: ast.Attribute, other: str, cost: float) -> Iterator
         if isinstance(n, ast.Attribute) and n.attr == node.attr and ast.dump(n.value) == base
     ]
     if len(alike) > 1:
-        yield spot.edit(cost + 0.05, *(Edit(*spot.attribute_span(n), other) for n in alike))
+        yield spot.edit(cost + 0.05, *(TextEdit(*spot.attribute_span(n), other) for n in alike))
 
 
-def _of_module(spot: Spot, node: ast.Attribute, owner: Dict[str, Any], view: View) -> Iterator[Change]:
-    """Moved to another module, not imported yet, or of a class in the module."""
+def _of_module(
+    spot: Spot, node: ast.Attribute, owner: Dict[str, Any], view: FailureContext
+) -> Iterator[GuidedProposal]:
+    """Use the new module of a name, import a submodule, or qualify the name by a class."""
     module = str(owner.get("module") or "")
     dotted = f"{module}.{node.attr}"
-    for rank, new in enumerate(successors_of(dotted)):
+    for rank, new in enumerate(find_successors(dotted)):
         yield from _dotted(spot, node, new, cost=COST - 0.2 + 0.1 * rank, view=view)
     if view.lookups.exists(dotted):
         yield spot.edit(COST - 0.2, *with_import(spot.source, f"import {dotted}"))
     package = module.partition(".")[0]
     homes = [h for h in view.lookups.homes_in_package(node.attr, package) if h != module]
     for rank, home in enumerate(homes):
-        yield from _dotted(spot, node, f"{home}.{node.attr}", cost=COST + 0.1 + 0.1 * rank, view=view)
+        yield from _dotted(
+            spot, node, f"{home}.{node.attr}", cost=COST + 0.1 + 0.1 * rank, view=view
+        )
     for inner, attributes in (owner.get("inner") or {}).items():
         if node.attr in attributes:
             start = spot.attribute_span(node)[0]
-            yield spot.edit(COST + 0.1, Edit(start, start, f"{inner}."))
+            yield spot.edit(COST + 0.1, TextEdit(start, start, f"{inner}."))
 
 
-def _dotted(spot: Spot, node: ast.Attribute, new: str, *, cost: float, view: View) -> Iterator[Change]:
-    """Another dotted name in this one's place, with what must be imported for it."""
+def _dotted(
+    spot: Spot, node: ast.Attribute, new: str, *, cost: float, view: FailureContext
+) -> Iterator[GuidedProposal]:
+    """Replace an attribute by a dotted name and add its import."""
     module, _, name = new.rpartition(".")
     if not re.fullmatch(r"[\w.]+", new) or not module:
         yield spot.replace(cost, node, new)
@@ -192,21 +254,26 @@ def _dotted(spot: Spot, node: ast.Attribute, new: str, *, cost: float, view: Vie
         edit = spot.source.replacement(node, new)
         yield spot.edit(cost, *with_import(spot.source, f"import {module}", (edit,)))
         alike = [
-            n for n in ast.walk(spot.source.tree) if isinstance(n, ast.Attribute) and ast.dump(n) == ast.dump(node)
+            n
+            for n in ast.walk(spot.source.tree)
+            if isinstance(n, ast.Attribute) and ast.dump(n) == ast.dump(node)
         ]
         if len(alike) > 1:
             edits = [spot.source.replacement(n, new) for n in alike]
             yield spot.edit(cost + 0.05, *with_import(spot.source, f"import {module}", edits))
     elif name and view.lookups.exists(module.rpartition(".")[0]) and "." in module:
         edit = spot.source.replacement(node, new)
-        yield spot.edit(cost + 0.1, *with_import(spot.source, f"import {module.rpartition('.')[0]}", (edit,)))
+        yield spot.edit(
+            cost + 0.1, *with_import(spot.source, f"import {module.rpartition('.')[0]}", (edit,))
+        )
 
 
-def _of_object(spot: Spot, node: ast.Attribute, owner: Dict[str, Any]) -> Iterator[Change]:
+def _of_object(spot: Spot, node: ast.Attribute, owner: Dict[str, Any]) -> Iterator[GuidedProposal]:
     value, kind = spot.source.part(node.value, 16), str(owner.get("type"))
+    # The attribute belongs to the result of a call that is missing.
     if kind in CALLABLES:
         end = spot.source.span(node.value)[1]
-        yield spot.edit(COST - 0.2, Edit(end, end, "()"))
+        yield spot.edit(COST - 0.2, TextEdit(end, end, "()"))
     if kind == "coroutine":
         yield spot.replace(COST - 0.2, node.value, f"(await {spot.text(node.value)})")
     call = spot.source.places[node].parent
@@ -218,16 +285,23 @@ def _of_object(spot: Spot, node: ast.Attribute, owner: Dict[str, Any]) -> Iterat
         yield spot.replace(COST, node, spot.text(node.value))
     for rank, (wrapper, known) in enumerate(WRAPPERS):
         if hasattr(known, node.attr) and kind != wrapper and not node.attr.startswith("__"):
-            yield spot.replace(COST + 0.3 + 0.1 * rank, node.value, f"{wrapper}({spot.text(node.value)})")
+            yield spot.replace(
+                COST + 0.3 + 0.1 * rank, node.value, f"{wrapper}({spot.text(node.value)})"
+            )
     if kind in ("list", "tuple"):
         yield spot.insert(COST + 0.4, spot.source.span(node.value)[1], "[0]")
-    if kind in ("list", "tuple", "str", "bytes", "int") and called and isinstance(call, ast.Call) and not call.args:
+    if (
+        kind in ("list", "tuple", "str", "bytes", "int")
+        and called
+        and isinstance(call, ast.Call)
+        and not call.args
+    ):
         yield spot.replace(COST + 0.2, call, spot.text(node.value))
     yield from _of_another(spot, node, called=called)
 
 
-def _of_another(spot: Spot, node: ast.Attribute, *, called: bool) -> Iterator[Change]:
-    """Asked of the object around, of nobody, of the parent class; or with something to fall back on."""
+def _of_another(spot: Spot, node: ast.Attribute, *, called: bool) -> Iterator[GuidedProposal]:
+    """Use the surrounding object, the bare name, the parent class, or a default."""
     if isinstance(node.value, ast.Attribute):
         yield spot.replace(COST + 0.5, node.value, spot.text(node.value.value))
     if spot.own and isinstance(node.value, ast.Name):
@@ -240,8 +314,8 @@ def _of_another(spot: Spot, node: ast.Attribute, *, called: bool) -> Iterator[Ch
             yield spot.replace(COST + 0.7 + 0.1 * rank, node, text)
 
 
-def _in_class(name: str, owner: Dict[str, Any], view: View) -> Iterator[Change]:
-    """In the class that was asked: given a first value, a method named so, another name for what there is."""
+def _in_class(name: str, owner: Dict[str, Any], view: FailureContext) -> Iterator[GuidedProposal]:
+    """Define the attribute in the class: an initial value, or a rename or alias of a method."""
     kind = str(owner.get("type") or "")
     sources = [str(owner.get("file") or ""), *(spot.source.path for spot in view.spots)]
     for path in dict.fromkeys(sources):
@@ -253,18 +327,22 @@ def _in_class(name: str, owner: Dict[str, Any], view: View) -> Iterator[Change]:
                 start = source.offset(function.lineno, function.col_offset)
                 at = source.data.index(near.encode("utf-8"), start + 4)
                 cost = COST + (0.0 if not view.spots else 0.4) + 0.1 * rank
-                yield spot.edit(cost, Edit(at, at + len(near.encode("utf-8")), name))
+                yield spot.edit(cost, TextEdit(at, at + len(near.encode("utf-8")), name))
                 yield from spot.take(spot.scope.after(cost + 0.3, function, f"\n{name} = {near}"))
             makers = [f for f in defined.values() if f.name == "__init__" and f.args.args]
-            scope = Scope(source, makers[0]) if makers else spot.scope
+            scope = CodeScope(source, makers[0]) if makers else spot.scope
             for rank, value in enumerate([*_parameter(makers, name), *VALUES]):
                 if makers:
                     own = makers[0].args.args[0].arg
                     yield from spot.take(
-                        top_of_body(scope, COST + 0.5 + 0.08 * rank, makers[0], f"{own}.{name} = {value}")
+                        top_of_body(
+                            scope, COST + 0.5 + 0.08 * rank, makers[0], f"{own}.{name} = {value}"
+                        )
                     )
                 elif node.body:
-                    yield from spot.take(top_of_body(scope, COST + 0.6 + 0.08 * rank, node, f"{name} = {value}"))
+                    yield from spot.take(
+                        top_of_body(scope, COST + 0.6 + 0.08 * rank, node, f"{name} = {value}")
+                    )
             return
 
 
@@ -273,10 +351,10 @@ def _parameter(makers: List[Any], name: str) -> List[str]:
     return [n for n in names if n in (name, name.lstrip("_"))] + close_names(name, names[1:], 1)
 
 
-def _in_module(name: str, owner: Dict[str, Any], view: View) -> Iterator[Change]:
-    """A module of the checkout that no longer holds a name others ask it for: imported again, or under its new name."""
+def _in_module(name: str, owner: Dict[str, Any], view: FailureContext) -> Iterator[GuidedProposal]:
+    """Let a module of the checkout provide a removed name again."""
     if owner.get("kind") != "module" or view.spots:
         return
     source = view.open(str(owner.get("file") or ""))
     if source is not None:
-        yield from names_restored(name, source, view, COST)
+        yield from restore_name(name, source, view, COST)

@@ -1,13 +1,13 @@
-"""None where something else was needed: a guard, a value instead, a `return` forgotten in what was called."""
+"""None where another value was needed: a guard, a default, a missing `return` of the callee."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator, List, Set
 
-from sandbox.guest.search.candidates.spots import Change, Spot, View
-from sandbox.guest.search.source.render import OR, Edit, fitting
-from sandbox.guest.search.source.scope import FunctionNode, Scope
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
+from sandbox.guest.search.source.render import OR, TextEdit, parenthesize
+from sandbox.guest.search.source.scope import CodeScope, FunctionNode
 
 COST = 0.6
 CHANGES = (
@@ -39,7 +39,10 @@ CHANGES = (
         "TypeError: 'NoneType' object is not subscriptable",
         7,
         "def g(a):\n    b = [a]\n    b.append(1)\n\n\ndef f(a):\n    return g(a)[0]\n",
-        "def g(a):\n    b = [a]\n    b.append(1)\n    return b\n\n\ndef f(a):\n    return g(a)[0]\n",
+        (
+            "def g(a):\n    b = [a]\n    b.append(1)\n    return b\n\n\ndef f(a):\n"
+            "    return g(a)[0]\n"
+        ),
     ),
     (
         "TypeError: 'NoneType' object is not subscriptable",
@@ -98,9 +101,11 @@ EXITS = (
 )
 
 
-def propose(view: View) -> Iterator[Change]:
-    """At each expression that may have been None."""
-    if "NoneType" not in view.failure.message or not view.failure.is_a("TypeError", "AttributeError"):
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Repair each expression that may have been None."""
+    if "NoneType" not in view.failure.message or not view.failure.is_a(
+        "TypeError", "AttributeError"
+    ):
         return
     for depth, spot in enumerate(view.spots[:2]):
         for rank, node in enumerate(_suspects(spot)[:4]):
@@ -109,7 +114,10 @@ def propose(view: View) -> Iterator[Change]:
 
 
 def _suspects(spot: Spot) -> List[ast.expr]:
-    """Expressions whose value is used in a way None does not allow; those known to have been None alone, if any."""
+    """Return expressions whose use does not allow None.
+
+    If some are known to have been None, only those are returned.
+    """
     found: List[ast.expr] = []
     for node in spot.nodes:
         place = spot.source.places.get(node)
@@ -120,6 +128,7 @@ def _suspects(spot: Spot) -> List[ast.expr]:
         if _is_used(place.parent, place.field):
             found.append(node)
     at_work: Set[ast.AST] = {child for n in spot.at_work for child in ast.iter_child_nodes(n)}
+    # Recorded values identify the expression; otherwise all uses are suspects.
     known = [n for n in found if spot.text(n) in spot.none]
     return known or [n for n in found if n in at_work] or found
 
@@ -133,10 +142,13 @@ def _is_used(parent: ast.AST, field: str) -> bool:
         return field in ("func", "args")
     if isinstance(parent, ast.withitem):
         return field == "context_expr"
-    return isinstance(parent, (ast.BinOp, ast.Compare, ast.AugAssign, ast.Assign, ast.UnaryOp)) and field != "targets"
+    return (
+        isinstance(parent, (ast.BinOp, ast.Compare, ast.AugAssign, ast.Assign, ast.UnaryOp))
+        and field != "targets"
+    )
 
 
-def _at(spot: Spot, node: ast.expr, view: View) -> Iterator[Change]:
+def _at(spot: Spot, node: ast.expr, view: FailureContext) -> Iterator[GuidedProposal]:
     text = spot.text(node)
     if "\n" not in text and len(text) <= 80:
         yield from _guards(spot, node, text)
@@ -148,7 +160,8 @@ def _at(spot: Spot, node: ast.expr, view: View) -> Iterator[Change]:
         yield from _where_it_came_from(spot, node, view)
 
 
-def _guards(spot: Spot, node: ast.expr, text: str) -> Iterator[Change]:
+def _guards(spot: Spot, node: ast.expr, text: str) -> Iterator[GuidedProposal]:
+    # A guard evaluates the expression twice, and a call may have effects.
     simple = not any(isinstance(n, (ast.Call, ast.Await, ast.Yield)) for n in ast.walk(node))
     if not simple or spot.statement is None:
         return
@@ -156,34 +169,48 @@ def _guards(spot: Spot, node: ast.expr, text: str) -> Iterator[Change]:
         yield from spot.before(COST + 0.05 * rank, f"if {text} is None:\n    {leave}")
     for rank, value in enumerate(INSTEAD):
         if isinstance(node, (ast.Name, ast.Attribute)):
-            yield from spot.before(COST + 0.1 + 0.05 * rank, f"if {text} is None:\n    {text} = {value}")
+            yield from spot.before(
+                COST + 0.1 + 0.05 * rank, f"if {text} is None:\n    {text} = {value}"
+            )
     code = spot.scope.dedented(spot.statement) if spot.function is not None else None
-    if code and isinstance(spot.statement, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return, ast.For)):
+    if code and isinstance(
+        spot.statement, (ast.Expr, ast.Assign, ast.AugAssign, ast.Return, ast.For)
+    ):
         body = "\n".join("    " + line if line else "" for line in code.split("\n"))
-        yield from spot.take(spot.scope.restate(COST, spot.statement, f"if {text} is not None:\n{body}"))
+        yield from spot.take(
+            spot.scope.restate(COST, spot.statement, f"if {text} is not None:\n{body}")
+        )
     given = getattr(spot.statement, "value", None)
     if isinstance(spot.statement, (ast.Return, ast.Assign)) and isinstance(given, ast.expr):
-        whole = fitting(spot.text(given), OR)
+        whole = parenthesize(spot.text(given), OR)
         for rank, other in enumerate(("None", *INSTEAD)):
             if "\n" not in whole:
-                yield spot.replace(COST + 0.05 + 0.05 * rank, given, f"{whole} if {text} is not None else {other}")
+                yield spot.replace(
+                    COST + 0.05 + 0.05 * rank, given, f"{whole} if {text} is not None else {other}"
+                )
     if isinstance(spot.statement, (ast.If, ast.While)):
         test = spot.statement.test
         yield spot.replace(COST, test, f"{text} is not None and {spot.source.part(test, 5)}")
         yield spot.replace(COST + 0.1, test, f"{text} is None or {spot.source.part(test, 4)}")
 
 
-def _instead(spot: Spot, node: ast.expr, text: str) -> Iterator[Change]:
+def _instead(spot: Spot, node: ast.expr, text: str) -> Iterator[GuidedProposal]:
     place = spot.source.places[node]
-    usual = ["()"] if place.field == "iter" else ["0"] if isinstance(place.parent, (ast.BinOp, ast.Compare)) else []
+    usual = (
+        ["()"]
+        if place.field == "iter"
+        else ["0"]
+        if isinstance(place.parent, (ast.BinOp, ast.Compare))
+        else []
+    )
     for rank, value in enumerate(dict.fromkeys([*usual, *INSTEAD])):
         if isinstance(place.parent, ast.Call) and place.field == "func":
             return
-        yield spot.replace(COST + 0.1 + 0.06 * rank, node, f"{fitting(text, OR)} or {value}")
+        yield spot.replace(COST + 0.1 + 0.06 * rank, node, f"{parenthesize(text, OR)} or {value}")
 
 
-def _defaults(spot: Spot, node: ast.expr) -> Iterator[Change]:
-    """`.get(key)` with a default, or `[key]`."""
+def _defaults(spot: Spot, node: ast.expr) -> Iterator[GuidedProposal]:
+    """Add a default to `.get(key)`, or replace it by `[key]`."""
     if (
         not isinstance(node, ast.Call)
         or not isinstance(node.func, ast.Attribute)
@@ -193,15 +220,21 @@ def _defaults(spot: Spot, node: ast.expr) -> Iterator[Change]:
     if len(node.args) == 1 and not node.keywords:
         at = spot.source.span(node.args[0])[1]
         for rank, value in enumerate(("0", *INSTEAD)):
-            yield spot.edit(COST - 0.1 + 0.06 * rank, Edit(at, at, f", {value}"))
-        yield spot.replace(COST + 0.3, node, f"{spot.text(node.func.value)}[{spot.text(node.args[0])}]")
-    elif len(node.args) == 2 and isinstance(node.args[1], ast.Constant) and node.args[1].value is None:
+            yield spot.edit(COST - 0.1 + 0.06 * rank, TextEdit(at, at, f", {value}"))
+        yield spot.replace(
+            COST + 0.3, node, f"{spot.text(node.func.value)}[{spot.text(node.args[0])}]"
+        )
+    elif (
+        len(node.args) == 2
+        and isinstance(node.args[1], ast.Constant)
+        and node.args[1].value is None
+    ):
         for rank, value in enumerate(INSTEAD):
             yield spot.replace(COST - 0.1 + 0.06 * rank, node.args[1], value)
 
 
-def _returned(call: ast.Call, view: View) -> Iterator[Change]:
-    """The function that gave None, where it stands in a file of a frame: it hands back what it made."""
+def _returned(call: ast.Call, view: FailureContext) -> Iterator[GuidedProposal]:
+    """Add a missing `return` to the called function, if it is in a file of the traceback."""
     name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
     sources = list({s.source.path: s.source for s in view.spots}.values())
     for source in sources:
@@ -209,33 +242,46 @@ def _returned(call: ast.Call, view: View) -> Iterator[Change]:
             if not isinstance(node, FunctionNode) or node.name != name:
                 continue
             last = node.body[-1]
-            scope = Scope(source, node)
+            scope = CodeScope(source, node)
             place = Spot(source, last.lineno, None, {})
             if isinstance(last, ast.Expr):
                 at = source.span(last)[0]
-                yield place.edit(COST - 0.2, Edit(at, at, "return "))
+                yield place.edit(COST - 0.2, TextEdit(at, at, "return "))
             stored = [
-                n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+                n.id
+                for s in node.body
+                for n in ast.walk(s)
+                if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
             ]
             parameters = [a.arg for a in node.args.args]
             for rank, value in enumerate(list(dict.fromkeys([*reversed(stored), *parameters]))[:5]):
                 if not isinstance(last, (ast.Return, ast.Raise)):
-                    yield from place.take(scope.after(COST - 0.1 + 0.06 * rank, last, f"return {value}"))
+                    yield from place.take(
+                        scope.after(COST - 0.1 + 0.06 * rank, last, f"return {value}")
+                    )
             for bare in [n for n in ast.walk(node) if isinstance(n, ast.Return) and _is_none(n)]:
                 for rank, value in enumerate(INSTEAD):
-                    yield from place.take(scope.restate(COST + 0.2 + 0.06 * rank, bare, f"return {value}"))
+                    yield from place.take(
+                        scope.restate(COST + 0.2 + 0.06 * rank, bare, f"return {value}")
+                    )
 
 
 def _is_none(node: ast.Return) -> bool:
     return node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None)
 
 
-def _where_it_came_from(spot: Spot, name: ast.Name, view: View) -> Iterator[Change]:
-    """The statement that gave a name its None: a method that works in place, a call, a default."""
+def _where_it_came_from(
+    spot: Spot, name: ast.Name, view: FailureContext
+) -> Iterator[GuidedProposal]:
+    """Repair the assignment that gave a name its None: an in-place method, a call, a default."""
     if spot.function is None:
         return
-    assigned = [n for n in ast.walk(spot.function) if isinstance(n, ast.Assign) and n.lineno <= spot.line]
-    mine = [n for n in assigned if any(isinstance(t, ast.Name) and t.id == name.id for t in n.targets)]
+    assigned = [
+        n for n in ast.walk(spot.function) if isinstance(n, ast.Assign) and n.lineno <= spot.line
+    ]
+    mine = [
+        n for n in assigned if any(isinstance(t, ast.Name) and t.id == name.id for t in n.targets)
+    ]
     for node in mine[-2:]:
         call = node.value
         if not isinstance(call, ast.Call):
@@ -244,7 +290,9 @@ def _where_it_came_from(spot: Spot, name: ast.Name, view: View) -> Iterator[Chan
             yield from spot.take(spot.scope.restate(COST - 0.3, node, spot.text(call)))
             if call.func.attr in ("sort", "reverse"):
                 maker = "sorted" if call.func.attr == "sort" else "list(reversed"
-                more = ", ".join([spot.text(call.func.value), *(spot.text_of_keyword(k) for k in call.keywords)])
+                more = ", ".join(
+                    [spot.text(call.func.value), *(spot.text_of_keyword(k) for k in call.keywords)]
+                )
                 text = f"{maker}({more})" + (")" if maker.count("(") else "")
                 yield spot.replace(COST - 0.25, call, text)
         yield from _defaults(spot, call)

@@ -1,4 +1,4 @@
-"""A method or function where its value was meant: `<bound method ...>` in a message."""
+"""A method or function where its result was meant: `<bound method ...>` in a message."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 import re
 from typing import Iterator, Set
 
-from sandbox.guest.search.candidates.spots import Change, Spot, View
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
+from sandbox.guest.search.source.render import TextEdit
 from sandbox.guest.search.source.scope import FunctionNode
 
 COST = 0.3
@@ -50,16 +50,27 @@ UNTOUCHED = (("AssertionError: assert 3 == 4", 2, "def f(a):\n    return a.size 
 
 BOUND = re.compile(r"<bound method ([\w.<>]+) of")
 PLAIN = re.compile(
-    r"<(?:function|built-in method|built-in function|coroutine object|generator object|map object) ?([\w.<>]*)"
+    r"<(?:function|built-in method|built-in function|coroutine object|"
+    r"generator object|map object) ?([\w.<>]*)"
 )
 KINDS = ("'method'", "'function'", "'builtin_function_or_method'", "'coroutine'", "'generator'")
-LAZY = ("generator object", "map object", "filter object", "zip object", "dict_keys", "dict_values", "odict_keys")
+LAZY = (
+    "generator object",
+    "map object",
+    "filter object",
+    "zip object",
+    "dict_keys",
+    "dict_values",
+    "odict_keys",
+)
 
 
-def propose(view: View) -> Iterator[Change]:
-    """Called where it is named, or made a property; a lazy result made a list."""
-    for told in view.failure.extra.get("uncalled") or ():
-        for source, function in view.function_at(str(told.get("file")), int(told.get("line") or 0)):
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Call the function, make it a property, or convert its lazy result to a list."""
+    for entry in view.failure.extra.get("uncalled") or ():
+        for source, function in view.function_at(
+            str(entry.get("file")), int(entry.get("line") or 0)
+        ):
             if isinstance(source.places[function].parent, ast.ClassDef):
                 yield from _property(Spot(source, function.lineno, None, {}), function)
     message = view.failure.message
@@ -70,33 +81,49 @@ def propose(view: View) -> Iterator[Change]:
     for depth, spot in enumerate(view.spots[:2]):
         yield from _called(spot, names, COST + 0.4 * depth)
     for source in view.sources():
-        for function in [n for n in ast.walk(source.tree) if isinstance(n, FunctionNode) and n.name in names]:
+        for function in [
+            n for n in ast.walk(source.tree) if isinstance(n, FunctionNode) and n.name in names
+        ]:
             spot = Spot(source, function.lineno, None, {})
             owner = source.places[function].parent
-            if bound and isinstance(owner, ast.ClassDef) and owner.name in bound.group(1).split("."):
+            if (
+                bound
+                and isinstance(owner, ast.ClassDef)
+                and owner.name in bound.group(1).split(".")
+            ):
                 yield from _property(spot, function)
             if any(word in message for word in LAZY):
                 yield from _listed(spot, function)
 
 
-def _called(spot: Spot, names: Set[str], cost: float) -> Iterator[Change]:
+def _called(spot: Spot, names: Set[str], cost: float) -> Iterator[GuidedProposal]:
     for node in spot.find(ast.Attribute, lambda n: isinstance(n.ctx, ast.Load))[:6]:
         place = spot.source.places[node]
         called = isinstance(place.parent, ast.Call) and place.field == "func"
-        if not called and not isinstance(place.parent, ast.Attribute) and (not names or node.attr in names):
+        if (
+            not called
+            and not isinstance(place.parent, ast.Attribute)
+            and (not names or node.attr in names)
+        ):
             yield spot.insert(cost, spot.source.span(node)[1], "()")
 
 
-def _property(spot: Spot, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Change]:
+def _property(
+    spot: Spot, function: ast.FunctionDef | ast.AsyncFunctionDef
+) -> Iterator[GuidedProposal]:
     indent = spot.source.indent(function)
     if indent is not None and not function.decorator_list and len(function.args.args) == 1:
         at = spot.source.offset(function.lineno, 0)
-        yield spot.edit(COST - 0.1, Edit(at, at, f"{indent}@property{spot.source.newline}"))
+        yield spot.edit(COST - 0.1, TextEdit(at, at, f"{indent}@property{spot.source.newline}"))
 
 
-def _listed(spot: Spot, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Change]:
-    """What is handed back lazily, as a list, a tuple, a dictionary or a set."""
-    for statement in [n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None]:
+def _listed(
+    spot: Spot, function: ast.FunctionDef | ast.AsyncFunctionDef
+) -> Iterator[GuidedProposal]:
+    """Convert lazily returned values to a list, tuple, set or dictionary."""
+    for statement in [
+        n for n in ast.walk(function) if isinstance(n, ast.Return) and n.value is not None
+    ]:
         value = statement.value
         if isinstance(value, ast.GeneratorExp):
             inner = spot.text(value)[1:-1]

@@ -1,12 +1,12 @@
-"""IndexError: an index one too far, a list that is empty, a loop that runs too long."""
+"""IndexError: an index off by one, an empty list, a loop that runs too long."""
 
 from __future__ import annotations
 
 import ast
 from typing import Iterator
 
-from sandbox.guest.search.candidates.spots import Change, Spot, View
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 0.5
 CHANGES = (
@@ -68,8 +68,8 @@ EXITS = (
 )
 
 
-def propose(view: View) -> Iterator[Change]:
-    """At each subscript and `pop`, and at the loop around."""
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Repair each subscript and `pop`, and the enclosing loop."""
     if not view.failure.is_a("IndexError"):
         return
     for depth, spot in enumerate(view.spots[:2]):
@@ -77,14 +77,20 @@ def propose(view: View) -> Iterator[Change]:
             yield change._replace(cost=change.cost + 0.4 * depth)
 
 
-def _at(spot: Spot) -> Iterator[Change]:
+def _at(spot: Spot) -> Iterator[GuidedProposal]:
     for rank, node in enumerate(spot.find(ast.Subscript)[:3]):
         inner = getattr(node.slice, "value", None)
-        key = inner if type(node.slice).__name__ == "Index" and isinstance(inner, ast.expr) else node.slice
+        key = (
+            inner
+            if type(node.slice).__name__ == "Index" and isinstance(inner, ast.expr)
+            else node.slice
+        )
         if not isinstance(key, ast.Slice):
             for change in _subscript(spot, node, key):
                 yield change._replace(cost=change.cost + 0.1 * rank)
-    for call in spot.find(ast.Call, lambda c: getattr(c.func, "attr", "") in ("pop", "popleft"))[:2]:
+    for call in spot.find(ast.Call, lambda c: getattr(c.func, "attr", "") in ("pop", "popleft"))[
+        :2
+    ]:
         if isinstance(call.func, ast.Attribute):
             value = spot.text(call.func.value)
             yield spot.replace(COST, call, f"{spot.text(call)} if {value} else None")
@@ -92,11 +98,12 @@ def _at(spot: Spot) -> Iterator[Change]:
     yield from _shorter_loop(spot)
 
 
-def _subscript(spot: Spot, node: ast.Subscript, key: ast.expr) -> Iterator[Change]:
+def _subscript(spot: Spot, node: ast.Subscript, key: ast.expr) -> Iterator[GuidedProposal]:
     value, text = spot.text(node.value), spot.text(key)
     if "\n" in value + text:
         return
     constant = key.value if isinstance(key, ast.Constant) else None
+    # Every non-empty sequence has a first and a last item.
     fits = value if constant in (0, -1) or text == "-1" else f"{text} < len({value})"
     if isinstance(constant, int):
         yield spot.replace(COST - 0.1, key, str(constant - 1))
@@ -115,19 +122,23 @@ def _subscript(spot: Spot, node: ast.Subscript, key: ast.expr) -> Iterator[Chang
     if isinstance(spot.statement, (ast.While, ast.If)):
         test = spot.statement.test
         yield spot.replace(COST - 0.1, test, f"{fits} and {spot.source.part(test, 5)}")
-    code = spot.scope.dedented(spot.statement) if spot.statement and spot.function is not None else None
+    code = (
+        spot.scope.dedented(spot.statement)
+        if spot.statement and spot.function is not None
+        else None
+    )
     if code and isinstance(spot.statement, (ast.Expr, ast.Assign, ast.AugAssign)):
         body = "\n".join("    " + line if line else "" for line in code.split("\n"))
         yield from spot.take(spot.scope.restate(COST + 0.2, spot.statement, f"if {fits}:\n{body}"))
 
 
-def _left(spot: Spot, condition: str) -> Iterator[Change]:
+def _left(spot: Spot, condition: str) -> Iterator[GuidedProposal]:
     for rank, leave in enumerate(EXITS):
         yield from spot.before(COST + 0.05 * rank, f"if {condition}:\n    {leave}")
 
 
-def _shorter_loop(spot: Spot) -> Iterator[Change]:
-    """`range(...)` of the loop around, one shorter."""
+def _shorter_loop(spot: Spot) -> Iterator[GuidedProposal]:
+    """Shorten the enclosing loop by one iteration."""
     node: ast.AST = spot.statement or spot.source.tree
     while node in spot.source.places and node is not spot.function:
         if isinstance(node, ast.For) and isinstance(node.iter, ast.Call) and node.iter.args:
@@ -136,7 +147,7 @@ def _shorter_loop(spot: Spot) -> Iterator[Change]:
                 yield spot.replace(COST - 0.1, bound, f"{spot.text(bound)} - 1")
                 if len(node.iter.args) == 1:
                     at = spot.source.span(bound)[0]
-                    yield spot.edit(COST + 0.1, Edit(at, at, "1, "))
+                    yield spot.edit(COST + 0.1, TextEdit(at, at, "1, "))
         if isinstance(node, ast.While):
             for compare in [n for n in ast.walk(node.test) if isinstance(n, ast.Compare)][:2]:
                 for old, new in ((ast.LtE, "<"), (ast.GtE, ">")):

@@ -1,14 +1,14 @@
-"""RecursionError: no base case, a call of itself where the parent's was meant, an attribute that asks for itself."""
+"""RecursionError: no base case, `self` in place of `super()`, an attribute that reads itself."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any, Iterator, List
 
-from sandbox.guest.search.candidates.spots import Change, Spot, View
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
 from sandbox.guest.search.source.outer_scope import top_of_body
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import FunctionNode, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, FunctionNode
 
 COST = 0.5
 CHANGES = (
@@ -54,8 +54,8 @@ UNTOUCHED = (("ValueError: no", 2, "def f(n):\n    return f(n - 1)\n"),)
 ENDS = ("0", "1", "[]", "None", "''", "True", "False", "{}")
 
 
-def propose(view: View) -> Iterator[Change]:
-    """In the functions that call each other for ever."""
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Repair each function of the recursion."""
     if not view.failure.is_a("RecursionError"):
         return
     seen: List[Any] = []
@@ -68,21 +68,28 @@ def propose(view: View) -> Iterator[Change]:
             yield change._replace(cost=change.cost + 0.2 * (len(seen) - 1))
 
 
-def _in(spot: Spot, function: Any) -> Iterator[Change]:
+def _in(spot: Spot, function: Any) -> Iterator[GuidedProposal]:
     parameters = [a.arg for a in function.args.args if a.arg not in ("self", "cls")]
     calls = [n for n in ast.walk(function) if isinstance(n, ast.Call) and _name(n) == function.name]
-    scope = Scope(spot.source, function)
+    scope = CodeScope(spot.source, function)
     for number, parameter in enumerate(_changing(calls, parameters)[:3]):
         for rank, condition in enumerate(
             (f"{parameter} <= 1", f"not {parameter}", f"{parameter} <= 0", f"{parameter} is None")
         ):
             for step, result in enumerate((*ENDS, parameter)):
                 cost = COST + 0.1 * number + 0.05 * rank + 0.05 * step
-                yield from spot.take(top_of_body(scope, cost, function, f"if {condition}:\n    return {result}"))
+                yield from spot.take(
+                    top_of_body(scope, cost, function, f"if {condition}:\n    return {result}")
+                )
     for call in calls[:3]:
         for argument in call.args:
             if isinstance(argument, ast.Name) and argument.id in parameters:
-                for form in (f"{argument.id} - 1", f"{argument.id}[1:]", f"{argument.id}[:-1]", f"{argument.id} // 2"):
+                for form in (
+                    f"{argument.id} - 1",
+                    f"{argument.id}[1:]",
+                    f"{argument.id}[:-1]",
+                    f"{argument.id} // 2",
+                ):
                     yield spot.replace(COST + 0.1, argument, form)
         if isinstance(call.func, ast.Attribute) and spot.text(call.func.value) in ("self", "cls"):
             yield spot.replace(COST - 0.2, call.func.value, "super()")
@@ -94,7 +101,7 @@ def _name(call: ast.Call) -> str:
 
 
 def _changing(calls: List[ast.Call], parameters: List[str]) -> List[str]:
-    """Parameters that the inner call is given in another form come first."""
+    """Return the parameters, those that change in the recursive call first."""
     inside = [
         n.id
         for c in calls
@@ -106,20 +113,27 @@ def _changing(calls: List[ast.Call], parameters: List[str]) -> List[str]:
     return list(dict.fromkeys([*(n for n in inside if n in parameters), *parameters]))
 
 
-def _attributes(spot: Spot, function: Any) -> Iterator[Change]:
+def _attributes(spot: Spot, function: Any) -> Iterator[GuidedProposal]:
     own = function.args.args[0].arg if function.args.args else ""
     for node in ast.walk(function):
         if not isinstance(node, ast.Attribute) or spot.text(node.value) != own or not own:
             continue
         if node.attr == function.name:
-            yield spot.edit(COST - 0.2, Edit(*spot.attribute_span(node), "_" + node.attr))
+            yield spot.edit(COST - 0.2, TextEdit(*spot.attribute_span(node), "_" + node.attr))
             if node.attr.startswith("_"):
-                yield spot.edit(COST - 0.1, Edit(*spot.attribute_span(node), node.attr.lstrip("_")))
+                yield spot.edit(
+                    COST - 0.1, TextEdit(*spot.attribute_span(node), node.attr.lstrip("_"))
+                )
+        # Reading a missing attribute of `self` here calls `__getattr__` again.
         if function.name == "__getattr__" and isinstance(node.ctx, ast.Load):
             yield spot.replace(COST - 0.1, node, f"{own}.__dict__[{node.attr!r}]")
         if function.name == "__getattribute__" and isinstance(node.ctx, ast.Load):
             yield spot.replace(COST - 0.1, node, f"object.__getattribute__({own}, {node.attr!r})")
         parent = spot.source.places[node].parent
-        if function.name == "__setattr__" and isinstance(parent, ast.Assign) and len(parent.targets) == 1:
+        if (
+            function.name == "__setattr__"
+            and isinstance(parent, ast.Assign)
+            and len(parent.targets) == 1
+        ):
             text = f"super().__setattr__({node.attr!r}, {spot.text(parent.value)})"
-            yield from spot.take(Scope(spot.source, function).restate(COST - 0.1, parent, text))
+            yield from spot.take(CodeScope(spot.source, function).restate(COST - 0.1, parent, text))

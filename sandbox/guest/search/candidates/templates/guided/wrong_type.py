@@ -1,4 +1,4 @@
-"""TypeError of an operation: text and number mixed, a list as a key, bytes for text, an awaitable not awaited."""
+"""TypeError of an operation: mixed types, unhashable keys, bytes for text, a missing `await`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import re
 from typing import Iterator, List, Tuple
 
 from sandbox.guest.search.candidates.edits.containers import (
-    hashable,
-    immutable,
-    index_mended,
-    not_a_collection,
+    fix_collection_use,
+    fix_index,
+    make_hashable,
+    make_mutable,
     plain_slice,
 )
-from sandbox.guest.search.candidates.spots import Change, Spot, View
+from sandbox.guest.search.candidates.spots import FailureContext, GuidedProposal, Spot
 from sandbox.guest.search.source.outer_scope import with_import
-from sandbox.guest.search.source.render import Edit
+from sandbox.guest.search.source.render import TextEdit
 
 COST = 0.4
 CHANGES = (
@@ -46,8 +46,14 @@ CHANGES = (
     (
         "TypeError: unhashable type: 'list'",
         5,
-        "def f(a):\n    s = set()\n    for x in a:\n        if x:\n            s.add(x)\n    return s\n",
-        "def f(a):\n    s = []\n    for x in a:\n        if x:\n            s.append(x)\n    return s\n",
+        (
+            "def f(a):\n    s = set()\n    for x in a:\n        if x:\n            s.add(x)\n"
+            "    return s\n"
+        ),
+        (
+            "def f(a):\n    s = []\n    for x in a:\n        if x:\n            s.append(x)\n"
+            "    return s\n"
+        ),
     ),
     (
         "TypeError: a bytes-like object is required, not 'str'",
@@ -124,7 +130,11 @@ CHANGES = (
 )
 UNTOUCHED = (
     ("ValueError: no", 2, "def f(a):\n    return a + 1\n"),
-    ("TypeError: g() missing 1 required positional argument: 'a'", 2, "def f(a):\n    return g()\n"),
+    (
+        "TypeError: g() missing 1 required positional argument: 'a'",
+        2,
+        "def f(a):\n    return g()\n",
+    ),
 )
 
 CONVERSIONS = {
@@ -145,18 +155,21 @@ CONVERSIONS = {
     "frozenset": ("frozenset({})",),
 }
 TYPES = re.compile(
-    r"['\"<]([A-Za-z_][\w.]*)['\">]|\b(?:not|expected|found|must be|from) (str|int|float|bytes|list|tuple)\b"
+    r"['\"<]([A-Za-z_][\w.]*)['\">]|"
+    r"\b(?:not|expected|found|must be|from) (str|int|float|bytes|list|tuple)\b"
 )
 OPERATION = re.compile(
-    r"unsupported operand|can only concatenate|not supported between|must be (?:str|int|real|integer)|can't multiply|"
-    r"expected (?:str|string|bytes|int|at most)|object cannot be interpreted|not all arguments converted|"
-    r"a bytes-like object|can't concat|argument must be|cannot use a (?:string|bytes) pattern|must be string|"
-    r"write\(\) argument|initial_value must|float argument|integer argument|number is required|a real number"
+    r"unsupported operand|can only concatenate|not supported between|"
+    r"must be (?:str|int|real|integer)|can't multiply|"
+    r"expected (?:str|string|bytes|int|at most)|object cannot be interpreted|"
+    r"not all arguments converted|a bytes-like object|can't concat|argument must be|"
+    r"cannot use a (?:string|bytes) pattern|must be string|write\(\) argument|"
+    r"initial_value must|float argument|integer argument|number is required|a real number"
 )
 
 
-def propose(view: View) -> Iterator[Change]:
-    """By what the message names, at the places it passed through."""
+def propose(view: FailureContext) -> Iterator[GuidedProposal]:
+    """Repair what the message of a TypeError names, in the two innermost frames."""
     if not view.failure.is_a("TypeError"):
         return
     message = view.failure.message
@@ -167,15 +180,16 @@ def propose(view: View) -> Iterator[Change]:
             yield change._replace(cost=change.cost + 0.4 * depth)
 
 
-def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[Change]:
+def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[GuidedProposal]:
+    # A None is repaired by its own template.
     if "NoneType" not in kinds and OPERATION.search(message):
         yield from _converted(spot, kinds)
     if "unhashable type" in message:
-        yield from hashable(spot, kinds, COST)
+        yield from make_hashable(spot, kinds, COST)
     if "expected str instance" in message:
         yield from _texts_joined(spot)
     if "indices must be" in message or "slice indices" in message:
-        yield from index_mended(spot, COST)
+        yield from fix_index(spot, COST)
     if (
         "coroutine" in kinds
         or "async" in message
@@ -188,18 +202,27 @@ def _at(spot: Spot, message: str, kinds: List[str]) -> Iterator[Change]:
         yield from _annotations(spot)
     if "offset-naive" in message:
         yield from _time_zones(spot)
-    if re.search(r"not (?:iterable|subscriptable|reversible|an iterator)|has no len|is not a container", message):
-        yield from not_a_collection(spot, kinds, COST)
-    if "does not support item assignment" in message or "object doesn't support item deletion" in message:
-        yield from immutable(spot, COST)
+    if re.search(
+        r"not (?:iterable|subscriptable|reversible|an iterator)|has no len|is not a container",
+        message,
+    ):
+        yield from fix_collection_use(spot, kinds, COST)
+    if (
+        "does not support item assignment" in message
+        or "object doesn't support item deletion" in message
+    ):
+        yield from make_mutable(spot, COST)
 
 
-def _converted(spot: Spot, kinds: List[str]) -> Iterator[Change]:
-    """Either side of an operation made the type of the other; an argument made what was asked for."""
+def _converted(spot: Spot, kinds: List[str]) -> Iterator[GuidedProposal]:
+    """Convert operands to each other's type, and arguments to the required type."""
     pairs: List[Tuple[ast.expr, ...]] = [(n.left, n.right) for n in spot.find(ast.BinOp)[:3]]
     pairs += [(n.left, n.comparators[0]) for n in spot.find(ast.Compare)[:2]]
     pairs += [(n.value,) for n in spot.find(ast.AugAssign)]
-    pairs += [tuple(a for a in n.args if not isinstance(a, ast.Starred))[:3] for n in spot.find(ast.Call)[:3]]
+    pairs += [
+        tuple(a for a in n.args if not isinstance(a, ast.Starred))[:3]
+        for n in spot.find(ast.Call)[:3]
+    ]
     pairs += [(plain_slice(n),) for n in spot.find(ast.Subscript)[:1]]
     wanted = list(dict.fromkeys([*kinds, "str", "int"]))
     for number, pair in enumerate(pairs):
@@ -209,22 +232,28 @@ def _converted(spot: Spot, kinds: List[str]) -> Iterator[Change]:
                 for form in CONVERSIONS.get(kind, ()):
                     shown = part if form.startswith("{}.") else text
                     if not text.startswith(form.split("{")[0] or "\0"):
-                        yield spot.replace(COST + 0.1 * number + 0.08 * rank, node, form.format(shown))
+                        yield spot.replace(
+                            COST + 0.1 * number + 0.08 * rank, node, form.format(shown)
+                        )
             for attribute in ("value", "name"):
                 yield spot.replace(COST + 0.7 + 0.1 * number, node, f"{part}.{attribute}")
 
 
-def _texts_joined(spot: Spot) -> Iterator[Change]:
-    for call in spot.find(ast.Call, lambda c: isinstance(c.func, ast.Attribute) and c.func.attr == "join")[:2]:
+def _texts_joined(spot: Spot) -> Iterator[GuidedProposal]:
+    for call in spot.find(
+        ast.Call, lambda c: isinstance(c.func, ast.Attribute) and c.func.attr == "join"
+    )[:2]:
         for argument in call.args[:1]:
             if isinstance(argument, (ast.GeneratorExp, ast.ListComp)):
                 yield spot.replace(COST - 0.1, argument.elt, f"str({spot.text(argument.elt)})")
             else:
                 yield spot.replace(COST - 0.1, argument, f"map(str, {spot.text(argument)})")
-                yield spot.replace(COST + 0.1, argument, f"(x or '' for x in {spot.text(argument)})")
+                yield spot.replace(
+                    COST + 0.1, argument, f"(x or '' for x in {spot.text(argument)})"
+                )
 
 
-def _awaited(spot: Spot, message: str) -> Iterator[Change]:
+def _awaited(spot: Spot, message: str) -> Iterator[GuidedProposal]:
     if "can't be used in 'await'" in message:
         for node in spot.find(ast.Await):
             yield spot.replace(COST - 0.1, node, spot.text(node.value))
@@ -237,19 +266,28 @@ def _awaited(spot: Spot, message: str) -> Iterator[Change]:
         if isinstance(spot.function, ast.AsyncFunctionDef):
             yield spot.replace(COST + 0.2, name, f"await {name.id}")
     statement = spot.statement
-    if isinstance(statement, (ast.With, ast.For)) and isinstance(spot.function, ast.AsyncFunctionDef):
+    if isinstance(statement, (ast.With, ast.For)) and isinstance(
+        spot.function, ast.AsyncFunctionDef
+    ):
         at = spot.source.span(statement)[0]
-        yield spot.edit(COST - 0.1, Edit(at, at, "async "))
+        yield spot.edit(COST - 0.1, TextEdit(at, at, "async "))
     if isinstance(statement, (ast.AsyncWith, ast.AsyncFor)):
         at = spot.source.span(statement)[0]
-        yield spot.edit(COST - 0.1, Edit(at, spot.source.data.index(b"async", at) + 6, ""))
+        yield spot.edit(COST - 0.1, TextEdit(at, spot.source.data.index(b"async", at) + 6, ""))
 
 
-def _annotations(spot: Spot) -> Iterator[Change]:
-    """Newer ways to write types, below the Python that knows them."""
+def _annotations(spot: Spot) -> Iterator[GuidedProposal]:
+    """Rewrite newer annotation syntax for older versions of Python."""
     if any(spot.in_annotation(n) for n in spot.nodes):
         yield spot.edit(COST - 0.2, *with_import(spot.source, "from __future__ import annotations"))
-    generic = {"list": "List", "dict": "Dict", "tuple": "Tuple", "set": "Set", "type": "Type", "frozenset": "FrozenSet"}
+    generic = {
+        "list": "List",
+        "dict": "Dict",
+        "tuple": "Tuple",
+        "set": "Set",
+        "type": "Type",
+        "frozenset": "FrozenSet",
+    }
     for node in spot.find(ast.Subscript):
         if isinstance(node.value, ast.Name) and node.value.id in generic:
             name = generic[node.value.id]
@@ -261,7 +299,7 @@ def _annotations(spot: Spot) -> Iterator[Change]:
         yield spot.edit(COST, *with_import(spot.source, "from typing import Union", (edit,)))
 
 
-def _time_zones(spot: Spot) -> Iterator[Change]:
+def _time_zones(spot: Spot) -> Iterator[GuidedProposal]:
     needs = "from datetime import timezone"
     for call in spot.find(ast.Call, lambda c: getattr(c.func, "attr", "") in ("now", "utcnow")):
         value = spot.text(call.func.value) if isinstance(call.func, ast.Attribute) else ""

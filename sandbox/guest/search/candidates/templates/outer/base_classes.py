@@ -1,4 +1,4 @@
-"""Wrong bases of a class: in the wrong order, one missing, one too many, another kind of exception."""
+"""Wrong base classes: in the wrong order, one missing, one superfluous, the wrong exception."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import builtins
 from typing import Iterator, List, Optional
 
 from sandbox.guest.search.source.outer_scope import OuterScope
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 
 COST = 1.8
 CHANGES = (
@@ -17,7 +17,10 @@ CHANGES = (
     ("class A(B):\n    pass\n", "class A:\n    pass\n"),
     ("class BadKey(Exception):\n    pass\n", "class BadKey(KeyError):\n    pass\n"),
     ("class BadKey(Exception):\n    pass\n", "class BadKey(Exception, KeyError):\n    pass\n"),
-    ("class B:\n    pass\n\n\nclass A:\n    pass\n", "class B:\n    pass\n\n\nclass A(B):\n    pass\n"),
+    (
+        "class B:\n    pass\n\n\nclass A:\n    pass\n",
+        "class B:\n    pass\n\n\nclass A(B):\n    pass\n",
+    ),
     (
         "from enum import Enum\nclass A(Enum):\n    X = 'x'\n",
         "from enum import Enum\nclass A(str, Enum):\n    X = 'x'\n",
@@ -26,13 +29,14 @@ CHANGES = (
 UNTOUCHED = ("class A:\n    pass\n", "def f(a):\n    return a\n")
 
 ERRORS = (
-    "ValueError", "KeyError", "TypeError", "AttributeError", "LookupError", "RuntimeError", "Exception", "IndexError",
-    "OSError", "ImportError", "ArithmeticError", "NotImplementedError", "BaseException", "Warning", "UserWarning",
+    "ValueError", "KeyError", "TypeError", "AttributeError", "LookupError", "RuntimeError",
+    "Exception", "IndexError", "OSError", "ImportError", "ArithmeticError", "NotImplementedError",
+    "BaseException", "Warning", "UserWarning",
 )  # fmt: skip
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Exchange, drop, replace and add bases."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Swap, drop, replace and add base classes."""
     if not isinstance(scope, OuterScope) or not isinstance(node, ast.ClassDef):
         return
     for one, other in zip(node.bases, node.bases[1:]):
@@ -46,11 +50,12 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield _added(scope, COST + 0.4 + 0.05 * rank, node, name)
         if node.bases:
             at = scope.source.span(node.bases[0])[0]
-            yield Proposal(COST + 0.3 + 0.05 * rank, (Edit(at, at, f"{name}, "),))
+            yield ProposedEdits(COST + 0.3 + 0.05 * rank, (TextEdit(at, at, f"{name}, "),))
 
 
 def _kin(node: ast.ClassDef, present: List[str], scope: OuterScope) -> List[str]:
-    """Classes before this one and what they derive from; errors for an error, mix-ins for an enum."""
+    """Return candidate bases: earlier classes and their bases, or errors for an error class."""
+    # A base must be defined above the class.
     before = [c for c in scope.classes() if c.lineno < node.lineno]
     names = [scope.text(b) for c in before for b in c.bases] + [c.name for c in before]
     if any(_is_error(name) for name in present):
@@ -67,29 +72,36 @@ def _is_error(name: str) -> bool:
     )
 
 
-def _dropped(node: ast.ClassDef, index: int, scope: Scope) -> Optional[Proposal]:
+def _dropped(node: ast.ClassDef, index: int, scope: CodeScope) -> Optional[ProposedEdits]:
     span = scope.source.span
     if len(node.bases) > 1:
         if index:
-            return Proposal(COST + 0.2, (Edit(span(node.bases[index - 1])[1], span(node.bases[index])[1], ""),))
-        return Proposal(COST + 0.2, (Edit(span(node.bases[0])[0], span(node.bases[1])[0], ""),))
+            return ProposedEdits(
+                COST + 0.2,
+                (TextEdit(span(node.bases[index - 1])[1], span(node.bases[index])[1], ""),),
+            )
+        return ProposedEdits(
+            COST + 0.2, (TextEdit(span(node.bases[0])[0], span(node.bases[1])[0], ""),)
+        )
     if node.keywords:
         return None
     data, (start, end) = scope.source.data, span(node.bases[0])
     before, after = data[:start].rstrip(), data[end:].lstrip()
     if not before.endswith(b"(") or not after.startswith(b")"):
         return None
-    return Proposal(COST + 0.5, (Edit(len(before) - 1, len(data) - len(after) + 1, ""),))
+    return ProposedEdits(COST + 0.5, (TextEdit(len(before) - 1, len(data) - len(after) + 1, ""),))
 
 
-def _added(scope: Scope, cost: float, node: ast.ClassDef, name: str) -> Optional[Proposal]:
+def _added(scope: CodeScope, cost: float, node: ast.ClassDef, name: str) -> Optional[ProposedEdits]:
     if node.bases:
         at = scope.source.span(node.bases[-1])[1]
-        return Proposal(cost, (Edit(at, at, f", {name}"),))
+        return ProposedEdits(cost, (TextEdit(at, at, f", {name}"),))
     if node.keywords:
         return None
     start = scope.source.offset(node.lineno, node.col_offset)
-    at = scope.source.data.index(node.name.encode("utf-8"), start + len("class")) + len(node.name.encode("utf-8"))
+    at = scope.source.data.index(node.name.encode("utf-8"), start + len("class")) + len(
+        node.name.encode("utf-8")
+    )
     if scope.source.data[at : at + 1] != b":":
         return None
-    return Proposal(cost + 0.3, (Edit(at, at, f"({name})"),))
+    return ProposedEdits(cost + 0.3, (TextEdit(at, at, f"({name})"),))

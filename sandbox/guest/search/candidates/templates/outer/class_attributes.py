@@ -1,4 +1,4 @@
-"""A wrong attribute of a class: missing, misspelt, shared between objects, exchanged with the next."""
+"""A wrong class attribute: missing, misspelt, shared between instances, swapped with the next."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ast
 from typing import Dict, Iterator, List, Optional
 
 from sandbox.guest.search.source.outer_scope import OuterScope, top_of_body
-from sandbox.guest.search.source.scope import FunctionNode, Proposal, Scope
+from sandbox.guest.search.source.scope import CodeScope, FunctionNode, ProposedEdits
 from sandbox.guest.search.source.texts import close_names
 
 COST = 1.5
@@ -14,7 +14,10 @@ CHEAPEST = COST - 0.6
 CHANGES = (
     (
         "class A:\n    items = []\n\n    def __init__(self):\n        self.n = 0\n",
-        "class A:\n    items = []\n\n    def __init__(self):\n        self.items = []\n        self.n = 0\n",
+        (
+            "class A:\n    items = []\n\n    def __init__(self):\n        self.items = []\n"
+            "        self.n = 0\n"
+        ),
     ),
     (
         "class A:\n    items = []\n    n = 1\n",
@@ -40,16 +43,21 @@ CHANGES = (
     ),
     (
         "class A:\n    def __eq__(self, o):\n        return True\n",
-        "class A:\n    def __eq__(self, o):\n        return True\n\n    def __hash__(self):\n        return id(self)\n",
+        (
+            "class A:\n    def __eq__(self, o):\n        return True\n\n    def __hash__(self):\n"
+            "        return id(self)\n"
+        ),
     ),
 )
 ALIASES = (
-    ("__radd__", "__add__"), ("__rmul__", "__mul__"), ("__rand__", "__and__"), ("__ror__", "__or__"),
-    ("__rxor__", "__xor__"), ("__repr__", "__str__"), ("__str__", "__repr__"), ("__next__", "next"),
-    ("__bool__", "__nonzero__"), ("__truediv__", "__div__"), ("__iadd__", "__add__"), ("__copy__", "copy"),
-    ("__unicode__", "__str__"), ("__rsub__", "__sub__"), ("__index__", "__int__"), ("__len__", "__nonzero__"),
+    ("__radd__", "__add__"), ("__rmul__", "__mul__"), ("__rand__", "__and__"),
+    ("__ror__", "__or__"), ("__rxor__", "__xor__"), ("__repr__", "__str__"),
+    ("__str__", "__repr__"), ("__next__", "next"), ("__bool__", "__nonzero__"),
+    ("__truediv__", "__div__"), ("__iadd__", "__add__"), ("__copy__", "copy"),
+    ("__unicode__", "__str__"), ("__rsub__", "__sub__"), ("__index__", "__int__"),
+    ("__len__", "__nonzero__"),
 )  # fmt: skip
-"""Methods that are often wanted beside another one, as another name of it."""
+"""Methods that are often aliases of another one."""
 METHODS = (
     ("__hash__", "__eq__", "return hash(tuple(sorted(vars(self).items())))"),
     ("__hash__", "__eq__", "return id(self)"),
@@ -58,18 +66,20 @@ METHODS = (
     ("__eq__", "__init__", "return type(self) is type(other) and vars(self) == vars(other)"),
     ("__repr__", "__init__", "return f'{type(self).__name__}({vars(self)})'"),
 )
-"""Methods that are forgotten beside another one."""
+"""Methods that are often forgotten next to another one."""
 UNTOUCHED = ("x = 1\ny = 2\n", "def f(a):\n    return a.x\n")
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Change what a class holds, by what its methods read and what its siblings hold."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Change class attributes by what methods read and sibling classes define."""
     if not isinstance(scope, OuterScope):
         return
     if isinstance(node, ast.ClassDef):
         yield from _missing(node, scope)
         yield from _special_methods(node, scope)
-    if not isinstance(node, ast.Assign) or not isinstance(scope.source.places[node].parent, ast.ClassDef):
+    if not isinstance(node, ast.Assign) or not isinstance(
+        scope.source.places[node].parent, ast.ClassDef
+    ):
         return
     owner = scope.source.places[node].parent
     target = node.targets[0]
@@ -86,6 +96,7 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
             yield scope.replace(COST, node.value, scope.text(value.value))
     for name in close_names(target.id, _read_but_absent(owner), 3):
         yield scope.replace(COST - 0.6, target, name)
+    # A mutable class attribute is shared between all instances.
     if isinstance(node.value, (ast.List, ast.Dict, ast.Set, ast.Call)):
         yield _own_in_each_object(owner, target.id, scope.text(node.value), scope)
 
@@ -96,29 +107,29 @@ def _attributes(owner: ast.ClassDef) -> Dict[str, ast.Assign]:
 
 
 def _siblings(owner: ast.ClassDef, scope: OuterScope) -> List[ast.ClassDef]:
-    """Classes of the file with a base in common, else all."""
+    """Return the classes of the file with a common base, or all if there are none."""
     others = [c for c in scope.classes() if c is not owner]
     mine = {ast.dump(base) for base in owner.bases}
     kin = [c for c in others if mine & {ast.dump(base) for base in c.bases}]
     return (kin or others)[:6]
 
 
-def _missing(owner: ast.ClassDef, scope: OuterScope) -> Iterator[Optional[Proposal]]:
-    """What siblings define and this class does not; what its methods read and nobody defines."""
+def _missing(owner: ast.ClassDef, scope: OuterScope) -> Iterator[Optional[ProposedEdits]]:
+    """Add attributes that siblings define, or that methods read without a definition."""
     have = {*_attributes(owner), *(getattr(s, "name", "") for s in owner.body)}
     for sibling in _siblings(owner, scope):
         for name, statement in _attributes(sibling).items():
             text = scope.dedented(statement)
             if name not in have and text:
-                yield _put(scope, COST + 0.6, text, owner)
+                yield _insert_attribute(scope, COST + 0.6, text, owner)
     for name in _read_but_absent(owner)[:4]:
         for rank, value in enumerate(("None", "0", "()", "False", "''")):
             if not owner.bases:
-                yield _put(scope, COST + 0.8 + 0.1 * rank, f"{name} = {value}", owner)
+                yield _insert_attribute(scope, COST + 0.8 + 0.1 * rank, f"{name} = {value}", owner)
 
 
-def _special_methods(owner: ast.ClassDef, scope: OuterScope) -> Iterator[Optional[Proposal]]:
-    """Other names of methods there are; methods that belong to those there are."""
+def _special_methods(owner: ast.ClassDef, scope: OuterScope) -> Iterator[Optional[ProposedEdits]]:
+    """Add aliases and companions of the special methods that exist."""
     have = {*_attributes(owner), *(getattr(s, "name", "") for s in owner.body)}
     functions = {s.name: s for s in owner.body if isinstance(s, FunctionNode)}
     for rank, (name, other) in enumerate(ALIASES):
@@ -131,7 +142,9 @@ def _special_methods(owner: ast.ClassDef, scope: OuterScope) -> Iterator[Optiona
             yield scope.after(COST + 0.6 + 0.06 * rank, functions[other], text)
 
 
-def _put(scope: Scope, cost: float, text: str, owner: ast.ClassDef) -> Optional[Proposal]:
+def _insert_attribute(
+    scope: CodeScope, cost: float, text: str, owner: ast.ClassDef
+) -> Optional[ProposedEdits]:
     assigned = [s for s in owner.body if isinstance(s, (ast.Assign, ast.AnnAssign))]
     if assigned:
         return scope.after(cost, assigned[-1], text)
@@ -139,22 +152,38 @@ def _put(scope: Scope, cost: float, text: str, owner: ast.ClassDef) -> Optional[
 
 
 def _read_but_absent(owner: ast.ClassDef) -> List[str]:
-    """Attributes of `self` that methods read and nothing in the class binds."""
+    """Return attributes of `self` that methods read and nothing in the class binds."""
     inside = [n for s in owner.body for n in ast.walk(s)]
     of_self = [n for n in inside if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)]
-    of_self = [n for n in of_self if isinstance(n.value, ast.Name) and n.value.id in ("self", "cls", owner.name)]
+    of_self = [
+        n
+        for n in of_self
+        if isinstance(n.value, ast.Name) and n.value.id in ("self", "cls", owner.name)
+    ]
     bound = {n.attr for n in of_self if not isinstance(n.ctx, ast.Load)}
     bound |= {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     bound |= {n.name for n in inside if isinstance(n, (*FunctionNode, ast.ClassDef))}
-    return list(dict.fromkeys(n.attr for n in of_self if n.attr not in bound and not n.attr.startswith("__")))
+    return list(
+        dict.fromkeys(
+            n.attr for n in of_self if n.attr not in bound and not n.attr.startswith("__")
+        )
+    )
 
 
-def _own_in_each_object(owner: ast.ClassDef, name: str, value: str, scope: Scope) -> Optional[Proposal]:
+def _own_in_each_object(
+    owner: ast.ClassDef, name: str, value: str, scope: CodeScope
+) -> Optional[ProposedEdits]:
     if "\n" in value:
         return None
-    makers = [s for s in owner.body if isinstance(s, ast.FunctionDef) and s.name == "__init__" and s.args.args]
+    makers = [
+        s
+        for s in owner.body
+        if isinstance(s, ast.FunctionDef) and s.name == "__init__" and s.args.args
+    ]
     if makers:
-        return top_of_body(scope, COST - 0.3, makers[0], f"{makers[0].args.args[0].arg}.{name} = {value}")
+        return top_of_body(
+            scope, COST - 0.3, makers[0], f"{makers[0].args.args[0].arg}.{name} = {value}"
+        )
     if owner.bases:
         return None
     last = owner.body[-1]

@@ -1,4 +1,4 @@
-"""Module-level statements that are wrong as a whole: two values exchanged, a value of another name, one too many."""
+"""A wrong module-level statement: swapped values, the value of another name, a surplus line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from typing import Iterator, List, Optional
 
 from sandbox.guest.search.source.outer_scope import OuterScope
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, ProposedEdits
 from sandbox.guest.search.source.texts import quoted
 
 COST = 1.6
@@ -25,12 +25,13 @@ CHANGES = (
     ("A = 'a'\n", "A = 'seen'\n"),
     ("A = {'k': 1}\n", "A = {'k': 42}\n"),
 )
-MOST_SEEN = 14
+MAX_SEEN = 14
+"""Maximum strings of the failing tests to try for one constant."""
 UNTOUCHED = ("def f(a):\n    b = 1\n    return a\n", "import os\n")
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Exchange, drop or reorder plain statements; give a name another name's value."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Swap, delete or reorder simple statements; assign the value of another name."""
     if not isinstance(scope, OuterScope):
         return
     if isinstance(node, ast.Constant) and scope.is_value(node):
@@ -44,39 +45,57 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         if len(block) > 1:
             yield scope.delete(COST + 0.9, node)
         following = block[index + 1] if index + 1 < len(block) else None
-        if isinstance(following, (ast.Assign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef)):
+        if isinstance(
+            following, (ast.Assign, ast.AugAssign, ast.Expr, ast.FunctionDef, ast.ClassDef)
+        ):
             yield _exchanged(node, following, scope)
 
 
-def _other_constants(node: ast.Constant, scope: OuterScope) -> Iterator[Optional[Proposal]]:
-    """What the failing tests mention; a number with a digit too many or too few, in another unit."""
+def _other_constants(node: ast.Constant, scope: OuterScope) -> Iterator[Optional[ProposedEdits]]:
+    """Replace a constant by a literal of the failing tests, a power of ten, or another unit."""
     value = node.value
     if isinstance(value, str):
         for rank, text in enumerate(dict.fromkeys(scope.literals.strings)):
-            if rank < MOST_SEEN and (len(text) <= 2 * len(value) + 8 or not value):
+            if rank < MAX_SEEN and (len(text) <= 2 * len(value) + 8 or not value):
                 yield scope.replace(COST - 0.5 + 0.06 * rank, node, quoted(text, scope.text(node)))
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         return
     for rank, number in enumerate(dict.fromkeys(scope.literals.numbers)):
-        if rank < MOST_SEEN and isinstance(number, type(value)):
+        if rank < MAX_SEEN and isinstance(number, type(value)):
             yield scope.replace(COST - 0.6 + 0.06 * rank, node, repr(number))
     if isinstance(value, int) and value > 1:
         digits = str(value)
-        swapped = {int(digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]) for i in range(len(digits) - 1)}
-        others = [value * 10, value // 10, value * 60, value * 24, value * 1000, value // 60, value // 1000]
+        swapped = {
+            int(digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :])
+            for i in range(len(digits) - 1)
+        }
+        # Confused units: tens and thousands, seconds, minutes, hours and days.
+        others = [
+            value * 10,
+            value // 10,
+            value * 60,
+            value * 24,
+            value * 1000,
+            value // 60,
+            value // 1000,
+        ]
         for rank, other in enumerate(dict.fromkeys([*others, *sorted(swapped), *_binary(value)])):
             if other not in (0, value):
                 yield scope.replace(COST - 0.2 + 0.06 * rank, node, repr(other))
 
 
 def _binary(value: int) -> List[int]:
-    """1000 for 1024 and 1024 for 1000, in powers."""
+    """Return decimal for binary powers and vice versa: 1000 for 1024, 1024 for 1000."""
     powers = range(1, 5)
-    found = [1024**p for p in powers if value == 1000**p] + [1000**p for p in powers if value == 1024**p]
+    found = [1024**p for p in powers if value == 1000**p] + [
+        1000**p for p in powers if value == 1024**p
+    ]
     return [*found, value - 1] if value & (value - 1) == 0 else found
 
 
-def _values(node: ast.Assign | ast.AnnAssign, value: ast.expr, scope: OuterScope) -> Iterator[Optional[Proposal]]:
+def _values(
+    node: ast.Assign | ast.AnnAssign, value: ast.expr, scope: OuterScope
+) -> Iterator[Optional[ProposedEdits]]:
     block, index = scope.block(node)
     for following in block[index + 1 : index + 4]:
         if isinstance(following, (ast.Assign, ast.AnnAssign)) and following.value is not None:
@@ -92,8 +111,14 @@ def _values(node: ast.Assign | ast.AnnAssign, value: ast.expr, scope: OuterScope
     if isinstance(value, (ast.Tuple, ast.List, ast.Set)):
         for kind in ("frozenset", "tuple", "list", "set"):
             text = scope.text(value)
-            yield scope.replace(COST + 0.8, value, f"{kind}({text if text[:1] in '([{' else f'({text})'})")
-    if isinstance(node, ast.Assign) and len(node.targets) == 2 and not isinstance(value, ast.Constant):
+            yield scope.replace(
+                COST + 0.8, value, f"{kind}({text if text[:1] in '([{' else f'({text})'})"
+            )
+    if (
+        isinstance(node, ast.Assign)
+        and len(node.targets) == 2
+        and not isinstance(value, ast.Constant)
+    ):
         code = "\n".join(f"{scope.text(target)} = {scope.text(value)}" for target in node.targets)
         yield scope.restate(COST - 0.3, node, code)
 
@@ -103,10 +128,10 @@ def _name(node: ast.Assign | ast.AnnAssign) -> str:
     return target.id if isinstance(target, ast.Name) else ""
 
 
-def _exchanged(node: ast.stmt, following: ast.stmt, scope: Scope) -> Optional[Proposal]:
+def _exchanged(node: ast.stmt, following: ast.stmt, scope: CodeScope) -> Optional[ProposedEdits]:
     one, two = scope.source.whole_lines(node), scope.source.whole_lines(following)
     data = scope.source.data
     if one is None or two is None or not data[one[0] : two[1]].endswith(b"\n"):
         return None
     text = (data[two[0] : two[1]] + data[one[1] : two[0]] + data[one[0] : one[1]]).decode("utf-8")
-    return Proposal(COST + 0.7, (Edit(one[0], two[1], text),))
+    return ProposedEdits(COST + 0.7, (TextEdit(one[0], two[1], text),))

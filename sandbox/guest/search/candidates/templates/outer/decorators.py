@@ -1,4 +1,4 @@
-"""A decorator too many, too few, in the wrong order or of the wrong kind."""
+"""A missing, superfluous, misplaced or wrong decorator."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from typing import Iterator, List, Optional
 
 from sandbox.guest.search.source.outer_scope import OuterScope
-from sandbox.guest.search.source.render import Edit, first_line
-from sandbox.guest.search.source.scope import FunctionNode, Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit, first_line
+from sandbox.guest.search.source.scope import CodeScope, FunctionNode, ProposedEdits
 
 COST = 1.6
 CHEAPEST = COST - 0.4
@@ -38,7 +38,10 @@ CHANGES = (
         "class A:\n    @classmethod\n    def f(cls):\n        return cls\n",
     ),
     (
-        "import functools\n\n\ndef d(f):\n    def inner(*a):\n        return f(*a)\n    return inner\n",
+        (
+            "import functools\n\n\ndef d(f):\n    def inner(*a):\n        return f(*a)\n"
+            "    return inner\n"
+        ),
         (
             "import functools\n\n\ndef d(f):\n    @functools.wraps(f)\n    def inner(*a):\n"
             "        return f(*a)\n    return inner\n"
@@ -71,8 +74,8 @@ UNTOUCHED = ("x = 1\n", "def f(a):\n    return a\n")
 OF_METHODS = ("property", "staticmethod", "classmethod")
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Drop, exchange, replace and add decorators."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Drop, swap, replace and add decorators."""
     if not isinstance(scope, OuterScope) or not isinstance(node, (*FunctionNode, ast.ClassDef)):
         return
     present = [scope.text(d) for d in node.decorator_list]
@@ -88,15 +91,19 @@ def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
         yield from _context_manager(node, scope)
 
 
-def _dropped(decorator: ast.expr, scope: Scope) -> Optional[Proposal]:
+def _dropped(decorator: ast.expr, scope: CodeScope) -> Optional[ProposedEdits]:
     start, end = scope.source.line_span(decorator.lineno, decorator.end_lineno or decorator.lineno)
-    return Proposal(COST + 0.2, (Edit(start, end, ""),))
+    return ProposedEdits(COST + 0.2, (TextEdit(start, end, ""),))
 
 
-def _replaced(decorator: ast.expr, node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _replaced(
+    decorator: ast.expr, node: ast.AST, scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
     text = scope.text(decorator)
     if text in OF_METHODS:
-        yield from (scope.replace(COST + 0.2, decorator, other) for other in OF_METHODS if other != text)
+        yield from (
+            scope.replace(COST + 0.2, decorator, other) for other in OF_METHODS if other != text
+        )
     if isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter", "deleter"):
         name = getattr(node, "name", "")
         yield scope.replace(COST - 0.4, decorator.value, name)
@@ -109,11 +116,13 @@ def _replaced(decorator: ast.expr, node: ast.AST, scope: Scope) -> Iterator[Opti
 
 
 def _fitting(node: ast.AST, scope: OuterScope) -> List[str]:
-    """What siblings wear; for methods what their first parameter suggests."""
+    """Return decorators of siblings and, for methods, those that match the first parameter."""
     place = scope.source.places[node]
     block: List[ast.stmt] = getattr(place.parent, place.field)
     alike = [s for s in block if isinstance(s, type(node)) and s is not node]
-    texts = [scope.text(d) for s in alike for d in getattr(s, "decorator_list", ()) if not _is_setter(d)]
+    texts = [
+        scope.text(d) for s in alike for d in getattr(s, "decorator_list", ()) if not _is_setter(d)
+    ]
     if not isinstance(place.parent, ast.ClassDef) or not isinstance(node, FunctionNode):
         return list(dict.fromkeys(texts))[:6]
     names = [a.arg for a in node.args.args]
@@ -128,21 +137,29 @@ def _fitting(node: ast.AST, scope: OuterScope) -> List[str]:
 
 
 def _is_setter(decorator: ast.expr) -> bool:
-    return isinstance(decorator, ast.Attribute) and decorator.attr in ("setter", "getter", "deleter")
+    return isinstance(decorator, ast.Attribute) and decorator.attr in (
+        "setter",
+        "getter",
+        "deleter",
+    )
 
 
-def _added(cost: float, node: ast.stmt, text: str, scope: Scope) -> Optional[Proposal]:
+def _added(cost: float, node: ast.stmt, text: str, scope: CodeScope) -> Optional[ProposedEdits]:
     indent = scope.source.indent(node)
     if indent is None or "\n" in text:
         return None
     at = scope.source.line_span(first_line(node), first_line(node))[0]
-    return Proposal(cost, (Edit(at, at, f"{indent}@{text}{scope.source.newline}"),))
+    return ProposedEdits(cost, (TextEdit(at, at, f"{indent}@{text}{scope.source.newline}"),))
 
 
-def _wraps(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope) -> Iterator[Optional[Proposal]]:
-    """A function made inside another, handed back in place of its argument, does not bear the argument's name."""
+def _wraps(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope
+) -> Iterator[Optional[ProposedEdits]]:
+    """Add `functools.wraps` to a wrapper function that is returned by a decorator."""
     parameters = [a.arg for a in node.args.args if a.arg not in ("self", "cls")]
-    returned = {s.value.id for s in node.body if isinstance(s, ast.Return) and isinstance(s.value, ast.Name)}
+    returned = {
+        s.value.id for s in node.body if isinstance(s, ast.Return) and isinstance(s.value, ast.Name)
+    }
     for inner in node.body:
         if not isinstance(inner, FunctionNode) or inner.name not in returned or not parameters:
             continue
@@ -153,18 +170,25 @@ def _wraps(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope) -> I
         proposal = _added(COST, inner, f"{word}({parameters[0]})", scope)
         if proposal:
             known = short or "functools" in scope.bound
-            edits = proposal.edits if known else scope.importing("import functools", *proposal.edits)
-            yield Proposal(proposal.cost, edits)
+            edits = (
+                proposal.edits if known else scope.importing("import functools", *proposal.edits)
+            )
+            yield ProposedEdits(proposal.cost, edits)
 
 
-def _context_manager(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope) -> Iterator[Optional[Proposal]]:
+def _context_manager(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope
+) -> Iterator[Optional[ProposedEdits]]:
     yields = [n for n in ast.walk(node) if isinstance(n, ast.Yield)]
     if len(yields) != 1 or node.decorator_list:
         return
     word = "contextmanager" if isinstance(node, ast.FunctionDef) else "asynccontextmanager"
     module = "contextlib" in scope.bound and word not in scope.bound
+    # A generator with a single `yield` is often meant as a context manager.
     proposal = _added(COST + 0.6, node, f"contextlib.{word}" if module else word, scope)
     if proposal:
         known = module or word in scope.bound
         line = f"from contextlib import {word}"
-        yield Proposal(proposal.cost, proposal.edits if known else scope.importing(line, *proposal.edits))
+        yield ProposedEdits(
+            proposal.cost, proposal.edits if known else scope.importing(line, *proposal.edits)
+        )

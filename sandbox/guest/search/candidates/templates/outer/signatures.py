@@ -1,4 +1,4 @@
-"""A wrong head of a function: `self` missing, a parameter missing, misspelt, in the wrong order, of the wrong kind."""
+"""A wrong signature: `self` missing, a parameter missing, misspelt, misplaced or wrong in kind."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import ast
 from typing import Iterator, List, Optional
 
 from sandbox.guest.search.source.outer_scope import OuterScope, end_of_argument
-from sandbox.guest.search.source.render import Edit
-from sandbox.guest.search.source.scope import FunctionNode, Proposal, Scope
+from sandbox.guest.search.source.render import TextEdit
+from sandbox.guest.search.source.scope import CodeScope, FunctionNode, ProposedEdits
 from sandbox.guest.search.source.texts import close_names, distance
 
 COST = 1.6
 CHEAPEST = COST - 0.8
 CHANGES = (
-    ("class A:\n    def f():\n        return 1\n", "class A:\n    def f(self):\n        return 1\n"),
-    ("class A:\n    def f(x):\n        return x\n", "class A:\n    def f(self, x):\n        return x\n"),
+    (
+        "class A:\n    def f():\n        return 1\n",
+        "class A:\n    def f(self):\n        return 1\n",
+    ),
+    (
+        "class A:\n    def f(x):\n        return x\n",
+        "class A:\n    def f(self, x):\n        return x\n",
+    ),
     (
         "class A:\n    @classmethod\n    def f(x):\n        return x\n",
         "class A:\n    @classmethod\n    def f(cls, x):\n        return x\n",
@@ -23,7 +29,10 @@ CHANGES = (
     ("def f(vlaue):\n    return value\n", "def f(value):\n    return value\n"),
     ("def f(a):\n    return a + size\n", "def f(a, size):\n    return a + size\n"),
     ("def f(a):\n    return a + size\n", "def f(a, size=None):\n    return a + size\n"),
-    ("def f(a):\n    return a\n\n\nf(1, key=2)\n", "def f(a, key=None):\n    return a\n\n\nf(1, key=2)\n"),
+    (
+        "def f(a):\n    return a\n\n\nf(1, key=2)\n",
+        "def f(a, key=None):\n    return a\n\n\nf(1, key=2)\n",
+    ),
     ("def f(a):\n    return a\n", "def f(*a):\n    return a\n"),
     ("def f(a, b=1):\n    return a\n", "def f(a, *, b=1):\n    return a\n"),
     ("def f(a, *, b=1):\n    return a\n", "def f(a, b=1):\n    return a\n"),
@@ -33,8 +42,14 @@ CHANGES = (
         "class A:\n    def __init__(self, n):\n        self.n = n\n",
     ),
     (
-        "class A:\n    def f(self):\n        pass\n\n    def gett(self):\n        return self.get()\n",
-        "class A:\n    def f(self):\n        pass\n\n    def get(self):\n        return self.get()\n",
+        (
+            "class A:\n    def f(self):\n        pass\n\n    def gett(self):\n"
+            "        return self.get()\n"
+        ),
+        (
+            "class A:\n    def f(self):\n        pass\n\n    def get(self):\n"
+            "        return self.get()\n"
+        ),
     ),
     ("async def f(a):\n    return a\n", "def f(a):\n    return a\n"),
     ("def f(a, b):\n    return a\n", "def f(a):\n    return a\n"),
@@ -42,20 +57,21 @@ CHANGES = (
 UNTOUCHED = ("x = 1\n", "class A:\n    y = 2\n")
 
 SPECIAL = (
-    "__init__", "__new__", "__repr__", "__str__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__",
-    "__hash__", "__bool__", "__len__", "__iter__", "__next__", "__contains__", "__getitem__", "__setitem__",
-    "__delitem__", "__getattr__", "__setattr__", "__call__", "__enter__", "__exit__", "__aenter__", "__aexit__",
-    "__add__", "__radd__", "__iadd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__floordiv__",
-    "__mod__", "__pow__", "__and__", "__or__", "__xor__", "__neg__", "__abs__", "__int__", "__float__", "__index__",
-    "__format__", "__reversed__", "__missing__", "__post_init__", "__init_subclass__", "__class_getitem__",
-    "__copy__", "__deepcopy__", "__set_name__", "__get__", "__set__", "__fspath__", "__await__", "__aiter__",
-    "__anext__",
+    "__init__", "__new__", "__repr__", "__str__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__",
+    "__ge__", "__hash__", "__bool__", "__len__", "__iter__", "__next__", "__contains__",
+    "__getitem__", "__setitem__", "__delitem__", "__getattr__", "__setattr__", "__call__",
+    "__enter__", "__exit__", "__aenter__", "__aexit__", "__add__", "__radd__", "__iadd__",
+    "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__floordiv__", "__mod__",
+    "__pow__", "__and__", "__or__", "__xor__", "__neg__", "__abs__", "__int__", "__float__",
+    "__index__", "__format__", "__reversed__", "__missing__", "__post_init__", "__init_subclass__",
+    "__class_getitem__", "__copy__", "__deepcopy__", "__set_name__", "__get__", "__set__",
+    "__fspath__", "__await__", "__aiter__", "__anext__",
 )  # fmt: skip
 DEFAULTS = ("", "=None")
 
 
-def propose(node: ast.AST, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """Parameters by what the body reads and callers give; the name by what others call."""
+def propose(node: ast.AST, scope: CodeScope) -> Iterator[Optional[ProposedEdits]]:
+    """Match the parameters with the body and the callers, and the name with its uses."""
     if not isinstance(scope, OuterScope) or not isinstance(node, FunctionNode):
         return
     yield from _first_parameter(node, scope)
@@ -70,36 +86,50 @@ def _positional(node: ast.FunctionDef | ast.AsyncFunctionDef) -> List[ast.arg]:
     return [*node.args.posonlyargs, *node.args.args]
 
 
-def _is_method(node: ast.AST, scope: Scope) -> bool:
+def _is_method(node: ast.AST, scope: CodeScope) -> bool:
     return isinstance(scope.parent(node), ast.ClassDef)
 
 
-def _opening(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> int:
-    """The byte behind the parenthesis that opens the parameters."""
+def _opening(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: CodeScope) -> int:
+    """Return the offset after the opening parenthesis of the parameters."""
     start = scope.source.offset(node.lineno, node.col_offset)
-    name = scope.source.data.index(node.name.encode("utf-8"), start + (4 if isinstance(node, ast.FunctionDef) else 10))
+    name = scope.source.data.index(
+        node.name.encode("utf-8"), start + (4 if isinstance(node, ast.FunctionDef) else 10)
+    )
     return scope.source.data.index(b"(", name + len(node.name.encode("utf-8"))) + 1
 
 
-def _first_parameter(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _first_parameter(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
     if not _is_method(node, scope):
         return
     names = [a.arg for a in _positional(node)]
     decorators = [scope.text(d) for d in node.decorator_list]
-    word = "cls" if "classmethod" in decorators or node.name in ("__new__", "__init_subclass__") else "self"
+    word = (
+        "cls"
+        if "classmethod" in decorators or node.name in ("__new__", "__init_subclass__")
+        else "self"
+    )
     if names[:1] == [word]:
         return
     at = _opening(node, scope)
-    everything = [*names, *(a.arg for a in node.args.kwonlyargs), *filter(None, (node.args.vararg, node.args.kwarg))]
+    everything = [
+        *names,
+        *(a.arg for a in node.args.kwonlyargs),
+        *filter(None, (node.args.vararg, node.args.kwarg)),
+    ]
     cost = COST - 0.8 if "staticmethod" not in decorators else COST + 0.3
-    yield Proposal(cost, (Edit(at, at, f"{word}, " if everything else word),))
+    yield ProposedEdits(cost, (TextEdit(at, at, f"{word}, " if everything else word),))
     if names and names[0] in ("self", "cls"):
         first = _positional(node)[0]
         start = scope.source.span(first)[0]
-        yield Proposal(cost + 0.2, (Edit(start, start + len(first.arg), word),))
+        yield ProposedEdits(cost + 0.2, (TextEdit(start, start + len(first.arg), word),))
 
 
-def _order_and_number(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Iterator[Optional[Proposal]]:
+def _order_and_number(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
     plain = _positional(node)
     if _is_method(node, scope) and plain and plain[0].arg in ("self", "cls"):
         plain = plain[1:]
@@ -109,6 +139,7 @@ def _order_and_number(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope
             yield _swapped(one, other, scope)
         elif index >= bare:
             yield _defaults_swapped(node, index - bare, scope, (one, other))
+    # A parameter that the body never reads may be superfluous or misspelt.
     read = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name)}
     every = _positional(node)
     for index, argument in enumerate(every):
@@ -117,34 +148,36 @@ def _order_and_number(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope
             continue
         start, end = scope.source.span(argument)
         if following is not None:
-            yield Proposal(COST + 0.6, (Edit(start, scope.source.span(following)[0], ""),))
+            yield ProposedEdits(COST + 0.6, (TextEdit(start, scope.source.span(following)[0], ""),))
         elif not (node.args.vararg or node.args.kwonlyargs or node.args.kwarg):
             begin = scope.source.span(every[index - 1])[1] if index else start
-            yield Proposal(COST + 0.6, (Edit(begin, end, ""),))
+            yield ProposedEdits(COST + 0.6, (TextEdit(begin, end, ""),))
 
 
-def _swapped(one: ast.arg, other: ast.arg, scope: Scope) -> Proposal:
+def _swapped(one: ast.arg, other: ast.arg, scope: CodeScope) -> ProposedEdits:
     spans = [(scope.source.span(a)[0], end_of_argument(scope.source, a)) for a in (one, other)]
     texts = [scope.source.data[slice(*span)].decode("utf-8") for span in spans]
-    return Proposal(COST + 0.2, (Edit(*spans[0], texts[1]), Edit(*spans[1], texts[0])))
+    return ProposedEdits(COST + 0.2, (TextEdit(*spans[0], texts[1]), TextEdit(*spans[1], texts[0])))
 
 
 def _defaults_swapped(
     node: ast.FunctionDef | ast.AsyncFunctionDef,
     index: int,
-    scope: Scope,
+    scope: CodeScope,
     pair: tuple,  # type: ignore[type-arg]
-) -> Optional[Proposal]:
+) -> Optional[ProposedEdits]:
     defaults = node.args.defaults[max(0, index) : index + 2]
     if len(defaults) < 2:
         return None
     spans = [(scope.source.span(a)[0], scope.source.span(d)[1]) for a, d in zip(pair, defaults)]
     texts = [scope.source.data[slice(*span)].decode("utf-8") for span in spans]
-    return Proposal(COST + 0.3, (Edit(*spans[0], texts[1]), Edit(*spans[1], texts[0])))
+    return ProposedEdits(COST + 0.3, (TextEdit(*spans[0], texts[1]), TextEdit(*spans[1], texts[0])))
 
 
-def _missing(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope) -> Iterator[Optional[Proposal]]:
-    """Names the body reads that nothing binds; keywords that callers in this file give."""
+def _missing(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope
+) -> Iterator[Optional[ProposedEdits]]:
+    """Add parameters for unbound names of the body and for keywords of callers in this file."""
     every = [*_positional(node), *node.args.kwonlyargs]
     names = [a.arg for a in every]
     read = {n.id for s in node.body for n in ast.walk(s) if isinstance(n, ast.Name)}
@@ -154,7 +187,9 @@ def _missing(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope) ->
         start = scope.source.span(argument)[0]
         if argument.arg not in read:
             for name in dict.fromkeys([*close_names(argument.arg, wanted, 2), *given]):
-                yield Proposal(COST - 0.6, (Edit(start, start + len(argument.arg.encode("utf-8")), name),))
+                yield ProposedEdits(
+                    COST - 0.6, (TextEdit(start, start + len(argument.arg.encode("utf-8")), name),)
+                )
     for name in dict.fromkeys([*wanted, *given]):
         for rank, default in enumerate(DEFAULTS):
             if default or name in wanted:
@@ -167,26 +202,30 @@ def _keywords_given(name: str, tree: ast.Module) -> List[str]:
     return list(dict.fromkeys(k.arg for c in mine for k in c.keywords if k.arg))
 
 
-def _added(node: ast.FunctionDef | ast.AsyncFunctionDef, text: str, cost: float, scope: Scope) -> Optional[Proposal]:
-    """One more parameter behind the positional ones."""
+def _added(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, text: str, cost: float, scope: CodeScope
+) -> Optional[ProposedEdits]:
+    """Append a positional parameter."""
     plain = _positional(node)
     if text.startswith("*") and not node.args.args:
         return None  # nothing may stand between the last parameter and a `/`
     if not plain:
         at = _opening(node, scope)
         more = node.args.vararg or node.args.kwonlyargs or node.args.kwarg
-        return Proposal(cost, (Edit(at, at, f"{text}, " if more else text),))
+        return ProposedEdits(cost, (TextEdit(at, at, f"{text}, " if more else text),))
     last: List[ast.expr] = node.args.defaults
     if last and "=" not in text and not text.startswith("*"):
         before = plain[len(plain) - len(last)]
         at = scope.source.span(before)[0]
-        return Proposal(cost, (Edit(at, at, f"{text}, "),))
+        return ProposedEdits(cost, (TextEdit(at, at, f"{text}, "),))
     at = scope.source.span(last[-1])[1] if last else end_of_argument(scope.source, plain[-1])
-    return Proposal(cost, (Edit(at, at, f", {text}"),))
+    return ProposedEdits(cost, (TextEdit(at, at, f", {text}"),))
 
 
-def _kinds(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Iterator[Optional[Proposal]]:
-    """`*` and `**` added and dropped; keyword-only or not."""
+def _kinds(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, scope: CodeScope
+) -> Iterator[Optional[ProposedEdits]]:
+    """Add and remove `*` and `**`; exchange keyword-only and positional parameters."""
     plain = [a for a in _positional(node) if a.arg not in ("self", "cls")]
     arguments, span = node.args, scope.source.span
     rest = arguments.vararg or arguments.kwonlyargs or arguments.kwarg
@@ -194,52 +233,74 @@ def _kinds(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Iterat
         if starred is not None:
             start = span(starred)[0]
             if scope.source.data[start - stars : start] == b"*" * stars:
-                yield Proposal(COST + 0.6, (Edit(start - stars, start, ""),))
+                yield ProposedEdits(COST + 0.6, (TextEdit(start - stars, start, ""),))
     if plain and not rest and not arguments.defaults and not plain[-1].annotation:
         at = span(plain[-1])[0]
-        yield Proposal(COST + 0.6, (Edit(at, at, "*"),))
+        yield ProposedEdits(COST + 0.6, (TextEdit(at, at, "*"),))
     if not arguments.kwarg and (plain or not rest):
         proposal = _added(node, "**kwargs", COST + 0.7, scope) if not rest else None
         yield proposal
-        yield _added(node, "*args", COST + 0.9, scope) if not rest and not arguments.defaults else None
+        yield (
+            _added(node, "*args", COST + 0.9, scope)
+            if not rest and not arguments.defaults
+            else None
+        )
     if arguments.defaults and not rest:
         first = _positional(node)[-len(arguments.defaults)]
         if first in arguments.args:
-            yield Proposal(COST + 0.5, (Edit(span(first)[0], span(first)[0], "*, "),))
+            yield ProposedEdits(COST + 0.5, (TextEdit(span(first)[0], span(first)[0], "*, "),))
     if arguments.kwonlyargs and not arguments.vararg:
         start = span(arguments.kwonlyargs[0])[0]
         before = scope.source.data[:start].rstrip().rstrip(b",").rstrip()
         if before.endswith(b"*"):
-            yield Proposal(COST + 0.5, (Edit(len(before) - 1, start, ""),))
+            yield ProposedEdits(COST + 0.5, (TextEdit(len(before) - 1, start, ""),))
 
 
-def _name(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope) -> Iterator[Optional[Proposal]]:
-    """The special method that was meant; the name that is called and defined nowhere."""
-    at = scope.source.data.index(node.name.encode("utf-8"), scope.source.offset(node.lineno, node.col_offset) + 4)
+def _name(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, scope: OuterScope
+) -> Iterator[Optional[ProposedEdits]]:
+    """Rename to a similar special method, or to a name that is used but undefined."""
+    at = scope.source.data.index(
+        node.name.encode("utf-8"), scope.source.offset(node.lineno, node.col_offset) + 4
+    )
     edit_end = at + len(node.name.encode("utf-8"))
     if _is_method(node, scope):
+        # Python ignores a misspelt special method silently.
         if node.name.startswith("_") and (node.name.startswith("__") or node.name.endswith("_")):
             near = [s for s in SPECIAL if s != node.name and distance(s, node.name, 2) <= 2]
             for name in near:
-                yield Proposal(COST - 0.3 if node.name not in SPECIAL else COST + 0.4, (Edit(at, edit_end, name),))
+                yield ProposedEdits(
+                    COST - 0.3 if node.name not in SPECIAL else COST + 0.4,
+                    (TextEdit(at, edit_end, name),),
+                )
         owner = scope.parent(node)
         defined = {getattr(s, "name", "") for s in getattr(owner, "body", [])}
-        inside = [n for n in ast.walk(owner) if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)]
-        wanted = [n.attr for n in inside if isinstance(n.value, ast.Name) and n.value.id in ("self", "cls")]
+        inside = [
+            n
+            for n in ast.walk(owner)
+            if isinstance(n, ast.Attribute) and isinstance(n.value, ast.Name)
+        ]
+        wanted = [
+            n.attr
+            for n in inside
+            if isinstance(n.value, ast.Name) and n.value.id in ("self", "cls")
+        ]
         for name in close_names(node.name, [w for w in wanted if w not in defined], 2):
-            yield Proposal(COST, (Edit(at, edit_end, name),))
+            yield ProposedEdits(COST, (TextEdit(at, edit_end, name),))
     else:
         for name in close_names(node.name, scope.unbound, 2):
-            yield Proposal(COST - 0.2, (Edit(at, edit_end, name),))
+            yield ProposedEdits(COST - 0.2, (TextEdit(at, edit_end, name),))
 
 
-def _asynchronous(node: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> Optional[Proposal]:
+def _asynchronous(
+    node: ast.FunctionDef | ast.AsyncFunctionDef, scope: CodeScope
+) -> Optional[ProposedEdits]:
     start = scope.source.offset(node.lineno, node.col_offset)
     kinds = {type(n) for n in ast.walk(node)}
     if isinstance(node, ast.AsyncFunctionDef):
         if kinds & {ast.Await, ast.AsyncFor, ast.AsyncWith}:
             return None
         end = scope.source.data.index(b"def", start)
-        return Proposal(COST + 0.8, (Edit(start, end, ""),))
+        return ProposedEdits(COST + 0.8, (TextEdit(start, end, ""),))
     awaits = bool(kinds & {ast.Await, ast.AsyncFor, ast.AsyncWith})
-    return Proposal(COST - 0.6 if awaits else COST + 1.4, (Edit(start, start, "async "),))
+    return ProposedEdits(COST - 0.6 if awaits else COST + 1.4, (TextEdit(start, start, "async "),))

@@ -1,4 +1,4 @@
-"""Files that do not parse: each kind of mistake mends what its table says, and nothing is proposed that does not compile."""
+"""Files that do not parse: each kind repairs what its table says, and every proposal compiles."""
 
 import ast
 import sys
@@ -10,8 +10,8 @@ import pytest
 from sandbox.guest.search.candidates.broken import propose
 from sandbox.guest.search.candidates.broken.child import propose_in_child
 from sandbox.guest.search.candidates.broken.kinds import load_kinds
-from sandbox.guest.search.candidates.broken.mending import Mender
 from sandbox.guest.search.candidates.broken.model import Broken, TextProposal
+from sandbox.guest.search.candidates.broken.repairing import SyntaxRepairer
 from sandbox.guest.search.source.render import splice
 
 KINDS: dict[str, Any] = load_kinds()
@@ -43,7 +43,9 @@ def meaning(text: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "old", "new"), CHANGES)
-def test_what_the_table_of_a_kind_shows_is_among_the_proposals(name: str, old: str, new: str) -> None:
+def test_what_the_table_of_a_kind_shows_is_among_the_proposals(
+    name: str, old: str, new: str
+) -> None:
     if parses(old):
         assert proposed(old) == (), "newer interpreters know this syntax"
     else:
@@ -52,7 +54,7 @@ def test_what_the_table_of_a_kind_shows_is_among_the_proposals(name: str, old: s
 
 @pytest.mark.parametrize(("name", "old"), UNTOUCHED)
 def test_a_kind_does_not_mend_what_is_not_its_mistake(name: str, old: str) -> None:
-    assert Mender({name: KINDS[name]}).mend(old) == []
+    assert SyntaxRepairer({name: KINDS[name]}).repair(old) == []
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -105,12 +107,16 @@ def test_one_mistake_in_a_longer_file_is_mended_among_the_first_five(old: str, n
 
 
 def test_two_mistakes_are_mended_together() -> None:
-    broken = LONG.replace("self.things = []", "self.things = [").replace("if size > 0]", "if size > 0")
+    broken = LONG.replace("self.things = []", "self.things = [").replace(
+        "if size > 0]", "if size > 0"
+    )
     texts = proposed(broken)
     assert meaning(LONG) in [meaning(text) for text in texts[:5]]
 
 
-@pytest.mark.parametrize("cut", ["def make(sizes", "return [Shelf(size) for", "raise ValueError('fu", "        else"])
+@pytest.mark.parametrize(
+    "cut", ["def make(sizes", "return [Shelf(size) for", "raise ValueError('fu", "        else"]
+)
 def test_a_file_that_ends_in_the_middle_is_left_to_a_revert(cut: str) -> None:
     whole = LONG + LONG
     assert proposed(whole[: whole.rindex(cut) + len(cut)]) == ()
@@ -121,9 +127,7 @@ def test_what_parses_already_gets_no_proposal() -> None:
 
 
 def test_line_ends_marks_and_all_other_lines_stay_byte_for_byte() -> None:
-    odd = (
-        b"\xef\xbb\xbf#  odd   spacing\t \r\nx  =  1   # kept \xc3\xa4\r\n\r\ndef f(a\r\n    return a\r\ny  = ( 2 )\r\n"
-    )
+    odd = b"\xef\xbb\xbf#  odd   spacing\t \r\nx  =  1   # kept \xc3\xa4\r\n\r\ndef f(a\r\n    return a\r\ny  = ( 2 )\r\n"
     found = [splice(odd, p.edits) for p in propose(odd, Broken("x.py", 4, 6))]
     assert odd.replace(b"def f(a\r\n", b"def f(a):\r\n") in found
     for text in found:
@@ -175,7 +179,9 @@ OLD_ONLY = KINDS["newer_python"].OLD_ONLY
 
 
 @pytest.mark.parametrize(("since", "old", "new"), OLD_ONLY)
-def test_newer_syntax_is_left_alone_where_it_is_syntax(since: tuple[int, int], old: str, new: str | None) -> None:
+def test_newer_syntax_is_left_alone_where_it_is_syntax(
+    since: tuple[int, int], old: str, new: str | None
+) -> None:
     if sys.version_info >= since:
         assert proposed(old) == ()
     elif new is not None:

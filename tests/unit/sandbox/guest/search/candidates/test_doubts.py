@@ -1,12 +1,12 @@
-"""Doubts about a survivor that its text gives away, and what gives none."""
+"""Doubts that the syntax tree of a patch raises, and patches that raise none."""
 
 import ast
 
 import pytest
 
 from sandbox.guest.search.candidates.doubts import doubts_about, doubts_between
-from sandbox.guest.search.candidates.generator import Candidate
-from sandbox.guest.search.source.render import Edit, Source
+from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.source.render import SourceFile, TextEdit
 from sandbox.guest.search.source.scope import NO_LITERALS, SeenLiterals
 
 OLD = """\
@@ -24,7 +24,7 @@ def f(items, low):
 """
 
 
-def told(old: str, new: str, literals: SeenLiterals = NO_LITERALS) -> list[str]:
+def find_doubts(old: str, new: str, literals: SeenLiterals = NO_LITERALS) -> list[str]:
     assert OLD.count(old) == 1
     return doubts_between(ast.parse(OLD), ast.parse(OLD.replace(old, new)), literals)
 
@@ -48,18 +48,29 @@ def told(old: str, new: str, literals: SeenLiterals = NO_LITERALS) -> list[str]:
         ("    if low > 3:\n        return None\n", "", "deletes a guard"),
         (
             "    return total + low",
-            "    try:\n        return total + low\n    except TypeError:\n        total = 0\n    return total",
-            "catches what was raised",
+            (
+                "    try:\n        return total + low\n    except TypeError:\n        total = 0\n"
+                "    return total"
+            ),
+            "catches an exception that was raised",
         ),
-        ("    return total", "    if not low:\n        return []\n    return total", "leaves early"),
-        ("    return total", "    if not low:\n        return\n    return total", "leaves early"),
-        ("sum(items)", "sum(items) if hasattr(items, 'sum') else 0", "asks whether an attribute is there"),
-        ("sum(items)", "getattr(items, 'total', 0)", "asks whether an attribute is there"),
-        ("return total + low", "return 7", "returns a constant where something was worked out"),
+        (
+            "    return total",
+            "    if not low:\n        return []\n    return total",
+            "returns early",
+        ),
+        ("    return total", "    if not low:\n        return\n    return total", "returns early"),
+        (
+            "sum(items)",
+            "sum(items) if hasattr(items, 'sum') else 0",
+            "tests for an attribute",
+        ),
+        ("sum(items)", "getattr(items, 'total', 0)", "tests for an attribute"),
+        ("return total + low", "return 7", "replaces a computed value by a constant"),
     ],
 )
-def test_what_makes_tests_green_without_mending_is_doubted(old: str, new: str, doubt: str) -> None:
-    assert any(one.startswith(doubt) for one in told(old, new))
+def test_patches_that_only_hide_the_failure_are_doubted(old: str, new: str, doubt: str) -> None:
+    assert any(one.startswith(doubt) for one in find_doubts(old, new))
 
 
 @pytest.mark.parametrize(
@@ -73,12 +84,15 @@ def test_what_makes_tests_green_without_mending_is_doubted(old: str, new: str, d
         ("except TypeError", "except (TypeError, ValueError)"),
         ("sum(items)", "getattr(items, 'total')"),
         ("    return total", "    if low is None:\n        raise TypeError(low)\n    return total"),
-        ("    return total", "    if low is None:\n        low = 0\n        return 0\n    return total"),
+        (
+            "    return total",
+            "    if low is None:\n        low = 0\n        return 0\n    return total",
+        ),
         ("return None", "return low"),
     ],
 )
 def test_plain_edits_are_not_doubted(old: str, new: str) -> None:
-    assert told(old, new) == []
+    assert find_doubts(old, new) == []
 
 
 def test_a_body_that_only_gives_a_constant_is_empty() -> None:
@@ -88,19 +102,30 @@ def test_a_body_that_only_gives_a_constant_is_empty() -> None:
 
 def test_a_value_of_the_failing_test_in_a_comparison_is_a_special_case() -> None:
     seen = SeenLiterals(numbers=(42.0, 42), strings=("north",))
-    assert told("if low > 3", "if low == 42", seen) == ["uses a literal of the failing test in a comparison: 42"]
-    assert told("low > 3", "low > 42", seen) == ["takes a value from the failing test: 42"]
-    assert told("return total + low", "return total + 41", seen) == []
-    assert told("if low > 3", "if low == 0", SeenLiterals(numbers=(0,))) == []
+    assert find_doubts("if low > 3", "if low == 42", seen) == [
+        "uses a literal of the failing test in a comparison: 42"
+    ]
+    assert find_doubts("low > 3", "low > 42", seen) == ["takes a value from the failing test: 42"]
+    assert find_doubts("return total + low", "return total + 41", seen) == []
+    assert find_doubts("if low > 3", "if low == 0", SeenLiterals(numbers=(0,))) == []
 
 
 def test_a_file_that_does_not_parse_is_not_doubted() -> None:
-    source = Source("a.py", b"x = 1\n")
-    candidate = Candidate("t", 1.0, 1.0, 1, source, None, (Edit(0, 1, "x ="),))
+    source = SourceFile("a.py", b"x = 1\n")
+    candidate = CandidatePatch("t", 1.0, 1.0, 1, source, None, (TextEdit(0, 1, "x ="),))
     assert doubts_about(candidate, NO_LITERALS) == []
 
 
 def test_every_edited_file_is_looked_at() -> None:
-    one, two = Source("a.py", b"x = 1\n"), Source("b.py", b"if x:\n    y = 2\n")
-    candidate = Candidate("t", 1.0, 1.0, 1, one, None, (Edit(4, 5, "2"),), more=((two, (Edit(3, 4, "True"),)),))
+    one, two = SourceFile("a.py", b"x = 1\n"), SourceFile("b.py", b"if x:\n    y = 2\n")
+    candidate = CandidatePatch(
+        "t",
+        1.0,
+        1.0,
+        1,
+        one,
+        None,
+        (TextEdit(4, 5, "2"),),
+        more=((two, (TextEdit(3, 4, "True"),)),),
+    )
     assert doubts_about(candidate, NO_LITERALS) == ["makes a condition constant"]

@@ -1,4 +1,4 @@
-"""What failing tests expect shows in candidates: refusals with their words, entries, alternatives."""
+"""Candidates use what failing tests expect: exceptions with messages, entries, alternatives."""
 
 import ast
 from types import SimpleNamespace
@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import pytest
 
 from sandbox.guest.search.candidates.generator import Generator, Suspicion
-from sandbox.guest.search.candidates.patterns import applied, changes_of
+from sandbox.guest.search.candidates.patterns import apply_change, mutations
 from sandbox.guest.search.candidates.templates import guard_raise
 from sandbox.guest.search.candidates.templates.outer import table_entries
-from sandbox.guest.search.session.baseline import expected_messages, literals_of
-from sandbox.guest.search.source.functions import units_of
+from sandbox.guest.search.session.baseline import collect_literals, expected_messages
+from sandbox.guest.search.source.functions import list_units
 from sandbox.guest.search.source.outer_scope import OuterScope
-from sandbox.guest.search.source.render import Source
-from sandbox.guest.search.source.scope import Scope, SeenLiterals
+from sandbox.guest.search.source.render import SourceFile
+from sandbox.guest.search.source.scope import CodeScope, SeenLiterals
 
 
 def a_failing_test() -> list[str]:
@@ -25,25 +25,30 @@ def a_failing_test() -> list[str]:
 
 
 def refused(text: str, seen: SeenLiterals) -> set[str]:
-    source = Source("module.py", text.encode())
+    source = SourceFile("module.py", text.encode())
     generator = Generator({"guard_raise": guard_raise}, {})
     found = [
         candidate
-        for unit in units_of(source, "/module.py")
-        for candidate in generator.of_scope(Scope(source, unit.node, seen), unit, Suspicion({}))
+        for unit in list_units(source, "/module.py")
+        for candidate in generator.of_scope(CodeScope(source, unit.node, seen), unit, Suspicion({}))
     ]
     return {source.render(candidate.edits).decode() for candidate in found}
 
 
 def added(text: str, seen: SeenLiterals) -> set[str]:
-    source = Source("module.py", text.encode())
+    source = SourceFile("module.py", text.encode())
     scope = OuterScope(source, seen)
-    proposals = [p for node in ast.walk(source.tree) for p in table_entries.propose(node, scope) if p is not None]
+    proposals = [
+        p
+        for node in ast.walk(source.tree)
+        for p in table_entries.propose(node, scope)
+        if p is not None
+    ]
     return {source.render(proposal.edits).decode() for proposal in proposals}
 
 
 def test_words_and_messages_of_failing_tests_are_seen() -> None:
-    seen = literals_of([SimpleNamespace(function=a_failing_test)], [0])
+    seen = collect_literals([SimpleNamespace(function=a_failing_test)], [0])
     assert seen.exceptions == ["ValueError", "KeyError"]
     assert seen.messages == ["no such key"]
     assert {"LINE", "second", "materialized", "view"} <= set(seen.words)
@@ -66,15 +71,22 @@ def test_a_message_is_one_that_its_pattern_takes(pattern: str, texts: list[str])
 
 
 def test_a_refusal_says_what_the_test_wants_to_read() -> None:
-    seen = SeenLiterals(strings=("first\nsecond",), exceptions=("ValueError",), messages=("line breaks",))
+    seen = SeenLiterals(
+        strings=("first\nsecond",), exceptions=("ValueError",), messages=("line breaks",)
+    )
     made = refused("def f(comment: str):\n    return comment.strip()\n", seen)
-    wanted = "def f(comment: str):\n    if '\\n' in comment:\n        raise ValueError('line breaks')\n"
+    wanted = (
+        "def f(comment: str):\n    if '\\n' in comment:\n        raise ValueError('line breaks')\n"
+    )
     assert any(text.startswith(wanted) for text in made)
 
 
 def test_a_truth_value_may_be_refused_where_a_refusal_is_expected() -> None:
     text = "def f(value):\n    return float(value)\n"
-    wanted = "def f(value):\n    if isinstance(value, bool):\n        raise ValueError\n    return float(value)\n"
+    wanted = (
+        "def f(value):\n    if isinstance(value, bool):\n        raise ValueError\n"
+        "    return float(value)\n"
+    )
     assert wanted in refused(text, SeenLiterals(exceptions=("ValueError",)))
     assert wanted not in refused(text, SeenLiterals())
 
@@ -82,8 +94,12 @@ def test_a_truth_value_may_be_refused_where_a_refusal_is_expected() -> None:
 def test_a_word_of_the_tests_becomes_an_entry_like_the_others() -> None:
     table = "T = {\n    'MAP': a,\n    'MATCH': b,\n    'MIN': b,\n}\n"
     made = added(table, SeenLiterals(words=("create", "Materialized", "view")))
-    assert "T = {\n    'MAP': a,\n    'MATCH': b,\n    'MIN': b,\n    'MATERIALIZED': b,\n}\n" in made
-    assert "T = ['get', 'put', 'patch']\n" in added("T = ['get', 'put']\n", SeenLiterals(words=("patch",)))
+    assert (
+        "T = {\n    'MAP': a,\n    'MATCH': b,\n    'MIN': b,\n    'MATERIALIZED': b,\n}\n" in made
+    )
+    assert "T = ['get', 'put', 'patch']\n" in added(
+        "T = ['get', 'put']\n", SeenLiterals(words=("patch",))
+    )
     assert added("T = {'two words': 1}\n", SeenLiterals(words=("patch",))) == added(
         "T = {'two words': 1}\n", SeenLiterals()
     )
@@ -91,6 +107,8 @@ def test_a_word_of_the_tests_becomes_an_entry_like_the_others() -> None:
 
 def test_a_word_of_the_tests_becomes_one_more_alternative() -> None:
     pattern = r"END(\s+IF|\s+LOOP|\s+WHILE)?\b"
-    new = {applied(pattern, change) for change in changes_of(pattern, (), ("case", "END", "val"))}
+    new = {
+        apply_change(pattern, change) for change in mutations(pattern, (), ("case", "END", "val"))
+    }
     assert r"END(\s+IF|\s+LOOP|\s+WHILE|\s+CASE)?\b" in new
     assert not any("|\\s+END" in text for text in new), "it takes that in already"

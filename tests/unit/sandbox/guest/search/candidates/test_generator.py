@@ -1,4 +1,4 @@
-"""Candidates: best first, always in the same order, compiled alone, spliced into untouched bytes."""
+"""Candidates: best first, deterministic, compiled alone, spliced into unchanged bytes."""
 
 import ast
 import types
@@ -6,10 +6,18 @@ import types
 import pytest
 
 from sandbox.guest.search.candidates.doubts import doubts_about
-from sandbox.guest.search.candidates.generator import Candidate, Generator, Suspicion
+from sandbox.guest.search.candidates.generator import CandidatePatch, Generator, Suspicion
 from sandbox.guest.search.candidates.templates import load_templates
-from sandbox.guest.search.source.functions import Unit, signature, units_of
-from sandbox.guest.search.source.render import ATOM, SUM, Edit, Source, fitting, level_of_text, splice
+from sandbox.guest.search.source.functions import Unit, list_units, signature
+from sandbox.guest.search.source.render import (
+    ATOM,
+    SUM,
+    SourceFile,
+    TextEdit,
+    parenthesize,
+    splice,
+    text_precedence,
+)
 from sandbox.guest.search.source.scope import NO_LITERALS, SeenLiterals
 
 TEXT = """import math
@@ -35,10 +43,10 @@ def outer(n):
 
 
 def units(text: str = TEXT) -> list[Unit]:
-    return units_of(Source("shapes.py", text.encode()), "/work/repo/shapes.py")
+    return list_units(SourceFile("shapes.py", text.encode()), "/work/repo/shapes.py")
 
 
-def ordered(text: str = TEXT, scores: dict[int, float] | None = None) -> list[Candidate]:
+def ordered(text: str = TEXT, scores: dict[int, float] | None = None) -> list[CandidatePatch]:
     suspicion = Suspicion({"shapes.py": scores or dict.fromkeys(range(1, 30), 1.0)})
     return list(Generator(load_templates(), {}).best_first(units(text), suspicion, NO_LITERALS))
 
@@ -75,13 +83,13 @@ def inside(code: types.CodeType) -> list[types.CodeType]:
 
 
 def test_an_edit_outside_the_function_is_not_compiled() -> None:
-    assert units()[0].compile([Edit(0, 6, "from x import y")]) is None
+    assert units()[0].compile([TextEdit(0, 6, "from x import y")]) is None
 
 
 def test_what_is_no_python_is_not_compiled() -> None:
     unit = units()[0]
     start, end = unit.source.span(unit.node)
-    assert unit.compile([Edit(start, end, "def area(:")]) is None
+    assert unit.compile([TextEdit(start, end, "def area(:")]) is None
 
 
 def test_equal_code_has_one_signature() -> None:
@@ -121,33 +129,33 @@ def test_other_parameters_are_not_equal_code(one: str, other: str) -> None:
     ],
 )
 def test_parentheses_stand_where_they_are_needed(text: str, level: int, expected: str) -> None:
-    assert fitting(text, level) == expected
+    assert parenthesize(text, level) == expected
 
 
 def test_text_that_does_not_stand_alone_binds_nothing() -> None:
-    assert level_of_text("a\n+ b") == -1
+    assert text_precedence("a\n+ b") == -1
 
 
 def test_edits_that_overlap_are_refused() -> None:
     with pytest.raises(ValueError, match="overlap"):
-        splice(b"abcdef", (Edit(0, 3, "x"), Edit(2, 4, "y")))
+        splice(b"abcdef", (TextEdit(0, 3, "x"), TextEdit(2, 4, "y")))
 
 
 @pytest.mark.parametrize("data", [b"x = 1\rx = 2\n", b"\xff\xfe", b"x = 1\n\x0cy = 2\n"])
 def test_a_file_whose_lines_cannot_be_counted_is_refused(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"line ends|decode"):
-        Source("odd.py", data)
+        SourceFile("odd.py", data)
 
 
 def test_columns_count_bytes() -> None:
-    source = Source("m.py", "x = 'ü€'; y = 3\n".encode())
+    source = SourceFile("m.py", "x = 'ü€'; y = 3\n".encode())
     (three,) = (n for n in ast.walk(source.tree) if isinstance(n, ast.Constant) and n.value == 3)
     assert source.render((source.replacement(three, "4"),)).decode() == "x = 'ü€'; y = 4\n"
 
 
-def a_candidate(old: str, start: int, end: int, new: str) -> Candidate:
+def a_candidate(old: str, start: int, end: int, new: str) -> CandidatePatch:
     unit = units(old)[0]
-    return Candidate("x", 1.0, 1.0, 1, unit.source, unit, (Edit(start, end, new),))
+    return CandidatePatch("x", 1.0, 1.0, 1, unit.source, unit, (TextEdit(start, end, new),))
 
 
 def test_a_candidate_says_what_it_does() -> None:
@@ -166,10 +174,10 @@ GUARDED = "def f(a):\n    if a < 1:\n        raise ValueError\n    assert a\n   
         ("a < 1", "1 < 1", "makes a condition constant"),
         ("raise ValueError", "pass", "removes a raise"),
         ("    assert a\n", "", "removes an assert"),
-        ("return a", "return 4711", "returns a constant where something was worked out"),
+        ("return a", "return 4711", "replaces a computed value by a constant"),
     ],
 )
-def test_doubtful_candidates_are_told(old: str, new: str, doubt: str) -> None:
+def test_doubtful_candidates_are_reported(old: str, new: str, doubt: str) -> None:
     at = GUARDED.index(old)
     candidate = a_candidate(GUARDED, at, at + len(old), new)
     assert doubt in doubts_about(candidate, SeenLiterals(numbers=(4711,)))
@@ -178,7 +186,10 @@ def test_doubtful_candidates_are_told(old: str, new: str, doubt: str) -> None:
 def test_functions_of_one_name_in_other_files_lend_what_they_do() -> None:
     one = b"from m import clean\n\n\ndef load(name):\n    return name\n"
     other = b"from m import clean\n\n\ndef load(name):\n    name = clean(name)\n    return name\n"
-    both = [*units_of(Source("one.py", one), "/one.py"), *units_of(Source("other.py", other), "/other.py")]
+    both = [
+        *list_units(SourceFile("one.py", one), "/one.py"),
+        *list_units(SourceFile("other.py", other), "/other.py"),
+    ]
     suspicion = Suspicion({"one.py": {4: 1.0, 5: 1.0}})
     generator = Generator({"borrow_from_file": load_templates()["borrow_from_file"]}, {})
     made = generator.best_first(both, suspicion, NO_LITERALS)

@@ -1,4 +1,4 @@
-"""Templates guided by exceptions make what their tables say, for what their tables say, and never raise."""
+"""Guided templates propose the edits of their tables, only for their exceptions, and never raise."""
 
 from collections.abc import Callable
 from functools import cache
@@ -7,28 +7,34 @@ from typing import Any
 import pytest
 
 from sandbox.guest.search.candidates.lookups import Lookups
-from sandbox.guest.search.candidates.spots import View, spots_of
+from sandbox.guest.search.candidates.spots import FailureContext, find_spots
 from sandbox.guest.search.candidates.templates.guided import load_guided_templates
-from sandbox.guest.search.session.failures import Failure
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.session.failures import FailureRecord
+from sandbox.guest.search.source.render import SourceFile
 
 TEMPLATES: dict[str, Any] = load_guided_templates()
 CHANGES = [(name, *row) for name, template in TEMPLATES.items() for row in template.CHANGES]
 UNTOUCHED = [(name, *row) for name, template in TEMPLATES.items() for row in template.UNTOUCHED]
-BASES = {"ModuleNotFoundError": ["ImportError"], "UnboundLocalError": ["NameError"], "DeprecationWarning": ["Warning"]}
+BASES = {
+    "ModuleNotFoundError": ["ImportError"],
+    "UnboundLocalError": ["NameError"],
+    "DeprecationWarning": ["Warning"],
+}
 
 
-def opener(text: str) -> Callable[[str], Source | None]:
-    source = Source("module.py", text.encode())
+def opener(text: str) -> Callable[[str], SourceFile | None]:
+    source = SourceFile("module.py", text.encode())
     return lambda path: source if path == "module.py" else None
 
 
-def results(name: str, said: str, line: int | None, text: str, extra: dict[str, Any] | None = None) -> list[str]:
+def results(
+    name: str, said: str, line: int | None, text: str, extra: dict[str, Any] | None = None
+) -> list[str]:
     kind, _, message = said.partition(": ")
     frames = (("module.py", line, "f"),) if line else (("test_module.py", 1, "test"),)
-    failure = Failure(kind, message, frames, {"bases": BASES.get(kind, []), **(extra or {})})
+    failure = FailureRecord(kind, message, frames, {"bases": BASES.get(kind, []), **(extra or {})})
     open_source = opener(text)
-    view = View(failure, spots_of(failure, open_source), open_source, lookups())
+    view = FailureContext(failure, find_spots(failure, open_source), open_source, lookups())
     changes = list(TEMPLATES[name].propose(view))
     return [change.source.render(change.edits).decode() for change in changes]
 

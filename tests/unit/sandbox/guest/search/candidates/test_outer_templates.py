@@ -1,4 +1,4 @@
-"""Templates outside functions make what their tables say, leave the rest alone, and never raise."""
+"""Templates outside functions propose the edits of their tables, nothing else, and never raise."""
 
 from functools import cache
 from typing import Any
@@ -8,17 +8,19 @@ import pytest
 from sandbox.guest.search.candidates.generator import cheapest
 from sandbox.guest.search.candidates.templates.outer import load_outer_templates
 from sandbox.guest.search.source.outer_scope import OuterScope
-from sandbox.guest.search.source.render import Source
+from sandbox.guest.search.source.render import SourceFile
 from sandbox.guest.search.source.scope import SeenLiterals
 
 TEMPLATES: dict[str, Any] = load_outer_templates()
-CHANGES = [(name, old, new) for name, template in TEMPLATES.items() for old, new in template.CHANGES]
+CHANGES = [
+    (name, old, new) for name, template in TEMPLATES.items() for old, new in template.CHANGES
+]
 UNTOUCHED = [(name, old) for name, template in TEMPLATES.items() for old in template.UNTOUCHED]
 
 
 @cache
 def proposed(name: str, text: str) -> tuple[tuple[float, str], ...]:
-    source = Source("module.py", text.encode())
+    source = SourceFile("module.py", text.encode())
     scope = OuterScope(source, SeenLiterals((42,), ("seen",)))
     found = []
     for piece in scope.pieces():
@@ -61,7 +63,9 @@ def test_an_outer_template_has_a_sentence_a_cost_and_both_tables(name: str) -> N
 @pytest.mark.parametrize(("name", "old", "new"), CHANGES)
 def test_lines_around_stay_byte_for_byte(name: str, old: str, new: str) -> None:
     odd = (
-        "'''Doc.'''\r\nimport odd\r\n#  odd   spacing\t \r\n" + old.replace("\n", "\r\n") + "\r\nz  = ( 2 ) # kept\r\n"
+        "'''Doc.'''\r\nimport odd\r\n#  odd   spacing\t \r\n"
+        + old.replace("\n", "\r\n")
+        + "\r\nz  = ( 2 ) # kept\r\n"
     )
     for result in results(name, odd):
         assert result.startswith("'''Doc.'''\r\n")

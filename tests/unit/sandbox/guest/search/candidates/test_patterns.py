@@ -1,11 +1,11 @@
-"""Regular expressions are cut without loss, and each change leaves a pattern that compiles."""
+"""Regular expressions are tokenized without loss, and every mutation compiles."""
 
 import re
 
 import pytest
 
-from sandbox.guest.search.candidates.patterns import distinct, tokens_of
-from sandbox.guest.search.source.texts import close_names, string_parts, words_of
+from sandbox.guest.search.candidates.patterns import distinct, tokenize_pattern
+from sandbox.guest.search.source.texts import close_names, split_words, string_parts
 
 PATTERNS = [
     r"^(?P<year>\d{4})-(\d\d?)[-/ ](?:Jan|Feb)\s*$",
@@ -18,7 +18,7 @@ PATTERNS = [
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_tokens_lie_side_by_side_and_make_up_the_pattern(pattern: str) -> None:
-    assert "".join(token.text for token in tokens_of(pattern)) == pattern
+    assert "".join(token.text for token in tokenize_pattern(pattern)) == pattern
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -55,13 +55,19 @@ def test_usual_mistakes_are_within_reach(old: str, new: str) -> None:
 
 
 def test_letters_of_the_failing_tests_are_taken_into_classes() -> None:
-    assert distinct(r"[a-z]+", ("x~y",))[0][1] == r"[a-z~]+" or r"[a-z~]+" in [n for _, n in distinct("[a-z]+", ("~",))]
+    assert distinct(r"[a-z]+", ("x~y",))[0][1] == r"[a-z~]+" or r"[a-z~]+" in [
+        n for _, n in distinct("[a-z]+", ("~",))
+    ]
 
 
 def test_parts_of_a_literal_are_found_with_their_quotes() -> None:
     literal = 'r"a\\d"\n    \'ü\' "b"'.encode()
     parts = string_parts(literal)
-    assert [(p.prefix, p.quote, p.body) for p in parts] == [("r", '"', "a\\d"), ("", "'", "ü"), ("", '"', "b")]
+    assert [(p.prefix, p.quote, p.body) for p in parts] == [
+        ("r", '"', "a\\d"),
+        ("", "'", "ü"),
+        ("", '"', "b"),
+    ]
     assert [literal[p.start : p.end] for p in parts] == [b'r"a\\d"', "'ü'".encode(), b'"b"']
 
 
@@ -80,4 +86,4 @@ def test_the_nearest_name_comes_first(name: str, others: list[str], best: str) -
 
 
 def test_names_fall_into_words() -> None:
-    assert words_of("getHTTPCode_2x") == ["get", "http", "code", "2x"]
+    assert split_words("getHTTPCode_2x") == ["get", "http", "code", "2x"]

@@ -1,26 +1,28 @@
-"""Edits on edits are told as edits of the original; edits of several candidates are joined."""
+"""Edits on top of edits become edits of the original; edits of several candidates are joined."""
 
 import random
 
 import pytest
 
-from sandbox.guest.search.candidates.generator import Candidate
-from sandbox.guest.search.candidates.splicing import composed, joint, whole_changes
+from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.candidates.splicing import changes_on_disk, compose, join_candidates
 from sandbox.guest.search.source.plain import PlainSource
-from sandbox.guest.search.source.render import Edit, splice
+from sandbox.guest.search.source.render import TextEdit, splice
 
 SOURCE = PlainSource("shop.py", b"def price(n):\n    return n - 1\n\nRATE = 3\n")
 OTHER = PlainSource("rates.py", b"RATE = 7\n")
 
 
-def candidate(edits: tuple[Edit, ...], source: PlainSource = SOURCE, template: str = "one") -> Candidate:
-    return Candidate(template, 1.0, 0.5, 2, source, None, edits)
+def candidate(
+    edits: tuple[TextEdit, ...], source: PlainSource = SOURCE, template: str = "one"
+) -> CandidatePatch:
+    return CandidatePatch(template, 1.0, 0.5, 2, source, None, edits)
 
 
-def some_edits(chance: random.Random, length: int) -> tuple[Edit, ...]:
+def some_edits(chance: random.Random, length: int) -> tuple[TextEdit, ...]:
     places = sorted(chance.sample(range(length + 1), min(length + 1, 4)))
     edits = [
-        Edit(start, end, "".join(chance.choices("xyz", k=chance.randint(0, 3))))
+        TextEdit(start, end, "".join(chance.choices("xyz", k=chance.randint(0, 3))))
         for start, end in zip(places[::2], places[1::2], strict=False)
     ]
     return tuple(edits[: chance.randint(1, 2)])
@@ -35,32 +37,32 @@ def test_composed_edits_make_what_both_steps_make() -> None:
         if len(middle) < 2:
             continue
         second = some_edits(chance, len(middle))
-        assert splice(data, composed(data, first, second)) == splice(middle, second)
+        assert splice(data, compose(data, first, second)) == splice(middle, second)
 
 
 def test_a_second_edit_far_from_the_first_stays_an_edit_of_its_own() -> None:
     start = SOURCE.data.index(b"- 1")
-    first = (Edit(start, start + 3, "+ 100"),)
+    first = (TextEdit(start, start + 3, "+ 100"),)
     rendered = SOURCE.render(first)
     at = rendered.index(b"3\n")
-    assert len(composed(SOURCE.data, first, (Edit(at, at + 1, "4"),))) == 2
+    assert len(compose(SOURCE.data, first, (TextEdit(at, at + 1, "4"),))) == 2
 
 
-def test_a_second_edit_is_told_with_the_first() -> None:
+def test_a_second_edit_includes_the_first() -> None:
     start = SOURCE.data.index(b"1")
-    first = candidate((Edit(start, start + 1, "2"),))
+    first = candidate((TextEdit(start, start + 1, "2"),))
     edited = PlainSource("shop.py", SOURCE.render(first.edits))
     at = edited.data.index(b"- 2")
-    ((source, edits),) = whole_changes(candidate((Edit(at, at + 3, "+ 2"),), edited), first)
+    ((source, edits),) = changes_on_disk(candidate((TextEdit(at, at + 3, "+ 2"),), edited), first)
     assert source is SOURCE
     assert SOURCE.render(edits) == SOURCE.data.replace(b"- 1", b"+ 2")
 
 
 def test_candidates_of_several_files_are_joined() -> None:
     start = SOURCE.data.index(b"1")
-    both = joint([
-        candidate((Edit(start, start + 1, "2"),)),
-        candidate((Edit(7, 8, "8"),), OTHER, "two"),
+    both = join_candidates([
+        candidate((TextEdit(start, start + 1, "2"),)),
+        candidate((TextEdit(7, 8, "8"),), OTHER, "two"),
     ])  # fmt: skip
     assert both is not None
     assert both.template == "one+two"
@@ -69,4 +71,7 @@ def test_candidates_of_several_files_are_joined() -> None:
 
 
 def test_candidates_that_touch_the_same_bytes_are_not_joined() -> None:
-    assert joint([candidate((Edit(0, 3, "x"),)), candidate((Edit(2, 5, "y"),))]) is None
+    assert (
+        join_candidates([candidate((TextEdit(0, 3, "x"),)), candidate((TextEdit(2, 5, "y"),))])
+        is None
+    )

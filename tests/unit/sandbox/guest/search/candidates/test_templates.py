@@ -1,4 +1,4 @@
-"""Each template makes what its CHANGES table says and leaves alone what its UNTOUCHED table says."""
+"""Each template proposes the edits of its CHANGES table and none for its UNTOUCHED table."""
 
 import ast
 import re
@@ -7,24 +7,26 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.candidates.generator import Candidate, Generator, Suspicion
+from sandbox.guest.search.candidates.generator import CandidatePatch, Generator, Suspicion
 from sandbox.guest.search.candidates.templates import load_templates
-from sandbox.guest.search.source.functions import units_of
-from sandbox.guest.search.source.render import Source
-from sandbox.guest.search.source.scope import Scope
+from sandbox.guest.search.source.functions import list_units
+from sandbox.guest.search.source.render import SourceFile
+from sandbox.guest.search.source.scope import CodeScope
 
 TEMPLATES: dict[str, Any] = load_templates()
-CHANGES = [(name, old, new) for name, template in TEMPLATES.items() for old, new in template.CHANGES]
+CHANGES = [
+    (name, old, new) for name, template in TEMPLATES.items() for old, new in template.CHANGES
+]
 UNTOUCHED = [(name, old) for name, template in TEMPLATES.items() for old in template.UNTOUCHED]
 
 
 @cache
-def candidates(name: str, text: str) -> list[Candidate]:
-    source = Source("module.py", text.encode())
+def candidates(name: str, text: str) -> list[CandidatePatch]:
+    source = SourceFile("module.py", text.encode())
     generator = Generator({name: TEMPLATES[name]}, {})
-    found = generator.of_scope(Scope(source, source.tree), None, Suspicion({}))
-    for unit in units_of(source, "/module.py"):
-        found += generator.of_scope(Scope(source, unit.node), unit, Suspicion({}))
+    found = generator.of_scope(CodeScope(source, source.tree), None, Suspicion({}))
+    for unit in list_units(source, "/module.py"):
+        found += generator.of_scope(CodeScope(source, unit.node), unit, Suspicion({}))
     return found
 
 
@@ -54,7 +56,11 @@ def test_a_template_has_a_sentence_a_cost_and_both_tables(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "old", "new"), CHANGES)
 def test_untouched_lines_stay_byte_for_byte(name: str, old: str, new: str) -> None:
-    odd = "#  odd   spacing\t \r\nx  =  1   # kept\r\n\r\n" + old.replace("\n", "\r\n") + "\r\ny  = ( 2 )\r\n"
+    odd = (
+        "#  odd   spacing\t \r\nx  =  1   # kept\r\n\r\n"
+        + old.replace("\n", "\r\n")
+        + "\r\ny  = ( 2 )\r\n"
+    )
     for result in results(name, odd):
         assert result.startswith("#  odd   spacing\t \r\n")
         assert result.endswith("\r\n")
@@ -94,7 +100,7 @@ def spaced ( a,b ) :
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_nearly_all_candidates_of_odd_code_are_python(name: str) -> None:
-    found = some_of(results(name, WILD), 100)
+    found = sample(results(name, WILD), 100)
     assert sum(not parses(result) for result in found) <= 0.1 * len(found)
 
 
@@ -150,8 +156,10 @@ def clean(self, path, other, pid):
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_arguments_of_dangerous_calls_are_never_varied(name: str) -> None:
-    allowed = {ast.dump(node) for node in ast.walk(ast.parse(DANGEROUS)) if isinstance(node, ast.Expr)}
-    for result in some_of(results(name, DANGEROUS)):
+    allowed = {
+        ast.dump(node) for node in ast.walk(ast.parse(DANGEROUS)) if isinstance(node, ast.Expr)
+    }
+    for result in sample(results(name, DANGEROUS)):
         if not parses(result):
             continue
         for node in ast.walk(ast.parse(result)):
@@ -160,7 +168,7 @@ def test_arguments_of_dangerous_calls_are_never_varied(name: str) -> None:
                 assert not DESTRUCTIVE.search(text) or ast.dump(node) in allowed
 
 
-def some_of(found: frozenset[str], number: int = 250) -> list[str]:
+def sample(found: frozenset[str], number: int = 250) -> list[str]:
     return sorted(found)[:: max(1, len(found) // number)]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.compare.examples import broken, examples_of
+from sandbox.guest.search.compare.examples import broken, find_examples
 
 
 def run(call: Callable[[], Any]) -> Any:
@@ -34,24 +34,26 @@ def words(text: str) -> list[str]:
 
 
 def test_examples_of_a_terminal_are_found_and_tried() -> None:
-    found = examples_of([double])
+    found = find_examples([double])
     assert [(e.call, e.wanted) for e in found] == [("double(2)", "4"), ("double(3)", "7")]
     assert broken(found, run) == [1]
 
 
 def test_examples_in_prose_are_found_and_tried() -> None:
-    found = examples_of([words])
+    found = find_examples([words])
     assert [e.call for e in found] == ['words("a b")', 'words("")', 'words("x")', "words('y')"]
     assert broken(found, run) == [3]
 
 
-@pytest.mark.parametrize("text", ["", ">>> f(1", ">>> f()\nTraceback (most recent call last):\n", "f(f(f(", "f(1) == "])
+@pytest.mark.parametrize(
+    "text", ["", ">>> f(1", ">>> f()\nTraceback (most recent call last):\n", "f(f(f(", "f(1) == "]
+)
 def test_what_is_no_example_is_none(text: str) -> None:
     def f() -> None:
         pass
 
     f.__doc__ = text
-    assert examples_of([f]) == []
+    assert find_examples([f]) == []
 
 
 def test_a_docstring_that_is_no_text_is_no_example() -> None:
@@ -59,4 +61,4 @@ def test_a_docstring_that_is_no_text_is_no_example() -> None:
         pass
 
     f.__doc__ = 7  # type: ignore[assignment]
-    assert examples_of([f]) == []
+    assert find_examples([f]) == []

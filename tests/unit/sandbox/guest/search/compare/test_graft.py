@@ -73,7 +73,9 @@ def test_functions_of_one_qualified_name_are_told_apart(grafted: Grafted) -> Non
 
 
 def test_functions_without_a_name_are_told_apart(grafted: Grafted) -> None:
-    module = grafted.load("ONE, TWO = (lambda a: a + 1), (lambda a: a + 2)\nTHREE = lambda a: a + 3\n")
+    module = grafted.load(
+        "ONE, TWO = (lambda a: a + 1), (lambda a: a + 2)\nTHREE = lambda a: a + 3\n"
+    )
     one, two, three = module.ONE, module.TWO, module.THREE
     grafted.graft("\nONE, TWO = (lambda a: a + 10), (lambda a: a + 2)\nTHREE = lambda a: a * 3\n")
     assert (one(1), two(1), three(1)) == (11, 3, 3)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from sandbox.guest.search.compare.inputs import custom_of, smaller, strategy_of, vary
+from sandbox.guest.search.compare.inputs import describe_values, make_strategy, simplify, vary
 from sandbox.guest.search.compare.neighbours import neighbours
 from sandbox.guest.search.compare.record import Input
 
@@ -20,7 +20,9 @@ def a_chance(seed: int) -> Random:
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: (
-        st.lists(inner, max_size=4) | st.tuples(inner) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+        st.lists(inner, max_size=4)
+        | st.tuples(inner)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
     ),
     max_leaves=8,
 )
@@ -34,7 +36,7 @@ def test_a_varied_value_keeps_its_type(value: object, seed: int) -> None:
 @given(VALUES)
 def test_smaller_values_keep_their_type_and_end(value: object) -> None:
     for _ in range(200):
-        found = smaller(value)
+        found = simplify(value)
         assert all(type(less) is type(value) for less in found)
         if not found:
             return
@@ -58,8 +60,10 @@ def test_smaller_values_keep_their_type_and_end(value: object) -> None:
         ([1.0, 2.0], 3.0, 3.5),
     ],
 )
-def test_what_recorded_values_have_in_common_is_noticed(seen: list[object], inside: object, outside: object) -> None:
-    custom = custom_of(seen)
+def test_what_recorded_values_have_in_common_is_noticed(
+    seen: list[object], inside: object, outside: object
+) -> None:
+    custom = describe_values(seen)
     assert custom.holds(inside)
     assert not custom.holds(outside)
 
@@ -77,9 +81,15 @@ def a_call(*positional: object, failing: bool = False, **named: object) -> Input
 
 
 def test_neighbours_are_the_same_every_time_and_stay_near() -> None:
-    calls = [a_call(3, 1, names=["a"]), a_call(9, 2, names=None), a_call(4, 4, names=["b", "c"], failing=True)]
+    calls = [
+        a_call(3, 1, names=["a"]),
+        a_call(9, 2, names=None),
+        a_call(4, 4, names=["b", "c"], failing=True),
+    ]
     found = neighbours(calls, 60, 1)
-    assert [(i.positional, i.named) for i in found] == [(i.positional, i.named) for i in neighbours(calls, 60, 1)]
+    assert [(i.positional, i.named) for i in found] == [
+        (i.positional, i.named) for i in neighbours(calls, 60, 1)
+    ]
     assert len(found) == 60
     assert all(not i.recorded for i in found)
     assert sum(i.far for i in found) <= 21
@@ -91,7 +101,10 @@ def test_numbers_that_were_always_in_order_stay_in_order_on_likely_inputs() -> N
     def between(start: object, end: object) -> None:
         pass
 
-    calls = [Input(between, (a, b), {}, entry=True, edited=True, failing=False) for a, b in ((1, 5), (2, 9), (4, 4))]
+    calls = [
+        Input(between, (a, b), {}, entry=True, edited=True, failing=False)
+        for a, b in ((1, 5), (2, 9), (4, 4))
+    ]
     found = neighbours(calls, 60, 1)
     assert all(i.positional[0] <= i.positional[1] for i in found if not i.far)
     assert any(i.positional[0] > i.positional[1] for i in found if i.far)
@@ -132,7 +145,10 @@ def test_values_that_cannot_be_looked_at_keep_nobody_from_varying_the_others() -
         def __len__(self) -> int:
             raise AttributeError
 
-    calls = [Input(f, (v, 1), {}, entry=True, edited=True, failing=False) for f, v in ((helper, Rude()), (clamp, 2))]
+    calls = [
+        Input(f, (v, 1), {}, entry=True, edited=True, failing=False)
+        for f, v in ((helper, Rude()), (clamp, 2))
+    ]
     assert {call.function for call in neighbours(calls, 12, 1)} >= {clamp}
 
 
@@ -154,15 +170,17 @@ def test_values_that_cannot_be_copied_are_left_alone() -> None:
     ],
 )
 def test_annotations_give_values_of_their_type(hint: object, kinds: set[type]) -> None:
-    make = strategy_of(hint)
+    make = make_strategy(hint)
     assert make is not None
     chance = a_chance(1)
     assert {type(make(chance)) for _ in range(40)} == kinds
 
 
-@pytest.mark.parametrize("hint", [object, typing.Any, typing.Callable[[], int], list[object], "int"])
+@pytest.mark.parametrize(
+    "hint", [object, typing.Any, typing.Callable[[], int], list[object], "int"]
+)
 def test_annotations_that_say_too_little_give_nothing(hint: object) -> None:
-    assert strategy_of(hint) is None
+    assert make_strategy(hint) is None
 
 
 def clipped(value: int) -> int:
@@ -173,8 +191,13 @@ def clipped_lower(value: int) -> int:
     return min(value, 200)
 
 
-def test_inputs_stand_at_the_numbers_that_a_function_mentions_and_those_it_may_come_to_mention() -> None:
-    calls = [Input(clipped, (value,), {}, entry=True, edited=True, failing=False) for value in (3, 12, 900)]
+def test_inputs_stand_at_the_numbers_that_a_function_mentions_and_those_it_may_come_to_mention() -> (
+    None
+):
+    calls = [
+        Input(clipped, (value,), {}, entry=True, edited=True, failing=False)
+        for value in (3, 12, 900)
+    ]
     near = neighbours(calls, 200, 1, {clipped: [clipped_lower.__code__]})
     seen = {call.positional[0] for call in near}
     assert {255, 256, 257, 199, 200, 201} <= seen

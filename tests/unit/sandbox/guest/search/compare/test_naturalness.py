@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.guest.search.compare.naturalness import Language, surprise, tokens_of
+from sandbox.guest.search.compare.naturalness import Language, surprise, tokenize_lines
 
 REPOSITORY = (
     b"def area(width, height):\n    return width * height\n\n\n"
@@ -40,19 +40,30 @@ def test_no_change_is_no_surprise() -> None:
 
 def test_added_and_removed_lines_are_measured() -> None:
     added, _ = told(
-        OLD.replace(b"    return width +", b"    if height is None:\n        return None\n    return width +")
+        OLD.replace(
+            b"    return width +",
+            b"    if height is None:\n        return None\n    return width +",
+        )
     )
     removed, _ = told(OLD.replace(b"    if width == None:\n        return None\n", b""))
     assert added > 0.0
     assert removed < 0.0
 
 
-@pytest.mark.parametrize("data", [b"", b"x = (\n", b"'''", b"\xff\xfe", b"if x:\n  y\n z\n", b"\x00"])
+@pytest.mark.parametrize(
+    "data", [b"", b"x = (\n", b"'''", b"\xff\xfe", b"if x:\n  y\n z\n", b"\x00"]
+)
 def test_what_is_no_python_ends_quietly(data: bytes) -> None:
-    assert isinstance(tokens_of(data), list)
+    assert isinstance(tokenize_lines(data), list)
     Language([data], data)
 
 
 def test_spans_of_tokens_count_bytes() -> None:
-    (row,) = tokens_of("é = 'ü' + b\n".encode())
-    assert [(token.start, token.end) for token in row] == [(0, 2), (3, 4), (5, 9), (10, 11), (12, 13)]
+    (row,) = tokenize_lines("é = 'ü' + b\n".encode())
+    assert [(token.start, token.end) for token in row] == [
+        (0, 2),
+        (3, 4),
+        (5, 9),
+        (10, 11),
+        (12, 13),
+    ]

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from sandbox.guest.search.compare import lines_run, passing_there
+from sandbox.guest.search.compare import count_passing_at_change, lines_run
 from sandbox.guest.search.compare.alternatives import Alternative
 
 OLD = b"def f(a):\n    b = a + 1\n    return b\n"
@@ -15,11 +15,11 @@ UNIT = SimpleNamespace(source=SimpleNamespace(path="m.py", data=OLD))
 
 
 def test_passing_tests_count_that_run_an_edited_line() -> None:
-    assert passing_there(GROUND, Alternative((), {"m.py": NEW}, (UNIT,))) == 1
+    assert count_passing_at_change(GROUND, Alternative((), {"m.py": NEW}, (UNIT,))) == 1
 
 
 def test_outside_of_functions_nobody_knows_who_runs_a_line() -> None:
-    assert passing_there(GROUND, Alternative((), {"m.py": NEW})) is None
+    assert count_passing_at_change(GROUND, Alternative((), {"m.py": NEW})) is None
 
 
 def test_lines_that_several_failing_tests_run_count_once() -> None:

@@ -7,7 +7,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from sandbox.guest.search.compare.record import Input, Recorder, arguments_of, project_functions
+from sandbox.guest.search.compare.record import (
+    CallRecorder,
+    Input,
+    project_functions,
+    read_arguments,
+)
 
 HERE = __file__
 
@@ -34,7 +39,7 @@ def recorded(call: Callable[[], object], edited: Any, *known: Any) -> list[Input
     project = {function.__code__: function for function in (edited, *known)}
     inside = {function.__code__ for function in project.values()}
 
-    class Project(Recorder):
+    class Project(CallRecorder):
         @override
         def _is_entry(self, frame: Any) -> bool:
             code, caller = frame.f_code, frame.f_back.f_code
@@ -75,7 +80,7 @@ def test_what_cannot_be_copied_is_given_up_after_a_while() -> None:
 
 def test_arguments_are_found_in_every_kind_of_parameter() -> None:
     def all_kinds(a: int, b: int = 2, *c: int, d: int, e: int = 5, **f: int) -> object:
-        return arguments_of(sys._getframe())
+        return read_arguments(sys._getframe())
 
     assert all_kinds(1, 2, 3, d=4, g=6) == ((1, 2, 3), {"d": 4, "e": 5, "g": 6})
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from sandbox.guest.search.compare.values import MOST_TEXT, shape, written, written_call
+from sandbox.guest.search.compare.values import MOST_TEXT, shape, to_call_text, to_text
 
 
 class Slotted:
@@ -77,15 +77,15 @@ def test_a_value_that_raises_when_it_is_looked_at_has_a_text_all_the_same() -> N
 
 
 def test_a_value_is_written_in_one_short_line() -> None:
-    assert written("a\nb") == "'a\\nb'"
-    assert written(Rude()) == "<Rude>"
-    assert written(Plain(value=3, rest=["x" * 50])) == "Plain(value=3, rest=...)"
-    assert written(Plain(value=Rude())) == "<Plain>"
-    assert len(written("x" * 500)) == 120
+    assert to_text("a\nb") == "'a\\nb'"
+    assert to_text(Rude()) == "<Rude>"
+    assert to_text(Plain(value=3, rest=["x" * 50])) == "Plain(value=3, rest=...)"
+    assert to_text(Plain(value=Rude())) == "<Plain>"
+    assert len(to_text("x" * 500)) == 120
 
 
 def test_calls_are_written_as_a_reader_would() -> None:
-    assert written_call("clamp", (3,), {"low": 5}) == "clamp(3, low=5)"
-    assert written_call("add", (2,), {}, own=[1]) == "[1].add(2)"
-    assert written_call("add", (2,), {}, own=Plain(size=1)) == "Plain(size=1).add(2)"
-    assert written_call("add", (2,), {}, own=object()) == "object(...).add(2)"
+    assert to_call_text("clamp", (3,), {"low": 5}) == "clamp(3, low=5)"
+    assert to_call_text("add", (2,), {}, own=[1]) == "[1].add(2)"
+    assert to_call_text("add", (2,), {}, own=Plain(size=1)) == "Plain(size=1).add(2)"
+    assert to_call_text("add", (2,), {}, own=object()) == "object(...).add(2)"

@@ -9,30 +9,30 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from sandbox.guest.search.candidates.generator import Candidate
-from sandbox.guest.search.context.ground import no_later_than
-from sandbox.guest.search.execution.screen import Chunk, Limits, Screen, Trial
-from sandbox.guest.search.execution.verdicts import DIED, Board, Verdict
+from sandbox.guest.search.candidates.generator import CandidatePatch
+from sandbox.guest.search.context.suite_facts import limit_clock
+from sandbox.guest.search.execution.screen import Chunk, CpuLimits, Screen, Trial
+from sandbox.guest.search.execution.verdicts import DIED, Board, TrialVerdict
 from sandbox.guest.search.process.forked import USUAL, Report
 from sandbox.guest.search.process.limits import Limiter
 from sandbox.guest.search.session.harness import Items
-from sandbox.guest.search.session.watch import Watch
+from sandbox.guest.search.session.watch import FixtureWatch
 from sandbox.guest.search.source.plain import PlainSource
 
-NOTHING = Candidate("nothing", 0.0, 1.0, 1, PlainSource("a.py", b""), None, ())
-LIMITS = Limits({}, 0.5)
+NOTHING = CandidatePatch("nothing", 0.0, 1.0, 1, PlainSource("a.py", b""), None, ())
+LIMITS = CpuLimits({}, 0.5)
 TRIAL = Trial(NOTHING, (), [0], ())
 
 
 def seconds(most: float) -> Callable[[], float]:
-    return no_later_than(lambda: 1000.0, most)
+    return limit_clock(lambda: 1000.0, most)
 
 
 class Item:
     """A test as pytest has one, run by its hooks."""
 
     def __init__(self, test: Callable[[], object]) -> None:
-        watch = Watch()
+        watch = FixtureWatch()
         plugins = SimpleNamespace(get_plugin=lambda _: watch)
         self.config = SimpleNamespace(pluginmanager=plugins, rootpath="/nowhere")
         self.stash: dict[object, object] = {}
@@ -64,11 +64,13 @@ class Counted(Screen):
 
 
 @pytest.mark.parametrize(("test", "children"), [(fails, 1), (leaves_a_thread, 4)])
-def test_what_the_unedited_test_leaves_costs_no_trial_its_verdict(test: Callable[[], None], children: int) -> None:
+def test_what_the_unedited_test_leaves_costs_no_trial_its_verdict(
+    test: Callable[[], None], children: int
+) -> None:
     items: Any = [Item(test)]
     screen = Counted(Items(items, ["test_a"], [0], []), LIMITS)
     verdicts = Chunk(screen, [TRIAL] * 3, 1.0).results(seconds(20.0))
-    assert verdicts == [Verdict("fail")] * 3
+    assert verdicts == [TrialVerdict("fail")] * 3
     assert screen.children == children, "one that tried nothing, and one for each trial after that"
 
 
@@ -101,7 +103,7 @@ class Children:
         def work(_limiter: Limiter, report: Report) -> None:
             for number in list(numbers)[: self._work(shared, plain)]:
                 board.begin(number)
-                board.put(number, Verdict("fail"))
+                board.store(number, TrialVerdict("fail"))
             report([])
 
         return work
@@ -114,7 +116,13 @@ def outcomes(screen: Any, most_s: float = 20.0) -> list[str]:
 def test_after_a_child_that_tried_nothing_nothing_is_shared_or_kept() -> None:
     screen = Children(lambda shared, plain: 1 if plain and not shared else 0)
     assert outcomes(screen) == ["fail"] * 4
-    assert screen.asked == [(4, True, False), (4, False, True), (3, False, True), (2, False, True), (1, False, True)]
+    assert screen.asked == [
+        (4, True, False),
+        (4, False, True),
+        (3, False, True),
+        (2, False, True),
+        (1, False, True),
+    ]
 
 
 def test_children_that_get_somewhere_go_on_sharing() -> None:
@@ -131,7 +139,7 @@ def test_children_that_never_try_anything_are_not_started_for_ever() -> None:
 
 def test_a_part_of_the_time_ends_by_itself_and_with_the_whole() -> None:
     whole: Iterator[float] = iter([9.0, 0.5])
-    left = no_later_than(lambda: next(whole), 5.0)
+    left = limit_clock(lambda: next(whole), 5.0)
     assert 4.0 < left() <= 5.0
     assert left() == 0.5
-    assert no_later_than(lambda: 9.0, 0.0)() <= 0
+    assert limit_clock(lambda: 9.0, 0.0)() <= 0

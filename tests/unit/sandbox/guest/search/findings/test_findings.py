@@ -8,7 +8,7 @@ import pytest
 
 from sandbox.guest.search.findings import SILENCED, propose
 from sandbox.guest.search.findings.kinds import load_kinds
-from sandbox.guest.search.findings.model import Finding
+from sandbox.guest.search.findings.model import SourceFinding
 from sandbox.guest.search.source.render import splice
 
 KINDS: dict[str, Any] = load_kinds()
@@ -20,7 +20,7 @@ Said = tuple[int, int, str, str]
 @cache
 def proposed(text: str, said: Said) -> tuple[tuple[str, str], ...]:
     source = text.encode()
-    found = propose(source, Finding("x.py", *said))
+    found = propose(source, SourceFinding("x.py", *said))
     return tuple((p.template, splice(source, p.edits).decode()) for p in found)
 
 
@@ -68,9 +68,19 @@ def test_a_file_that_does_not_parse_is_mended() -> None:
 
 
 @pytest.mark.parametrize(
-    "source", [b"\xff\xfe", b"x = 1\r\r\n", b"(" * 3000, b"x = 1\n" * 100_000, b"", b"\0", b"'''" * 7]
+    "source",
+    [b"\xff\xfe", b"x = 1\r\r\n", b"(" * 3000, b"x = 1\n" * 100_000, b"", b"\0", b"'''" * 7],
 )
-@pytest.mark.parametrize("code", ["F821", "union-attr", "E999", "W391", "arg-type", "E302", "nonsense"])
+@pytest.mark.parametrize(
+    "code", ["F821", "union-attr", "E999", "W391", "arg-type", "E302", "nonsense"]
+)
 def test_hostile_files_and_places_are_survived(source: bytes, code: str) -> None:
     for line in (0, 1, 10**7):
-        list(propose(source, Finding("x.py", line, 10**6, code, 'Item "None" of "Optional[x]" ' + "`" * 50)))
+        list(
+            propose(
+                source,
+                SourceFinding(
+                    "x.py", line, 10**6, code, 'Item "None" of "Optional[x]" ' + "`" * 50
+                ),
+            )
+        )

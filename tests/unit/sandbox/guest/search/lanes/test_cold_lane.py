@@ -64,20 +64,22 @@ def left() -> float:
         ([[], ["result"]], ()),
     ],
 )
-def test_a_fix_may_change_what_the_unedited_tests_change(changes: list[list[str]], fixed: tuple[str, ...]) -> None:
+def test_a_fix_may_change_what_the_unedited_tests_change(
+    changes: list[list[str]], fixed: tuple[str, ...]
+) -> None:
     lane = Lane(Tree(changes), RED)
-    assert lane.believe(left) == ""
+    assert lane.check_unedited(left) == ""
     assert lane.tree.dirty == []
     assert lane.confirm({"a.py": b""}, left) == fixed
 
 
 def test_it_is_told_when_the_unedited_tests_change_other_files_each_time() -> None:
     lane = Lane(Tree([["run-1"], ["run-2"]]), RED)
-    assert "run-2" in lane.believe(left)
+    assert "run-2" in lane.check_unedited(left)
     assert lane.tree.dirty == []
 
 
 def test_the_checkout_is_put_back_where_the_lane_is_not_believed() -> None:
     lane = Lane(Tree([["cache"]]), GREEN)
-    assert lane.believe(left) == "failing tests pass there"
+    assert lane.check_unedited(left) == "failing tests pass there"
     assert lane.tree.dirty == []

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.lanes.cold_run import Bounds, outcomes_of, reached, run
+from sandbox.guest.search.lanes.cold_run import CommandLimits, parse_outcomes, reached, run
 
-BOUNDS = Bounds(10.0, 4 << 30, 0)
+BOUNDS = CommandLimits(10.0, 4 << 30, 0)
 
 
 def records(*lines: list[Any]) -> bytes:
@@ -25,7 +25,7 @@ def items(*names: str) -> list[Any]:
 
 
 def test_records_become_outcomes() -> None:
-    found = outcomes_of(
+    found = parse_outcomes(
         records(
             items("t.py::a", "t.py::b", "t.py::c", "t.py::d", "t.py::e"),
             ["ran", 0, 1],
@@ -41,29 +41,41 @@ def test_records_become_outcomes() -> None:
     )
     assert found.pop("broken.py") == "fail"
     assert found == dict(
-        zip([f"t.py::{name}" for name in "abcde"], ["pass", "fail", "skip", "fail", "fail"], strict=True)
+        zip(
+            [f"t.py::{name}" for name in "abcde"],
+            ["pass", "fail", "skip", "fail", "fail"],
+            strict=True,
+        )
     )
 
 
 def test_what_is_no_record_says_nothing() -> None:
-    hostile = b"noise\n" + b'000000000000 ["test", 7, "ppp", 1]\n' + b'000000000000 {"items": 1}\n' + b"\xff\n[]\n"
-    assert outcomes_of(hostile) == {}
+    hostile = b'noise\n000000000000 ["test", 7, "ppp", 1]\n000000000000 {"items": 1}\n\xff\n[]\n'
+    assert parse_outcomes(hostile) == {}
 
 
 def test_a_file_is_reached_when_its_tests_pass() -> None:
-    outcomes = {"t.py::a": "pass", "t.py::b": "skip", "u.py::a": "pass", "u.py::b": "fail", "v.py": "fail"}
+    outcomes = {
+        "t.py::a": "pass",
+        "t.py::b": "skip",
+        "u.py::a": "pass",
+        "u.py::b": "fail",
+        "v.py": "fail",
+    }
     assert reached(outcomes, ["t.py", "u.py", "v.py", "w.py", "t.py::a"]) == ["t.py", "t.py::a"]
 
 
 def test_a_program_prints_and_ends(tmp_path: Path) -> None:
-    ran = run(["/bin/sh", "-c", "pwd; cat; echo no >&2; exit 3"], str(tmp_path), BOUNDS, stdin=b"hello\n")
+    ran = run(
+        ["/bin/sh", "-c", "pwd; cat; echo no >&2; exit 3"], str(tmp_path), BOUNDS, stdin=b"hello\n"
+    )
     assert ran.status == 3
     assert ran.output == f"{tmp_path}\nhello\nno\n".encode()
 
 
 def test_the_number_of_open_files_does_not_matter(tmp_path: Path) -> None:
     """The pipe to the program gets every number from its own up to 60, one after the other."""
-    opened = []
+    opened: list[int] = []
     try:
         while not opened or opened[-1] < 60:
             ran = run(["/bin/sh", "-c", "cat; exit 3"], str(tmp_path), BOUNDS, stdin=b"hello\n")
@@ -82,7 +94,9 @@ def test_only_the_records_are_kept_when_asked_for(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_program_that_does_not_end_is_killed_with_its_children(tmp_path: Path) -> None:
     before = time.monotonic()
-    ran = run(["/bin/sh", "-c", "sleep 60 & echo $!; wait"], str(tmp_path), BOUNDS._replace(wall_s=0.5))
+    ran = run(
+        ["/bin/sh", "-c", "sleep 60 & echo $!; wait"], str(tmp_path), BOUNDS._replace(wall_s=0.5)
+    )
     assert ran.status is None
     assert time.monotonic() - before < 8
     child = int(ran.output)
@@ -90,4 +104,7 @@ def test_a_program_that_does_not_end_is_killed_with_its_children(tmp_path: Path)
         if not Path(f"/proc/{child}").exists():
             break
         time.sleep(0.02)
-    assert not Path(f"/proc/{child}").exists() or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]
+    assert (
+        not Path(f"/proc/{child}").exists()
+        or "Z" in Path(f"/proc/{child}/stat").read_text().split()[2]
+    )

@@ -23,43 +23,43 @@ class Zygote:
         return {"id": self.answers.pop(0), "answer": {"outcome": "fail"}} if self.answers else None
 
 
-def lane(zygote: Any, root: Path, *, guards_tree: bool) -> FreshLane:
-    return FreshLane(zygote, Suite(str(root), ("test_a",), (), {}, 1.0, 1.0, guards_tree), 1)
+def lane(fork_server: Any, root: Path, *, guards_tree: bool) -> FreshLane:
+    return FreshLane(fork_server, Suite(str(root), ("test_a",), (), {}, 1.0, 1.0, guards_tree), 1)
 
 
-def asked(zygote: Zygote) -> list[int]:
-    return [number for number, ended in zygote.sent if not ended]
+def asked(fork_server: Zygote) -> list[int]:
+    return [number for number, ended in fork_server.sent if not ended]
 
 
 def test_trials_that_cannot_write_into_the_checkout_run_beside_each_other(tmp_path: Path) -> None:
-    zygote = Zygote()
-    fresh = lane(zygote, tmp_path, guards_tree=True)
+    fork_server = Zygote()
+    fresh = lane(fork_server, tmp_path, guards_tree=True)
     for _ in range(3):
         fresh.quick_no_op({})
-    assert asked(zygote) == [1, 2, 3]
+    assert asked(fork_server) == [1, 2, 3]
 
 
 def test_those_that_can_wait_for_each_other(tmp_path: Path) -> None:
-    zygote = Zygote()
-    fresh = lane(zygote, tmp_path, guards_tree=False)
+    fork_server = Zygote()
+    fresh = lane(fork_server, tmp_path, guards_tree=False)
     first, second, third = [fresh.quick_no_op({}) for _ in range(3)]
-    assert asked(zygote) == [first]
-    zygote.answers = [first]
+    assert asked(fork_server) == [first]
+    fork_server.answers = [first]
     assert fresh.wait(second, 0.0) is None
-    assert asked(zygote) == [first, second]
-    zygote.answers = [second, third]
+    assert asked(fork_server) == [first, second]
+    fork_server.answers = [second, third]
     assert fresh.wait(third, 1.0) == {"outcome": "fail"}
     assert fresh.wait(first, 0.0) == fresh.wait(second, 0.0) == {"outcome": "fail"}
-    assert asked(zygote) == [first, second, third]
+    assert asked(fork_server) == [first, second, third]
 
 
 @pytest.mark.parametrize("late", [False, True])
 def test_who_is_not_waited_for_keeps_nobody_waiting(tmp_path: Path, *, late: bool) -> None:
-    zygote = Zygote()
-    fresh = lane(zygote, tmp_path, guards_tree=False)
+    fork_server = Zygote()
+    fresh = lane(fork_server, tmp_path, guards_tree=False)
     first, second, third = [fresh.quick_no_op({}) for _ in range(3)]
     fresh.end(second)
     fresh.end(first)
-    assert zygote.sent == [(first, False), (first, True), (third, False)]
-    zygote.answers = [first, third] if late else [third]
+    assert fork_server.sent == [(first, False), (first, True), (third, False)]
+    fork_server.answers = [first, third] if late else [third]
     assert fresh.wait(third, 1.0) == {"outcome": "fail"}

@@ -7,21 +7,25 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.candidates.generator import Candidate
+from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.lanes.fresh import few_goals
-from sandbox.guest.search.lanes.model import FRESH, SWAP, Ready
+from sandbox.guest.search.lanes.model import FRESH, SWAP, ReadyCandidate
 from sandbox.guest.search.lanes.selection import Lanes
 from sandbox.guest.search.lanes.swap import SwapLane
 from sandbox.guest.search.source.plain import PlainSource
 
-ONE = Candidate("t", 1.0, 1.0, 1, PlainSource("a.py", b""), None, ())
+ONE = CandidatePatch("t", 1.0, 1.0, 1, PlainSource("a.py", b""), None, ())
 
 
 def test_a_trial_asks_the_goals_of_the_smallest_files_first(tmp_path: Path) -> None:
     for name, size in (("test_large.py", 900), ("test_small.py", 10), ("test_middle.py", 90)):
         (tmp_path / name).write_text("#" * size)
     goals = ["test_large.py::a", "test_small.py::b", "test_middle.py::c", "test_small.py::d"]
-    assert few_goals(str(tmp_path), goals) == ("test_small.py::b", "test_middle.py::c", "test_small.py::d")
+    assert few_goals(str(tmp_path), goals) == (
+        "test_small.py::b",
+        "test_middle.py::c",
+        "test_small.py::d",
+    )
 
 
 @pytest.mark.parametrize(
@@ -32,7 +36,9 @@ def test_a_trial_asks_the_goals_of_the_smallest_files_first(tmp_path: Path) -> N
         ["test_large.py::a", "test_small.py::b", "no_such_test.py::c"],
     ],
 )
-def test_few_files_whole_files_and_unknown_ones_are_asked_altogether(tmp_path: Path, goals: list[str]) -> None:
+def test_few_files_whole_files_and_unknown_ones_are_asked_altogether(
+    tmp_path: Path, goals: list[str]
+) -> None:
     for name in ("test_large.py", "test_small.py", "test_middle.py"):
         (tmp_path / name).write_text("")
     assert few_goals(str(tmp_path), goals) == tuple(goals)
@@ -42,15 +48,17 @@ def test_behind_a_first_edit_what_it_does_not_mend_is_asked_first_and_has_to_pas
     code: Any = test_few_files_whole_files_and_unknown_ones_are_asked_altogether.__code__
     function = SimpleNamespace(__code__=code)
     unit: Any = object()
-    ground: Any = SimpleNamespace(
+    facts: Any = SimpleNamespace(
         items=SimpleNamespace(names=["a", "b", "c", "d"]),
         tests_through=lambda _: ([0, 1, 2], [3]),
         live=SimpleNamespace(takes=lambda *_: True, swaps=lambda *_: [(function, code)]),
     )
-    ready = SwapLane(ground).ready(ONE._replace(unit=unit), code, ONE._replace(unit=unit), mended=("a", "c"))
+    ready = SwapLane(facts).ready(
+        ONE._replace(unit=unit), code, ONE._replace(unit=unit), already_fixed=("a", "c")
+    )
     assert ready is not None
     assert (ready.trial.failing, ready.trial.passing, ready.trial.hopes) == ([1, 0, 2], [3], 1)
-    first = SwapLane(ground).ready(ONE._replace(unit=unit), code, None)
+    first = SwapLane(facts).ready(ONE._replace(unit=unit), code, None)
     assert first is not None
     assert (first.trial.failing, first.trial.hopes) == ([0, 1, 2], 0), "any may pass"
 
@@ -69,12 +77,16 @@ class Lane:
 
 
 def lanes(unseen: frozenset[str], **some: Lane) -> Lanes:
-    situation: Any = SimpleNamespace(
-        request=SimpleNamespace(lanes=()), elsewhere=False, goals=("test_a", "test_tool"), unseen=unseen, ground=None
+    context: Any = SimpleNamespace(
+        request=SimpleNamespace(lanes=()),
+        elsewhere=False,
+        goals=("test_a", "test_tool"),
+        unseen=unseen,
+        facts=None,
     )
-    course: Any = SimpleNamespace(note=lambda _: None, left=lambda: 9.0)
+    budget: Any = SimpleNamespace(note=lambda _: None, left=lambda: 9.0)
     means: Any = SimpleNamespace(tree=SimpleNamespace(guard=SimpleNamespace(guards_tree=True)))
-    made = Lanes(situation, course, means)
+    made = Lanes(context, budget, means)
     for name, lane in some.items():
         setattr(made, name, lane)
     return made
@@ -82,7 +94,9 @@ def lanes(unseen: frozenset[str], **some: Lane) -> Lanes:
 
 def confirmed(made: Lanes, lane: str) -> tuple[str, ...]:
     files: Mapping[str, bytes] = {"a.py": b""}
-    return made.confirm(Ready(ONE, lane, dict(files), SimpleNamespace(swaps=())), lambda: 9.0)
+    return made.confirm(
+        ReadyCandidate(ONE, lane, dict(files), SimpleNamespace(swaps=())), lambda: 9.0
+    )
 
 
 TOOL = frozenset({"test_tool"})
@@ -97,13 +111,19 @@ def test_goals_that_run_in_processes_of_their_own_are_confirmed_with_files(lane:
 
 
 def test_what_files_refute_is_no_fix() -> None:
-    assert confirmed(lanes(TOOL, swap=Lane("test_a"), fresh=Lane("test_a"), cold=Lane()), SWAP) == ()
-    assert confirmed(lanes(TOOL, swap=Lane("test_a"), fresh=Lane("test_a"), cold=Lane("test_a")), SWAP) == ("test_a",)
+    assert (
+        confirmed(lanes(TOOL, swap=Lane("test_a"), fresh=Lane("test_a"), cold=Lane()), SWAP) == ()
+    )
+    assert confirmed(
+        lanes(TOOL, swap=Lane("test_a"), fresh=Lane("test_a"), cold=Lane("test_a")), SWAP
+    ) == ("test_a",)
 
 
 def test_half_a_fix_is_not_worth_a_run_with_files() -> None:
     fresh, cold = Lane("test_a"), Lane("test_a", "test_tool")
-    assert confirmed(lanes(frozenset(), swap=Lane("test_a"), fresh=fresh, cold=cold), SWAP) == ("test_a",)
+    assert confirmed(lanes(frozenset(), swap=Lane("test_a"), fresh=fresh, cold=cold), SWAP) == (
+        "test_a",
+    )
     assert (fresh.asked, cold.asked) == (0, 0)
     assert confirmed(lanes(frozenset(), fresh=fresh, cold=cold), FRESH) == ("test_a",)
     assert (fresh.asked, cold.asked) == (1, 0), "a goal that runs here is missing"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.locate.collection import calls_behind
+from sandbox.guest.search.locate.collection import collect_calls
 
 TEXT = """\
 import shop
@@ -68,18 +68,22 @@ def module(tmp_path: Path, called: list[str]) -> Iterator[ModuleType]:
 
 
 def run(*functions: Any) -> None:
-    for call in calls_behind([SimpleNamespace(function=function) for function in functions]):
+    for call in collect_calls([SimpleNamespace(function=function) for function in functions]):
         call()
 
 
-def test_what_makes_the_objects_a_test_uses_runs_again_through_helpers(module: ModuleType, called: list[str]) -> None:
+def test_what_makes_the_objects_a_test_uses_runs_again_through_helpers(
+    module: ModuleType, called: list[str]
+) -> None:
     before = module.CART
     run(module.test_it)
     assert called == ["size", "cart"]
     assert module.CART is before
 
 
-def test_decorators_of_a_test_and_what_they_read_run_again(module: ModuleType, called: list[str]) -> None:
+def test_decorators_of_a_test_and_what_they_read_run_again(
+    module: ModuleType, called: list[str]
+) -> None:
     run(module.test_cases)
     assert called == ["other", "cases"]
 
@@ -90,4 +94,4 @@ def test_the_body_of_a_class_of_tests_runs_again(module: ModuleType, called: lis
 
 
 def test_items_without_a_function_have_nothing_behind_them() -> None:
-    assert calls_behind([SimpleNamespace(), SimpleNamespace(function=len)]) == []
+    assert collect_calls([SimpleNamespace(), SimpleNamespace(function=len)]) == []

@@ -3,7 +3,7 @@
 import ast
 from typing import Any
 
-from sandbox.guest.search.locate.flow import controllers, makers_of, slice_of
+from sandbox.guest.search.locate.flow import backward_slice, find_bindings, find_controllers
 
 TEXT = """\
 def price(items, kind):
@@ -39,12 +39,14 @@ def statement(tree: ast.AST, line: int) -> Any:
 
 
 def function(text: str, name: str) -> Any:
-    return next(n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.name == name)
+    return next(
+        n for n in ast.walk(ast.parse(text)) if isinstance(n, ast.FunctionDef) and n.name == name
+    )
 
 
 def test_conditions_around_a_line_count_most_and_guards_before_it_less() -> None:
     node = function(TEXT, "price")
-    found = controllers(statement(node, 10), node)
+    found = find_controllers(statement(node, 10), node)
     assert found[9] == 1.0
     assert 0 < found[4] < found[9]
     assert 6 not in found
@@ -52,24 +54,24 @@ def test_conditions_around_a_line_count_most_and_guards_before_it_less() -> None
 
 def test_loops_and_conditions_around_a_line_decide_about_it() -> None:
     node = function(TEXT, "price")
-    assert {7, 6} <= set(controllers(statement(node, 8), node))
+    assert {7, 6} <= set(find_controllers(statement(node, 8), node))
 
 
 def test_values_are_followed_to_where_they_are_made() -> None:
     node = function(TEXT, "price")
-    assert set(makers_of(statement(node, 11), node)) == {2, 8}
+    assert set(find_bindings(statement(node, 11), node)) == {2, 8}
 
 
 def test_attributes_of_self_are_followed_through_all_methods() -> None:
     tree = ast.parse(CLASS)
     methods = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)]
     condition = statement(tree, 10)
-    assert set(makers_of(condition, methods[2], methods)) >= {3, 7}
-    assert 4 not in makers_of(condition, methods[2], methods)
+    assert set(find_bindings(condition, methods[2], methods)) >= {3, 7}
+    assert 4 not in find_bindings(condition, methods[2], methods)
 
 
 def test_what_a_returned_value_does_not_depend_on_is_left_out() -> None:
     node = function(TEXT, "price")
-    found = slice_of(node, [11])
+    found = backward_slice(node, [11])
     assert {2, 6, 7, 8, 11} <= set(found)
     assert 3 not in found

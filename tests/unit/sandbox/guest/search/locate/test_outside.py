@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.guest.search.locate.code import CodeFile, Modules, module_of, read_files
+from sandbox.guest.search.locate.code import CodeFile, Modules, module_name, read_files
 from sandbox.guest.search.locate.outside import Outside, Scores, head_lines
 
 FILES = {
@@ -31,14 +31,18 @@ def files(tmp_path: Path) -> dict[str, CodeFile]:
 def scores(files: dict[str, CodeFile], name: str, lines: dict[int, float]) -> Scores:
     unit = next(u for u in files["pkg/shop.py"].units if u.names[-1] == name)
     outside = Outside(files, Modules(FILES))
-    return outside.scores([(unit, max(lines.values()))], {("pkg/shop.py", n): s for n, s in lines.items()})
+    return outside.scores(
+        [(unit, max(lines.values()))], {("pkg/shop.py", n): s for n, s in lines.items()}
+    )
 
 
 def test_files_that_are_imported_are_read_too(files: dict[str, CodeFile]) -> None:
     assert set(files) == set(FILES)
 
 
-def test_a_constant_inherits_through_an_import_and_what_it_is_made_of_a_little_less(files: dict[str, CodeFile]) -> None:
+def test_a_constant_inherits_through_an_import_and_what_it_is_made_of_a_little_less(
+    files: dict[str, CodeFile],
+) -> None:
     found = scores(files, "net", {19: 0.2, 21: 1.0})
     assert found["pkg/rates.py", 4][0] > found["pkg/rates.py", 3][0] > 0
     assert found["pkg/rates.py", 4][1] == "binds RATE, read by Cart.net"
@@ -66,11 +70,15 @@ def test_an_attribute_of_a_class_in_another_file_is_suspect_too(tmp_path: Path) 
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     files = read_files(str(tmp_path), ["base.py", "wide.py"], texts)
-    found = Outside(files, Modules(texts)).scores([(files["base.py"].units[0], 1.0)], {("base.py", 5): 1.0})
+    found = Outside(files, Modules(texts)).scores(
+        [(files["base.py"].units[0], 1.0)], {("base.py", 5): 1.0}
+    )
     assert found["base.py", 2][0] == found["wide.py", 5][0] > 0.3
 
 
-def test_a_default_inherits_from_the_lines_that_read_its_parameter(files: dict[str, CodeFile]) -> None:
+def test_a_default_inherits_from_the_lines_that_read_its_parameter(
+    files: dict[str, CodeFile],
+) -> None:
     found = scores(files, "net", {19: 0.1, 21: 1.0})
     assert found["pkg/shop.py", 18][0] > found["pkg/shop.py", 17][0]
 
@@ -81,22 +89,30 @@ def test_statements_that_fill_a_table_belong_to_it(files: dict[str, CodeFile]) -
 
 
 def test_functions_that_make_a_constant_run_at_import_and_are_suspect(tmp_path: Path) -> None:
-    (tmp_path / "tools.py").write_text("def build(n):\n    found = list(range(n))\n    return found\n")
+    (tmp_path / "tools.py").write_text(
+        "def build(n):\n    found = list(range(n))\n    return found\n"
+    )
     text = "from tools import build\n\nSIZES = build(3)\n\n\ndef net(i):\n    return SIZES[i]\n"
     (tmp_path / "shop.py").write_text(text)
     files = read_files(str(tmp_path), ["shop.py"], ["shop.py", "tools.py"])
-    found = Outside(files, Modules(files)).scores([(files["shop.py"].units[0], 1.0)], {("shop.py", 7): 1.0})
+    found = Outside(files, Modules(files)).scores(
+        [(files["shop.py"].units[0], 1.0)], {("shop.py", 7): 1.0}
+    )
     assert found["shop.py", 3][0] > found["tools.py", 2][0] == found["tools.py", 3][0] > 0.3
     assert ("tools.py", 1) not in found
 
 
-def test_heads_without_defaults_and_decorators_have_nothing_to_edit(files: dict[str, CodeFile]) -> None:
-    assert head_lines(next(u for u in files["pkg/shop.py"].units if u.names[-1] == "shown").node) == {}
+def test_heads_without_defaults_and_decorators_have_nothing_to_edit(
+    files: dict[str, CodeFile],
+) -> None:
+    assert (
+        head_lines(next(u for u in files["pkg/shop.py"].units if u.names[-1] == "shown").node) == {}
+    )
 
 
 def test_modules_are_found_by_every_way_to_name_them() -> None:
     modules = Modules(["src/pkg/__init__.py", "src/pkg/deep/one.py", "top.py"])
-    assert module_of("src/pkg/__init__.py") == "src.pkg"
+    assert module_name("src/pkg/__init__.py") == "src.pkg"
     assert modules.find("pkg.deep.one", 0, "top.py") == "src/pkg/deep/one.py"
     assert modules.find("deep.one", 1, "src/pkg/__init__.py") == "src/pkg/deep/one.py"
     assert modules.find("", 2, "src/pkg/deep/one.py") == "src/pkg/__init__.py"

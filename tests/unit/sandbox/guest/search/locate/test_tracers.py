@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.locate.tracers import IDLE_GREEN, NOTED, RETURNS, Entry, SetTrace, Tracer, make_tracer
+from sandbox.guest.search.locate.tracers import (
+    IDLE_GREEN,
+    NOTED,
+    RETURNS,
+    SetTrace,
+    TracedFunction,
+    Tracer,
+    make_tracer,
+)
 
 MODULE = """
 def outer(n):
@@ -38,15 +46,21 @@ def module(tmp_path: Path) -> ModuleType:
     return loaded
 
 
-def tracer_of(tmp_path: Path, on_return: Callable[[Entry, Any], None] = lambda _entry, _frame: None) -> Tracer:
-    return SetTrace(lambda name: "shop.py" if name == str(tmp_path / "shop.py") else None, on_return)
+def tracer_of(
+    tmp_path: Path, on_return: Callable[[TracedFunction, Any], None] = lambda _entry, _frame: None
+) -> Tracer:
+    return SetTrace(
+        lambda name: "shop.py" if name == str(tmp_path / "shop.py") else None, on_return
+    )
 
 
 def lines(tracer: Tracer) -> dict[str, list[int]]:
     return {entry.code.co_name: sorted(entry.lines) for entry in tracer.called()}
 
 
-def test_lines_of_everything_a_failing_test_calls_are_seen(module: ModuleType, tmp_path: Path) -> None:
+def test_lines_of_everything_a_failing_test_calls_are_seen(
+    module: ModuleType, tmp_path: Path
+) -> None:
     tracer = tracer_of(tmp_path)
     assert tracer.run(lambda: module.outer(3), red=True) == 3
     assert lines(tracer) == {"outer": [3, 4], "inner": [9, 10, 11, 12]}
@@ -69,7 +83,9 @@ def test_a_function_is_left_alone_when_a_passing_test_has_run_what_failing_ones_
     tracer.run(lambda: module.outer(2), red=True)
     tracer.run(lambda: module.outer(0), red=True)
     for _ in range(9):
-        tracer.run(lambda: [module.outer(2), module.outer(0), module.outer(1), module.outer(1)], red=False)
+        tracer.run(
+            lambda: [module.outer(2), module.outer(0), module.outer(1), module.outer(1)], red=False
+        )
         assert lines(tracer) == {"outer": [3, 4, 5], "inner": [9, 10, 11, 12]}
     assert looked.count("outer") == 2 + NOTED
     narrow = tracer_of(tmp_path)
@@ -78,7 +94,9 @@ def test_a_function_is_left_alone_when_a_passing_test_has_run_what_failing_ones_
     assert lines(narrow)["outer"] == [3, 4]
 
 
-def test_each_function_knows_who_called_it_first_and_how_deep_it_is(module: ModuleType, tmp_path: Path) -> None:
+def test_each_function_knows_who_called_it_first_and_how_deep_it_is(
+    module: ModuleType, tmp_path: Path
+) -> None:
     tracer = tracer_of(tmp_path)
     tracer.run(lambda: module.outer(3), red=True)
     outer, inner = tracer.called()
@@ -88,13 +106,17 @@ def test_each_function_knows_who_called_it_first_and_how_deep_it_is(module: Modu
 
 def test_returns_are_told_with_the_line_they_happen_on(module: ModuleType, tmp_path: Path) -> None:
     seen: list[tuple[str, list[str]]] = []
-    tracer = tracer_of(tmp_path, lambda entry, frame: seen.append((entry.code.co_name, sorted(frame.f_locals))))
+    tracer = tracer_of(
+        tmp_path, lambda entry, frame: seen.append((entry.code.co_name, sorted(frame.f_locals)))
+    )
     tracer.run(lambda: module.outer(2), red=True)
     assert seen == [("inner", ["n", "number", "total"]), ("outer", ["n"])]
     assert [sorted(entry.exits) for entry in tracer.called()] == [[4], [12]]
 
 
-def test_a_busy_loop_of_a_passing_test_is_left_alone_after_a_while(module: ModuleType, tmp_path: Path) -> None:
+def test_a_busy_loop_of_a_passing_test_is_left_alone_after_a_while(
+    module: ModuleType, tmp_path: Path
+) -> None:
     tracer = tracer_of(tmp_path)
     tracer.run(lambda: module.outer(1), red=True)
     tracer.run(lambda: module.outer(5 * IDLE_GREEN), red=False)
@@ -103,7 +125,9 @@ def test_a_busy_loop_of_a_passing_test_is_left_alone_after_a_while(module: Modul
     assert sorted(inner.lines) == [9, 10, 11, 12]
 
 
-def test_lines_know_in_which_step_of_the_test_they_ran_last(module: ModuleType, tmp_path: Path) -> None:
+def test_lines_know_in_which_step_of_the_test_they_ran_last(
+    module: ModuleType, tmp_path: Path
+) -> None:
     path = tmp_path / "test_shop.py"
     text = "def test_it(shop):\n    first = shop.outer(0)\n    second = shop.outer(2)\n    assert second == first + 9\n"
     tests: dict[str, Any] = {}

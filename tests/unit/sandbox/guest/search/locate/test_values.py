@@ -2,7 +2,13 @@
 
 import pytest
 
-from sandbox.guest.search.locate.values import clues_of, differing, fragments, telling, words_of
+from sandbox.guest.search.locate.values import (
+    collect_clues,
+    find_differences,
+    fragments,
+    literal_score,
+    split_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -21,8 +27,10 @@ from sandbox.guest.search.locate.values import clues_of, differing, fragments, t
         (object, 1, [(None, 1)]),
     ],
 )
-def test_the_leaves_at_which_two_values_differ_are_named(one: object, two: object, pairs: list[object]) -> None:
-    assert differing(one, two) == pairs
+def test_the_leaves_at_which_two_values_differ_are_named(
+    one: object, two: object, pairs: list[object]
+) -> None:
+    assert find_differences(one, two) == pairs
 
 
 def test_a_value_that_holds_itself_has_an_end() -> None:
@@ -30,7 +38,7 @@ def test_a_value_that_holds_itself_has_an_end() -> None:
     one.append(one)
     two: list[object] = [1]
     two.append(two)
-    assert len(differing(one, two)) <= 12
+    assert len(find_differences(one, two)) <= 12
 
 
 @pytest.mark.parametrize(
@@ -58,13 +66,13 @@ def test_the_parts_in_which_texts_differ(one: str, two: str, pieces: list[str]) 
 def test_a_literal_of_the_source_is_telling_when_it_explains_the_difference(
     pairs: list[tuple[object, object]], literal: object, *, good: bool
 ) -> None:
-    assert (telling(literal, clues_of(pairs)) >= 0.4) is good
+    assert (literal_score(literal, collect_clues(pairs)) >= 0.4) is good
 
 
 def test_small_numbers_tell_little() -> None:
-    clues = clues_of([(1, 2)])
-    assert 0 < telling(1, clues) < 0.3
+    clues = collect_clues([(1, 2)])
+    assert 0 < literal_score(1, clues) < 0.3
 
 
 def test_names_have_words() -> None:
-    assert list(words_of("parseISODate_of_x2")) == ["parse", "iso", "date"]
+    assert list(split_words("parseISODate_of_x2")) == ["parse", "iso", "date"]

@@ -27,7 +27,9 @@ def ran(root: Path, before: str = "") -> list[str]:
     subprocess.run([sys.executable, "-c", "import shop"], cwd=root, check=True)  # byte code on disk
     ours = str(Path(__file__).parents[6])
     program = PROGRAM.format(ours=ours, root=str(root), before=before)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert (root / "shop.py").read_text() == "RATE = 7\n"
     return done.stdout.splitlines()
 
@@ -37,5 +39,8 @@ def test_imports_inspection_and_run_modules_see_the_edited_text(tmp_path: Path) 
 
 
 def test_whoever_has_imported_an_edited_file_before_is_told(tmp_path: Path) -> None:
-    lines = ran(tmp_path, "import shop; print(overlay.imported()); del sys.modules['shop']; print(overlay.imported())")
+    lines = ran(
+        tmp_path,
+        "import shop; print(overlay.imported()); del sys.modules['shop']; print(overlay.imported())",
+    )
     assert lines[:2] == ["True", "False"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.guest.search.process.tree_memory import TreeMemory, journal, put_back
+from sandbox.guest.search.process.tree_memory import TreeMemory, journal, restore_from_journal
 
 
 @pytest.fixture
@@ -28,7 +28,11 @@ def picture(root: Path) -> dict[str, object]:
     return {
         str(path.relative_to(root)): (
             path.lstat().st_mode,
-            str(path.readlink()) if path.is_symlink() else path.read_bytes() if path.is_file() else None,
+            str(path.readlink())
+            if path.is_symlink()
+            else path.read_bytes()
+            if path.is_file()
+            else None,
         )
         for path in sorted(root.rglob("*"))
     }
@@ -52,7 +56,15 @@ def test_everything_is_put_back(tree: Path) -> None:
     (tree / "link").symlink_to("elsewhere")
     (tree / "empty").rmdir()
     (tree / "pkg" / "data" / "x.bin").chmod(0o600)
-    assert memory.restore() == ["empty", "link", "new", "new/file", "pkg/a.py", "pkg/data/x.bin", "run.sh"]
+    assert memory.restore() == [
+        "empty",
+        "link",
+        "new",
+        "new/file",
+        "pkg/a.py",
+        "pkg/data/x.bin",
+        "run.sh",
+    ]
     assert picture(tree) == before
     assert memory.restore() == []
 
@@ -73,12 +85,14 @@ def test_an_edit_of_the_same_size_and_time_in_place_is_noticed_by_its_time(tree:
     assert (tree / "pkg" / "a.py").read_text() == "A = 1\n"
 
 
-def test_edited_files_of_an_interrupted_search_are_put_back_by_the_next_who_looks(tree: Path) -> None:
+def test_edited_files_of_an_interrupted_search_are_put_back_by_the_next_who_looks(
+    tree: Path,
+) -> None:
     before = picture(tree)
     memory = TreeMemory(str(tree))
     assert memory.write({"pkg/a.py": b"A = 5\n"})
     assert (tree / "pkg" / "a.py").read_bytes() == b"A = 5\n"
-    put_back()
+    restore_from_journal()
     assert picture(tree) == before
     assert not Path(journal()).exists()
 
@@ -102,7 +116,9 @@ def beyond(tree: Path) -> tuple[Path, TreeMemory]:
     return tree, TreeMemory(str(tree), most_bytes=100)
 
 
-def test_a_file_that_is_not_kept_is_left_as_somebody_changed_it(beyond: tuple[Path, TreeMemory]) -> None:
+def test_a_file_that_is_not_kept_is_left_as_somebody_changed_it(
+    beyond: tuple[Path, TreeMemory],
+) -> None:
     tree, memory = beyond
     large = tree / "data" / "large.bin"
     with large.open("ab") as file:
@@ -119,14 +135,19 @@ def test_a_file_that_is_not_kept_is_left_as_somebody_changed_it(beyond: tuple[Pa
     [
         lambda tree: (tree / "data" / "large.bin").rename(tree / "elsewhere.bin"),
         lambda tree: (tree / "data").rename(tree / "data.old"),
-        lambda tree: (tree / "data" / "large.bin").rename(tree / "kept.bin") and (tree / "data" / "large.bin").mkdir(),
+        lambda tree: (
+            (tree / "data" / "large.bin").rename(tree / "kept.bin")
+            and (tree / "data" / "large.bin").mkdir()
+        ),
         lambda tree: (
             (tree / "data" / "large.bin").rename(tree / "kept.bin")
             and (tree / "data" / "large.bin").write_bytes(b"small")
         ),
     ],
 )
-def test_a_file_that_is_not_kept_is_moved_back(beyond: tuple[Path, TreeMemory], move: Callable[[Path], object]) -> None:
+def test_a_file_that_is_not_kept_is_moved_back(
+    beyond: tuple[Path, TreeMemory], move: Callable[[Path], object]
+) -> None:
     tree, memory = beyond
     before = picture(tree)
     move(tree)
@@ -135,7 +156,9 @@ def test_a_file_that_is_not_kept_is_moved_back(beyond: tuple[Path, TreeMemory], 
     assert memory.restore() == []
 
 
-def test_a_file_that_is_not_kept_and_was_deleted_is_told_once(beyond: tuple[Path, TreeMemory]) -> None:
+def test_a_file_that_is_not_kept_and_was_deleted_is_told_once(
+    beyond: tuple[Path, TreeMemory],
+) -> None:
     tree, memory = beyond
     (tree / "data" / "large.bin").unlink()
     (tree / "pkg" / "a.py").write_text("A = 2\n")
@@ -156,7 +179,9 @@ def test_pipes_and_sockets_stay_where_they_are(tree: Path) -> None:
         (tree / name).chmod(0o640)
     (tree / "gone").unlink()
     assert memory.restore() == ["gone", "pipe", "socket"]
-    assert [stat.filemode((tree / name).lstat().st_mode)[0] for name in ("gone", "pipe", "socket")] == list("pps")
+    assert [
+        stat.filemode((tree / name).lstat().st_mode)[0] for name in ("gone", "pipe", "socket")
+    ] == list("pps")
     assert memory.restore() == []
 
 

@@ -18,4 +18,9 @@ def test_it(expected):
 
 
 def test_exceptions_that_a_test_expects_are_known_by_name_but_a_parameter_is_none() -> None:
-    assert sorted(expected_exceptions(ast.parse(TEST))) == ["Broken", "KeyError", "OSError", "ValueError"]
+    assert sorted(expected_exceptions(ast.parse(TEST))) == [
+        "Broken",
+        "KeyError",
+        "OSError",
+        "ValueError",
+    ]

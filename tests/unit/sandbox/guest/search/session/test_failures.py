@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.session.failures import Failure, failure_of
+from sandbox.guest.search.session.failures import FailureRecord, describe_exception
 
 CODE = """
 import collections
@@ -134,14 +134,16 @@ def sample(tmp_path: Path) -> Iterator[ModuleType]:
     del sys.modules[spec.name]
 
 
-def failed(module: ModuleType, name: str, root: Path) -> Failure:
+def failed(module: ModuleType, name: str, root: Path) -> FailureRecord:
     with pytest.raises(Exception) as caught:  # noqa: PT011  # whatever the sample fails with
         getattr(module, name)()
-    failure = failure_of(caught.value, caught.tb, str(root))
-    return Failure.from_json(json.loads(json.dumps(failure)))
+    failure = describe_exception(caught.value, caught.tb, str(root))
+    return FailureRecord.from_json(json.loads(json.dumps(failure)))
 
 
-def test_frames_carry_paths_of_the_checkout_and_the_innermost_is_last(sample: ModuleType, tmp_path: Path) -> None:
+def test_frames_carry_paths_of_the_checkout_and_the_innermost_is_last(
+    sample: ModuleType, tmp_path: Path
+) -> None:
     failure = failed(sample, "key", tmp_path)
     assert failure.kind == "KeyError"
     assert failure.frames[-1][0] == "pkg/shop.py"
@@ -149,7 +151,9 @@ def test_frames_carry_paths_of_the_checkout_and_the_innermost_is_last(sample: Mo
     assert failure.frames[0][0].startswith("/")
 
 
-def test_a_missing_attribute_comes_with_what_the_object_has(sample: ModuleType, tmp_path: Path) -> None:
+def test_a_missing_attribute_comes_with_what_the_object_has(
+    sample: ModuleType, tmp_path: Path
+) -> None:
     extra = failed(sample, "attribute", tmp_path).extra
     owner: dict[str, Any] = extra["owner"]
     assert extra["name"] == "sise"
@@ -158,7 +162,9 @@ def test_a_missing_attribute_comes_with_what_the_object_has(sample: ModuleType, 
     assert {"size", "limit", "area", "loud"} <= set(owner["names"])
 
 
-def test_a_missing_attribute_of_a_module_comes_with_its_names(sample: ModuleType, tmp_path: Path) -> None:
+def test_a_missing_attribute_of_a_module_comes_with_its_names(
+    sample: ModuleType, tmp_path: Path
+) -> None:
     owner = failed(sample, "module", tmp_path).extra["owner"]
     assert (owner["kind"], owner["module"]) == ("module", "collections")
     assert "OrderedDict" in owner["names"]
@@ -180,7 +186,9 @@ def test_a_refused_call_comes_with_the_parameters_of_what_was_called(
     assert callee["file"] == "pkg/shop.py"
 
 
-def test_a_refused_construction_comes_with_the_parameters_of_init(sample: ModuleType, tmp_path: Path) -> None:
+def test_a_refused_construction_comes_with_the_parameters_of_init(
+    sample: ModuleType, tmp_path: Path
+) -> None:
     assert failed(sample, "made", tmp_path).extra["callee"]["parameters"] == ["self"]
 
 
@@ -204,10 +212,12 @@ def test_a_failed_import_tells_module_and_name(sample: ModuleType, tmp_path: Pat
 def test_the_exception_behind_the_exception_is_told_too(sample: ModuleType, tmp_path: Path) -> None:
     failure = failed(sample, "behind", tmp_path)
     assert failure.kind == "ValueError"
-    assert Failure.from_json(failure.extra["earlier"][0]).kind == "KeyError"
+    assert FailureRecord.from_json(failure.extra["earlier"][0]).kind == "KeyError"
 
 
-def test_code_of_the_repository_is_never_asked_for_words(sample: ModuleType, tmp_path: Path) -> None:
+def test_code_of_the_repository_is_never_asked_for_words(
+    sample: ModuleType, tmp_path: Path
+) -> None:
     failure = failed(sample, "odd", tmp_path)
     assert (failure.kind, failure.message) == ("Odd", "told")
 
@@ -216,7 +226,9 @@ class CollectError(Exception):
     """Named like pytest's own."""
 
 
-def test_what_pytest_wraps_around_an_import_is_taken_off(sample: ModuleType, tmp_path: Path) -> None:
+def test_what_pytest_wraps_around_an_import_is_taken_off(
+    sample: ModuleType, tmp_path: Path
+) -> None:
     def collect() -> None:
         try:
             sample.imported()
@@ -225,7 +237,7 @@ def test_what_pytest_wraps_around_an_import_is_taken_off(sample: ModuleType, tmp
 
     with pytest.raises(CollectError) as caught:
         collect()
-    failure = failure_of(caught.value, caught.tb, str(tmp_path))
+    failure = describe_exception(caught.value, caught.tb, str(tmp_path))
     assert failure.kind == "ImportError"
     assert failure.frames[-1][0] == "pkg/shop.py"
 
@@ -234,12 +246,18 @@ def test_files_of_what_a_message_shows_are_told(sample: ModuleType, tmp_path: Pa
     assert failed(sample, "shown", tmp_path).extra["files"] == ["pkg/shop.py"]
 
 
-def test_functions_that_an_assertion_names_without_calling_them_are_told(sample: ModuleType, tmp_path: Path) -> None:
+def test_functions_that_an_assertion_names_without_calling_them_are_told(
+    sample: ModuleType, tmp_path: Path
+) -> None:
     told = failed(sample, "uncalled", tmp_path).extra["uncalled"]
-    assert [(function["qualname"], function["file"]) for function in told] == [("Shop.area", "pkg/shop.py")]
+    assert [(function["qualname"], function["file"]) for function in told] == [
+        ("Shop.area", "pkg/shop.py")
+    ]
 
 
-def test_a_class_that_is_still_abstract_comes_with_its_names(sample: ModuleType, tmp_path: Path) -> None:
+def test_a_class_that_is_still_abstract_comes_with_its_names(
+    sample: ModuleType, tmp_path: Path
+) -> None:
     owner = failed(sample, "abstract", tmp_path).extra["owner"]
     assert (owner["type"], owner["file"]) == ("Hollow", "pkg/shop.py")
     assert "fill" in owner["names"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.guest.search.candidates.generator import Candidate
+from sandbox.guest.search.candidates.generator import CandidatePatch
 from sandbox.guest.search.lanes.swap import SwapLane
-from sandbox.guest.search.source.functions import LiveFunctions, Unit, units_of
-from sandbox.guest.search.source.render import Edit, Source
+from sandbox.guest.search.source.functions import LiveFunctions, Unit, list_units
+from sandbox.guest.search.source.render import SourceFile, TextEdit
 
 DECORATOR = """def limited(default):
     limit = 3
@@ -51,12 +51,12 @@ class World:
         self.text = text
         self.names: dict[str, Any] = {}
         types.FunctionType(compile(text, filename, "exec"), self.names)()
-        self.unit: Unit = units_of(Source(filename[1:], text.encode()), filename)[0]
+        self.unit: Unit = list_units(SourceFile(filename[1:], text.encode()), filename)[0]
         self.live = LiveFunctions()
 
     def edited(self, old: str, new: str) -> types.CodeType:
         at = self.text.index(old)
-        code = self.unit.compile([Edit(at, at + len(old), new)])
+        code = self.unit.compile([TextEdit(at, at + len(old), new)])
         assert code is not None
         return code
 
@@ -132,13 +132,19 @@ def test_those_of_one_line_that_cannot_be_told_apart_are_imported_anew() -> None
     text = "def pair():\n    return (lambda a: a + 1), (lambda a: a + 1)\n\n\nONE, OTHER = pair()\n"
     world = World(text)
     for function in (world.names["ONE"], world.names["OTHER"]):
-        function.__code__ = function.__code__.replace(co_linetable=b"")  # as where columns are not kept
+        function.__code__ = function.__code__.replace(
+            co_linetable=b""
+        )  # as where columns are not kept
     assert not world.takes("a + 1", "a + 4")
-    assert world.takes("return", "pass; return"), "what is equal and stays as it is needs no telling apart"
+    assert world.takes("return", "pass; return"), (
+        "what is equal and stays as it is needs no telling apart"
+    )
 
 
 def test_those_that_call_what_the_module_imports_are_known_again() -> None:
-    world = World("import math\n\n\ndef down():\n    return lambda x: math.floor(x)\n\n\nKEY = down()\n")
+    world = World(
+        "import math\n\n\ndef down():\n    return lambda x: math.floor(x)\n\n\nKEY = down()\n"
+    )
     assert world.takes("math.floor", "math.ceil")
     world.swap("math.floor", "math.ceil")
     assert world.names["KEY"](1.5) == 2
@@ -151,8 +157,8 @@ def test_a_function_that_is_not_alive_is_not_taken() -> None:
 def test_what_cannot_be_swapped_is_left_to_other_lanes() -> None:
     world = World(DECORATOR)
     items = SimpleNamespace(names=["a"])
-    ground: Any = SimpleNamespace(items=items, live=world.live, tests_through=lambda _: ([0], []))
-    candidate = Candidate("t", 1.0, 1.0, 1, world.unit.source, world.unit, ())
-    lane = SwapLane(ground)
+    facts: Any = SimpleNamespace(items=items, live=world.live, tests_through=lambda _: ([0], []))
+    candidate = CandidatePatch("t", 1.0, 1.0, 1, world.unit.source, world.unit, ())
+    lane = SwapLane(facts)
     assert lane.ready(candidate, world.edited("f(x) + limit", "f(x) + default"), None) is None
     assert lane.ready(candidate, world.edited("f(x) + limit", "f(x) - limit"), None) is not None

@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from sandbox.guest.search.process.limits import TICK_NAME
-from sandbox.guest.search.source.functions import Unit, matched, units_of
+from sandbox.guest.search.source.functions import Unit, list_units, match_swaps
 from sandbox.guest.search.source.loop_guard import with_guards
-from sandbox.guest.search.source.render import Edit, Source
+from sandbox.guest.search.source.render import SourceFile, TextEdit
 
 TEXT = """def count(n):
     turns = 0
@@ -35,7 +35,11 @@ class Turned(BaseException):
 
 
 def unit(name: str, text: str = TEXT) -> Unit:
-    return next(u for u in units_of(Source("loops.py", text.encode()), "/loops.py") if u.names[-1] == name)
+    return next(
+        u
+        for u in list_units(SourceFile("loops.py", text.encode()), "/loops.py")
+        if u.names[-1] == name
+    )
 
 
 def guarded(name: str, text: str = TEXT, most: int = 50) -> Callable[..., object]:
@@ -94,7 +98,7 @@ def test_generators_nested_functions_and_assignments_in_the_head_keep_their_mean
 def test_an_edit_of_the_head_stays_inside_the_guard(edit: tuple[str, str], head: str) -> None:
     chosen = unit("count")
     start = TEXT.index(edit[0])
-    edits = with_guards((Edit(start, start + len(edit[0]), edit[1]),), chosen.loops)
+    edits = with_guards((TextEdit(start, start + len(edit[0]), edit[1]),), chosen.loops)
     assert head in chosen.source.render(edits).decode()
 
 
@@ -102,14 +106,16 @@ def test_what_is_put_in_at_the_end_of_a_head_stays_inside_the_guard() -> None:
     text = "def f(a):\n    while a:\n        a -= 1\n"
     chosen = unit("f", text)
     at = text.index(":\n        a")
-    rendered = chosen.source.render(with_guards((Edit(at, at, " + 1 > 2"),), chosen.loops)).decode()
+    rendered = chosen.source.render(
+        with_guards((TextEdit(at, at, " + 1 > 2"),), chosen.loops)
+    ).decode()
     assert f"while {TICK_NAME}() and ( a + 1 > 2):" in rendered
 
 
 def test_a_loop_whose_head_is_cut_by_an_edit_is_left_alone() -> None:
     chosen = unit("count")
     start = TEXT.index("while (n > 0):")
-    edits = (Edit(start, start + len("while (n > 0):"), "if n > 0:"),)
+    edits = (TextEdit(start, start + len("while (n > 0):"), "if n > 0:"),)
     assert with_guards(edits, chosen.loops) == edits
 
 
@@ -126,6 +132,6 @@ def test_functions_inside_get_the_code_from_the_same_place() -> None:
     new = chosen.compile(with_guards((), chosen.loops))
     assert new is not None
     outer = types.FunctionType(code, {})
-    swaps = matched([(outer, code), (function, inner)], new)
+    swaps = match_swaps([(outer, code), (function, inner)], new)
     assert [code.co_name for _, code in swaps] == ["f", "g"]
     assert TICK_NAME in swaps[1][1].co_names

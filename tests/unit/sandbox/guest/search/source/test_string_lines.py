@@ -7,13 +7,13 @@ import pytest
 
 from sandbox.guest.search.candidates.generator import Generator, Suspicion
 from sandbox.guest.search.candidates.lookups import Lookups
-from sandbox.guest.search.candidates.spots import View, spots_of
+from sandbox.guest.search.candidates.spots import FailureContext, find_spots
 from sandbox.guest.search.candidates.templates import load_templates
 from sandbox.guest.search.candidates.templates.guided import load_guided_templates
-from sandbox.guest.search.session.failures import Failure
-from sandbox.guest.search.source.functions import units_of
-from sandbox.guest.search.source.render import Source
-from sandbox.guest.search.source.scope import NO_LITERALS, Scope
+from sandbox.guest.search.session.failures import FailureRecord
+from sandbox.guest.search.source.functions import list_units
+from sandbox.guest.search.source.render import SourceFile
+from sandbox.guest.search.source.scope import NO_LITERALS, CodeScope
 from sandbox.guest.search.source.string_lines import lines_in_strings
 
 PLAIN = '''def query(a, b):
@@ -93,10 +93,12 @@ def parsed(text: str) -> str | None:
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_no_template_moves_what_stands_in_a_string(newline: str) -> None:
     text = PLAIN.replace("\n", newline)
-    source = Source("texts.py", text.encode())
+    source = SourceFile("texts.py", text.encode())
     suspicion = Suspicion({"texts.py": dict.fromkeys(range(1, 40), 1.0)})
     templates = {name: template for name, template in load_templates().items() if name in MOVING}
-    made = list(Generator(templates, {}).best_first(units_of(source, "/texts.py"), suspicion, NO_LITERALS))
+    made = list(
+        Generator(templates, {}).best_first(list_units(source, "/texts.py"), suspicion, NO_LITERALS)
+    )
     assert {"move_statement", "branch_kind"} <= {c.template for c in made}
     before = long_texts(text)
     for candidate in made:
@@ -105,20 +107,25 @@ def test_no_template_moves_what_stands_in_a_string(newline: str) -> None:
 
 
 def test_a_statement_with_such_a_string_stays_where_it_is() -> None:
-    source = Source("texts.py", PLAIN.encode())
-    query, report = (unit.node for unit in units_of(source, "/texts.py"))
+    source = SourceFile("texts.py", PLAIN.encode())
+    query, report = (unit.node for unit in list_units(source, "/texts.py"))
     assert isinstance(query.body[0], ast.If)
-    assert Scope(source, query).dedented(query.body[0]) is None
-    assert Scope(source, query).dedented(query.body[0].body[1]) == "run(sql)"
-    assert [Scope(source, report).dedented(s) is None for s in report.body] == [True, True, False, False]
+    assert CodeScope(source, query).dedented(query.body[0]) is None
+    assert CodeScope(source, query).dedented(query.body[0].body[1]) == "run(sql)"
+    assert [CodeScope(source, report).dedented(s) is None for s in report.body] == [
+        True,
+        True,
+        False,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_text_put_elsewhere_keeps_its_strings(newline: str) -> None:
     text = "def f(a):\n    if a:\n        b = 1\n        return b\n".replace("\n", newline)
-    source = Source("f.py", text.encode())
-    (unit,) = units_of(source, "/f.py")
-    scope = Scope(source, unit.node)
+    source = SourceFile("f.py", text.encode())
+    (unit,) = list_units(source, "/f.py")
+    scope = CodeScope(source, unit.node)
     first = unit.node.body[0]
     assert isinstance(first, ast.If)
     code = 'if a:\n    b = ("""x\n  y""",\n    a)'
@@ -137,7 +144,7 @@ def test_text_put_elsewhere_keeps_its_strings(newline: str) -> None:
 
 def test_guided_templates_move_no_strings() -> None:
     text = 'def f(a):\n    b = a.get("""\n        x\n    """)\n    return b\n'
-    source = Source("module.py", text.encode())
+    source = SourceFile("module.py", text.encode())
     for kind, message in (
         ("AttributeError", "'NoneType' object has no attribute 'get'"),
         ("KeyError", "'x'"),
@@ -145,8 +152,13 @@ def test_guided_templates_move_no_strings() -> None:
         ("IndexError", "list index out of range"),
         ("StopIteration", ""),
     ):
-        failure = Failure(kind, message, (("module.py", 2, "f"),), {"bases": []})
-        view = View(failure, spots_of(failure, lambda _: source), lambda _: source, Lookups("/nowhere", seconds=1.0))
+        failure = FailureRecord(kind, message, (("module.py", 2, "f"),), {"bases": []})
+        view = FailureContext(
+            failure,
+            find_spots(failure, lambda _: source),
+            lambda _: source,
+            Lookups("/nowhere", seconds=1.0),
+        )
         for name, template in load_guided_templates().items():
             for change in template.propose(view):
                 new = parsed(change.source.render(change.edits).decode())

@@ -4,13 +4,20 @@ import ast
 import types
 
 from sandbox.guest.search.candidates.generator import Generator, Suspicion
-from sandbox.guest.search.candidates.guided import Checkout
+from sandbox.guest.search.candidates.guided import EditableFiles
 from sandbox.guest.search.candidates.templates import load_templates
 from sandbox.guest.search.execution.shared.sites import Sites
 from sandbox.guest.search.locate.code import CodeFile
 from sandbox.guest.search.process.limits import TICK_NAME
-from sandbox.guest.search.source.functions import LiveFunctions, Unit, signature, twin_in, unit_around, units_of
-from sandbox.guest.search.source.render import Edit, Source
+from sandbox.guest.search.source.functions import (
+    LiveFunctions,
+    Unit,
+    find_twin,
+    list_units,
+    signature,
+    unit_around,
+)
+from sandbox.guest.search.source.render import SourceFile, TextEdit
 from sandbox.guest.search.source.scope import NO_LITERALS
 
 TEXT = """import sys
@@ -56,7 +63,7 @@ NAMES = [
 
 
 def units(text: str = TEXT, filename: str = "/blocks.py") -> list[Unit]:
-    return units_of(Source("blocks.py", text.encode()), filename)
+    return list_units(SourceFile("blocks.py", text.encode()), filename)
 
 
 def inside(code: types.CodeType) -> list[types.CodeType]:
@@ -67,7 +74,10 @@ def inside(code: types.CodeType) -> list[types.CodeType]:
 def test_all_of_them_are_found_with_the_code_of_the_whole_module() -> None:
     found = units()
     assert [unit.names for unit in found] == NAMES
-    whole = {(code.co_name, code.co_firstlineno): code for code in inside(compile(TEXT, "/blocks.py", "exec"))}
+    whole = {
+        (code.co_name, code.co_firstlineno): code
+        for code in inside(compile(TEXT, "/blocks.py", "exec"))
+    }
     for unit in found:
         code = whole[unit.names[-1], unit.first_line]
         alone = unit.originals[()]
@@ -78,11 +88,11 @@ def test_all_of_them_are_found_with_the_code_of_the_whole_module() -> None:
 
 def test_of_several_with_one_name_the_twin_is_the_one_that_stood_there() -> None:
     third = units()[2]
-    later = Source("blocks.py", TEXT.replace("import sys", "import os\nimport sys").encode())
-    twin = twin_in(later, third)
+    later = SourceFile("blocks.py", TEXT.replace("import sys", "import os\nimport sys").encode())
+    twin = find_twin(later, third)
     assert twin is not None
     assert (twin.first_line, later.text(twin.node)[-9:]) == (third.first_line + 1, "value + 3")
-    assert twin_in(Source("blocks.py", b"x = 1\n"), third) is None
+    assert find_twin(SourceFile("blocks.py", b"x = 1\n"), third) is None
 
 
 def test_what_was_imported_is_alive_and_gets_its_code() -> None:
@@ -94,7 +104,7 @@ def test_what_was_imported_is_alive_and_gets_its_code() -> None:
     assert [live.has(unit) for unit in found] == [True, False, False, True, True, True, False, True]
     for unit, old in zip(found[:3], ("value + 1", "value + 2", "value + 3"), strict=True):
         at = text.index(old)
-        code = unit.compile([Edit(at, at + len(old), "value + 9")])
+        code = unit.compile([TextEdit(at, at + len(old), "value + 9")])
         assert code is not None
         assert live.takes(unit, code) is (old == "value + 1")
         for function, new in live.swaps(unit, code):
@@ -105,14 +115,14 @@ def test_what_was_imported_is_alive_and_gets_its_code() -> None:
 
 
 def test_lines_and_edits_belong_to_them() -> None:
-    source = Source("blocks.py", TEXT.encode())
+    source = SourceFile("blocks.py", TEXT.encode())
     file = CodeFile(source, "/blocks.py")
-    checkout = Checkout("/", lambda _: True)
+    checkout = EditableFiles("/", lambda _: True)
     for unit in file.units:
         body = unit.node.body[-1]
         assert file.unit_at(body.lineno) is unit
-        around = unit_around(source, [Edit(*source.span(body), "pass")], file.units)
-        known = checkout.unit_of(source, [Edit(*source.span(body), "pass")])
+        around = unit_around(source, [TextEdit(*source.span(body), "pass")], file.units)
+        known = checkout.enclosing_unit(source, [TextEdit(*source.span(body), "pass")])
         if unit.names == ("last",):
             assert (around, known) == (None, None), "its body stands on the line of its head"
         else:
@@ -128,7 +138,9 @@ def test_candidates_are_made_in_them_and_compile() -> None:
     by_unit = {unit.first_line: [c for c in made if c.unit is unit] for unit in found}
     assert all(by_unit.values())
     for candidates in by_unit.values():
-        compiled = [c for c in candidates if c.unit is not None and c.unit.compile(c.edits) is not None]
+        compiled = [
+            c for c in candidates if c.unit is not None and c.unit.compile(c.edits) is not None
+        ]
         assert 10 * len(compiled) > 9 * len(candidates)
         for candidate in compiled[:40]:
             ast.parse(candidate.source.render(candidate.edits))
@@ -136,12 +148,16 @@ def test_candidates_are_made_in_them_and_compile() -> None:
 
 def test_alternatives_and_guards_find_their_places() -> None:
     first, *_ = found = units()
-    guarded = first.guarded((), [(types.FunctionType(first.originals[()], {}), first.originals[()])])
+    guarded = first.guarded(
+        (), [(types.FunctionType(first.originals[()], {}), first.originals[()])]
+    )
     assert TICK_NAME in guarded[0][1].co_names
-    for unit, old in zip(found[:5], ("value + 1", "value + 2", "value + 3", 'name + "!"', "value * 2"), strict=True):
+    for unit, old in zip(
+        found[:5], ("value + 1", "value + 2", "value + 3", 'name + "!"', "value * 2"), strict=True
+    ):
         sites = Sites(unit)
         at = TEXT.index(old)
-        site = sites.of(Edit(at, at + len(old), old))
+        site = sites.of(TextEdit(at, at + len(old), old))
         if unit.names == ("Fallback", "__load"):
             assert site is None, "nothing is chosen inside functions without a name"
             continue

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sandbox.guest.search.execution.shared.chooser import CHOOSE, Chooser, same
 from sandbox.guest.search.execution.shared.outcomes import Outcomes, Separate
 from sandbox.guest.search.execution.shared.purity import Checks, Impure, Unsafe, checked, is_pure
-from sandbox.guest.search.execution.shared.sites import TRUTH, Site, Sites
+from sandbox.guest.search.execution.shared.sites import TRUTH, ExpressionSite, Sites
 from sandbox.guest.search.process.limits import TICK_NAME
-from sandbox.guest.search.source.functions import Unit, units_of
-from sandbox.guest.search.source.render import Edit, Source
+from sandbox.guest.search.source.functions import Unit, list_units
+from sandbox.guest.search.source.render import SourceFile, TextEdit
 
 TEXT = """def f(items, low, high):
     total = 0
@@ -30,17 +30,17 @@ TEXT = """def f(items, low, high):
 
 
 def unit(text: str = TEXT) -> Unit:
-    return units_of(Source("f.py", text.encode()), "/f.py")[0]
+    return list_units(SourceFile("f.py", text.encode()), "/f.py")[0]
 
 
-def edit_of(old: str, new: str, text: str = TEXT, nth: int = 0) -> Edit:
+def edit_of(old: str, new: str, text: str = TEXT, nth: int = 0) -> TextEdit:
     at = -1
     for _ in range(nth + 1):
         at = text.index(old, at + 1)
-    return Edit(at, at + len(old), new)
+    return TextEdit(at, at + len(old), new)
 
 
-def site_text(site: Site | None, text: str = TEXT) -> str | None:
+def site_text(site: ExpressionSite | None, text: str = TEXT) -> str | None:
     return text[site.start : site.end] if site is not None else None
 
 
@@ -61,7 +61,7 @@ def test_edits_meet_at_the_widest_expression_without_effects(old: str, meets: st
         assert meets is None
         return
     start = TEXT.index(old, TEXT.index(":"))
-    assert site_text(Sites(unit()).of(Edit(start, start + len(old), "x"))) == meets
+    assert site_text(Sites(unit()).of(TextEdit(start, start + len(old), "x"))) == meets
 
 
 def test_a_call_of_unknown_code_parts_the_expressions_inside() -> None:
@@ -133,7 +133,24 @@ def test_operands_that_run_code_are_refused() -> None:
             ask()
 
 
-VALUES = [0, 0.0, -0.0, 1, True, 1.0, "1", b"1", None, (), (0,), (0.0,), (False,), float("nan"), range(2), range(3)]
+VALUES = [
+    0,
+    0.0,
+    -0.0,
+    1,
+    True,
+    1.0,
+    "1",
+    b"1",
+    None,
+    (),
+    (0,),
+    (0.0,),
+    (False,),
+    float("nan"),
+    range(2),
+    range(3),
+]
 
 
 @pytest.mark.parametrize("one", range(len(VALUES)))
@@ -148,7 +165,7 @@ def test_mutable_values_are_the_same_only_when_they_are_one() -> None:
     assert not same([], [])
 
 
-def shared(text: str, edits: list[Edit]) -> tuple[Callable[..., Any], Chooser]:
+def shared(text: str, edits: list[TextEdit]) -> tuple[Callable[..., Any], Chooser]:
     """A function with a choice among edits, and who makes it."""
     sites = Sites(unit(text))
     places = {sites.of(edit) for edit in edits}
@@ -160,7 +177,12 @@ def shared(text: str, edits: list[Edit]) -> tuple[Callable[..., Any], Chooser]:
     code = sites.compile(site, [a for a in alternatives if a is not None])
     assert code is not None
     chooser = Chooser()
-    names = {CHOOSE: chooser.value, TRUTH: chooser.truth, TICK_NAME: lambda: True, **Checks().names()}
+    names = {
+        CHOOSE: chooser.value,
+        TRUTH: chooser.truth,
+        TICK_NAME: lambda: True,
+        **Checks().names(),
+    }
     return types.FunctionType(code, {"__builtins__": __builtins__, **names}), chooser
 
 
@@ -188,14 +210,20 @@ NUMBERS = st.integers(-3, 6)
 
 @pytest.mark.parametrize("pairs", [CONDITIONS, SUMS], ids=["condition", "sum"])
 @settings(max_examples=120, deadline=None)
-@given(tests=st.lists(st.tuples(st.lists(NUMBERS, max_size=6), NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4))
+@given(
+    tests=st.lists(
+        st.tuples(st.lists(NUMBERS, max_size=6), NUMBERS, NUMBERS, NUMBERS), min_size=1, max_size=4
+    )
+)
 def test_sharing_says_what_running_each_says(
     pairs: list[tuple[str, str]], tests: list[tuple[list[int], int, int, int]]
 ) -> None:
     edits = [edit_of(*pair) for pair in pairs]
     function, chooser = shared(TEXT, edits)
     outcomes = Outcomes(
-        len(edits), chooser, lambda _, test: (outcome(function, tests[test][:3], tests[test][3]), False)
+        len(edits),
+        chooser,
+        lambda _, test: (outcome(function, tests[test][:3], tests[test][3]), False),
     )
     for number, edit in enumerate(edits):
         code = unit().compile([edit])

@@ -1,0 +1,28 @@
+"""Properties of test runners that other code may depend on."""
+
+from sandbox.types.frozen import Frozen
+
+
+class RunnerTraits(Frozen):
+    """The properties of one runner."""
+
+    takes_targets: bool = False
+    """It reports tests by name, and single tests can be run by that name."""
+    target_command: str = ""
+    """The shortest command that runs tests by name; empty if there is none."""
+    is_findings: bool = False
+    """Its results are the violations that a linter or type checker reports."""
+    searched_by: str = ""
+    """The guest folder whose `server.py` searches repairs; empty if there is no search."""
+
+
+RUNNER_TRAITS = {
+    "pytest": RunnerTraits(
+        takes_targets=True, target_command="python -m pytest", searched_by="search"
+    ),
+    "unittest": RunnerTraits(takes_targets=True, searched_by="search"),
+    "diagnostics": RunnerTraits(is_findings=True, searched_by="search/findings"),
+    "junit": RunnerTraits(),
+    "command": RunnerTraits(),
+}
+"""By the name of the runner, which is stored in reports."""
